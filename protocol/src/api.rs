@@ -1,0 +1,150 @@
+//! Requests and answers of the micro service `holdpoint` (contract, "Subjects for external agents").
+//!
+//! Endpoints are the last token of `hp.v1.api.<endpoint>`; payloads are JSON.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Timestamp,
+    facts::{BundleRef, Oid},
+    ids::{FlightId, TurnId, WaypointId},
+    journal::Fleet,
+    plan::Plan,
+    view::FlightStatus,
+};
+
+/// Endpoint of [`Submit`].
+pub const SUBMIT: &str = "submit";
+/// Endpoint of [`StatusQuery`].
+pub const STATUS: &str = "status";
+/// Endpoint that answers with [`Flights`]; its request is an empty object.
+pub const FLIGHTS: &str = "flights";
+/// Endpoint of [`HistoryQuery`].
+pub const HISTORY: &str = "history";
+/// Endpoint of [`ArtifactQuery`].
+pub const ARTIFACT: &str = "artifact";
+/// Endpoint of [`Progress`].
+pub const PROGRESS: &str = "progress";
+
+/// Begins a flight. Sent again with the same id, it answers as if it had been sent once.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Submit {
+    /// The flight's id, made by whoever submits.
+    pub flight: FlightId,
+    /// The plan.
+    pub plan: Plan,
+    /// The commit it starts from.
+    pub base: Oid,
+    /// What brings that commit.
+    pub snapshot: BundleRef,
+    /// The covenant's path in the repository.
+    pub covenant: String,
+    /// The fleet that flies it.
+    pub fleet: Fleet,
+}
+
+/// Asks how a flight stands; the answer is a `FlightView`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StatusQuery {
+    /// The flight.
+    pub flight: FlightId,
+}
+
+/// All flights, newest first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Flights {
+    /// One line each.
+    pub flights: Vec<FlightLine>,
+}
+
+/// One flight in the answer of `flights`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FlightLine {
+    /// The flight.
+    pub flight: FlightId,
+    /// The plan's name.
+    pub plan: String,
+    /// When it was submitted.
+    pub submitted_at: Timestamp,
+    /// How it stands.
+    pub status: FlightStatus,
+}
+
+/// Asks for all artifacts and decisions of a waypoint, in order; the answer is a [`History`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HistoryQuery {
+    /// The flight.
+    pub flight: FlightId,
+    /// The waypoint.
+    pub waypoint: WaypointId,
+}
+
+/// All artifacts and journal entries of a waypoint, oldest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct History {
+    /// One line each.
+    pub lines: Vec<HistoryLine>,
+}
+
+/// One artifact or journal entry of a waypoint.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HistoryLine {
+    /// When the broker stored it.
+    pub at: Timestamp,
+    /// `turn`, `decided`, `landed`, `build_plan`, `build_artifact`, `verification_plan`, …
+    pub kind: String,
+    /// How `holdpoint artifact` finds it: `STREAM/SEQUENCE`.
+    #[serde(rename = "ref")]
+    pub reference: String,
+    /// The artifact or entry itself.
+    pub artifact: serde_json::Value,
+}
+
+/// Asks for one artifact by `STREAM/SEQUENCE` or artifact id; the answer is a [`HistoryLine`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ArtifactQuery {
+    /// The reference.
+    #[serde(rename = "ref")]
+    pub reference: String,
+}
+
+/// What an agent says every few seconds while it holds a turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Progress {
+    /// The flight.
+    pub flight: FlightId,
+    /// The waypoint.
+    pub waypoint: WaypointId,
+    /// The turn.
+    pub turn: TurnId,
+    /// Which delivery of it, from 1.
+    pub delivery: u32,
+    /// What it is doing, one line.
+    pub note: Option<String>,
+}
+
+/// Whether the turn is still wanted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "answer", rename_all = "snake_case")]
+pub enum ProgressAnswer {
+    /// Go on.
+    Continue,
+    /// End the work; nothing that is handed off counts any more.
+    Stop {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What is published on `hp.v1.refused.<role>.<agent>`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RefusedHandoff {
+    /// The message id of the refused handoff, as it came.
+    pub message_id: Option<String>,
+    /// Where it is stored: `STREAM/SEQUENCE`.
+    #[serde(rename = "ref")]
+    pub reference: String,
+    /// What is wrong with it.
+    pub error: String,
+}

@@ -1,0 +1,96 @@
+//! The versioned artifacts FLY-5 … FLY-13.
+//!
+//! Every artifact begins with the same six fields (FLY-5); the macro [`artifact!`] writes them, so that none can be
+//! forgotten and no `flatten` is needed on input.
+
+mod build;
+mod clarify;
+mod decision;
+mod guidance;
+mod verify;
+
+pub use build::{BuildArtifact, BuildPlan, BuildStatus, CommandRun, CoverageClaim, Failure, LedgerSource, Metered};
+pub use clarify::{ClarificationRequest, ClarificationResponse, Confidence, HelpRequest};
+pub use decision::{Disposition, OrchestratorDecision, StatusMutation};
+pub use guidance::GuidancePacket;
+pub use verify::{
+    CheckRun, ChecklistReceipt, CriterionReport, Doubt, EvidenceWanted, PropertyEnforced, TreeTested, VerificationPlan,
+    VerificationPurpose, VerificationReport, VerificationRequest,
+};
+
+use crate::{
+    Timestamp,
+    ids::{ArtifactId, RoleId, WaypointId},
+    version::SchemaVersion,
+};
+
+/// What every artifact can say of itself.
+pub trait Artifact: serde::Serialize + serde::de::DeserializeOwned {
+    /// The kind: the last token of its subject and the name in the schema header.
+    const KIND: &'static str;
+
+    /// The version it was written in.
+    fn schema_version(&self) -> SchemaVersion;
+}
+
+/// The six fields of FLY-5, filled in once by whoever makes an artifact.
+#[derive(Debug, Clone)]
+pub struct Origin {
+    /// The artifact's id.
+    pub artifact_id: ArtifactId,
+    /// The waypoint it belongs to.
+    pub waypoint_id: WaypointId,
+    /// The role that made it.
+    pub produced_by_role: RoleId,
+    /// When.
+    pub produced_at: Timestamp,
+    /// What it was made from: references of artifacts and blobs.
+    pub source_refs: Vec<String>,
+}
+
+macro_rules! artifact {
+    ($(#[$doc:meta])* $name:ident = $kind:literal { $($(#[$fdoc:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        pub struct $name {
+            /// `MAJOR.MINOR` (FLY-14).
+            pub schema_version: $crate::version::SchemaVersion,
+            /// Unique over all flights.
+            pub artifact_id: $crate::ids::ArtifactId,
+            /// The waypoint it belongs to.
+            pub waypoint_id: $crate::ids::WaypointId,
+            /// The role that made it.
+            pub produced_by_role: $crate::ids::RoleId,
+            /// When it was made.
+            pub produced_at: $crate::Timestamp,
+            /// What it was made from: references of artifacts and blobs.
+            pub source_refs: Vec<String>,
+            $($(#[$fdoc])* pub $field: $type,)*
+        }
+
+        impl $name {
+            /// Makes the artifact in the current schema version.
+            #[must_use]
+            #[allow(clippy::too_many_arguments, reason = "one argument a field; the fields are the contract's")]
+            pub fn new(origin: $crate::artifact::Origin $(, $field: $type)*) -> Self {
+                Self {
+                    schema_version: $crate::version::CURRENT,
+                    artifact_id: origin.artifact_id,
+                    waypoint_id: origin.waypoint_id,
+                    produced_by_role: origin.produced_by_role,
+                    produced_at: origin.produced_at,
+                    source_refs: origin.source_refs,
+                    $($field,)*
+                }
+            }
+        }
+
+        impl $crate::artifact::Artifact for $name {
+            const KIND: &'static str = $kind;
+            fn schema_version(&self) -> $crate::version::SchemaVersion {
+                self.schema_version
+            }
+        }
+    };
+}
+pub(crate) use artifact;

@@ -1,0 +1,139 @@
+//! What a builder or a repair agent hands off (FLY-7, FLY-8).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Digest,
+    artifact::artifact,
+    facts::{BundleRef, DiffSummary, Oid, PathChange},
+    ids::{AgentName, CriterionId, TurnId},
+    plan::TurnBudget,
+    reason::ReasonCode,
+    time::Millis,
+};
+
+artifact! {
+    /// What a builder means to do (FLY-7). Published before the work; it also says who holds the turn.
+    BuildPlan = "build_plan" {
+        /// The turn.
+        turn: TurnId,
+        /// Which delivery of the turn, from 1.
+        delivery: u32,
+        /// Who holds it.
+        agent: AgentName,
+        /// False: written by the harness for a program that plans nothing itself (FLY-15).
+        declared: bool,
+        /// Paths it means to touch.
+        file_targets: Vec<String>,
+        /// The commands it means to validate with.
+        validation: Vec<String>,
+        /// The criteria it means to meet.
+        coverage: Vec<CriterionId>,
+        /// What the turn may use up.
+        budget: TurnBudget,
+    }
+}
+
+artifact! {
+    /// The result of a build or repair turn (FLY-8). Touched files and diff are computed from git by the harness, and
+    /// computed again by whoever judges.
+    BuildArtifact = "build_artifact" {
+        /// The turn.
+        turn: TurnId,
+        /// Which delivery of the turn, from 1.
+        delivery: u32,
+        /// Who holds it.
+        agent: AgentName,
+        /// Ready for handoff, or failed.
+        status: BuildStatus,
+        /// Why it failed; there exactly when it did.
+        failure: Option<Failure>,
+        /// The commit on the turn's base; `None` when nothing changed or the turn failed.
+        commit: Option<Oid>,
+        /// The tree of the commit, or of the base when nothing changed; `None` when the turn failed.
+        tree: Option<Oid>,
+        /// The thin bundle that brings the commit.
+        bundle: Option<BundleRef>,
+        /// Touched files, from git.
+        touched: Vec<PathChange>,
+        /// How much changed, from git.
+        diff: DiffSummary,
+        /// What was run, by whom it is said.
+        ledger: Vec<CommandRun>,
+        /// Criteria the program says it met; claims only.
+        claims: Vec<CoverageClaim>,
+        /// The payload of the completion marker, where one was printed. It finalizes nothing (FLY-I5).
+        completion_claim: Option<String>,
+        /// What was metered.
+        metered: Metered,
+    }
+}
+
+/// Whether a build turn ended with something to judge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BuildStatus {
+    /// Ready for handoff. Never "done".
+    Ok,
+    /// The turn failed; it counts as an attempt.
+    Failed,
+}
+
+/// Why a build turn failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Failure {
+    /// `agent_failed`, `agent_timeout`, `output_limit`, `handoff_invalid` or `unsupported`.
+    pub reason: ReasonCode,
+    /// For people: what happened, with the last lines of output. Not shown to a verifier (FLY-18).
+    pub detail: String,
+}
+
+/// Who says that a command was run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum LedgerSource {
+    /// The harness ran it.
+    Harness,
+    /// The agent reports it.
+    Agent,
+}
+
+/// One line of the command ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CommandRun {
+    /// Who says so.
+    pub source: LedgerSource,
+    /// The command line.
+    pub command: String,
+    /// Its exit code; `None` when a signal or a limit ended it.
+    pub exit_code: Option<i32>,
+    /// Wall time.
+    pub duration: Millis,
+    /// The captured output.
+    pub evidence: Option<Digest>,
+}
+
+/// A criterion that the program says it met.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CoverageClaim {
+    /// The criterion.
+    pub criterion: CriterionId,
+    /// What it says.
+    pub claim: String,
+}
+
+/// What a turn used up. `None` means unmetered: the program did not report it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Metered {
+    /// Wall time of the program.
+    pub wall: Millis,
+    /// Bytes it printed.
+    pub output_bytes: u64,
+    /// Tokens.
+    pub tokens: Option<u64>,
+    /// Cost in US dollars.
+    pub cost_usd: Option<f64>,
+    /// Tool calls.
+    pub tool_calls: Option<u64>,
+}

@@ -1,0 +1,192 @@
+//! What a verifier is asked and what it answers (FLY-9, FLY-10, FLY-10a, FLY-10b).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Digest,
+    artifact::artifact,
+    facts::{BundleRef, CriterionResult, DiffSummary, Oid, Verdict, Violation},
+    ids::{AgentName, CriterionId, TurnId},
+    plan::{Criterion, Guard},
+    reason::CriterionReason,
+    time::Millis,
+};
+
+/// What a verification is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum VerificationPurpose {
+    /// Before the first build turn: guards are green on the base, `red_first` checks are red.
+    Baseline,
+    /// A handed-off tree.
+    Handoff,
+    /// The merge of an accepted tree with what landed meanwhile.
+    Merge,
+}
+
+artifact! {
+    /// What a verifier is to judge (FLY-9). It holds no word of the builder's (FLY-18).
+    VerificationRequest = "verification_request" {
+        /// What it is for.
+        purpose: VerificationPurpose,
+        /// The commit the tree stands on.
+        base: Oid,
+        /// The commit under review; the base itself when nothing changed or for a baseline.
+        commit: Oid,
+        /// The tree under review.
+        tree: Oid,
+        /// What brings these objects, in order.
+        bundles: Vec<BundleRef>,
+        /// The criteria under review.
+        criteria: Vec<Criterion>,
+        /// Guards, which hold on the base.
+        guards: Vec<Guard>,
+        /// Run once per tree before the checks.
+        prepare: Option<String>,
+        /// The waypoint's scope, for the path rules.
+        scope: Vec<String>,
+        /// Protected globs of plan and waypoint.
+        protected: Vec<String>,
+        /// The guidance document, a steering file.
+        covenant: String,
+    }
+}
+
+artifact! {
+    /// Criteria → evidence wanted (FLY-10b). Recorded before the tree is checked out.
+    VerificationPlan = "verification_plan" {
+        /// The turn.
+        turn: TurnId,
+        /// Which delivery of the turn, from 1.
+        delivery: u32,
+        /// Who holds it.
+        agent: AgentName,
+        /// One line a criterion.
+        wanted: Vec<EvidenceWanted>,
+    }
+}
+
+/// What would show a criterion.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EvidenceWanted {
+    /// The criterion or guard.
+    pub criterion: CriterionId,
+    /// The command whose output is the evidence; `None`: a judge's verdict.
+    pub command: Option<String>,
+}
+
+artifact! {
+    /// Per criterion a verdict with evidence (FLY-10).
+    VerificationReport = "verification_report" {
+        /// The turn.
+        turn: TurnId,
+        /// Which delivery of the turn, from 1.
+        delivery: u32,
+        /// Who judged.
+        agent: AgentName,
+        /// What it was for.
+        purpose: VerificationPurpose,
+        /// The commit that was judged.
+        commit: Oid,
+        /// The tree that was judged.
+        tree: Oid,
+        /// One for each criterion asked, in that order.
+        criteria: Vec<CriterionReport>,
+        /// One for each guard asked, in that order.
+        guards: Vec<CriterionReport>,
+        /// Broken path rules, from a diff the verifier computed itself.
+        violations: Vec<Violation>,
+        /// How much changed, from that diff.
+        diff: DiffSummary,
+        /// What the verifier could not settle.
+        doubts: Vec<Doubt>,
+        /// What was run.
+        receipt: ChecklistReceipt,
+        /// The agent judged its own work (FLY-36).
+        self_checked: bool,
+    }
+}
+
+/// The verdict on one criterion, with what a person or a repair agent needs to act on it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CriterionReport {
+    /// The verdict and its evidence.
+    pub result: CriterionResult,
+    /// The command, where there is one.
+    pub command: Option<String>,
+    /// The exit code of the deciding run.
+    pub exit_code: Option<i32>,
+    /// The last lines of the deciding run's output.
+    pub output_tail: String,
+    /// One sentence on what decided, for people.
+    pub note: Option<String>,
+}
+
+/// Something a verifier could not settle.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Doubt {
+    /// A blocking doubt keeps the waypoint from being accepted.
+    pub blocking: bool,
+    /// What it is.
+    pub text: String,
+}
+
+/// What the harness ran, and under which rules (FLY-10a). Made by the harness, never by a judge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ChecklistReceipt {
+    /// Every run, in order.
+    pub checks: Vec<CheckRun>,
+    /// What the sandbox enforced, and by what.
+    pub properties: Vec<PropertyEnforced>,
+    /// True for a harness that is not Holdpoint's.
+    pub foreign: bool,
+}
+
+/// On which tree a check ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TreeTested {
+    /// The tree under review.
+    Handoff,
+    /// The base.
+    Base,
+    /// The tree under review with the tests exactly as on the base.
+    TestsAsOnBase,
+}
+
+/// One run of one check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct CheckRun {
+    /// The criterion or guard; `None` for `prepare`.
+    pub criterion: Option<CriterionId>,
+    /// The shell command.
+    pub command: String,
+    /// Which kind of tree.
+    pub tested: TreeTested,
+    /// The tree itself.
+    pub tree: Oid,
+    /// The exit code; `None` when a signal or a limit ended it.
+    pub exit_code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// Wall time.
+    pub duration: Millis,
+    /// The digest of the captured output: also its reference in the blob stream.
+    pub output: Digest,
+    /// Bytes of the captured output.
+    pub output_bytes: u64,
+    /// What this run alone says.
+    pub verdict: Verdict,
+    /// Why it is not a plain pass.
+    pub reason: Option<CriterionReason>,
+}
+
+/// One property of the sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PropertyEnforced {
+    /// Its name.
+    pub property: String,
+    /// The mechanism; `None`: not enforced, by explicit setting.
+    pub mechanism: Option<String>,
+}

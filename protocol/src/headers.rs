@@ -1,0 +1,29 @@
+//! Names of message headers and the values they take.
+
+/// `application/json` or `application/msgpack`.
+pub const CONTENT_TYPE: &str = "Content-Type";
+/// Kind and version of the payload: `build_artifact/1.0`.
+pub const SCHEMA: &str = "Hp-Schema";
+/// ed25519 over subject, LF and the payload bytes as sent; unpadded base64url.
+pub const SIGNATURE: &str = "Hp-Signature";
+/// The sender's user JWT.
+pub const JWT: &str = "Hp-Jwt";
+/// W3C trace context.
+pub const TRACEPARENT: &str = "traceparent";
+/// The broker's deduplication id.
+pub const MESSAGE_ID: &str = "Nats-Msg-Id";
+
+/// Content type of JSON payloads.
+pub const JSON: &str = "application/json";
+/// Content type of MessagePack payloads.
+pub const MSGPACK: &str = "application/msgpack";
+
+/// The bytes that are signed: the subject, a line feed, the payload as sent.
+#[must_use]
+pub fn signing_input(subject: &str, payload: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(subject.len() + 1 + payload.len());
+    bytes.extend_from_slice(subject.as_bytes());
+    bytes.push(b'\n');
+    bytes.extend_from_slice(payload);
+    bytes
+}

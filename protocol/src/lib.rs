@@ -1,0 +1,27 @@
+//! The words on the wire: ids, artifacts, turns, journal entries, subjects and headers.
+//!
+//! Everything here is plain data with serde forms, in JSON and in MessagePack. There is no I/O, no clock and no
+//! decision in this crate: what a word *means* for a flight is decided in `holdpoint-core`.
+
+pub mod api;
+pub mod artifact;
+pub mod codec;
+pub mod digest;
+pub mod facts;
+pub mod headers;
+pub mod ids;
+pub mod journal;
+pub mod plan;
+pub mod reason;
+pub mod schema;
+pub mod state;
+pub mod streams;
+pub mod subjects;
+pub mod time;
+pub mod turn;
+pub mod version;
+pub mod view;
+
+pub use digest::Digest;
+pub use time::Timestamp;
+pub use version::SchemaVersion;

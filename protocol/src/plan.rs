@@ -1,0 +1,221 @@
+//! The normalized plan: what a plan file says once it is read, checked and its defaults are filled in.
+//!
+//! Reading the YAML and finding its errors is `holdpoint_core::plan`.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    ids::{CriterionId, WaypointId},
+    time::Millis,
+};
+
+/// A plan: waypoints and the rules they are flown under (contract, "Plan file").
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Plan {
+    /// The plan's name; an id.
+    pub plan: String,
+    /// The git ref the flight starts from. Default `HEAD`.
+    pub base: String,
+    /// The guidance document of the repository; `None`: `AGENTS.md` if the base has one.
+    pub covenant: Option<String>,
+    /// The workflow of waypoints that name none. Default `fly`.
+    pub workflow: String,
+    /// Bounds and mode.
+    pub policy: Policy,
+    /// The budget of the whole flight.
+    pub budget: FlightBudget,
+    /// Guidance documents in order of precedence.
+    pub sources: Vec<String>,
+    /// A command run once per tree before checks, with network.
+    pub prepare: Option<String>,
+    /// Globs of paths that never change in this plan.
+    pub protected: Vec<String>,
+    /// Checks that hold on the base and after every waypoint.
+    pub guards: Vec<Guard>,
+    /// Answers by which policy can answer clarifications.
+    pub answers: Vec<Answer>,
+    /// The units of work, in the file's order.
+    pub waypoints: Vec<Waypoint>,
+}
+
+impl Plan {
+    /// The waypoint with this id.
+    #[must_use]
+    pub fn waypoint(&self, id: &WaypointId) -> Option<&Waypoint> {
+        self.waypoints.iter().find(|w| &w.id == id)
+    }
+}
+
+/// Bounds on what a waypoint may use up (spec README, "how many retries").
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Policy {
+    /// Reworks and rollbacks after a verifier's rejection. Default 3, so at most 4 build turns.
+    pub max_reworks: u32,
+    /// Clarification rounds. Default 2.
+    pub max_clarifications: u32,
+    /// Who judges.
+    pub mode: Mode,
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self { max_reworks: 3, max_clarifications: 2, mode: Mode::Team }
+    }
+}
+
+/// Team, or one agent that checks itself (FLY-36).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// An independent verifier judges.
+    #[default]
+    Team,
+    /// One agent builds and checks itself.
+    Single,
+}
+
+/// What a whole flight may use up.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FlightBudget {
+    /// Wall time from submission.
+    pub wall: Option<Millis>,
+    /// Tokens, as metered.
+    pub tokens: Option<u64>,
+    /// Cost in US dollars, as metered.
+    pub cost_usd: Option<f64>,
+}
+
+/// What one turn may use up.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnBudget {
+    /// Wall time of the program. Default 30 m, from the agent's configuration.
+    pub wall: Option<Millis>,
+    /// Tokens, as metered.
+    pub tokens: Option<u64>,
+    /// Cost in US dollars, as metered.
+    pub cost_usd: Option<f64>,
+    /// Tool calls, as metered.
+    pub tool_calls: Option<u64>,
+    /// Bytes of output. Default 10 MiB, from the agent's configuration.
+    pub output: Option<u64>,
+}
+
+/// A command and how its end is read (contract, "Checks").
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Check {
+    /// The shell command.
+    pub command: String,
+    /// A regular expression the output must match as well.
+    pub expect: Option<String>,
+    /// Must be red on the turn's base.
+    pub red_first: bool,
+    /// Default 10 m.
+    pub timeout: Millis,
+    /// Default false: no network but an isolated loopback.
+    pub network: bool,
+    /// True: the check gets a throw-away copy of the tree that it may write into.
+    pub writes_tree: bool,
+}
+
+/// The time a check gets unless the plan says otherwise.
+pub const CHECK_TIMEOUT_DEFAULT: Millis = Millis(600_000);
+
+/// A check that holds on the base and after every waypoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Guard {
+    /// Unique in the plan.
+    pub id: CriterionId,
+    /// The command.
+    pub check: Check,
+}
+
+/// An acceptance criterion.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Criterion {
+    /// Unique in the waypoint.
+    pub id: CriterionId,
+    /// What must be true, in words.
+    pub statement: String,
+    /// The command that shows it; `None`: a judge is needed.
+    pub check: Option<Check>,
+}
+
+/// A declared answer to clarifications.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Answer {
+    /// A regular expression over the question.
+    #[serde(rename = "match")]
+    pub matches: String,
+    /// The option to choose.
+    pub option: String,
+    /// Why.
+    pub rationale: Option<String>,
+}
+
+/// The order in which agents take turns (SDLC-10).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Priority {
+    /// Taken before all others.
+    Critical,
+    /// Taken before medium.
+    High,
+    /// The default.
+    #[default]
+    Medium,
+    /// Taken last.
+    Low,
+}
+
+impl Priority {
+    /// All of them, first taken first.
+    pub const ALL: [Self; 4] = [Self::Critical, Self::High, Self::Medium, Self::Low];
+
+    /// The word in files and subjects.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Critical => "critical",
+            Self::High => "high",
+            Self::Medium => "medium",
+            Self::Low => "low",
+        }
+    }
+}
+
+/// A unit of work.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Waypoint {
+    /// Unique in the plan.
+    pub id: WaypointId,
+    /// One line for people.
+    pub title: String,
+    /// What the builder is told, Markdown.
+    pub goal: String,
+    /// Waypoints that must be complete first.
+    pub depends_on: Vec<WaypointId>,
+    /// Default medium.
+    pub priority: Priority,
+    /// Free words.
+    pub tags: Vec<String>,
+    /// Free values.
+    pub metadata: BTreeMap<String, serde_json::Value>,
+    /// Globs of paths it may touch; empty: everything.
+    pub scope: Vec<String>,
+    /// Globs of paths it never touches, beside the plan's.
+    pub protected: Vec<String>,
+    /// What must be shown.
+    pub criteria: Vec<Criterion>,
+    /// The budget of each turn.
+    pub budget: TurnBudget,
+    /// Its own workflow.
+    pub workflow: Option<String>,
+    /// Optional BDD specs (GATE-23), carried as they stand.
+    pub tests: Vec<serde_json::Value>,
+    /// A file of BDD specs.
+    #[serde(rename = "testsFile")]
+    pub tests_file: Option<String>,
+}

@@ -1,0 +1,119 @@
+//! Closed lists of codes: why a decision was taken, why a criterion is not green.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+macro_rules! codes {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+        pub enum $name {
+            $($(#[$vdoc])* #[serde(rename = $text)] $variant,)*
+        }
+
+        impl $name {
+            /// Every code, in the contract's order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
+
+            /// The code as it is written.
+            #[must_use]
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text,)* }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+
+codes! {
+    /// Why a decision was taken (contract, "A closed list of `reason_code`").
+    ReasonCode {
+        /// Every criterion passed.
+        CriteriaMet = "criteria_met",
+        /// A criterion failed.
+        CriteriaFailed = "criteria_failed",
+        /// A criterion could be neither shown nor refuted.
+        EvidenceMissing = "evidence_missing",
+        /// Nothing changed although something had to.
+        NoChange = "no_change",
+        /// A path outside the scope was changed.
+        ScopeViolation = "scope_violation",
+        /// A protected or steering path was changed.
+        ProtectedChanged = "protected_changed",
+        /// A guard that held on the base is red.
+        Regression = "regression",
+        /// A safety rule was broken.
+        Safety = "safety",
+        /// A rollback was due and cannot be applied automatically.
+        RollbackUnavailable = "rollback_unavailable",
+        /// A guard is red on the base.
+        GuardRed = "guard_red",
+        /// A `red_first` check is green on the base.
+        NotRed = "not_red",
+        /// A criterion has no check and there is no judge.
+        JudgeMissing = "judge_missing",
+        /// Two rules that cannot both hold.
+        PolicyConflict = "policy_conflict",
+        /// The agent's program failed.
+        AgentFailed = "agent_failed",
+        /// The agent's program used up its wall time.
+        AgentTimeout = "agent_timeout",
+        /// The agent's program printed more than it may.
+        OutputLimit = "output_limit",
+        /// What was handed off cannot be used.
+        HandoffInvalid = "handoff_invalid",
+        /// A question waits for its answer.
+        ClarificationOpen = "clarification_open",
+        /// The question rounds are used up.
+        ClarificationExhausted = "clarification_exhausted",
+        /// The agent called for help.
+        HelpRequested = "help_requested",
+        /// The agent used something that this build does not support.
+        Unsupported = "unsupported",
+        /// The work collides with what landed meanwhile.
+        MergeConflict = "merge_conflict",
+        /// The reworks are used up.
+        AttemptsExhausted = "attempts_exhausted",
+        /// The flight's budget is used up.
+        BudgetExhausted = "budget_exhausted",
+        /// The turn keeps ending its agents.
+        TurnPoisoned = "turn_poisoned",
+        /// A person cancelled it.
+        Cancelled = "cancelled",
+    }
+}
+
+codes! {
+    /// Why a criterion's verdict is not a plain pass (contract, "Criterion `reason`").
+    CriterionReason {
+        /// Exit 1 to 125.
+        ExitCode = "exit_code",
+        /// Exit 0, but the output does not match `expect`.
+        ExpectUnmatched = "expect_unmatched",
+        /// Fewer tests ran than on the base.
+        FewerTests = "fewer_tests",
+        /// More tests were skipped than on the base.
+        MoreSkipped = "more_skipped",
+        /// Green only with its own tests, not with those of the base.
+        TestsWeakened = "tests_weakened",
+        /// The check did not end in time.
+        Timeout = "timeout",
+        /// The check was ended by a signal.
+        Signal = "signal",
+        /// The check was ended for a limit.
+        Limit = "limit",
+        /// The command could not be run (exit 126 or 127).
+        NotExecutable = "not_executable",
+        /// No check and no judge.
+        NoJudge = "no_judge",
+        /// The judge named no evidence.
+        JudgeWithoutEvidence = "judge_without_evidence",
+    }
+}

@@ -1,0 +1,29 @@
+//! JSON Schemas, generated from the types (FLY-14).
+
+use schemars::{Schema, schema_for};
+
+use crate::{artifact, journal, turn, view};
+
+/// Every published schema with its file name, sorted by name.
+#[must_use]
+pub fn all() -> Vec<(&'static str, Schema)> {
+    vec![
+        ("build_artifact", schema_for!(artifact::BuildArtifact)),
+        ("build_plan", schema_for!(artifact::BuildPlan)),
+        ("checklist_receipt", schema_for!(artifact::ChecklistReceipt)),
+        ("clarification_request", schema_for!(artifact::ClarificationRequest)),
+        ("clarification_response", schema_for!(artifact::ClarificationResponse)),
+        ("decided", schema_for!(journal::Decided)),
+        ("feedback", schema_for!(turn::Feedback)),
+        ("flight_view", schema_for!(view::FlightView)),
+        ("guidance_packet", schema_for!(artifact::GuidancePacket)),
+        ("help_request", schema_for!(artifact::HelpRequest)),
+        ("landed", schema_for!(journal::Landed)),
+        ("orchestrator_decision", schema_for!(artifact::OrchestratorDecision)),
+        ("submitted", schema_for!(journal::Submitted)),
+        ("turn", schema_for!(turn::Turn)),
+        ("verification_plan", schema_for!(artifact::VerificationPlan)),
+        ("verification_report", schema_for!(artifact::VerificationReport)),
+        ("verification_request", schema_for!(artifact::VerificationRequest)),
+    ]
+}

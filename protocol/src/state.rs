@@ -1,0 +1,201 @@
+//! The compact, prose-free state of a waypoint, as it rides in every entry of its journal.
+//!
+//! How it changes is `holdpoint_core::engine`; here are only its words.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Timestamp,
+    artifact::{Disposition, VerificationPurpose},
+    facts::{BundleRef, CriterionResult, Oid, Violation},
+    ids::{ArtifactId, GateId, RoleId, TurnId},
+    reason::ReasonCode,
+};
+
+/// The public status of a waypoint (contract, "With `--json`").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    /// Not begun, or its dependencies are not complete.
+    Pending,
+    /// A turn is open, or its accepted work waits to land.
+    Running,
+    /// For an answer or an approval.
+    Waiting,
+    /// Accepted and landed.
+    Complete,
+    /// For a person's intervention.
+    Blocked,
+    /// Its attempts or budget are used up.
+    Failed,
+    /// A person ended it.
+    Cancelled,
+}
+
+/// Where a waypoint is. Durable, so an enum with the data of each phase.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "phase", rename_all = "snake_case")]
+pub enum Phase {
+    /// No entry yet.
+    Pending,
+    /// A turn is open.
+    InTurn(OpenTurn),
+    /// Accepted; what landed is in the flight's journal.
+    Accepted {
+        /// When: the date of its landing commit.
+        at: Timestamp,
+        /// The accepting report's reference (`Holdpoint-Report`).
+        report: crate::Digest,
+    },
+    /// Ended without being accepted.
+    Halted {
+        /// `blocked`, `waiting`, `failed` or `cancelled`.
+        status: Status,
+    },
+}
+
+/// What an open turn is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Purpose {
+    /// A build or repair turn.
+    Build,
+    /// A verifier's turn.
+    Verify(VerificationPurpose),
+}
+
+/// The turn a waypoint waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OpenTurn {
+    /// The fencing token.
+    pub turn: TurnId,
+    /// Which role may answer it.
+    pub role: RoleId,
+    /// The gate it belongs to.
+    pub gate: GateId,
+    /// What it is for.
+    pub purpose: Purpose,
+    /// When it was opened.
+    pub opened_at: Timestamp,
+    /// When it is opened anew if nothing was handed off.
+    pub deadline: Timestamp,
+}
+
+/// Work that was handed off: one commit on the base.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Work {
+    /// The commit; `None` when nothing changed.
+    pub commit: Option<Oid>,
+    /// Its tree.
+    pub tree: Oid,
+    /// What brings it, on top of the base's bundles.
+    pub bundle: Option<BundleRef>,
+    /// Broken path rules, as the orchestrator computed them from the objects.
+    pub violations: Vec<Violation>,
+    /// Who made it: `builder` or `repair`.
+    pub role: RoleId,
+}
+
+/// One visit of a gate (GATE-8).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GateVisit {
+    /// The gate.
+    pub gate: GateId,
+    /// The role that had the turn.
+    pub role: RoleId,
+    /// When it was entered.
+    pub entered: Timestamp,
+    /// When it was left; `None` while it is open.
+    pub exited: Option<Timestamp>,
+    /// How it was left.
+    pub outcome: Option<Outcome>,
+}
+
+/// What a gate's turn came to (GATE-7).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// On to the next gate.
+    Complete,
+    /// Back to the first gate.
+    NeedsReview,
+    /// Hold for a person.
+    Blocked,
+    /// The engine passed over it.
+    Skip,
+}
+
+/// How the last decision went.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LastDecision {
+    /// Its artifact id.
+    pub id: ArtifactId,
+    /// What became of the work.
+    pub disposition: Disposition,
+    /// Why.
+    pub reason_code: ReasonCode,
+    /// What a person can do.
+    pub remediation: Option<String>,
+}
+
+/// What is used up. Each bound counts for itself (spec README, "how many retries").
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Counters {
+    /// Decided build and repair turns.
+    pub attempts: u32,
+    /// Reworks and rollbacks.
+    pub reworks: u32,
+    /// Landing conflicts.
+    pub conflicts: u32,
+    /// Times the open turn was opened anew after its deadline.
+    pub redeliveries: u32,
+}
+
+/// The state of a waypoint: the fold of its journal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WaypointState {
+    /// Where it is.
+    pub phase: Phase,
+    /// The commit its work stands on; `None` before the first turn.
+    pub base: Option<Oid>,
+    /// What was last handed off on that base.
+    pub work: Option<Work>,
+    /// What is used up.
+    pub counters: Counters,
+    /// How the last decision went.
+    pub decision: Option<LastDecision>,
+    /// The last verdicts.
+    pub criteria: Vec<CriterionResult>,
+    /// The last verdicts on guards.
+    pub guards: Vec<CriterionResult>,
+    /// Visited gates, oldest first.
+    pub history: Vec<GateVisit>,
+    /// The final handoff that was last taken: its redelivery is no conflict.
+    pub answered: Option<Answered>,
+}
+
+/// A final handoff that won its turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Answered {
+    /// The turn it answered.
+    pub turn: TurnId,
+    /// The digest of its payload as sent.
+    pub digest: crate::Digest,
+}
+
+impl Default for WaypointState {
+    fn default() -> Self {
+        Self {
+            phase: Phase::Pending,
+            base: None,
+            work: None,
+            counters: Counters::default(),
+            decision: None,
+            criteria: Vec::new(),
+            guards: Vec::new(),
+            history: Vec::new(),
+            answered: None,
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Every subject of the wire is built here and nowhere else (architecture §2).
+
+use crate::{
+    digest::Digest,
+    ids::{AgentName, FlightId, RoleId, WaypointId},
+    journal::EntryKind,
+    plan::Priority,
+};
+
+/// The root of all subjects of this version of the wire.
+pub const ROOT: &str = "hp.v1";
+
+/// The token that stands for "the flight itself" where a waypoint's id stands in its journals.
+pub const FLIGHT_TOKEN: &str = "_";
+
+/// How many partitions the handoffs of a role are spread over, by flight. Fixed: it is part of stored subjects.
+pub const PARTITIONS: u32 = 8;
+
+/// Which journal: a flight's or one of its waypoints'.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct JournalKey {
+    /// The flight.
+    pub flight: FlightId,
+    /// The waypoint, or `None` for the flight's own journal.
+    pub waypoint: Option<WaypointId>,
+}
+
+impl JournalKey {
+    /// The journal of the flight itself.
+    #[must_use]
+    pub fn flight(flight: &FlightId) -> Self {
+        Self { flight: flight.clone(), waypoint: None }
+    }
+
+    /// The journal of one waypoint.
+    #[must_use]
+    pub fn waypoint(flight: &FlightId, waypoint: &WaypointId) -> Self {
+        Self { flight: flight.clone(), waypoint: Some(waypoint.clone()) }
+    }
+
+    fn token(&self) -> &str {
+        self.waypoint.as_ref().map_or(FLIGHT_TOKEN, WaypointId::as_str)
+    }
+
+    /// The filter that matches every entry of this journal: what an append is fenced by.
+    #[must_use]
+    pub fn filter(&self) -> String {
+        format!("{ROOT}.journal.{}.{}.>", self.flight, self.token())
+    }
+
+    /// The subject of an entry of this journal.
+    #[must_use]
+    pub fn entry(&self, kind: &EntryKind) -> String {
+        format!("{ROOT}.journal.{}.{}.{}", self.flight, self.token(), kind.subject_tail())
+    }
+}
+
+/// Every entry of every journal of a flight.
+#[must_use]
+pub fn journal_of_flight(flight: &FlightId) -> String {
+    format!("{ROOT}.journal.{flight}.>")
+}
+
+/// All submissions: one entry a flight.
+#[must_use]
+pub fn journal_submissions() -> String {
+    format!("{ROOT}.journal.*.{FLIGHT_TOKEN}.submitted")
+}
+
+/// What the agents of `role` pull at `priority`: from one flight, or from all.
+#[must_use]
+pub fn turns(flight: Option<&FlightId>, role: &RoleId, priority: Priority) -> String {
+    format!("{ROOT}.journal.{}.*.turn.{role}.{}", flight.map_or("*", FlightId::as_str), priority.as_str())
+}
+
+/// The partition of a flight's handoffs: FNV-1a over the flight's id, so that every language can compute it.
+#[must_use]
+pub fn partition(flight: &FlightId) -> u32 {
+    let mut hash: u32 = 0x811c_9dc5;
+    for byte in flight.as_str().bytes() {
+        hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    }
+    hash % PARTITIONS
+}
+
+/// Where a turn's handoffs go; the kind follows as one more token.
+#[must_use]
+pub fn handoff_prefix(role: &RoleId, flight: &FlightId, waypoint: &WaypointId) -> String {
+    format!("{ROOT}.handoff.{role}.{}.{flight}.{waypoint}", partition(flight))
+}
+
+/// The subject of one handoff.
+#[must_use]
+pub fn handoff(role: &RoleId, flight: &FlightId, waypoint: &WaypointId, kind: &str) -> String {
+    format!("{}.{kind}", handoff_prefix(role, flight, waypoint))
+}
+
+/// All handoffs of a role.
+#[must_use]
+pub fn handoffs_of(role: &RoleId) -> String {
+    format!("{ROOT}.handoff.{role}.>")
+}
+
+/// All handoffs of a role in one partition.
+#[must_use]
+pub fn handoffs_in(role: &RoleId, partition: u32) -> String {
+    format!("{ROOT}.handoff.{role}.{partition}.>")
+}
+
+/// One chunk of a blob.
+#[must_use]
+pub fn blob_chunk(role: &RoleId, digest: &Digest, n: u32) -> String {
+    format!("{ROOT}.blob.{role}.{}.{n}", digest.hex())
+}
+
+/// All blobs of a role.
+#[must_use]
+pub fn blobs_of(role: &RoleId) -> String {
+    format!("{ROOT}.blob.{role}.>")
+}
+
+/// All blobs.
+#[must_use]
+pub fn blobs() -> String {
+    format!("{ROOT}.blob.>")
+}
+
+/// The hint that a turn for `role` may be waiting.
+#[must_use]
+pub fn wake(role: &RoleId) -> String {
+    format!("{ROOT}.wake.{role}")
+}
+
+/// Where an agent is told that a handoff was refused, and why.
+#[must_use]
+pub fn refused(role: &RoleId, agent: &AgentName) -> String {
+    format!("{ROOT}.refused.{role}.{agent}")
+}
+
+/// Where an agent says that it is there and what it does.
+#[must_use]
+pub fn presence(role: &RoleId, agent: &AgentName) -> String {
+    format!("{ROOT}.presence.{role}.{agent}")
+}
+
+/// An endpoint of the micro service `holdpoint`.
+#[must_use]
+pub fn api(endpoint: &str) -> String {
+    format!("{ROOT}.api.{endpoint}")
+}
+
+/// What a handoff's subject says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HandoffSubject {
+    /// The role that published it; the broker's permissions hold it to that.
+    pub role: RoleId,
+    /// The flight.
+    pub flight: FlightId,
+    /// The waypoint.
+    pub waypoint: WaypointId,
+    /// The kind of artifact.
+    pub kind: String,
+}
+
+/// Reads a handoff's subject back; `None` if it is not one, or its partition is not the flight's.
+#[must_use]
+pub fn parse_handoff(subject: &str) -> Option<HandoffSubject> {
+    let rest = subject.strip_prefix(ROOT)?.strip_prefix(".handoff.")?;
+    let tokens: Vec<&str> = rest.split('.').collect();
+    let [role, part, flight, waypoint, kind] = tokens.as_slice() else { return None };
+    let flight: FlightId = flight.parse().ok()?;
+    if part.parse() != Ok(partition(&flight)) {
+        return None;
+    }
+    Some(HandoffSubject {
+        role: role.parse().ok()?,
+        flight,
+        waypoint: waypoint.parse().ok()?,
+        kind: (*kind).to_owned(),
+    })
+}
+
+/// Reads the journal a journal subject belongs to.
+#[must_use]
+pub fn parse_journal(subject: &str) -> Option<JournalKey> {
+    let rest = subject.strip_prefix(ROOT)?.strip_prefix(".journal.")?;
+    let mut tokens = rest.splitn(3, '.');
+    let flight = tokens.next()?.parse().ok()?;
+    let waypoint = match tokens.next()? {
+        FLIGHT_TOKEN => None,
+        id => Some(id.parse().ok()?),
+    };
+    tokens.next()?;
+    Some(JournalKey { flight, waypoint })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::role;
+
+    fn ids() -> (FlightId, WaypointId) {
+        ("demo-1".parse().unwrap(), "w1".parse().unwrap())
+    }
+
+    #[test]
+    fn every_entry_subject_lies_under_its_journals_filter() {
+        let (flight, waypoint) = ids();
+        for key in [JournalKey::flight(&flight), JournalKey::waypoint(&flight, &waypoint)] {
+            let prefix = key.filter().trim_end_matches('>').to_owned();
+            for kind in [
+                EntryKind::Submitted,
+                EntryKind::Landed,
+                EntryKind::Decided,
+                EntryKind::Turn { role: role::id(role::BUILDER), priority: Priority::High },
+            ] {
+                let subject = key.entry(&kind);
+                assert!(subject.starts_with(&prefix), "{subject} under {prefix}");
+                assert_eq!(parse_journal(&subject), Some(key.clone()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_handoff_subject_reads_back_and_a_foreign_partition_does_not() {
+        let (flight, waypoint) = ids();
+        let subject = handoff(&role::id(role::VERIFIER), &flight, &waypoint, "verification_report");
+        let parsed = parse_handoff(&subject).unwrap();
+        assert_eq!((parsed.flight, parsed.kind.as_str()), (flight.clone(), "verification_report"));
+        let other = (partition(&flight) + 1) % PARTITIONS;
+        let forged = subject.replace(&format!(".{}.demo", partition(&flight)), &format!(".{other}.demo"));
+        assert_ne!(forged, subject);
+        assert_eq!(parse_handoff(&forged), None);
+    }
+}

@@ -1,0 +1,100 @@
+//! A turn: what an agent pulls, and at the same time the journal entry that opened it.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Timestamp,
+    artifact::{CriterionReport, Disposition, GuidancePacket, OrchestratorDecision, VerificationRequest},
+    facts::{BundleRef, Oid},
+    ids::{FlightId, GateId, RoleId, TurnId, WaypointId},
+    journal::Record,
+    plan::{Criterion, TurnBudget},
+    reason::ReasonCode,
+    version::SchemaVersion,
+};
+
+/// One turn of one role (contract, "Subjects for external agents"). The delivery number is the broker's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Turn {
+    /// `MAJOR.MINOR`.
+    pub schema_version: SchemaVersion,
+    /// The fencing token: unguessable, named by every handoff.
+    pub turn_id: TurnId,
+    /// The flight.
+    pub flight: FlightId,
+    /// The waypoint.
+    pub waypoint: WaypointId,
+    /// The gate.
+    pub gate: GateId,
+    /// The role that may answer.
+    pub role: RoleId,
+    /// Which attempt at the waypoint, from 1.
+    pub attempt: u32,
+    /// When nothing was handed off until then, the turn is opened anew.
+    pub deadline: Timestamp,
+    /// Where handoffs go: this, a dot, and the kind.
+    pub handoff_subject: String,
+    /// What the role is told (FLY-20).
+    pub guidance: GuidancePacket,
+    /// What is wanted.
+    pub request: TurnRequest,
+    /// The decision that opened it, unless it is the first.
+    pub decision: Option<OrchestratorDecision>,
+    /// The journal's part of the entry.
+    pub record: Record,
+}
+
+/// What a turn wants.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "wanted", rename_all = "snake_case")]
+pub enum TurnRequest {
+    /// A build artifact.
+    Build(Box<BuildRequest>),
+    /// A verification report.
+    Verify(Box<VerificationRequest>),
+}
+
+/// What a builder or a repair agent is asked to do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BuildRequest {
+    /// One line for people.
+    pub title: String,
+    /// The goal, Markdown.
+    pub goal: String,
+    /// The criteria that will be judged.
+    pub criteria: Vec<Criterion>,
+    /// Paths it may touch; empty: everything.
+    pub scope: Vec<String>,
+    /// Paths it never touches.
+    pub protected: Vec<String>,
+    /// Guidance documents in the repository, the first wins.
+    pub sources: Vec<String>,
+    /// The guidance document of the repository.
+    pub covenant: String,
+    /// The commit the work is handed off on.
+    pub base: Oid,
+    /// The commit whose tree it starts from: the base, or the last handoff.
+    pub start: Oid,
+    /// What brings these objects, in order.
+    pub bundles: Vec<BundleRef>,
+    /// What was wrong with the last handoff.
+    pub feedback: Option<Feedback>,
+    /// What the turn may use up.
+    pub budget: TurnBudget,
+    /// BDD specs of the waypoint.
+    pub tests: Vec<serde_json::Value>,
+}
+
+/// Why there is another turn: the failing part of the report, whole (FLY-4).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Feedback {
+    /// What was decided.
+    pub disposition: Disposition,
+    /// Why.
+    pub reason_code: ReasonCode,
+    /// Criteria and guards that did not pass, with their evidence.
+    pub failing: Vec<CriterionReport>,
+    /// What else there is to know: violations, conflicts, the program's own failure.
+    pub notes: Vec<String>,
+}

@@ -1,0 +1,94 @@
+//! What users see: the object that `run`, `status` and the API answer with (contract, "With `--json`").
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Timestamp,
+    artifact::Disposition,
+    facts::{BundleRef, CriterionResult, Oid},
+    ids::{AgentName, FlightId, GateId, RoleId, TurnId, WaypointId},
+    reason::ReasonCode,
+    state::{Purpose, Status},
+};
+
+/// How a flight stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FlightStatus {
+    /// Something can move on by itself.
+    Running,
+    /// Only an answer or an approval can move it on.
+    Waiting,
+    /// All waypoints are complete.
+    Accepted,
+    /// Nothing but a person's intervention can move it on, and not all are complete.
+    Incomplete,
+}
+
+/// A flight as users see it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FlightView {
+    /// The flight.
+    pub flight: FlightId,
+    /// The plan's name.
+    pub plan: String,
+    /// How it stands.
+    pub status: FlightStatus,
+    /// The commit it started from.
+    pub base: Oid,
+    /// The branch that accepted work stands on.
+    pub branch: String,
+    /// The commit of the last landing, or the base.
+    pub head: Oid,
+    /// The waypoints, in the plan's order.
+    pub waypoints: Vec<WaypointView>,
+    /// What brings the branch, in order, on top of the base.
+    pub landings: Vec<BundleRef>,
+}
+
+/// A waypoint as users see it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WaypointView {
+    /// The waypoint.
+    pub id: WaypointId,
+    /// One line for people.
+    pub title: String,
+    /// How it stands.
+    pub status: Status,
+    /// The gate it is in.
+    pub gate: Option<GateId>,
+    /// The last decision.
+    pub disposition: Option<Disposition>,
+    /// Why.
+    pub reason_code: Option<ReasonCode>,
+    /// Decided build and repair turns.
+    pub attempts: u32,
+    /// The landed commit.
+    pub commit: Option<Oid>,
+    /// The last verdicts.
+    pub criteria: Vec<CriterionResult>,
+    /// The last verdicts on guards.
+    pub guards: Vec<CriterionResult>,
+    /// What a person can do.
+    pub remediation: Option<String>,
+    /// The open turn.
+    pub turn: Option<TurnView>,
+}
+
+/// An open turn as users see it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnView {
+    /// The turn.
+    pub turn: TurnId,
+    /// The role whose turn it is.
+    pub role: RoleId,
+    /// What it is for.
+    pub purpose: Purpose,
+    /// Since when.
+    pub opened_at: Timestamp,
+    /// Until when.
+    pub deadline: Timestamp,
+    /// Who holds it, as far as is known.
+    pub agent: Option<AgentName>,
+}

@@ -1,0 +1,9 @@
+//! The wire's promises: goldens of every type, forms that mean the same, and published schemas.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like tests")]
+
+mod files;
+mod golden;
+mod samples;
+mod schemas;
+mod versions;

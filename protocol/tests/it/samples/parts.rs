@@ -1,0 +1,218 @@
+//! What samples are made of.
+
+use holdpoint_protocol::{
+    Digest, Timestamp,
+    artifact::{CheckRun, ChecklistReceipt, CriterionReport, Origin, PropertyEnforced, TreeTested},
+    facts::{
+        BlobRef, BundleRef, ChangeStatus, CriterionResult, DiffSummary, Oid, PathChange, Verdict, Violation,
+        ViolationKind,
+    },
+    ids::role,
+    journal::{Cause, Fleet, Sequence},
+    plan::{Answer, Check, Criterion, FlightBudget, Guard, Mode, Plan, Policy, Priority, TurnBudget, Waypoint},
+    reason::CriterionReason,
+    time::Millis,
+};
+
+pub(super) fn at(seconds: i64) -> Timestamp {
+    Timestamp::from_millis(1_790_000_000_000 + seconds * 1000 + 123)
+}
+
+pub(super) fn oid(hex: char) -> Oid {
+    hex.to_string().repeat(40).parse().unwrap()
+}
+
+pub(super) fn digest(of: &str) -> Digest {
+    Digest::of(of.as_bytes())
+}
+
+pub(super) fn origin(id: &str, role_name: &'static str) -> Origin {
+    Origin {
+        artifact_id: id.parse().unwrap(),
+        waypoint_id: "retry-backoff".parse().unwrap(),
+        produced_by_role: role::id(role_name),
+        produced_at: at(0),
+        source_refs: vec!["HP_JOURNAL/17".to_owned()],
+    }
+}
+
+pub(super) fn bundle(tip: char) -> BundleRef {
+    BundleRef { blob: BlobRef { role: role::id(role::BUILDER), digest: digest("bundle"), bytes: 4096 }, tip: oid(tip) }
+}
+
+pub(super) fn turn_budget() -> TurnBudget {
+    TurnBudget {
+        wall: Some(Millis(600_000)),
+        tokens: Some(200_000),
+        cost_usd: Some(2.5),
+        tool_calls: Some(100),
+        output: Some(1 << 20),
+    }
+}
+
+pub(super) fn check(command: &str) -> Check {
+    Check {
+        command: command.to_owned(),
+        expect: Some("test result: ok".to_owned()),
+        red_first: true,
+        timeout: Millis(600_000),
+        network: false,
+        writes_tree: true,
+    }
+}
+
+pub(super) fn criteria() -> Vec<Criterion> {
+    vec![
+        Criterion {
+            id: "unit".parse().unwrap(),
+            statement: "The unit tests pass".to_owned(),
+            check: Some(check("cargo test --locked retry")),
+        },
+        Criterion { id: "readable".parse().unwrap(), statement: "One place".to_owned(), check: None },
+    ]
+}
+
+pub(super) fn guards() -> Vec<Guard> {
+    vec![Guard { id: "suite".parse().unwrap(), check: Check { expect: None, ..check("cargo test --locked") } }]
+}
+
+pub(super) fn plan() -> Plan {
+    Plan {
+        plan: "harden-client".to_owned(),
+        base: "HEAD".to_owned(),
+        covenant: Some("AGENTS.md".to_owned()),
+        workflow: "fly".to_owned(),
+        policy: Policy { max_reworks: 3, max_clarifications: 2, mode: Mode::Team },
+        budget: FlightBudget { wall: Some(Millis(14_400_000)), tokens: Some(2_000_000), cost_usd: Some(20.0) },
+        sources: vec!["docs/product-spec.md".to_owned()],
+        prepare: Some("cargo fetch --locked".to_owned()),
+        protected: vec!["tests/golden/**".to_owned()],
+        guards: guards(),
+        answers: vec![Answer {
+            matches: "(?i)which error type".to_owned(),
+            option: "anyhow".to_owned(),
+            rationale: Some("the crate already uses it".to_owned()),
+        }],
+        waypoints: vec![waypoint()],
+    }
+}
+
+fn waypoint() -> Waypoint {
+    Waypoint {
+        id: "retry-backoff".parse().unwrap(),
+        title: "Retries back off".to_owned(),
+        goal: "Make *retries* back off.\n".to_owned(),
+        depends_on: vec!["other-id".parse().unwrap()],
+        priority: Priority::High,
+        tags: vec!["network".to_owned()],
+        metadata: [("risk".to_owned(), serde_json::json!(2))].into(),
+        scope: vec!["src/**".to_owned()],
+        protected: vec!["src/wire.rs".to_owned()],
+        criteria: criteria(),
+        budget: turn_budget(),
+        workflow: Some("fly".to_owned()),
+        tests: vec![serde_json::json!({"given": "a server that is down"})],
+        tests_file: Some("retry.tests.yaml".to_owned()),
+    }
+}
+
+pub(super) fn fleet() -> Fleet {
+    Fleet { pool: "fleet".parse().unwrap(), repair: true, judge: true, parallel: Some(4), queue_grace: Millis(60_000) }
+}
+
+pub(super) fn cause() -> Cause {
+    Cause {
+        stream: "HP_HANDOFF_BUILDER".to_owned(),
+        sequence: Sequence(42),
+        digest: digest("handoff"),
+        artifact: "art-1".parse().unwrap(),
+    }
+}
+
+pub(super) fn results() -> Vec<CriterionResult> {
+    vec![
+        CriterionResult {
+            id: "unit".parse().unwrap(),
+            verdict: Verdict::Fail,
+            reason: Some(CriterionReason::ExitCode),
+            evidence: vec![digest("output")],
+        },
+        CriterionResult {
+            id: "readable".parse().unwrap(),
+            verdict: Verdict::Pass,
+            reason: None,
+            evidence: vec![digest("verdict")],
+        },
+    ]
+}
+
+pub(super) fn reports() -> Vec<CriterionReport> {
+    let report = |result: CriterionResult| CriterionReport {
+        result,
+        command: Some("cargo test --locked retry".to_owned()),
+        exit_code: Some(101),
+        output_tail: "test result: FAILED. 1 passed; 1 failed\n".to_owned(),
+        note: Some("exit code 101".to_owned()),
+    };
+    results().into_iter().map(report).collect()
+}
+
+pub(super) fn violations() -> Vec<Violation> {
+    [
+        (ViolationKind::Protected, "tests/golden/a.json"),
+        (ViolationKind::Steering, ".github/workflows/ci.yml"),
+        (ViolationKind::OutOfScope, "README.md"),
+    ]
+    .map(|(kind, path)| Violation { kind, path: path.to_owned() })
+    .into()
+}
+
+pub(super) fn touched() -> Vec<PathChange> {
+    let change = |path: &str, status, old: Option<&str>, new: Option<&str>| PathChange {
+        path: path.to_owned(),
+        status,
+        old_mode: old.map(str::to_owned),
+        new_mode: new.map(str::to_owned),
+    };
+    vec![
+        change("src/backoff.rs", ChangeStatus::Added, None, Some("100644")),
+        change("src/retry.rs", ChangeStatus::Modified, Some("100644"), Some("100755")),
+        change("src/old\\x0a.rs", ChangeStatus::Deleted, Some("100644"), None),
+    ]
+}
+
+pub(super) fn diff() -> DiffSummary {
+    DiffSummary { files: 3, insertions: 40, deletions: 7 }
+}
+
+pub(super) fn receipt() -> ChecklistReceipt {
+    let run = |tested, verdict, reason| CheckRun {
+        criterion: Some("unit".parse().unwrap()),
+        command: "cargo test --locked retry".to_owned(),
+        tested,
+        tree: oid('c'),
+        exit_code: Some(0),
+        signal: None,
+        duration: Millis(1234),
+        output: digest("output"),
+        output_bytes: 512,
+        verdict,
+        reason,
+    };
+    ChecklistReceipt {
+        checks: vec![
+            CheckRun { criterion: None, ..run(TreeTested::Base, Verdict::Pass, None) },
+            CheckRun {
+                exit_code: None,
+                signal: Some(9),
+                ..run(TreeTested::Handoff, Verdict::Inconclusive, Some(CriterionReason::Signal))
+            },
+            run(TreeTested::TestsAsOnBase, Verdict::Fail, Some(CriterionReason::TestsWeakened)),
+        ],
+        properties: vec![
+            PropertyEnforced { property: "no_network".to_owned(), mechanism: Some("seccomp".to_owned()) },
+            PropertyEnforced { property: "tree_ended".to_owned(), mechanism: None },
+        ],
+        foreign: false,
+    }
+}

@@ -1,0 +1,100 @@
+//! What users and the micro service's callers see.
+
+use holdpoint_protocol::{
+    api::{FlightLine, HistoryLine, Progress, ProgressAnswer, RefusedHandoff, StatusQuery, Submit},
+    artifact::{Disposition, VerificationPurpose},
+    ids::role,
+    reason::ReasonCode,
+    state::{Purpose, Status},
+    view::{FlightStatus, FlightView, TurnView, WaypointView},
+};
+
+use super::{Kinds, artifacts::turn, parts::*, published, unpublished};
+
+fn waypoint_view() -> WaypointView {
+    WaypointView {
+        id: "retry-backoff".parse().unwrap(),
+        title: "Retries back off".to_owned(),
+        status: Status::Running,
+        gate: Some("verify".parse().unwrap()),
+        disposition: Some(Disposition::Rework),
+        reason_code: Some(ReasonCode::CriteriaFailed),
+        attempts: 1,
+        commit: Some(oid('e')),
+        criteria: results(),
+        guards: results(),
+        remediation: Some("read the failing criteria".to_owned()),
+        turn: Some(TurnView {
+            turn: turn(),
+            role: role::id(role::VERIFIER),
+            purpose: Purpose::Verify(VerificationPurpose::Handoff),
+            opened_at: at(3),
+            deadline: at(1800),
+            agent: Some("verifier-1".parse().unwrap()),
+        }),
+    }
+}
+
+fn flight_view() -> FlightView {
+    FlightView {
+        flight: "demo-1".parse().unwrap(),
+        plan: "harden-client".to_owned(),
+        status: FlightStatus::Running,
+        base: oid('a'),
+        branch: "holdpoint/demo-1".to_owned(),
+        head: oid('e'),
+        waypoints: vec![waypoint_view()],
+        landings: vec![bundle('e')],
+    }
+}
+
+fn api() -> Kinds {
+    let submit = Submit {
+        flight: "demo-1".parse().unwrap(),
+        plan: plan(),
+        base: oid('a'),
+        snapshot: bundle('a'),
+        covenant: "AGENTS.md".to_owned(),
+        fleet: fleet(),
+    };
+    let line = FlightLine {
+        flight: "demo-1".parse().unwrap(),
+        plan: "harden-client".to_owned(),
+        submitted_at: at(0),
+        status: FlightStatus::Incomplete,
+    };
+    let history = HistoryLine {
+        at: at(5),
+        kind: "build_artifact".to_owned(),
+        reference: "HP_HANDOFF_BUILDER/42".to_owned(),
+        artifact: serde_json::json!({"artifact_id": "build-1"}),
+    };
+    let progress = Progress {
+        flight: "demo-1".parse().unwrap(),
+        waypoint: "retry-backoff".parse().unwrap(),
+        turn: turn(),
+        delivery: 1,
+        note: Some("running checks".to_owned()),
+    };
+    let refused = RefusedHandoff {
+        message_id: Some("turn-0a1b.1.builder-1.build_artifact.0".to_owned()),
+        reference: "HP_HANDOFF_BUILDER/43".to_owned(),
+        error: "turn turn-0a1b is not open".to_owned(),
+    };
+    vec![
+        unpublished("submit", submit),
+        unpublished("status_query", StatusQuery { flight: "demo-1".parse().unwrap() }),
+        unpublished("flight_line", line),
+        unpublished("history_line", history),
+        unpublished("progress", progress),
+        unpublished("progress_continue", ProgressAnswer::Continue),
+        unpublished("progress_stop", ProgressAnswer::Stop { reason: "superseded".to_owned() }),
+        unpublished("refused_handoff", refused),
+    ]
+}
+
+pub(super) fn all() -> Kinds {
+    let mut all = vec![published("flight_view", flight_view())];
+    all.extend(api());
+    all
+}
