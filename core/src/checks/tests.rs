@@ -1,0 +1,139 @@
+use proptest::prelude::*;
+
+use super::*;
+use CriterionReason as Reason;
+use Verdict::{Fail, Inconclusive, Pass};
+
+fn exit(code: i32) -> CheckEnd {
+    CheckEnd { exit: Some(code), ..CheckEnd::default() }
+}
+
+#[test]
+fn the_way_a_check_ends_gives_its_verdict() {
+    let killed = CheckEnd { signal: Some(9), ..CheckEnd::default() };
+    let table = [
+        (exit(0), (Pass, None)),
+        (exit(1), (Fail, Some(Reason::ExitCode))),
+        (exit(125), (Fail, Some(Reason::ExitCode))),
+        (exit(126), (Inconclusive, Some(Reason::NotExecutable))),
+        (exit(127), (Inconclusive, Some(Reason::NotExecutable))),
+        (exit(128), (Inconclusive, Some(Reason::Signal))),
+        (exit(137), (Inconclusive, Some(Reason::Signal))),
+        (exit(255), (Inconclusive, Some(Reason::Signal))),
+        (exit(-1), (Inconclusive, Some(Reason::Signal))),
+        (killed, (Inconclusive, Some(Reason::Signal))),
+        (CheckEnd::default(), (Inconclusive, Some(Reason::Signal))),
+        (CheckEnd { timed_out: true, ..exit(0) }, (Inconclusive, Some(Reason::Timeout))),
+        (CheckEnd { timed_out: true, ..killed }, (Inconclusive, Some(Reason::Timeout))),
+        (CheckEnd { limit: true, ..killed }, (Inconclusive, Some(Reason::Limit))),
+        (CheckEnd { limit: true, ..exit(0) }, (Inconclusive, Some(Reason::Limit))),
+    ];
+    for (end, outcome) in table {
+        assert_eq!(classify(end, None, ""), outcome, "{end:?}");
+    }
+}
+
+#[test]
+fn the_output_must_match_what_is_expected_as_well() {
+    let expect = Regex::new("test result: ok").unwrap();
+    assert_eq!(classify(exit(0), Some(&expect), "x\ntest result: ok. 1 passed"), (Pass, None));
+    assert_eq!(classify(exit(0), Some(&expect), ""), (Fail, Some(Reason::ExpectUnmatched)));
+    assert_eq!(classify(exit(1), Some(&expect), "test result: ok"), (Fail, Some(Reason::ExitCode)));
+}
+
+/// A run of `cargo test` with these tests, each green or not. No tests: the runner printed nothing.
+fn run(code: i32, tests: &[(&str, bool)]) -> Run {
+    let failed = tests.iter().filter(|(_, ok)| !ok).count();
+    let mut output: String =
+        tests.iter().map(|(name, ok)| format!("test {name} ... {}\n", if *ok { "ok" } else { "FAILED" })).collect();
+    if !tests.is_empty() {
+        output += &format!("test result: x. {} passed; {failed} failed; 0 ignored\n", tests.len() - failed);
+    }
+    Run::read("cargo test", exit(code), None, &output, true)
+}
+
+fn judge(first: &Run, base: Option<&Run>, composed: Option<&Run>, tests_named: bool) -> (Outcome, Option<Reason>) {
+    let judgement = judge_criterion(Runs { first, base, composed, tests_named });
+    ((judgement.verdict, judgement.reason), judgement.difference)
+}
+
+const GREEN: Outcome = (Pass, None);
+
+#[test]
+fn a_green_run_with_all_tests_of_the_base_passes() {
+    let base = run(1, &[("a", true), ("b", false)]);
+    let first = run(0, &[("a", true), ("b", true)]);
+    assert_eq!(judge(&first, Some(&base), None, false), (GREEN, None));
+    assert_eq!(judge(&first, None, None, false), (GREEN, None));
+    assert_eq!(judge(&first, Some(&base), Some(&first), false), (GREEN, None));
+}
+
+#[test]
+fn a_red_run_is_not_mended_by_anything() {
+    let green = run(0, &[("a", true)]);
+    let red = run(101, &[("a", false)]);
+    assert_eq!(judge(&red, Some(&green), Some(&green), true), ((Fail, Some(Reason::ExitCode)), None));
+}
+
+#[test]
+fn a_run_that_shows_fewer_tests_fails_unless_the_tests_are_in_the_scope() {
+    let base = run(0, &[("a", true), ("b", true)]);
+    let fewer = run(0, &[("a", true)]);
+    let silent = run(0, &[]);
+    for first in [&fewer, &silent] {
+        let failed = (Fail, Some(Reason::FewerTests));
+        assert_eq!(judge(first, Some(&base), None, false), (failed, Some(Reason::FewerTests)));
+        assert_eq!(judge(first, Some(&base), None, true), (GREEN, Some(Reason::FewerTests)));
+    }
+}
+
+#[test]
+fn tests_that_are_green_only_in_their_new_form_fail_the_criterion() {
+    let base = run(0, &[("a", true), ("b", true)]);
+    let first = run(0, &[("a", true), ("b", true)]);
+    let composed = run(101, &[("a", true), ("b", false)]);
+    let judgement =
+        judge_criterion(Runs { first: &first, base: Some(&base), composed: Some(&composed), tests_named: false });
+    assert_eq!((judgement.verdict, judgement.reason), (Fail, Some(Reason::TestsWeakened)));
+    assert_eq!(Vec::from_iter(judgement.lost), ["b"]);
+    assert_eq!(judge(&first, Some(&base), Some(&composed), true), (GREEN, Some(Reason::TestsWeakened)));
+}
+
+#[test]
+fn a_red_run_with_the_tests_of_the_base_is_excused_only_by_tests_that_were_replaced() {
+    let base = run(0, &[("a", true), ("old_name", true)]);
+    let first = run(0, &[("a", true), ("new_name", true)]);
+    let weakened = ((Fail, Some(Reason::TestsWeakened)), Some(Reason::TestsWeakened));
+    // `old_name` is gone from the first run, and is what fails.
+    assert_eq!(judge(&first, Some(&base), Some(&run(101, &[("a", true), ("old_name", false)])), false), (GREEN, None));
+    // Nothing failed by name, and yet the check is red.
+    assert_eq!(judge(&first, Some(&base), Some(&run(1, &[("a", true), ("old_name", true)])), false), weakened);
+    // It did not build.
+    assert_eq!(judge(&first, Some(&base), Some(&run(101, &[])), false), weakened);
+    // It never ended.
+    let hung = Run { outcome: (Inconclusive, Some(Reason::Timeout)), ..run(101, &[("a", true), ("old_name", false)]) };
+    assert_eq!(judge(&first, Some(&base), Some(&hung), false), weakened);
+}
+
+#[test]
+fn without_a_runner_the_whole_check_must_be_green_with_the_tests_of_the_base() {
+    let plain = |code| Run::read("./check.sh", exit(code), None, "fine\n", true);
+    assert_eq!(judge(&plain(0), Some(&plain(0)), Some(&plain(0)), false), (GREEN, None));
+    assert_eq!(judge(&plain(0), Some(&plain(0)), Some(&plain(1)), false).0, (Fail, Some(Reason::TestsWeakened)));
+}
+
+#[test]
+fn a_cut_output_is_not_counted() {
+    let cut = Run::read("cargo test", exit(0), None, "test result: ok. 1 passed; 0 failed; 0 ignored", false);
+    assert_eq!(cut.counts, None);
+}
+
+proptest! {
+    #[test]
+    fn only_an_exit_of_zero_ever_passes(exit in any::<Option<i32>>(), signal in any::<Option<i32>>(), timed_out: bool, limit: bool) {
+        let end = CheckEnd { exit, signal, timed_out, limit };
+        let (verdict, reason) = classify(end, None, "");
+        prop_assert_eq!(verdict == Pass, exit == Some(0) && signal.is_none() && !timed_out && !limit);
+        prop_assert_eq!(reason.is_none(), verdict == Pass);
+    }
+}

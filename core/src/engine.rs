@@ -1,0 +1,198 @@
+//! The machine that moves one waypoint: `step(state, input) → entry`, and the fold back.
+//!
+//! Pure and total. An entry that opens a turn is decision, state change and dispatch in one message. What orders several
+//! waypoints is [`crate::flight`]; the decision table is [`crate::policy`]; where an outcome leads is [`crate::gates`].
+
+mod draft;
+mod fold;
+mod handoff;
+mod landing;
+mod opening;
+mod report;
+mod turns;
+
+use holdpoint_protocol::{
+    Timestamp,
+    artifact::{Failure, VerificationReport},
+    facts::{BundleRef, Oid, Violation},
+    ids::{ArtifactId, RoleId, TurnId},
+    journal::{Cause, Entry},
+    plan::Waypoint,
+    state::{Phase, WaypointState},
+    turn::Turn,
+};
+
+pub use fold::{Alarm, Folded, invariants};
+
+use crate::{flight::FlightState, gates::Workflow};
+
+/// What a step may look at beside the waypoint's own state.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// The flight.
+    pub flight: &'a FlightState,
+    /// The waypoint as planned.
+    pub waypoint: &'a Waypoint,
+    /// How it moves.
+    pub workflow: &'a Workflow,
+    /// The time of the step.
+    pub now: Timestamp,
+}
+
+/// Ids for one step, made by the caller: the core knows no randomness.
+#[derive(Debug, Clone)]
+pub struct Fresh {
+    /// For the turn, if one opens. Unguessable.
+    pub turn: TurnId,
+    /// For the decision, if one is taken.
+    pub decision: ArtifactId,
+    /// For the turn's guidance.
+    pub guidance: ArtifactId,
+    /// For the turn's request.
+    pub request: ArtifactId,
+}
+
+/// What happens to a waypoint.
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// Its dependencies are complete and there is room.
+    Open,
+    /// A build or repair turn ended.
+    Built(Handoff<BuildOutcome>),
+    /// A verifier reported.
+    Reported(Handoff<Box<VerificationReport>>),
+    /// An agent asked a question or called for help.
+    Asked(Handoff<()>),
+    /// Nothing was handed off in time on this turn, the journal's last entry.
+    DeadlinePassed(Box<Turn>),
+    /// Its accepted commit stands on an older head.
+    HeadMoved(Merge),
+    /// The flight's budget is used up.
+    BudgetExhausted,
+}
+
+/// A final handoff.
+#[derive(Debug, Clone)]
+pub struct Handoff<T> {
+    /// The turn it answers.
+    pub turn: TurnId,
+    /// The role that published it, from its subject.
+    pub role: RoleId,
+    /// Where it is stored.
+    pub cause: Cause,
+    /// What it says.
+    pub body: T,
+}
+
+/// What a build turn came to, as the orchestrator computed it from the objects.
+#[derive(Debug, Clone)]
+pub enum BuildOutcome {
+    /// One commit on the base; or nothing changed.
+    Work {
+        /// The commit, its tree and the bundle that brings it; `None` when nothing changed.
+        commit: Option<Commit>,
+        /// Broken path rules.
+        violations: Vec<Violation>,
+    },
+    /// Nothing to judge.
+    Failed(Failure),
+}
+
+/// A commit with what brings it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// The commit.
+    pub commit: Oid,
+    /// Its tree.
+    pub tree: Oid,
+    /// The bundle.
+    pub bundle: BundleRef,
+}
+
+/// What merging an accepted commit with the new head came to.
+#[derive(Debug, Clone)]
+pub enum Merge {
+    /// One commit on the new head.
+    Clean {
+        /// The merged commit.
+        commit: Commit,
+        /// Broken path rules of the merged diff.
+        violations: Vec<Violation>,
+    },
+    /// Both changed the same.
+    Conflict {
+        /// What the builder is told: paths, and its own earlier change.
+        notes: Vec<String>,
+    },
+}
+
+/// What a step comes to.
+#[derive(Debug, Clone)]
+pub enum Step {
+    /// Append this entry.
+    Append(Box<Entry>),
+    /// The input cannot be taken; whoever sent it is told why.
+    Refuse(Refusal),
+    /// It was taken before, or is no longer due.
+    Nothing,
+}
+
+/// Why a handoff is refused. The turn stays open.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// No turn is open, or another one.
+    #[error("turn {turn} is not open: it was answered, superseded or cancelled")]
+    NotOpen {
+        /// The turn it named.
+        turn: TurnId,
+    },
+    /// The turn belongs to another role.
+    #[error("turn {turn} belongs to role {expected}, not to {found}")]
+    WrongRole {
+        /// The turn.
+        turn: TurnId,
+        /// Whose it is.
+        expected: RoleId,
+        /// Who answered.
+        found: RoleId,
+    },
+    /// Not what the turn wants.
+    #[error("turn {turn} wants {wanted}")]
+    WrongKind {
+        /// The turn.
+        turn: TurnId,
+        /// What it wants.
+        wanted: &'static str,
+    },
+    /// The report is about something else than what was asked.
+    #[error("the report on turn {turn} does not fit its request: {what}")]
+    Mismatch {
+        /// The turn.
+        turn: TurnId,
+        /// Where it differs.
+        what: String,
+    },
+}
+
+/// Takes one input.
+#[must_use]
+pub fn step(state: &WaypointState, input: Input, cx: &Context<'_>, fresh: &Fresh) -> Step {
+    match input {
+        Input::Open => opening::open(state, cx, fresh),
+        Input::Built(handoff) => handoff::built(state, handoff, cx, fresh),
+        Input::Reported(handoff) => report::reported(state, handoff, cx, fresh),
+        Input::Asked(handoff) => handoff::asked(state, &handoff, cx, fresh),
+        Input::DeadlinePassed(turn) => opening::deadline_passed(state, *turn, cx, fresh),
+        Input::HeadMoved(merge) => landing::head_moved(state, merge, cx, fresh),
+        Input::BudgetExhausted => opening::budget_exhausted(state, cx, fresh),
+    }
+}
+
+/// Whether a turn is still wanted: what `progress` answers.
+#[must_use]
+pub fn is_current(state: &WaypointState, turn: &TurnId) -> bool {
+    matches!(&state.phase, Phase::InTurn(open) if &open.turn == turn)
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

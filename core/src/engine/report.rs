@@ -1,0 +1,200 @@
+//! Verification reports: of a baseline, of a handed-off tree, of a merge.
+
+use holdpoint_protocol::{
+    artifact::{CriterionReport, Disposition, VerificationPurpose, VerificationReport},
+    facts::{CriterionResult, Verdict, Violation},
+    ids::CriterionId,
+    journal::Cause,
+    reason::ReasonCode,
+    state::{Outcome, Phase, Purpose, WaypointState},
+    turn::Feedback,
+};
+
+use super::{
+    Context, Fresh, Handoff, Refusal, Step,
+    draft::{answered, decided, escalation, halt, open_turn},
+    handoff::reopen,
+    landing,
+    turns::{self, Opening},
+};
+use crate::policy::{self, Facts, Ruling};
+
+/// A verifier reported.
+pub(super) fn reported(
+    state: &WaypointState,
+    handoff: Handoff<Box<VerificationReport>>,
+    cx: &Context<'_>,
+    fresh: &Fresh,
+) -> Step {
+    let open = match open_turn(state, &handoff) {
+        Ok(open) => open,
+        Err(step) => return step,
+    };
+    let Purpose::Verify(purpose) = open.purpose else {
+        return Step::Refuse(Refusal::WrongKind { turn: handoff.turn, wanted: "a build artifact" });
+    };
+    let report = &handoff.body;
+    if let Some(what) = mismatch(state, purpose, report, cx) {
+        return Step::Refuse(Refusal::Mismatch { turn: handoff.turn, what });
+    }
+    match purpose {
+        VerificationPurpose::Baseline => baseline(state, report, handoff.cause, cx, fresh),
+        VerificationPurpose::Handoff => judged(state, report, handoff.cause, cx, fresh),
+        VerificationPurpose::Merge => landing::merge_judged(state, report, handoff.cause, cx, fresh),
+    }
+}
+
+/// Where a report is not about what was asked.
+fn mismatch(
+    state: &WaypointState,
+    purpose: VerificationPurpose,
+    report: &VerificationReport,
+    cx: &Context<'_>,
+) -> Option<String> {
+    if report.purpose != purpose {
+        return Some(format!("purpose {:?} where {purpose:?} was asked", report.purpose));
+    }
+    let base = state.base.as_ref();
+    let (commit, tree) = match purpose {
+        VerificationPurpose::Baseline => (base, base.and_then(|b| cx.flight.tree_of(b))),
+        VerificationPurpose::Handoff | VerificationPurpose::Merge => {
+            let work = state.work.as_ref();
+            (work.and_then(|w| w.commit.as_ref()).or(base), work.map(|w| &w.tree))
+        }
+    };
+    if tree != Some(&report.tree) {
+        return Some(format!("tree {} is not the tree under review", report.tree));
+    }
+    if commit != Some(&report.commit) {
+        return Some(format!("commit {} is not the commit under review", report.commit));
+    }
+    let (criteria, guards) = (asked(purpose, cx), guards_asked(cx));
+    if let Some(id) = not_once(&report.criteria, &criteria).or_else(|| not_once(&report.guards, &guards)) {
+        return Some(format!("criterion {id} was not asked, or is there twice"));
+    }
+    // A missing verdict on a handoff is missing evidence (row 5); on the base there is no row for it.
+    let missing = |id: &&CriterionId| !report.criteria.iter().any(|r| &r.result.id == *id);
+    let baseline = purpose == VerificationPurpose::Baseline;
+    criteria.iter().find(missing).filter(|_| baseline).map(|id| format!("criterion {id} has no verdict"))
+}
+
+/// A verdict on something that was not asked, or a second one on something that was.
+fn not_once<'a>(reports: &'a [CriterionReport], asked: &[CriterionId]) -> Option<&'a CriterionId> {
+    let ids = || reports.iter().map(|r| &r.result.id);
+    ids().enumerate().find(|(n, id)| !asked.contains(id) || ids().take(*n).any(|i| i == *id)).map(|(_, id)| id)
+}
+
+/// The criteria that such a turn asks for.
+fn asked(purpose: VerificationPurpose, cx: &Context<'_>) -> Vec<CriterionId> {
+    turns::criteria(purpose, cx).into_iter().map(|c| c.id).collect()
+}
+
+fn guards_asked(cx: &Context<'_>) -> Vec<CriterionId> {
+    cx.flight.submitted.plan.guards.iter().map(|g| g.id.clone()).collect()
+}
+
+fn results(reports: &[CriterionReport]) -> Vec<CriterionResult> {
+    reports.iter().map(|r| r.result.clone()).collect()
+}
+
+/// The base: every guard green, every `red_first` check not green; else nothing is built.
+fn baseline(state: &WaypointState, report: &VerificationReport, cause: Cause, cx: &Context<'_>, fresh: &Fresh) -> Step {
+    if let Some(ruling) = rule_base(report, cx) {
+        let mut next = answered(state, &cause, Outcome::Blocked, cx);
+        next.criteria = results(&report.criteria);
+        next.guards = results(&report.guards);
+        return halt(state, next, &ruling, Some(cause), cx, fresh);
+    }
+    let next = answered(state, &cause, Outcome::Complete, cx);
+    let opening = Opening { cause: Some(cause), ..Opening::first(Purpose::Build) };
+    turns::open(next, opening, cx, fresh)
+}
+
+/// What is wrong with the base, if anything.
+fn rule_base(report: &VerificationReport, cx: &Context<'_>) -> Option<Ruling> {
+    let is_green = |r: &&CriterionReport| r.result.verdict == Verdict::Pass;
+    let green_guard = |id: &CriterionId| report.guards.iter().filter(is_green).any(|r| &r.result.id == id);
+    if let Some(id) = guards_asked(cx).iter().find(|id| !green_guard(id)) {
+        let text = format!("guard {id} is not green on the base: mend the base, or the guard, first");
+        return Some(escalation(ReasonCode::GuardRed, false, &text));
+    }
+    let green = report.criteria.iter().find(is_green)?;
+    let text = format!(
+        "criterion {} is green before any work: it cannot show that the goal was reached; sharpen its check or drop red_first",
+        green.result.id
+    );
+    Some(escalation(ReasonCode::NotRed, false, &text))
+}
+
+/// Broken path rules: the orchestrator's own reading of the diff counts; a verifier's can only add to it.
+fn violations(state: &WaypointState, report: &VerificationReport) -> Vec<Violation> {
+    let mut all = state.work.as_ref().map(|w| w.violations.clone()).unwrap_or_default();
+    let added: Vec<Violation> = report.violations.iter().filter(|v| !all.contains(v)).cloned().collect();
+    all.extend(added);
+    all
+}
+
+/// The ruling on a report, by the policy table.
+pub(super) fn rule(state: &WaypointState, report: &VerificationReport, cx: &Context<'_>) -> Ruling {
+    policy::rule(&Facts {
+        clarification: None,
+        asked: &asked(report.purpose, cx),
+        criteria: &results(&report.criteria),
+        guards_asked: &guards_asked(cx),
+        guards: &results(&report.guards),
+        violations: &violations(state, report),
+        safety_broken: false,
+        changed: state.work.as_ref().is_some_and(|w| w.commit.is_some()),
+        blocking_doubt: report.doubts.iter().any(|d| d.blocking),
+        budget_left: state.counters.reworks < cx.flight.submitted.plan.policy.max_reworks,
+    })
+}
+
+fn judged(state: &WaypointState, report: &VerificationReport, cause: Cause, cx: &Context<'_>, fresh: &Fresh) -> Step {
+    let ruling = rule(state, report, cx);
+    let outcome = match ruling.disposition {
+        Disposition::Accept => Outcome::Complete,
+        Disposition::Rework | Disposition::Rollback => Outcome::NeedsReview,
+        Disposition::Escalate => Outcome::Blocked,
+    };
+    let mut next = answered(state, &cause, outcome, cx);
+    next.counters.attempts += 1;
+    next.criteria = results(&report.criteria);
+    next.guards = results(&report.guards);
+    match ruling.disposition {
+        Disposition::Accept => accept(state, next, &ruling, cause, cx, fresh),
+        Disposition::Escalate => halt(state, next, &ruling, Some(cause), cx, fresh),
+        Disposition::Rework | Disposition::Rollback => {
+            next.counters.reworks += 1;
+            if ruling.disposition == Disposition::Rollback {
+                next.work = None;
+            }
+            let feedback = feedback(&ruling, report, state);
+            reopen(next, &ruling, feedback, Some(cause), cx, fresh)
+        }
+    }
+}
+
+/// The last gate is passed (GATE-10); landing is the flight's matter.
+pub(super) fn accept(
+    state: &WaypointState,
+    next: WaypointState,
+    ruling: &Ruling,
+    cause: Cause,
+    cx: &Context<'_>,
+    fresh: &Fresh,
+) -> Step {
+    let phase = Phase::Accepted { at: cx.now, report: cause.digest };
+    decided(state, next, phase, ruling, Some(cause), cx, fresh)
+}
+
+/// What the next build turn is told: failing verdicts whole, and broken rules in words.
+pub(super) fn feedback(ruling: &Ruling, report: &VerificationReport, state: &WaypointState) -> Feedback {
+    let failing = report.criteria.iter().chain(&report.guards);
+    let failing = failing.filter(|r| r.result.verdict != Verdict::Pass).cloned().collect();
+    let violations = violations(state, report).into_iter();
+    let notes = violations.map(|v| format!("{:?}: {} was changed and must not be", v.kind, v.path));
+    let doubts = report.doubts.iter().filter(|d| d.blocking).map(|d| format!("unsettled: {}", d.text));
+    let notes = notes.chain(doubts).collect();
+    Feedback { disposition: ruling.disposition, reason_code: ruling.reason, failing, notes }
+}

@@ -1,0 +1,12 @@
+//! The machine as a whole: tables of single transitions, and properties over random histories.
+
+mod building;
+pub(crate) mod fixture;
+mod folding;
+mod histories;
+mod invariants;
+mod judging;
+mod landing;
+mod opening;
+pub(crate) mod parts;
+mod stale;

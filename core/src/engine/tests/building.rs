@@ -1,0 +1,117 @@
+//! How build and repair turns end.
+
+use holdpoint_protocol::{
+    artifact::{Disposition, VerificationPurpose},
+    facts::Verdict,
+    ids::role,
+    reason::ReasonCode,
+    state::{Outcome, Purpose, Status},
+    turn::TurnRequest,
+};
+
+use super::{
+    fixture::Fixture,
+    parts::{build_request, failure, oid},
+};
+use crate::engine::{BuildOutcome, Input};
+
+#[test]
+fn a_build_goes_to_the_verifier_with_its_commit_on_the_base() {
+    let mut fixture = Fixture::opened(|_, _| {});
+    let commit = fixture.commit();
+    let outcome = BuildOutcome::Work { commit: Some(commit.clone()), violations: Vec::new() };
+    let turn = fixture.build("w", outcome).turn();
+    assert_eq!((turn.role.as_str(), turn.gate.as_str()), (role::VERIFIER, "verify"));
+    assert!(turn.record.cause.is_some());
+    let TurnRequest::Verify(request) = &turn.request else { panic!("{turn:?}") };
+    assert_eq!(request.purpose, VerificationPurpose::Handoff);
+    assert_eq!((&request.base, &request.commit, &request.tree), (&oid(0xa), &commit.commit, &commit.tree));
+    let tips: Vec<_> = request.bundles.iter().map(|b| b.tip.clone()).collect();
+    assert_eq!(tips, [oid(0xa), commit.commit]);
+    let history = fixture.state("w").history;
+    assert_eq!(history[0].outcome, Some(Outcome::Complete));
+    assert_eq!((history[1].gate.as_str(), history[1].exited), ("verify", None));
+    assert_eq!(fixture.state("w").counters.attempts, 0, "it is not decided yet");
+}
+
+#[test]
+fn a_build_without_a_change_is_verified_on_the_base() {
+    let mut fixture = Fixture::opened(|_, _| {});
+    let turn = fixture.build("w", BuildOutcome::Work { commit: None, violations: Vec::new() }).turn();
+    let TurnRequest::Verify(request) = &turn.request else { panic!("{turn:?}") };
+    assert_eq!((&request.commit, &request.tree), (&oid(0xa), &oid(0xb)));
+    let decided = fixture.report("w", |_| {}).decided();
+    assert_eq!(decided.decision.disposition, Disposition::Accept);
+    assert_eq!(fixture.status("w"), Status::Complete, "there is nothing to land");
+    assert_eq!(fixture.state("w").work.unwrap().commit, None);
+
+    let mut fixture = Fixture::opened(|_, _| {});
+    fixture.build("w", BuildOutcome::Work { commit: None, violations: Vec::new() });
+    let turn = fixture.report("w", |r| r.criteria[0].result.verdict = Verdict::Fail).turn();
+    assert_eq!(turn.decision.unwrap().reason_code, ReasonCode::NoChange);
+}
+
+#[test]
+fn a_failed_turn_is_an_attempt_and_another_follows_until_they_are_used_up() {
+    let mut fixture = Fixture::opened(|plan, _| plan.policy.max_reworks = 2);
+    for attempt in 1..=2 {
+        let turn = fixture.build("w", failure(ReasonCode::AgentTimeout)).turn();
+        assert_eq!(turn.attempt, attempt + 1);
+        let decision = turn.decision.clone().unwrap();
+        assert_eq!((decision.disposition, decision.reason_code), (Disposition::Rework, ReasonCode::AgentTimeout));
+        let feedback = build_request(&turn).feedback.as_ref().unwrap();
+        assert_eq!(feedback.notes, [super::parts::NARRATIVE]);
+        assert_eq!(fixture.state("w").counters.attempts, attempt);
+    }
+    let decided = fixture.build("w", failure(ReasonCode::AgentFailed)).decided();
+    assert_eq!(decided.decision.reason_code, ReasonCode::AttemptsExhausted);
+    assert!(decided.decision.remediation.is_some());
+    assert_eq!((fixture.status("w"), fixture.state("w").counters.attempts), (Status::Failed, 3));
+}
+
+#[test]
+fn a_failed_turn_after_a_handoff_goes_on_from_that_handoff() {
+    let mut fixture = Fixture::opened(|_, _| {});
+    let commit = fixture.commit();
+    fixture.build("w", BuildOutcome::Work { commit: Some(commit.clone()), violations: Vec::new() });
+    fixture.report("w", |r| r.criteria[0].result.verdict = Verdict::Fail);
+    let turn = fixture.build("w", failure(ReasonCode::AgentFailed)).turn();
+    assert_eq!(build_request(&turn).start, commit.commit);
+}
+
+#[test]
+fn what_is_not_supported_is_a_persons_matter_at_once() {
+    let mut fixture = Fixture::opened(|_, _| {});
+    let decided = fixture.build("w", failure(ReasonCode::Unsupported)).decided();
+    assert_eq!(decided.decision.reason_code, ReasonCode::Unsupported);
+    assert_eq!((fixture.status("w"), fixture.state("w").counters.attempts), (Status::Blocked, 1));
+}
+
+#[test]
+fn a_question_or_call_for_help_is_a_persons_matter_and_never_accepted() {
+    for verifying in [false, true] {
+        let mut fixture = Fixture::opened(|_, _| {});
+        if verifying {
+            fixture.build_ok("w").turn();
+        }
+        let handoff = fixture.handoff("w", ());
+        let decided = fixture.feed("w", Input::Asked(handoff)).decided();
+        assert_eq!(decided.decision.reason_code, ReasonCode::Unsupported);
+        assert_eq!((fixture.status("w"), fixture.state("w").counters.attempts), (Status::Blocked, 1));
+    }
+}
+
+#[test]
+fn a_rework_goes_to_repair_where_the_fleet_has_it() {
+    for (repair, expected) in [(false, role::BUILDER), (true, role::REPAIR)] {
+        let mut fixture = Fixture::opened(|_, fleet| fleet.repair = repair);
+        assert_eq!(fixture.turn("w").role.as_str(), role::BUILDER, "the first turn is the builder's");
+        fixture.build_ok("w");
+        let turn = fixture.report("w", |r| r.criteria[0].result.verdict = Verdict::Fail).turn();
+        assert_eq!((turn.role.as_str(), turn.gate.as_str()), (expected, "build"));
+        assert!(turn.handoff_subject.contains(&format!(".handoff.{expected}.")));
+        fixture.build_ok("w");
+        assert_eq!(fixture.state("w").work.unwrap().role.as_str(), expected);
+        assert_eq!(fixture.open_turn("w").unwrap().purpose, Purpose::Verify(VerificationPurpose::Handoff));
+    }
+}

@@ -1,0 +1,326 @@
+//! A flight in memory: journals that are written and read as bytes, and agents that answer as a test wants.
+
+use std::collections::BTreeMap;
+
+use holdpoint_protocol::{
+    Digest, Timestamp,
+    artifact::VerificationReport,
+    codec::{self, Encoding},
+    facts::Violation,
+    ids::{ArtifactId, WaypointId},
+    journal::{Cause, Decided, Entry, Fleet, Landed, Record, Sequence, Submitted},
+    plan::Plan,
+    state::{OpenTurn, Phase, Status, WaypointState},
+    turn::Turn,
+    version,
+};
+
+use super::parts::{bundle, fleet, id, oid, plan, sound_report, waypoint};
+use crate::{
+    engine::{self, BuildOutcome, Commit, Context, Folded, Fresh, Handoff, Input, Merge, Refusal, Step},
+    flight::{self, FlightState, Waypoints},
+    gates,
+};
+
+/// What became of an input.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Taken {
+    Appended(Box<Entry>),
+    Refused(Refusal),
+    Nothing,
+}
+
+impl Taken {
+    pub(crate) fn turn(self) -> Turn {
+        match self {
+            Self::Appended(entry) => match *entry {
+                Entry::Turn(turn) => *turn,
+                other => panic!("expected a turn, got {other:?}"),
+            },
+            other => panic!("expected a turn, got {other:?}"),
+        }
+    }
+
+    pub(crate) fn decided(self) -> Decided {
+        match self {
+            Self::Appended(entry) => match *entry {
+                Entry::Decided(decided) => *decided,
+                other => panic!("expected a decision, got {other:?}"),
+            },
+            other => panic!("expected a decision, got {other:?}"),
+        }
+    }
+
+    pub(crate) fn refusal(self) -> Refusal {
+        match self {
+            Self::Refused(refusal) => refusal,
+            other => panic!("expected a refusal, got {other:?}"),
+        }
+    }
+}
+
+/// One transition as it happened.
+#[derive(Debug, Clone)]
+pub(crate) struct Transition {
+    pub(crate) waypoint: WaypointId,
+    pub(crate) input: Input,
+    pub(crate) before: WaypointState,
+    pub(crate) after: WaypointState,
+    pub(crate) entry: Entry,
+}
+
+/// A flight with its journals.
+pub(crate) struct Fixture {
+    pub(crate) flight: FlightState,
+    pub(crate) waypoints: Waypoints,
+    pub(crate) now: Timestamp,
+    pub(crate) trace: Vec<Transition>,
+    folds: BTreeMap<WaypointId, Folded>,
+    journals: BTreeMap<WaypointId, Vec<Stored>>,
+    counter: u64,
+}
+
+/// An entry as it is stored: whether it is a turn, and its bytes.
+#[derive(Debug, Clone)]
+pub(crate) struct Stored {
+    pub(crate) is_turn: bool,
+    pub(crate) bytes: Vec<u8>,
+}
+
+impl Stored {
+    fn new(entry: &Entry) -> Self {
+        let (is_turn, bytes) = match entry {
+            Entry::Turn(turn) => (true, codec::encode(turn.as_ref(), Encoding::Json)),
+            Entry::Decided(decided) => (false, codec::encode(decided.as_ref(), Encoding::MsgPack)),
+            other => panic!("not an entry of a waypoint's journal: {other:?}"),
+        };
+        Self { is_turn, bytes: bytes.unwrap() }
+    }
+
+    pub(crate) fn read(&self) -> Entry {
+        if self.is_turn {
+            Entry::Turn(Box::new(codec::decode(&self.bytes, Encoding::Json).unwrap()))
+        } else {
+            Entry::Decided(Box::new(codec::decode(&self.bytes, Encoding::MsgPack).unwrap()))
+        }
+    }
+}
+
+impl Fixture {
+    pub(crate) fn new(plan: Plan, fleet: Fleet) -> Self {
+        let now = Timestamp::from_millis(1_790_000_000_000);
+        let submitted = Submitted {
+            schema_version: version::CURRENT,
+            flight: "demo-1".parse().unwrap(),
+            plan,
+            base: oid(0xa),
+            base_tree: oid(0xb),
+            snapshot: bundle(oid(0xa)),
+            covenant: "AGENTS.md".to_owned(),
+            covenant_version: Digest::of(b"covenant"),
+            fleet,
+            record: Record { at: now, previous: None, cause: None, state: None },
+        };
+        Self {
+            flight: FlightState::new(submitted),
+            waypoints: Waypoints::new(),
+            now,
+            trace: Vec::new(),
+            folds: BTreeMap::new(),
+            journals: BTreeMap::new(),
+            counter: 0x1000,
+        }
+    }
+
+    /// A flight of one waypoint, `w`, that has been opened.
+    pub(crate) fn opened(change: impl FnOnce(&mut Plan, &mut Fleet)) -> Self {
+        let (mut plan, mut fleet) = (plan(vec![waypoint("w", &[])]), fleet());
+        change(&mut plan, &mut fleet);
+        let mut fixture = Self::new(plan, fleet);
+        fixture.feed("w", Input::Open);
+        fixture
+    }
+
+    fn next(&mut self) -> u64 {
+        self.counter += 1;
+        self.counter
+    }
+
+    fn fresh(&mut self) -> Fresh {
+        let n = self.next();
+        let artifact = |kind: &str| -> ArtifactId { format!("{kind}-{n}").parse().unwrap() };
+        Fresh {
+            turn: format!("turn-{n}").parse().unwrap(),
+            decision: artifact("decision"),
+            guidance: artifact("guidance"),
+            request: artifact("request"),
+        }
+    }
+
+    pub(crate) fn state(&self, name: &str) -> WaypointState {
+        self.waypoints.get(&id(name)).cloned().unwrap_or_default()
+    }
+
+    pub(crate) fn status(&self, name: &str) -> Status {
+        flight::status(&self.flight, &self.waypoints, &id(name))
+    }
+
+    pub(crate) fn journal(&self, name: &str) -> &[Stored] {
+        self.journals.get(&id(name)).map_or(&[], Vec::as_slice)
+    }
+
+    pub(crate) fn folded(&self, name: &str) -> Folded {
+        self.folds.get(&id(name)).cloned().unwrap_or_default()
+    }
+
+    /// Gives an input to the machine; what it appends is stored as bytes, read back and folded.
+    pub(crate) fn feed(&mut self, name: &str, input: Input) -> Taken {
+        let waypoint_id = id(name);
+        let fresh = self.fresh();
+        let before = self.state(name);
+        let workflow = gates::fly();
+        let planned = self.flight.submitted.plan.waypoint(&waypoint_id).unwrap();
+        let cx = Context { flight: &self.flight, waypoint: planned, workflow: &workflow, now: self.now };
+        let step = engine::step(&before, input.clone(), &cx, &fresh);
+        let again = engine::step(&before, input.clone(), &cx, &fresh);
+        let mut entry = match (step, again) {
+            (Step::Append(entry), Step::Append(again)) => {
+                assert_eq!(entry, again, "the same input gives the same entry");
+                *entry
+            }
+            (Step::Refuse(refusal), Step::Refuse(again)) => {
+                assert_eq!(refusal, again);
+                return Taken::Refused(refusal);
+            }
+            (Step::Nothing, Step::Nothing) => return Taken::Nothing,
+            different => panic!("the same input gives different steps: {different:?}"),
+        };
+        let fold = self.folds.entry(waypoint_id.clone()).or_default();
+        entry.record_mut().previous = fold.last;
+        let stored = Stored::new(&entry);
+        let journal = self.journals.entry(waypoint_id.clone()).or_default();
+        journal.push(stored.clone());
+        let read = stored.read();
+        assert_eq!(read, entry, "an entry means the same after it was stored");
+        let sequence = Sequence(journal.len() as u64);
+        fold.take(sequence, Digest::of(&stored.bytes), &read).expect("what the machine appends keeps its invariants");
+        let after = fold.state.clone();
+        self.waypoints.insert(waypoint_id.clone(), after.clone());
+        self.trace.push(Transition { waypoint: waypoint_id, input, before, after, entry: read.clone() });
+        Taken::Appended(Box::new(read))
+    }
+
+    /// All memory is lost, and read again from the journals.
+    pub(crate) fn crash(&mut self) {
+        let mut waypoints = Waypoints::new();
+        for (name, journal) in &self.journals {
+            let mut fold = Folded::default();
+            for (n, stored) in journal.iter().enumerate() {
+                fold.take(Sequence(n as u64 + 1), Digest::of(&stored.bytes), &stored.read()).unwrap();
+            }
+            waypoints.insert(name.clone(), fold.state.clone());
+            self.folds.insert(name.clone(), fold);
+        }
+        assert_eq!(waypoints, self.waypoints, "the fold of the journals is the state");
+        self.waypoints = waypoints;
+    }
+
+    pub(crate) fn open_turn(&self, name: &str) -> Option<OpenTurn> {
+        match self.state(name).phase {
+            Phase::InTurn(open) => Some(open),
+            _ => None,
+        }
+    }
+
+    /// The turn that is open, as an agent pulls it.
+    pub(crate) fn turn(&self, name: &str) -> Turn {
+        let open = self.open_turn(name).expect("a turn is open");
+        match self.journal(name).last().expect("an open turn has an entry").read() {
+            Entry::Turn(turn) if turn.turn_id == open.turn => *turn,
+            other => panic!("the open turn is not the last entry: {other:?}"),
+        }
+    }
+
+    /// A handoff on the open turn, by its role.
+    pub(crate) fn handoff<T>(&mut self, name: &str, body: T) -> Handoff<T> {
+        let open = self.open_turn(name).expect("a turn is open");
+        Handoff { turn: open.turn, role: open.role, cause: self.cause(), body }
+    }
+
+    pub(crate) fn cause(&mut self) -> Cause {
+        let n = self.next();
+        Cause {
+            stream: "HP_HANDOFF".to_owned(),
+            sequence: Sequence(n),
+            digest: Digest::of(&n.to_be_bytes()),
+            artifact: format!("artifact-{n}").parse().unwrap(),
+        }
+    }
+
+    /// A new commit with a tree of its own.
+    pub(crate) fn commit(&mut self) -> Commit {
+        let (commit, tree) = (oid(self.next()), oid(self.next()));
+        Commit { bundle: bundle(commit.clone()), commit, tree }
+    }
+
+    pub(crate) fn work(&mut self, violations: Vec<Violation>) -> BuildOutcome {
+        BuildOutcome::Work { commit: Some(self.commit()), violations }
+    }
+
+    /// The open build turn ends with `outcome`.
+    pub(crate) fn build(&mut self, name: &str, outcome: BuildOutcome) -> Taken {
+        let handoff = self.handoff(name, outcome);
+        self.feed(name, Input::Built(handoff))
+    }
+
+    /// The open build turn ends with a commit.
+    pub(crate) fn build_ok(&mut self, name: &str) -> Taken {
+        let work = self.work(Vec::new());
+        self.build(name, work)
+    }
+
+    /// The open verifier's turn ends with the report that lets work go on, changed by `change`.
+    pub(crate) fn report(&mut self, name: &str, change: impl FnOnce(&mut VerificationReport)) -> Taken {
+        let mut report = sound_report(&self.turn(name));
+        change(&mut report);
+        let handoff = self.handoff(name, Box::new(report));
+        self.feed(name, Input::Reported(handoff))
+    }
+
+    /// Appends the landing of an accepted waypoint to the flight's journal.
+    pub(crate) fn land(&mut self, name: &str) {
+        let state = self.state(name);
+        let Phase::Accepted { report, .. } = state.phase else { panic!("{name} is not accepted") };
+        assert_eq!(state.base.as_ref(), Some(self.flight.head()), "what lands stands on the head");
+        let work = state.work.unwrap();
+        let commit = oid(self.next());
+        let parent = self.flight.head().clone();
+        self.flight.landed.push(Landed {
+            schema_version: version::CURRENT,
+            waypoint: id(name),
+            tree: work.tree,
+            bundle: bundle(commit.clone()),
+            commit,
+            parent,
+            report,
+            record: Record { at: self.now, previous: None, cause: None, state: None },
+        });
+    }
+
+    /// Merges accepted work with the head.
+    pub(crate) fn merge(&mut self, name: &str, clean: bool) -> Taken {
+        let merge = if clean {
+            Merge::Clean { commit: self.commit(), violations: Vec::new() }
+        } else {
+            Merge::Conflict { notes: vec!["both changed src/lib.rs".to_owned()] }
+        };
+        self.feed(name, Input::HeadMoved(merge))
+    }
+
+    /// Opens, builds and verifies a waypoint; it is accepted and not landed.
+    pub(crate) fn accept(&mut self, name: &str) {
+        self.feed(name, Input::Open);
+        self.build_ok(name).turn();
+        self.report(name, |_| {}).decided();
+    }
+}

@@ -1,0 +1,282 @@
+//! Random histories of a flight: agents that answer well, badly, late, twice and on each other's behalf, in any order,
+//! while memory is lost and time passes.
+
+use std::time::Duration;
+
+use holdpoint_protocol::{
+    artifact::{Doubt, VerificationReport},
+    facts::{Verdict, Violation, ViolationKind},
+    ids::role,
+    journal::{Entry, Fleet},
+    plan::Plan,
+    reason::ReasonCode,
+    state::{Purpose, Status},
+    time::Millis,
+};
+use proptest::prelude::*;
+
+use super::{
+    fixture::{Fixture, Taken},
+    parts::{check, criterion, failure, fleet, guard, id, oid, plan, sound_report, waypoint},
+};
+use crate::{
+    engine::{BuildOutcome, Handoff, Input},
+    flight::{self, Due},
+};
+
+/// The waypoints of every history: `c` and `d` wait for others.
+pub(super) const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+
+/// What may differ between flights.
+#[derive(Debug, Clone)]
+pub(super) struct Setup {
+    guarded: bool,
+    red_first: bool,
+    repair: bool,
+    parallel: Option<u32>,
+    max_reworks: u32,
+    wall: Option<Millis>,
+}
+
+/// One thing that happens. Numbers are taken modulo what there is.
+#[derive(Debug, Clone)]
+pub(super) enum Event {
+    /// Something that is due is done; a merge is clean or not.
+    Due(usize, bool),
+    /// The agent of an open turn answers: a builder or a verifier, in one of several ways.
+    Answer(usize, u8),
+    /// The agent of an open turn asks.
+    Ask(usize),
+    /// A handoff comes again, however long ago it was sent.
+    Again(usize),
+    /// Another answer to a turn that was once open.
+    Late(usize),
+    /// Somebody answers an open turn of another role.
+    Impostor(usize),
+    /// Minutes pass.
+    Wait(u16),
+    /// All memory is lost.
+    Crash,
+}
+
+/// A history as it went.
+pub(super) struct Story {
+    pub(super) fixture: Fixture,
+    /// Every handoff that was sent.
+    pub(super) sent: Vec<(&'static str, Input)>,
+}
+
+pub(super) fn setup() -> impl Strategy<Value = Setup> {
+    let parallel = prop_oneof![Just(None), (1..3_u32).prop_map(Some)];
+    let wall = prop_oneof![3 => Just(None), 1 => (0..48_u64).prop_map(|hours| Some(Millis(hours * 3_600_000)))];
+    (any::<bool>(), any::<bool>(), any::<bool>(), parallel, 0..4_u32, wall).prop_map(
+        |(guarded, red_first, repair, parallel, max_reworks, wall)| Setup {
+            guarded,
+            red_first,
+            repair,
+            parallel,
+            max_reworks,
+            wall,
+        },
+    )
+}
+
+pub(super) fn events() -> impl Strategy<Value = Vec<Event>> {
+    let any_one = any::<usize>;
+    let event = prop_oneof![
+        12 => (any_one(), any::<bool>()).prop_map(|(n, clean)| Event::Due(n, clean)),
+        16 => (any_one(), any::<u8>()).prop_map(|(n, how)| Event::Answer(n, how)),
+        1 => any_one().prop_map(Event::Ask),
+        3 => any_one().prop_map(Event::Again),
+        2 => any_one().prop_map(Event::Late),
+        2 => any_one().prop_map(Event::Impostor),
+        2 => (1..400_u16).prop_map(Event::Wait),
+        2 => Just(Event::Crash),
+    ];
+    prop::collection::vec(event, 0..70)
+}
+
+fn flown(setup: &Setup) -> (Plan, Fleet) {
+    let depends: [&[&str]; 4] = [&[], &[], &["a"], &["b", "c"]];
+    let waypoints = NAMES.iter().zip(depends).map(|(name, on)| {
+        let mut waypoint = waypoint(name, on);
+        waypoint.criteria.push(criterion("new", Some(check(setup.red_first))));
+        waypoint
+    });
+    let mut plan = plan(waypoints.collect());
+    plan.guards.extend(setup.guarded.then(guard));
+    plan.policy.max_reworks = setup.max_reworks;
+    plan.budget.wall = setup.wall;
+    (plan, Fleet { repair: setup.repair, parallel: setup.parallel, ..fleet() })
+}
+
+impl Story {
+    /// Lets everything happen in turn.
+    pub(super) fn tell(setup: &Setup, events: &[Event]) -> Self {
+        let (plan, fleet) = flown(setup);
+        let mut story = Self { fixture: Fixture::new(plan, fleet), sent: Vec::new() };
+        for event in events {
+            story.happen(event);
+        }
+        story
+    }
+
+    /// From now on agents answer well, until nothing is left to do.
+    pub(super) fn calm_down(&mut self) {
+        // 10 conflicts and 4 attempts a waypoint, with a few steps each.
+        for _ in 0..NAMES.len() * 14 * 8 {
+            if let Some(due) = self.due().first().cloned() {
+                self.act(&due, true);
+            } else if let Some(name) = self.in_turn().first() {
+                self.answer(name, 0);
+            } else {
+                return;
+            }
+        }
+        panic!("the flight does not come to an end");
+    }
+
+    fn due(&self) -> Vec<Due> {
+        flight::due(&self.fixture.flight, &self.fixture.waypoints, self.fixture.now)
+    }
+
+    fn in_turn(&self) -> Vec<&'static str> {
+        NAMES.into_iter().filter(|name| self.fixture.open_turn(name).is_some()).collect()
+    }
+
+    fn happen(&mut self, event: &Event) {
+        match event {
+            Event::Due(n, clean) => {
+                let due = self.due();
+                if let Some(due) = pick(&due, *n) {
+                    self.act(due, *clean);
+                }
+            }
+            Event::Wait(minutes) => {
+                self.fixture.now = self.fixture.now.after(Duration::from_secs(60 * u64::from(*minutes)));
+            }
+            Event::Crash => self.fixture.crash(),
+            Event::Again(n) => {
+                if let Some((name, input)) = pick(&self.sent, *n).cloned() {
+                    let taken = self.fixture.feed(name, input);
+                    assert!(!matches!(taken, Taken::Appended(_)), "a handoff that came before was taken again");
+                }
+            }
+            Event::Late(n) => self.late(*n),
+            Event::Answer(n, _) | Event::Ask(n) | Event::Impostor(n) => {
+                let Some(name) = pick(&self.in_turn(), *n).copied() else { return };
+                match event {
+                    Event::Answer(_, how) => self.answer(name, *how),
+                    Event::Ask(_) => {
+                        let handoff = self.fixture.handoff(name, ());
+                        self.send(name, Input::Asked(handoff));
+                    }
+                    _ => self.impostor(name),
+                }
+            }
+        }
+    }
+
+    /// Does something that is due; it always gets further, or the shell would do it for ever.
+    fn act(&mut self, due: &Due, clean: bool) {
+        let fixture = &mut self.fixture;
+        let taken = match due {
+            Due::Land(name) => return fixture.land(name.as_str()),
+            Due::Merge(name) => fixture.merge(name.as_str(), clean),
+            Due::Deadline(name, turn) => {
+                let last = fixture.turn(name.as_str());
+                assert_eq!(&last.turn_id, turn);
+                fixture.feed(name.as_str(), Input::DeadlinePassed(Box::new(last)))
+            }
+            Due::Budget(name) => fixture.feed(name.as_str(), Input::BudgetExhausted),
+            Due::Open(name) => fixture.feed(name.as_str(), Input::Open),
+        };
+        assert!(matches!(taken, Taken::Appended(_)), "{due:?} was due and came to {taken:?}");
+    }
+
+    fn send(&mut self, name: &'static str, input: Input) -> Taken {
+        self.sent.push((name, input.clone()));
+        self.fixture.feed(name, input)
+    }
+
+    fn answer(&mut self, name: &'static str, how: u8) {
+        let open = self.fixture.open_turn(name).expect("a turn is open");
+        let input = match open.purpose {
+            Purpose::Build => {
+                let outcome = self.outcome(how);
+                Input::Built(self.fixture.handoff(name, outcome))
+            }
+            Purpose::Verify(_) => {
+                let mut report = sound_report(&self.fixture.turn(name));
+                spoil(&mut report, how);
+                Input::Reported(self.fixture.handoff(name, Box::new(report)))
+            }
+        };
+        self.send(name, input);
+    }
+
+    fn outcome(&mut self, how: u8) -> BuildOutcome {
+        match how % 8 {
+            1 => BuildOutcome::Work { commit: None, violations: Vec::new() },
+            2 => failure(ReasonCode::AgentFailed),
+            3 => self.fixture.work(vec![Violation { kind: ViolationKind::OutOfScope, path: "x".to_owned() }]),
+            4 if how > 128 => failure(ReasonCode::Unsupported),
+            _ => self.fixture.work(Vec::new()),
+        }
+    }
+
+    /// Another answer to some turn that was opened once, open or not.
+    fn late(&mut self, n: usize) {
+        let turns: Vec<_> = self.fixture.trace.iter().filter(|t| matches!(t.entry, Entry::Turn(_))).collect();
+        let Some(once) = pick(&turns, n) else { return };
+        let Entry::Turn(turn) = once.entry.clone() else { return };
+        let name = NAMES.into_iter().find(|n| id(n) == once.waypoint).expect("one of the flight's");
+        let is_open = self.fixture.open_turn(name).is_some_and(|open| open.turn == turn.turn_id);
+        let body = self.fixture.work(Vec::new());
+        let handoff = Handoff { turn: turn.turn_id, role: turn.role, cause: self.fixture.cause(), body };
+        let taken = self.send(name, Input::Built(handoff));
+        assert!(is_open || matches!(taken, Taken::Refused(_)), "a closed turn took {taken:?}");
+    }
+
+    /// A role answers that the turn does not belong to.
+    fn impostor(&mut self, name: &'static str) {
+        let own = self.fixture.open_turn(name).expect("a turn is open").role;
+        for other in role::AGENTS.into_iter().map(role::id).filter(|r| *r != own) {
+            let work = self.fixture.work(Vec::new());
+            let built = Handoff { role: other.clone(), ..self.fixture.handoff(name, work) };
+            let asked = Handoff { role: other, ..self.fixture.handoff(name, ()) };
+            for input in [Input::Built(built), Input::Asked(asked)] {
+                let taken = self.send(name, input);
+                assert!(matches!(taken, Taken::Refused(_)), "an impostor's handoff came to {taken:?}");
+            }
+        }
+    }
+
+    /// The public status of every waypoint.
+    pub(super) fn statuses(&self) -> Vec<(&'static str, Status)> {
+        NAMES.into_iter().map(|name| (name, self.fixture.status(name))).collect()
+    }
+}
+
+fn pick<T>(items: &[T], n: usize) -> Option<&T> {
+    items.get(n.checked_rem(items.len())?)
+}
+
+/// Half of all reports are sound.
+fn spoil(report: &mut VerificationReport, how: u8) {
+    let violation = || Violation { kind: ViolationKind::Steering, path: "Makefile".to_owned() };
+    match how % 16 {
+        1 => report.criteria.iter_mut().for_each(|c| c.result.verdict = Verdict::Fail),
+        2 => report.criteria.iter_mut().for_each(|c| c.result.verdict = Verdict::Pass),
+        3 => report.criteria.iter_mut().for_each(|c| c.result.verdict = Verdict::Inconclusive),
+        4 => report.criteria.iter_mut().for_each(|c| c.result.evidence.clear()),
+        5 => report.guards.iter_mut().for_each(|g| g.result.verdict = Verdict::Fail),
+        6 => report.violations.push(violation()),
+        7 => report.doubts.push(Doubt { blocking: true, text: "which?".to_owned() }),
+        8 => report.tree = oid(0xdead),
+        9 => drop(report.criteria.pop()),
+        10 => report.criteria.extend(report.criteria.clone()),
+        11 => report.guards.clear(),
+        _ => {}
+    }
+}

@@ -1,0 +1,150 @@
+//! What flights in memory are made of: plans, fleets, and what agents say.
+
+use std::collections::BTreeMap;
+
+use holdpoint_protocol::{
+    Digest,
+    artifact::{ChecklistReceipt, CriterionReport, Failure, Origin, VerificationPurpose, VerificationReport},
+    facts::{BlobRef, BundleRef, CriterionResult, DiffSummary, Oid, Verdict},
+    ids::{WaypointId, role},
+    journal::Fleet,
+    plan::{Check, Criterion, FlightBudget, Guard, Plan, Policy, Priority, TurnBudget, Waypoint},
+    reason::ReasonCode,
+    time::Millis,
+    turn::{BuildRequest, Turn, TurnRequest},
+};
+
+use crate::engine::BuildOutcome;
+
+pub(crate) fn id(text: &str) -> WaypointId {
+    text.parse().unwrap()
+}
+
+pub(crate) fn oid(n: u64) -> Oid {
+    format!("{n:040x}").parse().unwrap()
+}
+
+pub(crate) fn check(red_first: bool) -> Check {
+    Check {
+        command: "true".to_owned(),
+        expect: None,
+        red_first,
+        timeout: Millis(60_000),
+        network: false,
+        writes_tree: false,
+    }
+}
+
+pub(crate) fn criterion(name: &str, check: Option<Check>) -> Criterion {
+    Criterion { id: name.parse().unwrap(), statement: "it holds".to_owned(), check }
+}
+
+/// A waypoint with one checked criterion, `unit`.
+pub(crate) fn waypoint(name: &str, depends_on: &[&str]) -> Waypoint {
+    Waypoint {
+        id: id(name),
+        title: name.to_owned(),
+        goal: "do it".to_owned(),
+        depends_on: depends_on.iter().map(|d| id(d)).collect(),
+        priority: Priority::Medium,
+        tags: Vec::new(),
+        metadata: BTreeMap::new(),
+        scope: Vec::new(),
+        protected: Vec::new(),
+        criteria: vec![criterion("unit", Some(check(false)))],
+        budget: TurnBudget::default(),
+        workflow: None,
+        tests: Vec::new(),
+        tests_file: None,
+    }
+}
+
+pub(crate) fn guard() -> Guard {
+    Guard { id: "suite".parse().unwrap(), check: check(false) }
+}
+
+pub(crate) fn plan(waypoints: Vec<Waypoint>) -> Plan {
+    Plan {
+        plan: "demo".to_owned(),
+        base: "HEAD".to_owned(),
+        covenant: None,
+        workflow: "fly".to_owned(),
+        policy: Policy::default(),
+        budget: FlightBudget::default(),
+        sources: Vec::new(),
+        prepare: None,
+        protected: vec!["golden/**".to_owned()],
+        guards: Vec::new(),
+        answers: Vec::new(),
+        waypoints,
+    }
+}
+
+pub(crate) fn fleet() -> Fleet {
+    Fleet { pool: "fleet".parse().unwrap(), repair: false, judge: false, parallel: None, queue_grace: Millis(0) }
+}
+
+/// What a builder's program says in prose: never shown to a verifier.
+pub(crate) const NARRATIVE: &str = "trust me, it is all fine";
+
+pub(crate) fn failure(reason: ReasonCode) -> BuildOutcome {
+    BuildOutcome::Failed(Failure { reason, detail: NARRATIVE.to_owned() })
+}
+
+pub(crate) fn bundle(tip: Oid) -> BundleRef {
+    let blob = BlobRef { role: role::id(role::BUILDER), digest: Digest::of(tip.as_str().as_bytes()), bytes: 1 };
+    BundleRef { blob, tip }
+}
+
+pub(crate) fn build_request(turn: &Turn) -> &BuildRequest {
+    match &turn.request {
+        TurnRequest::Build(request) => request,
+        TurnRequest::Verify(_) => panic!("expected a build turn, got {turn:?}"),
+    }
+}
+
+fn verdict(criterion: &str, verdict: Verdict) -> CriterionReport {
+    CriterionReport {
+        result: CriterionResult {
+            id: criterion.parse().unwrap(),
+            verdict,
+            reason: None,
+            evidence: vec![Digest::of(criterion.as_bytes())],
+        },
+        command: Some("true".to_owned()),
+        exit_code: Some(0),
+        output_tail: String::new(),
+        note: None,
+    }
+}
+
+/// What a verifier says when all is as it should be: on the base guards green and `red_first` checks red, else all green.
+pub(crate) fn sound_report(turn: &Turn) -> VerificationReport {
+    let TurnRequest::Verify(request) = &turn.request else { panic!("expected a verifier's turn, got {turn:?}") };
+    let wanted = match request.purpose {
+        VerificationPurpose::Baseline => Verdict::Fail,
+        VerificationPurpose::Handoff | VerificationPurpose::Merge => Verdict::Pass,
+    };
+    VerificationReport::new(
+        Origin {
+            artifact_id: format!("report-{}", turn.turn_id).parse().unwrap(),
+            waypoint_id: turn.waypoint.clone(),
+            produced_by_role: role::id(role::VERIFIER),
+            produced_at: turn.record.at,
+            source_refs: Vec::new(),
+        },
+        turn.turn_id.clone(),
+        1,
+        "verifier-1".parse().unwrap(),
+        request.purpose,
+        request.commit.clone(),
+        request.tree.clone(),
+        request.criteria.iter().map(|c| verdict(c.id.as_str(), wanted)).collect(),
+        request.guards.iter().map(|g| verdict(g.id.as_str(), Verdict::Pass)).collect(),
+        Vec::new(),
+        DiffSummary::default(),
+        Vec::new(),
+        ChecklistReceipt { checks: Vec::new(), properties: Vec::new(), foreign: false },
+        false,
+    )
+}

@@ -1,0 +1,92 @@
+//! A flight: what orders several waypoints. Its state is the fold of the flight's own journal.
+//!
+//! One waypoint's life is [`crate::engine`].
+
+mod due;
+mod view;
+
+use std::collections::BTreeMap;
+
+use holdpoint_protocol::{
+    Timestamp,
+    facts::{BundleRef, Oid},
+    ids::WaypointId,
+    journal::{Landed, Submitted},
+    state::WaypointState,
+};
+
+pub use due::{Due, due, next_deadline};
+pub use view::{branch, flight_status, status, view, waypoint_view};
+
+/// The state of a flight.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FlightState {
+    /// How it began.
+    pub submitted: Submitted,
+    /// What landed, in the order of the branch.
+    pub landed: Vec<Landed>,
+}
+
+/// The states of a flight's waypoints. A waypoint without entries is not in it.
+pub type Waypoints = BTreeMap<WaypointId, WaypointState>;
+
+impl FlightState {
+    /// A flight as it begins.
+    #[must_use]
+    pub fn new(submitted: Submitted) -> Self {
+        Self { submitted, landed: Vec::new() }
+    }
+
+    /// The commit of the last landing, or the base.
+    #[must_use]
+    pub fn head(&self) -> &Oid {
+        self.landed.last().map_or(&self.submitted.base, |l| &l.commit)
+    }
+
+    /// The tree of [`Self::head`].
+    #[must_use]
+    pub fn head_tree(&self) -> &Oid {
+        self.landed.last().map_or(&self.submitted.base_tree, |l| &l.tree)
+    }
+
+    /// The tree of a commit that the flight's branch went through.
+    #[must_use]
+    pub fn tree_of(&self, commit: &Oid) -> Option<&Oid> {
+        if commit == &self.submitted.base {
+            return Some(&self.submitted.base_tree);
+        }
+        self.landed.iter().find(|l| &l.commit == commit).map(|l| &l.tree)
+    }
+
+    /// How a waypoint landed.
+    #[must_use]
+    pub fn landing(&self, waypoint: &WaypointId) -> Option<&Landed> {
+        self.landed.iter().find(|l| &l.waypoint == waypoint)
+    }
+
+    /// The bundles that bring `commit`, a commit of the flight's branch, in order.
+    #[must_use]
+    pub fn bundles_up_to(&self, commit: &Oid) -> Vec<BundleRef> {
+        let mut bundles = vec![self.submitted.snapshot.clone()];
+        if commit == &self.submitted.base {
+            return bundles;
+        }
+        for landed in &self.landed {
+            bundles.push(landed.bundle.clone());
+            if &landed.commit == commit {
+                break;
+            }
+        }
+        bundles
+    }
+
+    /// When the flight's wall budget ends.
+    #[must_use]
+    pub fn wall_deadline(&self) -> Option<Timestamp> {
+        let wall = self.submitted.plan.budget.wall?;
+        Some(self.submitted.record.at.after(wall.duration()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

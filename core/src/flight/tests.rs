@@ -1,0 +1,229 @@
+use std::time::Duration;
+
+use holdpoint_protocol::{
+    facts::Verdict,
+    plan::{Priority, Waypoint},
+    state::Phase,
+    time::Millis,
+    view::FlightStatus,
+};
+
+use super::*;
+use crate::engine::{
+    BuildOutcome, Input,
+    tests::{
+        fixture::Fixture,
+        parts::{fleet, id, oid, plan, waypoint},
+    },
+};
+
+fn fixture(waypoints: Vec<Waypoint>) -> Fixture {
+    Fixture::new(plan(waypoints), fleet())
+}
+
+fn due_now(fixture: &Fixture) -> Vec<Due> {
+    due(&fixture.flight, &fixture.waypoints, fixture.now)
+}
+
+fn next(fixture: &Fixture) -> Option<Timestamp> {
+    next_deadline(&fixture.flight, &fixture.waypoints)
+}
+
+fn standing(fixture: &Fixture) -> FlightStatus {
+    flight_status(&fixture.flight, &fixture.waypoints)
+}
+
+/// One waypoint of three, in every place it can be, with its public status and the flight's.
+#[test]
+fn every_phase_has_its_public_status() {
+    use holdpoint_protocol::state::Status::{Blocked, Complete, Failed, Pending, Running};
+    type Drive = fn(&mut Fixture);
+    let table: &[(&str, Drive, _, FlightStatus)] = &[
+        ("not begun", |_| {}, Pending, FlightStatus::Running),
+        ("in a build turn", |f| drop(f.feed("a", Input::Open)), Running, FlightStatus::Running),
+        ("accepted", |f| f.accept("a"), Running, FlightStatus::Running),
+        (
+            "landed",
+            |f| {
+                f.accept("a");
+                f.land("a");
+            },
+            Complete,
+            FlightStatus::Running,
+        ),
+        (
+            "accepted without a change",
+            |f| {
+                f.feed("a", Input::Open);
+                f.build("a", BuildOutcome::Work { commit: None, violations: Vec::new() });
+                f.report("a", |_| {});
+            },
+            Complete,
+            FlightStatus::Running,
+        ),
+        (
+            "asked",
+            |f| {
+                f.feed("a", Input::Open);
+                let handoff = f.handoff("a", ());
+                f.feed("a", Input::Asked(handoff));
+            },
+            Blocked,
+            FlightStatus::Incomplete,
+        ),
+        ("out of budget", |f| drop(f.feed("a", Input::BudgetExhausted)), Failed, FlightStatus::Incomplete),
+    ];
+    for (name, drive, expected, flight) in table {
+        let mut fixture = fixture(vec![waypoint("a", &[]), waypoint("b", &["a"])]);
+        drive(&mut fixture);
+        assert_eq!(fixture.status("a"), *expected, "{name}");
+        assert_eq!(fixture.status("b"), Pending, "{name}: what depends on it is pending");
+        assert_eq!(standing(&fixture), *flight, "{name}");
+    }
+}
+
+#[test]
+fn a_flight_is_accepted_when_all_is_complete_and_waiting_when_only_an_answer_helps() {
+    use holdpoint_protocol::state::Status;
+    let mut fixture = fixture(vec![waypoint("a", &[]), waypoint("b", &[])]);
+    fixture.accept("a");
+    fixture.land("a");
+    let state = WaypointState { phase: Phase::Halted { status: Status::Waiting }, ..WaypointState::default() };
+    fixture.waypoints.insert(id("b"), state);
+    assert_eq!(standing(&fixture), FlightStatus::Waiting);
+    fixture.waypoints.remove(&id("b"));
+    assert_eq!(standing(&fixture), FlightStatus::Running, "it can be opened");
+    fixture.accept("b");
+    assert_eq!(standing(&fixture), FlightStatus::Running, "it has not landed");
+    fixture.land("b");
+    assert_eq!(standing(&fixture), FlightStatus::Accepted);
+    assert_eq!((due_now(&fixture), next(&fixture)), (vec![], None));
+}
+
+#[test]
+fn waypoints_open_by_priority_then_order_when_their_dependencies_are_complete() {
+    let urgent = Waypoint { priority: Priority::Critical, ..waypoint("d", &["a"]) };
+    let high = Waypoint { priority: Priority::High, ..waypoint("c", &[]) };
+    let mut fixture = fixture(vec![waypoint("a", &[]), waypoint("b", &[]), high, urgent]);
+    for expected in ["c", "a", "b"] {
+        assert_eq!(due_now(&fixture), [Due::Open(id(expected))]);
+        fixture.feed(expected, Input::Open);
+    }
+    assert_eq!(due_now(&fixture), [], "d waits for a");
+    fixture.build_ok("a");
+    fixture.report("a", |_| {});
+    assert_eq!(due_now(&fixture), [Due::Land(id("a"))], "accepted is not complete");
+    fixture.land("a");
+    assert_eq!(due_now(&fixture), [Due::Open(id("d"))]);
+}
+
+#[test]
+fn no_more_open_than_there_is_room_for() {
+    let mut fleet = fleet();
+    fleet.parallel = Some(1);
+    let mut fixture = Fixture::new(plan(vec![waypoint("a", &[]), waypoint("b", &[])]), fleet);
+    fixture.accept("a");
+    assert_eq!(due_now(&fixture), [Due::Land(id("a"))], "accepted work takes up room until it has landed");
+    fixture.land("a");
+    assert_eq!(due_now(&fixture), [Due::Open(id("b"))]);
+}
+
+#[test]
+fn the_first_accepted_lands_first_and_what_stands_on_an_older_head_is_merged() {
+    let mut fixture = fixture(vec![waypoint("a", &[]), waypoint("b", &[])]);
+    fixture.accept("b");
+    fixture.now = fixture.now.after(Duration::from_secs(1));
+    fixture.accept("a");
+    assert_eq!(due_now(&fixture), [Due::Land(id("b"))], "one at a time");
+    fixture.land("b");
+    assert_eq!(due_now(&fixture), [Due::Merge(id("a"))]);
+    fixture.merge("a", true).turn();
+    assert_eq!(due_now(&fixture), []);
+    fixture.report("a", |_| {}).decided();
+    assert_eq!(due_now(&fixture), [Due::Land(id("a"))]);
+}
+
+#[test]
+fn a_deadline_is_due_when_it_has_come_and_is_the_next_until_then() {
+    let mut fixture = fixture(vec![waypoint("a", &[])]);
+    assert_eq!(next(&fixture), None);
+    let turn = fixture.feed("a", Input::Open).turn();
+    assert_eq!((due_now(&fixture), next(&fixture)), (vec![], Some(turn.deadline)));
+    fixture.now = turn.deadline;
+    assert_eq!(due_now(&fixture), [Due::Deadline(id("a"), turn.turn_id.clone())]);
+    fixture.feed("a", Input::DeadlinePassed(Box::new(turn))).turn();
+    assert_eq!(due_now(&fixture), []);
+}
+
+#[test]
+fn a_used_up_wall_budget_ends_what_runs_or_would_run_and_lets_accepted_work_land() {
+    let mut plan = plan(vec![waypoint("a", &[]), waypoint("b", &[]), waypoint("c", &[]), waypoint("d", &["b"])]);
+    plan.budget.wall = Some(Millis(60_000));
+    let mut fixture = Fixture::new(plan, fleet());
+    let end = fixture.flight.wall_deadline().unwrap();
+    assert_eq!(next(&fixture), Some(end));
+    fixture.accept("a");
+    fixture.feed("b", Input::Open);
+    assert_eq!(due_now(&fixture), [Due::Land(id("a")), Due::Open(id("c"))]);
+    fixture.now = end;
+    let budget = |name: &str| Due::Budget(id(name));
+    let all = due_now(&fixture);
+    assert_eq!(all.first(), Some(&budget("b")));
+    assert_eq!(all.get(1), Some(&budget("c")));
+    for name in ["b", "c"] {
+        fixture.feed(name, Input::BudgetExhausted).decided();
+    }
+    assert_eq!(due_now(&fixture), [Due::Land(id("a"))], "d stays pending");
+    assert_eq!(next(&fixture), None, "there is nothing to wake up for while it lands");
+    fixture.land("a");
+    assert_eq!((due_now(&fixture), standing(&fixture)), (vec![], FlightStatus::Incomplete));
+}
+
+#[test]
+fn head_trees_and_bundles_follow_the_landings() {
+    let mut fixture = fixture(vec![waypoint("a", &[]), waypoint("b", &["a"])]);
+    let flight = fixture.flight.clone();
+    assert_eq!((flight.head(), flight.head_tree()), (&oid(0xa), &oid(0xb)));
+    for name in ["a", "b"] {
+        fixture.accept(name);
+        fixture.land(name);
+    }
+    let flight = &fixture.flight;
+    let [a, b] = flight.landed.as_slice() else { panic!() };
+    assert_eq!((flight.head(), flight.head_tree(), &b.parent), (&b.commit, &b.tree, &a.commit));
+    let tips = |commit: &Oid| flight.bundles_up_to(commit).into_iter().map(|b| b.tip).collect::<Vec<_>>();
+    assert_eq!(tips(&oid(0xa)), [oid(0xa)]);
+    assert_eq!(tips(&a.commit), [oid(0xa), a.commit.clone()]);
+    assert_eq!(tips(&b.commit), [oid(0xa), a.commit.clone(), b.commit.clone()]);
+    assert_eq!(flight.tree_of(&oid(0xa)), Some(&oid(0xb)));
+    assert_eq!(flight.tree_of(&a.commit), Some(&a.tree));
+    assert_eq!(flight.tree_of(&oid(0xff)), None);
+    assert_eq!(flight.landing(&id("a")), Some(a));
+}
+
+#[test]
+fn the_view_shows_what_the_contract_asks_for() {
+    let mut fixture = fixture(vec![waypoint("a", &[]), waypoint("b", &[]), waypoint("c", &["b"])]);
+    fixture.accept("a");
+    fixture.land("a");
+    fixture.feed("b", Input::Open);
+    fixture.build_ok("b");
+    fixture.report("b", |r| r.criteria[0].result.verdict = Verdict::Fail).turn();
+    let shown = serde_json::to_value(view(&fixture.flight, &fixture.waypoints)).unwrap();
+    let landed = fixture.flight.landed[0].commit.to_string();
+    assert_eq!(shown["status"], "running");
+    assert_eq!((&shown["branch"], &shown["plan"]), (&"holdpoint/demo-1".into(), &"demo".into()));
+    assert_eq!((&shown["base"], &shown["head"]), (&oid(0xa).to_string().into(), &landed.clone().into()));
+    assert_eq!(shown["landings"].as_array().unwrap().len(), 1);
+    let line = |n: usize| {
+        let w = &shown["waypoints"][n];
+        [&w["id"], &w["status"], &w["gate"], &w["disposition"], &w["reason_code"], &w["attempts"], &w["commit"]]
+            .map(ToString::to_string)
+            .join(" ")
+    };
+    assert_eq!(line(0), format!(r#""a" "complete" null "accept" "criteria_met" 1 "{landed}""#));
+    assert_eq!(line(1), r#""b" "running" "build" "rework" "criteria_failed" 1 null"#);
+    assert_eq!(line(2), r#""c" "pending" null null null 0 null"#);
+    assert_eq!(shown["waypoints"][1]["criteria"][0]["verdict"], "fail");
+    assert_eq!(shown["waypoints"][1]["criteria"][0]["evidence"].as_array().unwrap().len(), 1);
+}

@@ -1,0 +1,98 @@
+//! The public view of a flight: what users see is computed from the fold, nothing is kept for it.
+
+use holdpoint_protocol::{
+    ids::{FlightId, WaypointId},
+    plan::Waypoint,
+    state::{Phase, Status},
+    view::{FlightStatus, FlightView, TurnView, WaypointView},
+};
+
+use super::{FlightState, Waypoints};
+
+/// The branch that a flight's accepted work stands on.
+#[must_use]
+pub fn branch(flight: &FlightId) -> String {
+    format!("holdpoint/{flight}")
+}
+
+/// The public status of one waypoint.
+#[must_use]
+pub fn status(flight: &FlightState, waypoints: &Waypoints, id: &WaypointId) -> Status {
+    let Some(state) = waypoints.get(id) else { return Status::Pending };
+    match &state.phase {
+        Phase::Pending => Status::Pending,
+        Phase::InTurn(_) => Status::Running,
+        Phase::Accepted { .. } => {
+            let nothing_to_land = state.work.as_ref().is_none_or(|w| w.commit.is_none());
+            if nothing_to_land || flight.landing(id).is_some() { Status::Complete } else { Status::Running }
+        }
+        Phase::Halted { status } => *status,
+    }
+}
+
+/// Whether a waypoint has not begun and nothing it depends on is missing.
+pub(super) fn is_ready(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoint) -> bool {
+    let complete = |id: &WaypointId| status(flight, waypoints, id) == Status::Complete;
+    status(flight, waypoints, &waypoint.id) == Status::Pending && waypoint.depends_on.iter().all(complete)
+}
+
+/// How the flight stands (contract, exit codes: 1 when nothing but people can move it on).
+#[must_use]
+pub fn flight_status(flight: &FlightState, waypoints: &Waypoints) -> FlightStatus {
+    let all: Vec<Status> = flight.submitted.plan.waypoints.iter().map(|w| status(flight, waypoints, &w.id)).collect();
+    if all.iter().all(|s| *s == Status::Complete) {
+        return FlightStatus::Accepted;
+    }
+    let ready = flight.submitted.plan.waypoints.iter().any(|w| is_ready(flight, waypoints, w));
+    if ready || all.contains(&Status::Running) {
+        return FlightStatus::Running;
+    }
+    if all.contains(&Status::Waiting) { FlightStatus::Waiting } else { FlightStatus::Incomplete }
+}
+
+/// The whole flight as users see it. Who holds a turn is not in the journal: the caller fills it in.
+#[must_use]
+pub fn view(flight: &FlightState, waypoints: &Waypoints) -> FlightView {
+    let plan = &flight.submitted.plan;
+    FlightView {
+        flight: flight.submitted.flight.clone(),
+        plan: plan.plan.clone(),
+        status: flight_status(flight, waypoints),
+        base: flight.submitted.base.clone(),
+        branch: branch(&flight.submitted.flight),
+        head: flight.head().clone(),
+        waypoints: plan.waypoints.iter().map(|w| waypoint_view(flight, waypoints, w)).collect(),
+        landings: flight.landed.iter().map(|l| l.bundle.clone()).collect(),
+    }
+}
+
+/// One waypoint as users see it.
+#[must_use]
+pub fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoint) -> WaypointView {
+    let state = waypoints.get(&waypoint.id).cloned().unwrap_or_default();
+    let turn = match &state.phase {
+        Phase::InTurn(open) => Some(open.clone()),
+        _ => None,
+    };
+    WaypointView {
+        id: waypoint.id.clone(),
+        title: waypoint.title.clone(),
+        status: status(flight, waypoints, &waypoint.id),
+        gate: turn.as_ref().map(|t| t.gate.clone()),
+        disposition: state.decision.as_ref().map(|d| d.disposition),
+        reason_code: state.decision.as_ref().map(|d| d.reason_code),
+        attempts: state.counters.attempts,
+        commit: flight.landing(&waypoint.id).map(|l| l.commit.clone()),
+        criteria: state.criteria,
+        guards: state.guards,
+        remediation: state.decision.and_then(|d| d.remediation),
+        turn: turn.map(|t| TurnView {
+            turn: t.turn,
+            role: t.role,
+            purpose: t.purpose,
+            opened_at: t.opened_at,
+            deadline: t.deadline,
+            agent: None,
+        }),
+    }
+}

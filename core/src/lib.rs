@@ -1,0 +1,13 @@
+//! Every decision of Holdpoint, as pure functions: no clock, no randomness, no network, no async.
+//!
+//! Read in this order: [`gates`] (how a workflow moves), [`policy`] (the decision table), [`engine`] (one waypoint),
+//! [`flight`] (what orders several), then what they lean on: [`plan`], [`paths`], [`checks`], [`runners`].
+
+pub mod checks;
+pub mod engine;
+pub mod flight;
+pub mod gates;
+pub mod paths;
+pub mod plan;
+pub mod policy;
+pub mod runners;

@@ -1,0 +1,169 @@
+//! The rules about changed paths (contract, "Paths"): protected, steering, scope, and what is a test.
+//!
+//! Everything works on names, modes and, for manifests, texts that the caller brings; nothing here reads a tree.
+//! Paths are as git has them: `/`-separated, from the root. A rename comes as a deletion and an addition, so it
+//! touches both paths, and a change of mode alone is a change like any other.
+//!
+//! The lists of `steering` and `test_path` go by names. They cannot know that a product file decides what a check
+//! does; that is why exit codes, counts and tests as on the base are looked at as well.
+
+mod glob;
+mod manifest;
+mod scripts;
+mod steering;
+mod test_path;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use holdpoint_protocol::facts::{PathChange, Violation, ViolationKind};
+
+pub use glob::{Glob, InvalidGlob};
+pub use manifest::{is_manifest, manifest_change_is_steering};
+pub use scripts::scripts_of;
+pub use steering::is_steering;
+pub use test_path::is_test_path;
+
+/// The rules of one waypoint.
+#[derive(Debug, Clone, Default)]
+pub struct PathRules {
+    scope: Vec<Glob>,
+    protected: Vec<Glob>,
+    /// The repository's guidance document, where it is not `AGENTS.md`.
+    pub covenant: Option<String>,
+    /// Scripts that checks name, from [`scripts_of`].
+    pub scripts: BTreeSet<String>,
+}
+
+impl PathRules {
+    /// Rules from globs. An empty `scope` is everything. `protected` are the plan's and the waypoint's together.
+    ///
+    /// # Errors
+    /// The first text that is not a glob; a plan that was read has none.
+    pub fn new<'a>(
+        scope: impl IntoIterator<Item = &'a String>,
+        protected: impl IntoIterator<Item = &'a String>,
+    ) -> Result<Self, InvalidGlob> {
+        Ok(Self {
+            scope: scope.into_iter().map(|text| Glob::new(text)).collect::<Result<_, _>>()?,
+            protected: protected.into_iter().map(|text| Glob::new(text)).collect::<Result<_, _>>()?,
+            covenant: None,
+            scripts: BTreeSet::new(),
+        })
+    }
+
+    /// Whether `path` is in the scope.
+    #[must_use]
+    pub fn in_scope(&self, path: &str) -> bool {
+        self.scope.is_empty() || self.scope.iter().any(|glob| glob.matches(path))
+    }
+
+    /// What `path` is. Manifests are [`PathClass::Manifest`]: what they are depends on what changed in them.
+    #[must_use]
+    pub fn classify(&self, path: &str) -> PathClass {
+        if self.protected.iter().any(|glob| glob.matches(path)) {
+            PathClass::Protected
+        } else if is_steering(path) || self.covenant.as_deref() == Some(path) || self.scripts.contains(path) {
+            PathClass::Steering
+        } else if is_manifest(path) {
+            PathClass::Manifest
+        } else if is_test_path(path) {
+            PathClass::Test
+        } else {
+            PathClass::Other
+        }
+    }
+
+    /// Whether a change of the steering file `path` is asked for: a glob of the scope matches it and either ends in
+    /// its literal name or begins, literally, in its steering folder.
+    #[must_use]
+    pub fn scope_names_steering(&self, path: &str) -> bool {
+        let named = |glob: &Glob| {
+            glob.literal_name() == Some(file_name(path)) || steering::in_steering_folder(glob.literal_prefix())
+        };
+        self.scope.iter().any(|glob| glob.matches(path) && named(glob))
+    }
+
+    /// Whether a change of the test or fixture `path` is asked for: a glob of the scope matches it and either ends in
+    /// its literal name or begins, literally, in its test folder.
+    #[must_use]
+    pub fn scope_names_test(&self, path: &str) -> bool {
+        let named = |glob: &Glob| {
+            glob.literal_name() == Some(file_name(path)) || test_path::in_test_folder(glob.literal_prefix())
+        };
+        self.scope.iter().any(|glob| glob.matches(path) && named(glob))
+    }
+}
+
+/// What a path is to the rules.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PathClass {
+    /// Never changed.
+    Protected,
+    /// Decides what a check runs.
+    Steering,
+    /// Steering in its test and script parts, free in its dependency and package parts.
+    Manifest,
+    /// A test or fixture: may change, is not trusted.
+    Test,
+    /// Anything else.
+    Other,
+}
+
+/// What the rules say of a set of changes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Judgement {
+    /// Broken rules, one a path, ordered by path.
+    pub violations: Vec<Violation>,
+    /// Changed tests and fixtures: if there are any, checks run a second time with these as on the base.
+    pub tests: BTreeSet<String>,
+    /// Whether there are `tests` and the scope names every one of them explicitly; then the first run of a check counts.
+    pub tests_named: bool,
+}
+
+/// Judges changes. `steering_manifests` are the changed manifests for which [`manifest_change_is_steering`] holds.
+#[must_use]
+pub fn judge(changes: &[PathChange], rules: &PathRules, steering_manifests: &BTreeSet<String>) -> Judgement {
+    let mut judgement = Judgement::default();
+    for change in changes {
+        let path = change.path.as_str();
+        let class = rules.classify(path);
+        let steering = match class {
+            PathClass::Steering => true,
+            PathClass::Manifest => steering_manifests.contains(path) || changes_type(change),
+            _ => false,
+        };
+        let kind = if class == PathClass::Protected {
+            Some(ViolationKind::Protected)
+        } else if steering && !rules.scope_names_steering(path) {
+            Some(ViolationKind::Steering)
+        } else if !rules.in_scope(path) {
+            Some(ViolationKind::OutOfScope)
+        } else {
+            None
+        };
+        if let Some(kind) = kind {
+            judgement.violations.push(Violation { kind, path: path.to_owned() });
+        }
+        if class == PathClass::Test {
+            judgement.tests.insert(path.to_owned());
+        }
+    }
+    judgement.violations.sort_by(|a, b| a.path.cmp(&b.path));
+    judgement.violations.dedup();
+    // Without changed tests there is nothing that the scope could have asked for: a loss of tests is then a loss.
+    judgement.tests_named =
+        !judgement.tests.is_empty() && judgement.tests.iter().all(|path| rules.scope_names_test(path));
+    judgement
+}
+
+/// Whether a change makes a regular file something else, or adds something that is none (a symlink, a gitlink).
+fn changes_type(change: &PathChange) -> bool {
+    change.new_mode.as_deref().is_some_and(|mode| !mode.starts_with("100"))
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}

@@ -1,0 +1,196 @@
+//! Scripts that a check names: files of the base that its shell line runs.
+//!
+//! A script is a word in the place of a command (`./check.sh`, `scripts/lint`), what an interpreter is given
+//! (`python3 tools/check.py`, `sh -e run.sh`, `. env.sh`), a module (`python -m tools.check`), or the value of an
+//! option that names a file of rules (`make -f ci.mk`, `--config x.toml`). A file that is only an argument
+//! (`grep -q x src/a.py`) is what the check looks at, not what steers it. Test files by name (`python3 test_a.py`) are
+//! tests: their base version is run as well.
+//!
+//! This reads the words of a shell line, not the shell's language: variables and what a script itself calls are not
+//! followed.
+
+use std::collections::BTreeSet;
+
+use super::{file_name, test_path::is_test_name};
+
+/// Programs whose first plain argument is a script.
+const INTERPRETERS: &[&str] = &[
+    "sh",
+    "bash",
+    "dash",
+    "zsh",
+    "ksh",
+    "source",
+    ".",
+    "python",
+    "python3",
+    "pypy3",
+    "node",
+    "deno",
+    "bun",
+    "tsx",
+    "ts-node",
+    "perl",
+    "ruby",
+    "php",
+    "lua",
+    "Rscript",
+    "pwsh",
+    "osascript",
+    "tclsh",
+];
+/// Programs that run the command after them.
+const PREFIXES: &[&str] = &[
+    "env", "exec", "time", "nice", "nohup", "timeout", "xargs", "command", "sudo", "!", "then", "do", "else", "if",
+    "while",
+];
+/// Options whose value is a file of rules.
+const RULE_OPTIONS: &[&str] = &[
+    "-f",
+    "-c",
+    "--file",
+    "--makefile",
+    "--config",
+    "--config-file",
+    "--config-path",
+    "--rcfile",
+    "--project",
+    "--require",
+    "--import",
+    "--loader",
+];
+
+/// The scripts of `check` among the files of the base, which `on_base` knows.
+pub fn scripts_of(check: &str, on_base: impl Fn(&str) -> bool) -> BTreeSet<String> {
+    let mut scripts = BTreeSet::new();
+    let mut folder = String::new();
+    for command in commands(check) {
+        let mut found = Vec::new();
+        let entered = read_command(&command, &mut found);
+        for word in found {
+            for path in [resolve(&folder, &word), resolve("", &word)].into_iter().flatten() {
+                if on_base(&path) && !is_test_name(file_name(&path)) {
+                    scripts.insert(path);
+                }
+            }
+        }
+        if let Some(entered) = entered.and_then(|entered| resolve(&folder, &entered)) {
+            folder = entered;
+        }
+    }
+    scripts
+}
+
+/// Adds the words of one simple command that may be scripts; answers the folder of a `cd`.
+fn read_command(words: &[String], found: &mut Vec<String>) -> Option<String> {
+    let mut at = 0;
+    while let Some(word) = words.get(at) {
+        let prefix = PREFIXES.contains(&word.as_str());
+        let passed =
+            prefix || word.contains('=') || word.starts_with('-') || word.starts_with(|c: char| c.is_ascii_digit());
+        if !passed {
+            break;
+        }
+        at += 1;
+    }
+    let program = words.get(at)?;
+    let arguments = words.get(at + 1..).unwrap_or_default();
+    if program == "cd" {
+        return arguments.first().cloned();
+    }
+    found.push(program.clone());
+    if INTERPRETERS.contains(&file_name(program)) {
+        read_interpreter(arguments, found);
+    }
+    for (option, value) in arguments.iter().zip(arguments.iter().skip(1)) {
+        if RULE_OPTIONS.contains(&option.as_str()) {
+            found.push(value.clone());
+        }
+    }
+    for argument in arguments {
+        if let Some((option, value)) = argument.split_once('=')
+            && RULE_OPTIONS.contains(&option)
+        {
+            found.push(value.to_owned());
+        }
+    }
+    None
+}
+
+fn read_interpreter(arguments: &[String], found: &mut Vec<String>) {
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "-m" => {
+                if let Some(module) = words.next() {
+                    let path = module.replace('.', "/");
+                    found.extend([format!("{path}.py"), format!("{path}/__main__.py")]);
+                }
+                return;
+            }
+            // `node --test FILES`: these are tests.
+            "--test" => return,
+            "-W" | "-X" | "-o" | "-O" | "-I" => {
+                words.next();
+            }
+            option if option.starts_with('-') => {}
+            // `deno run x.ts`, `bun run x.ts`.
+            "run" => {}
+            script => {
+                found.push(script.to_owned());
+                return;
+            }
+        }
+    }
+}
+
+/// The simple commands of a shell line, each as words without quotes. Text in quotes is read as commands as well, for
+/// `sh -c '…'`.
+fn commands(line: &str) -> Vec<Vec<String>> {
+    let mut commands = vec![Vec::new()];
+    let mut word = String::new();
+    let end_word = |word: &mut String, commands: &mut Vec<Vec<String>>| {
+        if let Some(command) = commands.last_mut().filter(|_| !word.is_empty()) {
+            command.push(std::mem::take(word));
+        }
+    };
+    for c in line.chars() {
+        match c {
+            ';' | '&' | '|' | '\n' | '(' | ')' | '`' | '{' | '}' => {
+                end_word(&mut word, &mut commands);
+                commands.push(Vec::new());
+            }
+            '\'' | '"' => {
+                // A quote that begins a word may begin a line for another shell: both readings are tried.
+                if word.is_empty()
+                    && commands.last().is_some_and(|c| c.last().is_some_and(|w| w.ends_with('c') && w.starts_with('-')))
+                {
+                    commands.push(Vec::new());
+                }
+            }
+            '<' | '>' | '$' => end_word(&mut word, &mut commands),
+            c if c.is_whitespace() => end_word(&mut word, &mut commands),
+            c => word.push(c),
+        }
+    }
+    end_word(&mut word, &mut commands);
+    commands
+}
+
+/// `word` as a path from the root when it is read in `folder`; nothing if it leads outside.
+fn resolve(folder: &str, word: &str) -> Option<String> {
+    if word.starts_with('/') {
+        return None;
+    }
+    let mut segments: Vec<&str> = Vec::new();
+    for segment in folder.split('/').chain(word.split('/')) {
+        match segment {
+            "" | "." => {}
+            ".." => {
+                segments.pop()?;
+            }
+            name => segments.push(name),
+        }
+    }
+    (!segments.is_empty()).then(|| segments.join("/"))
+}

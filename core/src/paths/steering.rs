@@ -1,0 +1,209 @@
+//! Steering files: files that decide what a check runs, or what agents are told.
+//!
+//! By ecosystem, and by name alone: an entry of a list is matched wherever in the tree the file lies, because a runner
+//! started in a sub-folder reads the one it finds there. Lock files, `.gitignore` and `go.mod` are not in the lists:
+//! they hold dependencies and ignored paths.
+
+/// Holdpoint's own files at the root: the covenant's default name, workflows, the org chart.
+const OWN_ROOT: &[&str] = &["project.yaml", "org.yaml"];
+
+/// Names that shadow the runner itself when `python -m` starts it in the root.
+const PYTHON_RUNNER_SHADOWS: &[&str] = &["pytest", "_pytest", "pluggy", "unittest", "doctest", "coverage", "nose2"];
+
+/// Folders in which every file is steering, at any depth.
+const FOLDERS: &[&str] = &[
+    // Holdpoint.
+    ".holdpoint",
+    // Continuous integration.
+    ".github",
+    ".gitlab",
+    ".circleci",
+    ".buildkite",
+    ".woodpecker",
+    ".forgejo",
+    ".gitea",
+    ".teamcity",
+    ".ci",
+    // Hooks and build-tool configuration.
+    ".husky",
+    ".cargo",
+    ".mvn",
+    ".yarn",
+];
+
+/// File names that are steering, at any depth.
+const NAMES: &[&str] = &[
+    // Guidance.
+    "AGENTS.md",
+    // Continuous integration.
+    ".gitlab-ci.yml",
+    ".travis.yml",
+    "azure-pipelines.yml",
+    "Jenkinsfile",
+    ".drone.yml",
+    ".woodpecker.yml",
+    "bitbucket-pipelines.yml",
+    "appveyor.yml",
+    ".appveyor.yml",
+    ".cirrus.yml",
+    "cloudbuild.yaml",
+    "cloudbuild.yml",
+    ".pre-commit-config.yaml",
+    // Git: attributes change bytes at checkout, modules bring trees of others.
+    ".gitattributes",
+    ".gitmodules",
+    // Any language: task runners and tool versions.
+    "Makefile",
+    "makefile",
+    "GNUmakefile",
+    "justfile",
+    "Justfile",
+    ".justfile",
+    "Taskfile.yml",
+    "Taskfile.yaml",
+    "CMakeLists.txt",
+    "CTestConfig.cmake",
+    "meson.build",
+    "BUILD",
+    "BUILD.bazel",
+    "WORKSPACE",
+    "MODULE.bazel",
+    ".bazelrc",
+    ".tool-versions",
+    "mise.toml",
+    ".mise.toml",
+    ".envrc",
+    // Rust.
+    "build.rs",
+    "rust-toolchain",
+    "rust-toolchain.toml",
+    "clippy.toml",
+    ".clippy.toml",
+    "rustfmt.toml",
+    ".rustfmt.toml",
+    "nextest.toml",
+    "deny.toml",
+    "tarpaulin.toml",
+    ".tarpaulin.toml",
+    // Python.
+    "conftest.py",
+    "sitecustomize.py",
+    "usercustomize.py",
+    "pytest.ini",
+    ".pytest.ini",
+    "pytest.toml",
+    ".pytest.toml",
+    "tox.ini",
+    "tox.toml",
+    "setup.cfg",
+    "setup.py",
+    "noxfile.py",
+    ".coveragerc",
+    "mypy.ini",
+    ".mypy.ini",
+    "ruff.toml",
+    ".ruff.toml",
+    ".flake8",
+    ".pylintrc",
+    "pylintrc",
+    "pyrightconfig.json",
+    ".python-version",
+    // JavaScript and TypeScript.
+    ".npmrc",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".pnpmfile.cjs",
+    "pnpm-workspace.yaml",
+    "lerna.json",
+    "nx.json",
+    "turbo.json",
+    ".swcrc",
+    "bunfig.toml",
+    "deno.json",
+    "deno.jsonc",
+    "biome.json",
+    "biome.jsonc",
+    ".nycrc",
+    ".c8rc.json",
+    ".nvmrc",
+    ".node-version",
+    // Go.
+    "go.work",
+    ".golangci.yml",
+    ".golangci.yaml",
+    ".golangci.toml",
+    // Java and Kotlin.
+    "pom.xml",
+    "build.xml",
+    "build.gradle",
+    "build.gradle.kts",
+    "settings.gradle",
+    "settings.gradle.kts",
+    "gradle.properties",
+    "gradle-wrapper.properties",
+    "gradlew",
+    "mvnw",
+    // Ruby, PHP, Elixir, .NET.
+    "Rakefile",
+    ".rspec",
+    ".rubocop.yml",
+    "phpunit.xml",
+    "phpunit.xml.dist",
+    "mix.exs",
+    "Directory.Build.props",
+    "Directory.Build.targets",
+    "global.json",
+    ".runsettings",
+];
+
+/// Beginnings of file names that are steering: configuration with several endings.
+const NAME_STARTS: &[&str] = &[
+    "jest.config.",
+    "jest.setup.",
+    "vitest.config.",
+    "vitest.setup.",
+    "vitest.workspace.",
+    "vite.config.",
+    "babel.config.",
+    ".babelrc",
+    "karma.conf.",
+    ".mocharc.",
+    "ava.config.",
+    "playwright.config.",
+    "cypress.config.",
+    "webpack.config.",
+    "rollup.config.",
+    "esbuild.config.",
+    "eslint.config.",
+    ".eslintrc",
+    ".prettierrc",
+    "tsconfig.",
+    "jsconfig.",
+    ".nycrc.",
+];
+
+/// Ends of file names that are steering.
+const NAME_ENDS: &[&str] = &[".mk", ".runsettings"];
+
+/// Whether `path` is a steering file. Manifests and scripts of checks are looked at elsewhere.
+#[must_use]
+pub fn is_steering(path: &str) -> bool {
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    in_steering_folder(folders)
+        || NAMES.contains(&name)
+        || NAME_STARTS.iter().any(|start| name.starts_with(start))
+        || NAME_ENDS.iter().any(|end| name.ends_with(end))
+        || (folders.is_empty() && OWN_ROOT.contains(&name))
+        || shadows_runner(path)
+}
+
+/// Whether one of the folders of a path (without its file name) is a steering folder.
+pub(super) fn in_steering_folder(folders: &str) -> bool {
+    folders.split('/').any(|segment| FOLDERS.contains(&segment))
+}
+
+fn shadows_runner(path: &str) -> bool {
+    let first = path.split('/').next().unwrap_or(path);
+    let module = first.strip_suffix(".py").unwrap_or(first);
+    (first != module || path.contains('/')) && PYTHON_RUNNER_SHADOWS.contains(&module)
+}

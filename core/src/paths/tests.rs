@@ -1,0 +1,335 @@
+use std::collections::BTreeSet;
+
+use holdpoint_protocol::facts::ChangeStatus;
+use proptest::prelude::*;
+
+use super::*;
+
+fn rules(scope: &[&str], protected: &[&str]) -> PathRules {
+    let owned = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+    PathRules::new(&owned(scope), &owned(protected)).unwrap()
+}
+
+fn changed(path: &str) -> PathChange {
+    let mode = Some("100644".to_owned());
+    PathChange { path: path.to_owned(), status: ChangeStatus::Modified, old_mode: mode.clone(), new_mode: mode }
+}
+
+/// The violation of a change of one path.
+fn broken(rules: &PathRules, path: &str) -> Option<ViolationKind> {
+    judge(&[changed(path)], rules, &BTreeSet::new()).violations.first().map(|violation| violation.kind)
+}
+
+#[test]
+fn globs_stay_within_segments_unless_they_say_otherwise() {
+    let table = [
+        ("src/**", "src/a/b.rs", true),
+        ("src/**", "src", false),
+        ("src/*", "src/a/b.rs", false),
+        ("src/*.rs", "src/a.rs", true),
+        ("**/*.md", "a/b/c.md", true),
+        ("**/*.md", "c.md", true),
+        ("a?c", "a/c", false),
+        ("{src,lib}/**", "lib/x", true),
+        ("src/[ab].rs", "src/b.rs", true),
+        ("**", ".hidden/x", true),
+    ];
+    for (glob, path, matches) in table {
+        assert_eq!(Glob::new(glob).unwrap().matches(path), matches, "{glob} {path}");
+    }
+    for bad in ["", "/src", "src/", "./src", "a/../b", "a//b", "src/[a", "{a", &"a".repeat(2_000)] {
+        assert!(Glob::new(bad).is_err(), "{bad}");
+    }
+    let glob = Glob::new("src/tests/**/x.rs").unwrap();
+    assert_eq!((glob.literal_prefix(), glob.literal_name()), ("src/tests", Some("x.rs")));
+    let glob = Glob::new("**/*.rs").unwrap();
+    assert_eq!((glob.literal_prefix(), glob.literal_name()), ("", None));
+}
+
+#[test]
+fn steering_files_are_known_by_name() {
+    for path in [
+        ".github/workflows/ci.yml",
+        ".gitlab-ci.yml",
+        "Jenkinsfile",
+        ".circleci/config.yml",
+        "conftest.py",
+        "sub/conftest.py",
+        "sitecustomize.py",
+        "pytest.ini",
+        "tox.ini",
+        "setup.cfg",
+        ".cargo/config.toml",
+        "sub/.cargo/config",
+        "build.rs",
+        "rust-toolchain.toml",
+        "clippy.toml",
+        ".config/nextest.toml",
+        "Makefile",
+        "rules.mk",
+        "justfile",
+        "jest.config.ts",
+        "vitest.config.mjs",
+        "babel.config.js",
+        ".npmrc",
+        "go.work",
+        ".gitattributes",
+        "a/.gitattributes",
+        ".gitmodules",
+        "AGENTS.md",
+        "project.yaml",
+        "org.yaml",
+        ".holdpoint/x",
+        "unittest.py",
+        "pytest/__init__.py",
+    ] {
+        assert!(is_steering(path), "{path}");
+        assert_eq!(broken(&rules(&[], &[]), path), Some(ViolationKind::Steering), "{path}");
+    }
+    for path in [
+        "src/lib.rs",
+        "Cargo.lock",
+        "go.mod",
+        "k8s/project.yaml",
+        "src/build/x.rs",
+        "src/unittest.py",
+        "README.md",
+        "Makefile.md",
+    ] {
+        assert!(!is_steering(path), "{path}");
+    }
+}
+
+#[test]
+fn a_steering_file_may_change_only_when_the_scope_names_it() {
+    let table: &[(&[&str], &str, Option<ViolationKind>)] = &[
+        (&["**"], "Makefile", Some(ViolationKind::Steering)),
+        (&["Make*"], "Makefile", Some(ViolationKind::Steering)),
+        (&["Makefile"], "Makefile", None),
+        (&["**/Makefile"], "sub/Makefile", None),
+        (&["other/Makefile"], "sub/Makefile", Some(ViolationKind::Steering)),
+        (&[".github/**"], ".github/workflows/ci.yml", None),
+        (&[".github/workflows/*"], ".github/workflows/ci.yml", None),
+        (&["**/*.yml"], ".github/workflows/ci.yml", Some(ViolationKind::Steering)),
+        (&[".cargo/**"], ".cargo/config.toml", None),
+        (&["tests/**"], "tests/conftest.py", Some(ViolationKind::Steering)),
+        (&["src/**"], "README.md", Some(ViolationKind::OutOfScope)),
+        (&["src/**"], "src/a.rs", None),
+        (&[], "src/a.rs", None),
+    ];
+    for (scope, path, expected) in table {
+        assert_eq!(broken(&rules(scope, &[]), path), *expected, "{scope:?} {path}");
+    }
+}
+
+#[test]
+fn protected_rules_over_scope() {
+    let rules = rules(&["tests/golden/a.txt", "Makefile"], &["tests/golden/**", "Makefile"]);
+    assert_eq!(broken(&rules, "tests/golden/a.txt"), Some(ViolationKind::Protected));
+    assert_eq!(broken(&rules, "Makefile"), Some(ViolationKind::Protected));
+}
+
+#[test]
+fn the_covenant_and_the_scripts_of_checks_are_steering() {
+    let mut rules = rules(&[], &[]);
+    rules.covenant = Some("docs/GUIDE.md".to_owned());
+    rules.scripts = scripts_of("sh tools/check.sh", |path| path == "tools/check.sh");
+    assert_eq!(broken(&rules, "docs/GUIDE.md"), Some(ViolationKind::Steering));
+    assert_eq!(broken(&rules, "tools/check.sh"), Some(ViolationKind::Steering));
+    assert_eq!(broken(&rules, "tools/other.sh"), None);
+}
+
+#[test]
+fn a_rename_touches_both_paths() {
+    let mut gone = changed("src/a.rs");
+    (gone.status, gone.new_mode) = (ChangeStatus::Deleted, None);
+    let mut come = changed("docs/a.rs");
+    (come.status, come.old_mode) = (ChangeStatus::Added, None);
+    let judgement = judge(&[gone, come], &rules(&["docs/**"], &[]), &BTreeSet::new());
+    assert_eq!(judgement.violations, [Violation { kind: ViolationKind::OutOfScope, path: "src/a.rs".to_owned() }]);
+}
+
+#[test]
+fn a_mode_alone_and_a_symlink_count() {
+    let mut exec = changed("Makefile");
+    exec.new_mode = Some("100755".to_owned());
+    let mut link = changed("package.json");
+    link.new_mode = Some("120000".to_owned());
+    let judgement = judge(&[exec, link], &rules(&[], &[]), &BTreeSet::new());
+    assert_eq!(judgement.violations.len(), 2, "{judgement:?}");
+}
+
+#[test]
+fn tests_and_fixtures_are_listed_and_named() {
+    for path in [
+        "tests/it.rs",
+        "a/tests/x/y.txt",
+        "test_retry.py",
+        "src/retry_test.py",
+        "pkg/a_test.go",
+        "src/a.spec.ts",
+        "src/a.test.jsx",
+        "__tests__/a.js",
+        "pkg/testdata/in.json",
+        "fixtures/a",
+        "src/engine/tests.rs",
+        "src/test/java/ATest.java",
+        "x/ATests.cs",
+        "spec/a_spec.rb",
+        "a/__snapshots__/a.js.snap",
+    ] {
+        assert!(is_test_path(path), "{path}");
+    }
+    for path in
+        ["src/lib.rs", "src/testing.rs", "src/contest.py", "latest/a.go", "src/attest.rs", "test.md", "Test.java"]
+    {
+        assert!(!is_test_path(path), "{path}");
+    }
+    let table: &[(&[&str], &str, bool)] = &[
+        (&["tests/**"], "tests/it.rs", true),
+        (&["src/tests/a/**"], "src/tests/a/b.rs", true),
+        (&["**/it.rs"], "tests/it.rs", true),
+        (&["**"], "tests/it.rs", false),
+        (&[], "tests/it.rs", false),
+        (&["**/test_*.py"], "test_a.py", false),
+        (&["test_a.py"], "test_a.py", true),
+        (&["other/tests/**"], "tests/it.rs", false),
+    ];
+    for (scope, path, named) in table {
+        let judgement = judge(&[changed(path)], &rules(scope, &[]), &BTreeSet::new());
+        assert_eq!(judgement.tests, BTreeSet::from([(*path).to_owned()]));
+        assert_eq!(judgement.tests_named, *named, "{scope:?} {path}");
+    }
+}
+
+#[test]
+fn without_changed_tests_none_is_named() {
+    let rules = rules(&["src/**", "tests/**"], &[]);
+    assert!(!judge(&[changed("src/lib.rs")], &rules, &BTreeSet::new()).tests_named);
+    let both = judge(&[changed("tests/a.rs"), changed("src/x_test.py")], &rules, &BTreeSet::new());
+    assert_eq!((both.tests.len(), both.tests_named), (2, false));
+}
+
+#[test]
+fn a_check_names_the_scripts_it_runs_and_not_what_it_looks_at() {
+    let table: &[(&str, &[&str])] = &[
+        ("sh tools/check.sh", &["tools/check.sh"]),
+        ("./run.sh --fast", &["run.sh"]),
+        ("set -e; tests/run.sh && echo ok", &["tests/run.sh"]),
+        ("A=1 timeout 10 ./run.sh", &["run.sh"]),
+        ("python3 -W error tools/check.py x", &["tools/check.py"]),
+        ("python -m tools.check", &["tools/check.py"]),
+        ("cd tools && python check.py", &["tools/check.py"]),
+        ("bash -c 'sh ./run.sh; true'", &["run.sh"]),
+        ("test \"$(sh run.sh)\" = 42", &["run.sh"]),
+        ("make -f ci/rules.mk all", &["ci/rules.mk"]),
+        ("pytest --config-file=ci/rules.mk", &["ci/rules.mk"]),
+        (". ./env.sh; x", &["env.sh"]),
+        ("grep -q retry src/a.py", &[]),
+        ("cat run.sh", &[]),
+        ("python3 test_a.py", &[]),
+        ("python3 -m pytest tests/test_a.py", &[]),
+        ("node --test test/a.mjs", &[]),
+        ("sh ../run.sh; /run.sh; sh missing.sh", &[]),
+        ("", &[]),
+    ];
+    let base = [
+        "tools/check.sh",
+        "run.sh",
+        "tests/run.sh",
+        "tools/check.py",
+        "ci/rules.mk",
+        "env.sh",
+        "src/a.py",
+        "test_a.py",
+        "tests/test_a.py",
+        "test/a.mjs",
+    ];
+    for (check, scripts) in table {
+        let found = scripts_of(check, |path| base.contains(&path));
+        assert_eq!(found, scripts.iter().map(|s| (*s).to_owned()).collect(), "{check}");
+    }
+}
+
+#[test]
+fn manifests_are_free_in_dependencies_and_package_and_steering_in_the_rest() {
+    let cargo = "[package]\nname = \"a\"\nversion = \"0.1.0\"\n[dependencies]\nserde = \"1\"\n";
+    let npm = r#"{"name": "a", "scripts": {"test": "jest"}, "dependencies": {}}"#;
+    let python = "[project]\nname = \"a\"\n[tool.pytest.ini_options]\naddopts = \"-v\"\n";
+    let table: &[(&str, &str, &str, bool)] = &[
+        ("Cargo.toml", cargo, &cargo.replace("0.1.0", "0.2.0"), false),
+        (
+            "Cargo.toml",
+            cargo,
+            &format!("{cargo}rand = \"1\"\n[dev-dependencies]\nx = \"1\"\n[features]\nd = []\n"),
+            false,
+        ),
+        ("a/Cargo.toml", cargo, &format!("{cargo}[target.'cfg(unix)'.dependencies]\nx = \"1\"\n"), false),
+        (
+            "Cargo.toml",
+            cargo,
+            &format!("{cargo}[lints]\nworkspace = true\n[[bin]]\nname = \"b\"\npath = \"b.rs\"\n"),
+            false,
+        ),
+        ("Cargo.toml", cargo, &format!("{cargo}[lib]\ntest = false\n"), true),
+        ("Cargo.toml", cargo, &format!("{cargo}[[test]]\nname = \"it\"\nharness = false\n"), true),
+        ("Cargo.toml", cargo, &format!("{cargo}[profile.test]\ndebug-assertions = false\n"), true),
+        ("Cargo.toml", cargo, &format!("{cargo}[lints.clippy]\nall = \"allow\"\n"), true),
+        ("Cargo.toml", cargo, &cargo.replace("version", "autotests = false\nversion"), true),
+        ("Cargo.toml", cargo, &cargo.replace("version", "build = \"b.rs\"\nversion"), true),
+        ("Cargo.toml", "[workspace]\nmembers = [\"a\"]", "[workspace]\nmembers = [\"a\", \"b\"]", false),
+        ("Cargo.toml", "[workspace]\nmembers = [\"a\", \"b\"]", "[workspace]\nmembers = [\"a\"]", true),
+        ("Cargo.toml", cargo, "[package", true),
+        ("package.json", npm, &npm.replace("{}", r#"{"left-pad": "1"}"#), false),
+        ("package.json", npm, &npm.replace("jest", "true"), true),
+        ("package.json", npm, &npm.replace("\"dep", "\"jest\": {}, \"dep"), true),
+        ("package.json", npm, "[]", true),
+        ("pyproject.toml", python, &python.replace("\"a\"", "\"a\"\ndependencies = [\"x\"]"), false),
+        ("pyproject.toml", python, &python.replace("-v", "-k nothing"), true),
+        ("pyproject.toml", python, "[project]\nname = \"a\"\n", true),
+        ("pyproject.toml", python, &format!("{python}[project.entry-points.pytest11]\nx = \"y\"\n"), true),
+        (
+            "pyproject.toml",
+            python,
+            &format!("{python}[tool.poetry.dependencies]\nx = \"1\"\n[dependency-groups]\nd = []\n"),
+            false,
+        ),
+        ("setup.cfg", "", "", true),
+    ];
+    for (path, base, new, steering) in table {
+        assert_eq!(manifest_change_is_steering(path, Some(base), Some(new)), *steering, "{path}\n{new}");
+    }
+    assert!(!manifest_change_is_steering("Cargo.toml", None, Some(cargo)));
+    assert!(!manifest_change_is_steering("Cargo.toml", Some(cargo), None));
+    assert!(manifest_change_is_steering("package.json", None, Some(npm)));
+    assert!(manifest_change_is_steering("pyproject.toml", Some(python), None));
+}
+
+#[test]
+fn a_steering_change_of_a_manifest_is_a_violation_unless_the_scope_names_it() {
+    let steering = BTreeSet::from(["package.json".to_owned()]);
+    let violations =
+        |scope: &[&str], set: &BTreeSet<String>| judge(&[changed("package.json")], &rules(scope, &[]), set).violations;
+    assert_eq!(violations(&[], &steering).len(), 1);
+    assert_eq!(violations(&["package.json"], &steering), []);
+    assert_eq!(violations(&[], &BTreeSet::new()), []);
+}
+
+proptest! {
+    #[test]
+    fn any_text_is_a_glob_or_is_refused(text in "(?s).{0,60}", path in ".{0,40}") {
+        if let Ok(glob) = Glob::new(&text) {
+            let _ = (glob.matches(&path), glob.literal_name(), glob.literal_prefix());
+        }
+    }
+
+    #[test]
+    fn any_shell_line_and_any_manifest_can_be_read(line in "(?s).{0,80}", text in "(?s).{0,80}") {
+        let outside = |path: &String| path.starts_with('/') || path.split('/').any(|segment| segment == "..");
+        prop_assert!(!scripts_of(&line, |_| true).iter().any(outside));
+        for path in ["Cargo.toml", "package.json", "pyproject.toml"] {
+            let _ = manifest_change_is_steering(path, Some(&text), None);
+            prop_assert!(!manifest_change_is_steering(path, Some(""), Some("")) || path == "package.json");
+        }
+    }
+}

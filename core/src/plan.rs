@@ -1,0 +1,69 @@
+//! Reading a plan file: YAML into the normalized [`Plan`], with every problem found at once.
+//!
+//! The text becomes a tree with a place for every key and value (`tree`), and hand-written readers turn that into
+//! the plan, collecting problems as they go. Nothing is read from disk here, and whether the base exists or a check
+//! can run is not asked: only what the file itself can get wrong.
+//!
+//! Texts are taken as they are written: `check: true` is the command `true`, and `base: 1234567` is a git ref.
+
+mod error;
+mod fields;
+mod graph;
+mod likeness;
+mod tree;
+mod units;
+mod waypoint;
+mod whole;
+
+#[cfg(test)]
+mod tests;
+
+use holdpoint_protocol::plan::Plan;
+
+pub use error::{PlanError, PlanErrors};
+
+use error::Problems;
+use tree::Position;
+
+/// The largest plan file in bytes. A plan is written by people or small scripts; 4 MiB holds some 10,000 waypoints.
+pub const FILE_BYTES_MAX: usize = 4 << 20;
+/// The most waypoints of one plan. Every waypoint is a journal of its own; more belongs into several flights.
+pub const WAYPOINTS_MAX: usize = 5_000;
+/// The most problems that are reported at once; nobody reads more, and one cause can have thousands of effects.
+pub const PROBLEMS_MAX: usize = 200;
+
+/// A workflow that a plan may name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KnownWorkflow<'a> {
+    /// Its name.
+    pub name: &'a str,
+    /// Whether one of its gates judges criteria: then a waypoint without any is refused.
+    pub has_verifier: bool,
+}
+
+/// The workflows of a project that declares none: only `fly`.
+pub const BUILT_IN_WORKFLOWS: &[KnownWorkflow<'static>] = &[KnownWorkflow { name: "fly", has_verifier: true }];
+
+/// Reads a plan. `file` is only the name under which problems are reported.
+///
+/// # Errors
+/// All problems of the file, in the order of their places; a text that is not YAML has only one.
+pub fn read(text: &str, file: &str, workflows: &[KnownWorkflow<'_>]) -> Result<Plan, PlanErrors> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut problems = Problems::default();
+    let plan = parse(text, workflows, &mut problems);
+    match (plan, problems.is_empty()) {
+        (Some(plan), true) => Ok(plan),
+        _ => Err(problems.finish(file, text)),
+    }
+}
+
+fn parse(text: &str, workflows: &[KnownWorkflow<'_>], problems: &mut Problems) -> Option<Plan> {
+    if text.len() > FILE_BYTES_MAX {
+        let hint = "split it into several plans, and keep long texts in documents that `sources` names";
+        problems.add(Position::START, format!("the file is larger than {} MiB", FILE_BYTES_MAX >> 20), hint);
+        return None;
+    }
+    let root = tree::load(text, problems)?;
+    whole::read(&root, workflows, problems)
+}

@@ -1,0 +1,107 @@
+//! Problems of a plan file: collecting, ordering and showing them.
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+
+use super::{PROBLEMS_MAX, tree::Position};
+
+/// The most characters of a source line that are shown with a problem.
+const EXCERPT_CHARS_MAX: usize = 160;
+
+/// One problem of a plan file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlanError {
+    /// The file as the caller named it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub hint: String,
+    /// The source line, without control characters, cut to a length that fits a terminal.
+    #[serde(skip)]
+    excerpt: String,
+}
+
+/// All problems of a plan file, in the order of their places. Its JSON form is the contract's `{"errors": […]}`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
+#[error("{} in the plan", count(.errors.len()))]
+pub struct PlanErrors {
+    /// The problems; never empty.
+    pub errors: Vec<PlanError>,
+}
+
+impl PlanErrors {
+    /// The problems for a terminal: place and message, the source line with a caret, and the hint.
+    #[must_use]
+    pub fn render(&self) -> String {
+        let mut out = String::new();
+        for error in &self.errors {
+            let PlanError { file, line, column, message, hint, excerpt } = error;
+            // Writing into a string cannot fail.
+            let _ = writeln!(out, "{file}:{line}:{column}: {message}");
+            if !excerpt.is_empty() {
+                let margin = " ".repeat(line.to_string().len());
+                let _ = writeln!(out, " {line} | {excerpt}");
+                if *column <= EXCERPT_CHARS_MAX {
+                    let _ = writeln!(out, " {margin} | {}^", " ".repeat(column - 1));
+                }
+            }
+            let _ = writeln!(out, "   hint: {hint}");
+        }
+        let _ = writeln!(out, "{}", count(self.errors.len()));
+        out
+    }
+}
+
+fn count(problems: usize) -> String {
+    if problems == 1 { "1 problem".to_owned() } else { format!("{problems} problems") }
+}
+
+/// Problems while they are collected.
+#[derive(Debug, Default)]
+pub(super) struct Problems {
+    found: Vec<(Position, String, String)>,
+}
+
+impl Problems {
+    /// Notes a problem.
+    pub(super) fn add(&mut self, at: Position, message: impl Into<String>, hint: impl Into<String>) {
+        self.found.push((at, message.into(), hint.into()));
+    }
+
+    /// Whether there is none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.found.is_empty()
+    }
+
+    /// Orders the problems, cuts their number and adds the source lines.
+    pub(super) fn finish(mut self, file: &str, text: &str) -> PlanErrors {
+        self.found.sort_by_key(|(at, ..)| (at.line, at.column));
+        let more = self.found.len().saturating_sub(PROBLEMS_MAX);
+        self.found.truncate(PROBLEMS_MAX);
+        if more > 0 {
+            let last = self.found.last().map_or(Position::START, |(at, ..)| *at);
+            self.add(last, format!("{more} more problems follow"), "mend these first");
+        }
+        let lines: Vec<&str> = text.lines().collect();
+        let error = |(at, message, hint): (Position, String, String)| PlanError {
+            file: file.to_owned(),
+            line: at.line,
+            column: at.column,
+            message,
+            hint,
+            excerpt: lines.get(at.line - 1).map_or_else(String::new, |line| excerpt(line)),
+        };
+        PlanErrors { errors: self.found.into_iter().map(error).collect() }
+    }
+}
+
+fn excerpt(line: &str) -> String {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    line.trim_end().chars().take(EXCERPT_CHARS_MAX).map(plain).collect()
+}

@@ -1,0 +1,218 @@
+//! YAML as a tree in which every key and value knows its place.
+//!
+//! Built from parser events, so that depth and size are bounded before anything is stored. A plan is plain data:
+//! aliases are refused (they can make a small file huge), and so are tags and several documents.
+
+use std::collections::HashSet;
+
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
+
+use super::error::Problems;
+
+/// The deepest nesting. The plan's own keys need six levels; the rest is for free `metadata` and `tests`.
+const DEPTH_MAX: usize = 32;
+/// The most keys and values. 5,000 waypoints of a hundred each.
+const NODES_MAX: usize = 500_000;
+
+/// A place in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Position {
+    /// From 1.
+    pub(super) line: usize,
+    /// In characters, from 1.
+    pub(super) column: usize,
+}
+
+impl Position {
+    /// Where a file begins.
+    pub(super) const START: Self = Self { line: 1, column: 1 };
+}
+
+impl From<Marker> for Position {
+    fn from(marker: Marker) -> Self {
+        Self { line: marker.line().max(1), column: marker.col() + 1 }
+    }
+}
+
+/// A value and its place.
+#[derive(Debug)]
+pub(super) struct Node {
+    pub(super) at: Position,
+    pub(super) value: Value,
+}
+
+/// A value.
+#[derive(Debug)]
+pub(super) enum Value {
+    /// A scalar as it is written. `plain`: without quotes or block, so it may mean a number, a boolean or nothing.
+    Scalar { text: String, plain: bool },
+    /// A sequence.
+    List(Vec<Node>),
+    /// A mapping in the file's order, without repeated keys.
+    Map(Vec<(Key, Node)>),
+    /// Something that was refused and reported already.
+    Refused,
+}
+
+/// A key and its place.
+#[derive(Debug)]
+pub(super) struct Key {
+    pub(super) at: Position,
+    pub(super) name: String,
+}
+
+impl Value {
+    /// Whether this is YAML's null: nothing, `~` or `null`.
+    pub(super) fn is_null(&self) -> bool {
+        matches!(self, Self::Scalar { text, plain: true } if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
+    }
+
+    /// What kind of value this is, for messages.
+    pub(super) fn kind(&self) -> &'static str {
+        match self {
+            Self::List(_) => "a list",
+            Self::Map(_) => "a mapping",
+            _ if self.is_null() => "nothing",
+            _ => "a text",
+        }
+    }
+}
+
+/// Reads the one document of `text`. `None` when there is no tree to go on with; then a problem was added.
+pub(super) fn load(text: &str, problems: &mut Problems) -> Option<Node> {
+    let mut builder = Builder { open: Vec::new(), root: None, nodes: 0, problems };
+    let mut documents = 0;
+    for event in Parser::new_from_str(text) {
+        let (event, span) = match event {
+            Ok(event) => event,
+            Err(error) => {
+                let at = Position::from(*error.marker());
+                let hint = "check indentation, quotes and brackets; put a text with `: ` or ` #` in it into quotes";
+                builder.problems.add(at, format!("this is not YAML: {}", error.info()), hint);
+                return None;
+            }
+        };
+        let at = Position::from(span.start);
+        if matches!(event, Event::DocumentStart(_)) {
+            documents += 1;
+            if documents > 1 {
+                builder.problems.add(at, "a second document starts here", "a plan is one document: remove `---`");
+                return None;
+            }
+        }
+        builder.take(event, at)?;
+    }
+    let root = builder.root.take();
+    if root.as_ref().is_none_or(|root| root.value.is_null()) {
+        let hint = "a plan has at least `plan: NAME` and `waypoints:` with one waypoint";
+        problems.add(Position::START, "the plan is empty", hint);
+        return None;
+    }
+    root
+}
+
+/// A collection whose end has not come yet.
+enum Open {
+    List { at: Position, items: Vec<Node> },
+    Map { at: Position, entries: Vec<(Key, Node)>, names: HashSet<String>, key: Option<Option<Key>> },
+}
+
+struct Builder<'p> {
+    open: Vec<Open>,
+    root: Option<Node>,
+    nodes: usize,
+    problems: &'p mut Problems,
+}
+
+impl Builder<'_> {
+    /// Takes one event. `None` when a limit was passed and reading ends.
+    fn take(&mut self, event: Event<'_>, at: Position) -> Option<()> {
+        match event {
+            Event::Scalar(text, style, _, tag) => {
+                if tag.is_some() {
+                    self.refuse_tag(at);
+                }
+                let plain = style == ScalarStyle::Plain;
+                self.put(Node { at, value: Value::Scalar { text: text.into_owned(), plain } })?;
+            }
+            Event::Alias(_) => {
+                self.problems.add(at, "aliases are not supported", "write the value out again");
+                self.put(Node { at, value: Value::Refused })?;
+            }
+            Event::SequenceStart(_, tag) => {
+                if tag.is_some() {
+                    self.refuse_tag(at);
+                }
+                self.push(Open::List { at, items: Vec::new() }, at)?;
+            }
+            Event::MappingStart(_, tag) => {
+                if tag.is_some() {
+                    self.refuse_tag(at);
+                }
+                self.push(Open::Map { at, entries: Vec::new(), names: HashSet::new(), key: None }, at)?;
+            }
+            Event::SequenceEnd | Event::MappingEnd => match self.open.pop() {
+                Some(Open::List { at, items }) => self.put(Node { at, value: Value::List(items) })?,
+                Some(Open::Map { at, entries, .. }) => self.put(Node { at, value: Value::Map(entries) })?,
+                None => {}
+            },
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn refuse_tag(&mut self, at: Position) {
+        self.problems.add(at, "tags are not supported", "remove the word that starts with `!`, or quote the text");
+    }
+
+    fn push(&mut self, collection: Open, at: Position) -> Option<()> {
+        if self.open.len() >= DEPTH_MAX {
+            let hint = "a plan needs six levels; only `metadata` and `tests` may have a few more";
+            self.problems.add(at, format!("nested deeper than {DEPTH_MAX} levels"), hint);
+            return None;
+        }
+        self.open.push(collection);
+        Some(())
+    }
+
+    /// Puts a finished node where it belongs: into the innermost open collection, or as the root.
+    fn put(&mut self, node: Node) -> Option<()> {
+        self.nodes += 1;
+        if self.nodes > NODES_MAX {
+            let hint = "split the plan into several";
+            self.problems.add(node.at, format!("the plan has more than {NODES_MAX} keys and values"), hint);
+            return None;
+        }
+        match self.open.last_mut() {
+            None => self.root = Some(node),
+            Some(Open::List { items, .. }) => items.push(node),
+            Some(Open::Map { entries, names, key, .. }) => match key.take() {
+                None => *key = Some(new_key(node, names, self.problems)),
+                Some(Some(key)) => entries.push((key, node)),
+                Some(None) => {}
+            },
+        }
+        Some(())
+    }
+}
+
+/// A node as a new key of a mapping; `None` if it was reported, and its value is then dropped.
+fn new_key(node: Node, names: &mut HashSet<String>, problems: &mut Problems) -> Option<Key> {
+    let Node { at, value } = node;
+    match value {
+        Value::Scalar { text, .. } if names.insert(text.clone()) => Some(Key { at, name: text }),
+        Value::Scalar { text, .. } => {
+            problems.add(at, format!("`{text}` is given twice"), "keep one of the two");
+            None
+        }
+        Value::Refused => None,
+        other => {
+            problems.add(
+                at,
+                format!("{} cannot be a key", other.kind()),
+                "a key is one word; quote `{` and `[` in texts",
+            );
+            None
+        }
+    }
+}

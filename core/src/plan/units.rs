@@ -1,0 +1,83 @@
+//! Durations and sizes as they are written in plans: `10m`, `1h30m`, `500ms`; `1MiB`, `64KB`, `4096`.
+
+use holdpoint_protocol::time::Millis;
+
+/// The longest duration: 30 days. Deadlines stay far from the end of time, and no flight runs longer.
+const DURATION_MS_MAX: u64 = 30 * 24 * 3_600_000;
+
+/// Reads a duration: whole numbers with `ms`, `s`, `m`, `h` or `d`, one after another. More than nothing.
+pub(super) fn duration(text: &str) -> Option<Millis> {
+    let mut rest = text.trim();
+    let mut total: u64 = 0;
+    while !rest.is_empty() {
+        let (number, after) = split_number(rest)?;
+        let letters = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
+        let (unit, next) = after.split_at(letters);
+        let factor = match unit {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" | "min" => 60_000,
+            "h" => 3_600_000,
+            "d" => 86_400_000,
+            _ => return None,
+        };
+        total = total.checked_add(number.checked_mul(factor)?)?;
+        rest = next;
+    }
+    (1..=DURATION_MS_MAX).contains(&total).then_some(Millis(total))
+}
+
+/// Reads a size in bytes: a whole number, alone or with `B`, `KB`, `MB`, `GB` (thousands) or `KiB`, `MiB`, `GiB`.
+/// More than nothing.
+pub(super) fn size(text: &str) -> Option<u64> {
+    let (number, unit) = split_number(text.trim())?;
+    let factor: u64 = match unit.trim_start() {
+        "" | "B" => 1,
+        "KB" | "kB" => 1_000,
+        "MB" => 1_000_000,
+        "GB" => 1_000_000_000,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        _ => return None,
+    };
+    number.checked_mul(factor).filter(|bytes| *bytes > 0)
+}
+
+fn split_number(text: &str) -> Option<(u64, &str)> {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, rest) = text.split_at(digits);
+    Some((number.parse().ok()?, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_units() {
+        for (text, ms) in [
+            ("10m", 600_000),
+            ("4h", 14_400_000),
+            ("90s", 90_000),
+            ("500ms", 500),
+            ("1h30m", 5_400_000),
+            ("1d", 86_400_000),
+        ] {
+            assert_eq!(duration(text), Some(Millis(ms)), "{text}");
+        }
+        for text in ["", "10", "m", "-1s", "1.5h", "0s", "10 m", "10x", "31d", "99999999999999999999s", "1h-1m"] {
+            assert_eq!(duration(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_are_bytes_unless_a_unit_says_otherwise() {
+        for (text, bytes) in [("1MiB", 1 << 20), ("64KB", 64_000), ("4096", 4096), ("2 GiB", 2 << 30), ("7B", 7)] {
+            assert_eq!(size(text), Some(bytes), "{text}");
+        }
+        for text in ["", "0", "MiB", "1.5MiB", "-1", "1mib", "18446744073709551615KiB"] {
+            assert_eq!(size(text), None, "{text}");
+        }
+    }
+}

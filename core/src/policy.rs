@@ -1,0 +1,147 @@
+//! The decision policy: one ordered table, the first row that holds decides (spec FLY-26 … FLY-29).
+//!
+//! Pure: the same facts give the same ruling, so that a replay can check yesterday's (FLY-30). What a ruling does to a
+//! waypoint is [`crate::engine`].
+
+use holdpoint_protocol::{
+    artifact::Disposition,
+    facts::{CriterionResult, Verdict, Violation, ViolationKind},
+    ids::CriterionId,
+    reason::{CriterionReason, ReasonCode},
+};
+
+/// Everything the table looks at.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    /// A question is open, or the question rounds are used up.
+    pub clarification: Option<ReasonCode>,
+    /// The criteria that were asked, each of which needs a verdict (FLY-I3).
+    pub asked: &'a [CriterionId],
+    /// The verdicts on them.
+    pub criteria: &'a [CriterionResult],
+    /// The guards that were asked, all of which held on the base.
+    pub guards_asked: &'a [CriterionId],
+    /// The verdicts on them.
+    pub guards: &'a [CriterionResult],
+    /// Broken path rules.
+    pub violations: &'a [Violation],
+    /// A safety rule was broken as far as it can be seen.
+    pub safety_broken: bool,
+    /// The tree under review differs from the base.
+    pub changed: bool,
+    /// The report marks a doubt as blocking.
+    pub blocking_doubt: bool,
+    /// A rework is left.
+    pub budget_left: bool,
+}
+
+/// What the table says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ruling {
+    /// What becomes of the work.
+    pub disposition: Disposition,
+    /// Why.
+    pub reason: ReasonCode,
+    /// The reworks are used up: the waypoint has failed, rather than being blocked.
+    pub exhausted: bool,
+    /// What a person can do; there for every escalation (FLY-I4).
+    pub remediation: Option<String>,
+}
+
+/// Rules on a verification report.
+#[must_use]
+pub fn rule(facts: &Facts<'_>) -> Ruling {
+    if let Some(reason) = facts.clarification {
+        return escalate(reason, "answer the open question, then retry the waypoint");
+    }
+    if facts.criteria.iter().any(|c| c.reason == Some(CriterionReason::NoJudge)) {
+        return escalate(ReasonCode::JudgeMissing, "give the criterion a check, or run with a judge (--judge)");
+    }
+    if facts.safety_broken {
+        return rollback(facts, ReasonCode::Safety, "look at what the agent's program did before you run it again");
+    }
+    if facts.guards.iter().any(|g| g.verdict == Verdict::Fail) {
+        return rollback(
+            facts,
+            ReasonCode::Regression,
+            "a guard that held on the base is red: narrow the goal or mend the guard",
+        );
+    }
+    if let Some(violation) = facts.violations.iter().min_by_key(|v| v.kind) {
+        let reason = match violation.kind {
+            ViolationKind::Protected | ViolationKind::Steering => ReasonCode::ProtectedChanged,
+            ViolationKind::OutOfScope => ReasonCode::ScopeViolation,
+        };
+        return rework(facts, reason, reason, "widen the scope if these paths should change");
+    }
+    if let Some(reason) = shortfall(facts) {
+        let remediation = "read the failing criteria and their evidence, then mend the goal, the check or the agent";
+        return rework(facts, reason, ReasonCode::AttemptsExhausted, remediation);
+    }
+    Ruling { disposition: Disposition::Accept, reason: ReasonCode::CriteriaMet, exhausted: false, remediation: None }
+}
+
+/// Rules on a build turn that failed before there was anything to judge.
+#[must_use]
+pub fn rule_failed_turn(reason: ReasonCode, budget_left: bool) -> Ruling {
+    if reason == ReasonCode::Unsupported {
+        return escalate(
+            reason,
+            "the agent used something this version does not support: see the handoff for what it was",
+        );
+    }
+    if budget_left {
+        return Ruling { disposition: Disposition::Rework, reason, exhausted: false, remediation: None };
+    }
+    exhausted(ReasonCode::AttemptsExhausted, "look at the failed turns' output (holdpoint history)")
+}
+
+/// What keeps the criteria from being met, if anything (row 5).
+fn shortfall(facts: &Facts<'_>) -> Option<ReasonCode> {
+    let failed = facts.criteria.iter().any(|c| c.verdict == Verdict::Fail);
+    let unshown =
+        !all_shown(facts.asked, facts.criteria) || !all_shown(facts.guards_asked, facts.guards) || facts.blocking_doubt;
+    match (failed || unshown, facts.changed) {
+        (false, _) => None,
+        (true, false) => Some(ReasonCode::NoChange),
+        (true, true) if failed => Some(ReasonCode::CriteriaFailed),
+        (true, true) => Some(ReasonCode::EvidenceMissing),
+    }
+}
+
+/// Every one that was asked has a verdict, and all of them are shown.
+fn all_shown(asked: &[CriterionId], results: &[CriterionResult]) -> bool {
+    asked.iter().all(|id| results.iter().any(|r| &r.id == id)) && results.iter().all(is_shown)
+}
+
+/// A pass counts only with evidence (FLY-I3).
+fn is_shown(result: &CriterionResult) -> bool {
+    result.verdict == Verdict::Pass && !result.evidence.is_empty()
+}
+
+fn escalate(reason: ReasonCode, remediation: &str) -> Ruling {
+    Ruling { disposition: Disposition::Escalate, reason, exhausted: false, remediation: Some(remediation.to_owned()) }
+}
+
+fn exhausted(reason: ReasonCode, remediation: &str) -> Ruling {
+    Ruling { exhausted: true, ..escalate(reason, remediation) }
+}
+
+/// A rework; where none is left an escalation with the row's own code for that.
+fn rework(facts: &Facts<'_>, reason: ReasonCode, spent: ReasonCode, remediation: &str) -> Ruling {
+    if facts.budget_left {
+        return Ruling { disposition: Disposition::Rework, reason, exhausted: false, remediation: None };
+    }
+    exhausted(spent, &format!("last reason: {reason}; {remediation}"))
+}
+
+/// A rollback that has no budget left escalates with what a person can do (FLY-I4).
+fn rollback(facts: &Facts<'_>, reason: ReasonCode, remediation: &str) -> Ruling {
+    if facts.budget_left {
+        return Ruling { disposition: Disposition::Rollback, reason, exhausted: false, remediation: None };
+    }
+    exhausted(reason, remediation)
+}
+
+#[cfg(test)]
+mod tests;

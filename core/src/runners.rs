@@ -1,0 +1,184 @@
+//! Reading how many tests ran from what the common test runners print.
+//!
+//! Exit code 0 does not show that tests ran: a program that ends itself early, a filter that matches nothing or a
+//! test that was skipped all look green. So the counts of a run are compared with those on the base.
+//!
+//! What counts can show: that tests which used to run do not run any more. What they cannot: the code under test runs
+//! inside, or below, the runner, and may print a line such as `test result: ok. 100 passed` itself. A forged line can
+//! raise counts, and so hide a loss; it never makes a red check green, because counts only ever take away from a run
+//! that was green by its exit code. Names of tests can be forged in the same way.
+//!
+//! The output must be whole: of a cut output nothing should be counted.
+
+mod cargo;
+mod go;
+mod jest;
+mod lines;
+mod node;
+mod pytest;
+mod unittest;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use holdpoint_protocol::reason::CriterionReason;
+use serde::{Deserialize, Serialize};
+
+/// A test runner whose output is understood.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Runner {
+    /// `cargo test`: libtest and doc tests.
+    CargoTest,
+    /// `cargo nextest run`.
+    Nextest,
+    /// pytest.
+    Pytest,
+    /// Python's own unittest, also below Django.
+    Unittest,
+    /// `go test`: tests with `-v`, else packages.
+    GoTest,
+    /// Node's own test runner, TAP or spec.
+    NodeTest,
+    /// Jest.
+    Jest,
+    /// Vitest.
+    Vitest,
+}
+
+impl Runner {
+    const ALL: [Self; 8] = [
+        Self::CargoTest,
+        Self::Nextest,
+        Self::Pytest,
+        Self::Unittest,
+        Self::GoTest,
+        Self::NodeTest,
+        Self::Jest,
+        Self::Vitest,
+    ];
+
+    /// Words of a shell line, next to each other, that name this runner.
+    fn words(self) -> &'static [&'static [&'static str]] {
+        match self {
+            Self::CargoTest => &[&["cargo", "test"], &["cargo", "t"]],
+            Self::Nextest => &[&["nextest"], &["cargo-nextest"]],
+            Self::Pytest => &[&["pytest"], &["py.test"]],
+            Self::Unittest => &[&["unittest"]],
+            Self::GoTest => &[&["go", "test"]],
+            Self::NodeTest => &[&["node", "--test"]],
+            Self::Jest => &[&["jest"]],
+            Self::Vitest => &[&["vitest"]],
+        }
+    }
+
+    fn read(self, command: &[&str], lines: &[&str]) -> Option<Tally> {
+        match self {
+            Self::CargoTest => cargo::read_test(lines),
+            Self::Nextest => cargo::read_nextest(command, lines),
+            Self::Pytest => pytest::read(lines),
+            Self::Unittest => unittest::read(lines),
+            Self::GoTest => go::read(lines),
+            Self::NodeTest => node::read(lines),
+            Self::Jest => jest::read_jest(lines),
+            Self::Vitest => jest::read_vitest(lines),
+        }
+    }
+}
+
+/// What one runner printed in one check, summed over its runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// Tests that ran: passed and failed ones.
+    pub run: u64,
+    /// Tests that passed.
+    pub passed: u64,
+    /// Tests that failed, errors and time-outs included.
+    pub failed: u64,
+    /// Tests that were there and not run, or whose failure was declared not to count (ignored, skipped, todo, xfail).
+    pub skipped: u64,
+    /// The tests by name, where every passed one was printed and the run was not broken off.
+    pub names: Option<Names>,
+}
+
+/// Tests by name.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Names {
+    /// Names under which everything passed.
+    pub green: BTreeSet<String>,
+    /// Names under which something failed.
+    pub red: BTreeSet<String>,
+}
+
+/// The counts of one check, by runner: one check may run several.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    /// Never empty.
+    pub by_runner: BTreeMap<Runner, Tally>,
+}
+
+impl Counts {
+    /// All runners together, without names.
+    #[must_use]
+    pub fn total(&self) -> Tally {
+        self.by_runner.values().fold(Tally::default(), |sum, tally| Tally {
+            run: sum.run.saturating_add(tally.run),
+            passed: sum.passed.saturating_add(tally.passed),
+            failed: sum.failed.saturating_add(tally.failed),
+            skipped: sum.skipped.saturating_add(tally.skipped),
+            names: None,
+        })
+    }
+}
+
+/// Reads the counts of a check from its shell line and its output. Where the line names runners only those are looked
+/// for; where it names none (`make test`), any is. `None`: no runner was understood.
+#[must_use]
+pub fn counts(command: &str, output: &str) -> Option<Counts> {
+    let text = lines::without_escapes(output);
+    let lines: Vec<&str> = text.lines().collect();
+    let words: Vec<&str> = lines::words(command);
+    let names =
+        |runner: &Runner| runner.words().iter().any(|named| words.windows(named.len()).any(|window| window == *named));
+    let named: Vec<Runner> = Runner::ALL.into_iter().filter(names).collect();
+    let looked_for = if named.is_empty() { Runner::ALL.to_vec() } else { named };
+    let read = |runner: Runner| Some((runner, runner.read(&words, &lines)?));
+    let by_runner: BTreeMap<Runner, Tally> = looked_for.into_iter().filter_map(read).collect();
+    (!by_runner.is_empty()).then_some(Counts { by_runner })
+}
+
+/// Why a run with counts `now` is not green although it ended well: fewer tests ran, or more were skipped, than on the
+/// base. `now` is `None` when nothing was understood, which is fewer than anything.
+#[must_use]
+pub fn compare(base: &Counts, now: Option<&Counts>) -> Option<CriterionReason> {
+    let nothing = Tally::default();
+    let pairs = || {
+        base.by_runner
+            .iter()
+            .map(|(runner, base)| (base, now.and_then(|now| now.by_runner.get(runner)).unwrap_or(&nothing)))
+    };
+    if pairs().any(|(base, now)| now.run < base.run) {
+        return Some(CriterionReason::FewerTests);
+    }
+    pairs().any(|(base, now)| now.skipped > base.skipped).then_some(CriterionReason::MoreSkipped)
+}
+
+/// Tests of the base that the first run reports green and that are not green with the tests as on the base.
+///
+/// `composed` is the run of the new code with the base's tests; `base` is the run on the base, which knows of tests
+/// that `composed` did not even get to. `None`: names are not understood in both runs, or what failed in `composed` is
+/// not a test with a name; then the whole check must be green.
+#[must_use]
+pub fn weakened(base: Option<&Counts>, first: &Counts, composed: &Counts) -> Option<BTreeSet<String>> {
+    let mut lost = BTreeSet::new();
+    for (runner, first) in &first.by_runner {
+        let first = first.names.as_ref()?;
+        let composed = composed.by_runner.get(runner)?.names.as_ref()?;
+        let on_base = base.and_then(|base| base.by_runner.get(runner)).and_then(|tally| tally.names.as_ref());
+        let known = on_base.into_iter().flat_map(|names| names.green.iter().chain(&names.red)).chain(&composed.red);
+        lost.extend(known.filter(|name| first.green.contains(*name) && !composed.green.contains(*name)).cloned());
+    }
+    Some(lost)
+}

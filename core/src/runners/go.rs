@@ -1,0 +1,61 @@
+//! `go test`. With `-v` tests are counted, sub-tests too; without, only packages are printed, and those are counted.
+
+use super::{Tally, lines::Seen};
+
+/// Reads packages and, where they are printed, tests.
+pub(super) fn read(lines: &[&str]) -> Option<Tally> {
+    let mut packages = Tally::default();
+    let mut tests = Tally::default();
+    let mut seen = Seen::default();
+    let mut pending: Vec<(&str, bool)> = Vec::new();
+    let (mut found, mut verbose) = (false, false);
+    for line in lines {
+        if let Some((outcome, name)) = test_line(line) {
+            verbose = true;
+            match outcome {
+                "PASS" => tests.passed = tests.passed.saturating_add(1),
+                "FAIL" => tests.failed = tests.failed.saturating_add(1),
+                _ => tests.skipped = tests.skipped.saturating_add(1),
+            }
+            if outcome != "SKIP" {
+                pending.push((name, outcome == "PASS"));
+            }
+            continue;
+        }
+        let Some((outcome, package, rest)) = package_line(line) else { continue };
+        found = true;
+        match outcome {
+            "ok" if !rest.contains("[no tests to run]") => packages.passed = packages.passed.saturating_add(1),
+            "FAIL" => packages.failed = packages.failed.saturating_add(1),
+            _ => {}
+        }
+        if rest.contains("failed]") {
+            seen.give_up();
+        }
+        for (name, green) in pending.drain(..) {
+            let name = format!("{package} {name}");
+            if green { seen.green(name) } else { seen.red(name) }
+        }
+    }
+    let mut tally = if verbose { tests } else { packages };
+    tally.run = tally.passed.saturating_add(tally.failed);
+    if !verbose {
+        seen.give_up();
+    }
+    found.then(|| seen.complete(tally))
+}
+
+/// `    --- PASS: TestRetry/backs_off (0.00s)`.
+fn test_line(line: &str) -> Option<(&str, &str)> {
+    let (outcome, rest) = line.trim_start().strip_prefix("--- ")?.split_once(": ")?;
+    let (name, time) = rest.rsplit_once(" (")?;
+    (matches!(outcome, "PASS" | "FAIL" | "SKIP") && time.ends_with("s)")).then_some((outcome, name))
+}
+
+/// An outcome, a package and more, with tabs between: `ok`, `FAIL` or `?`, then `0.003s`, `[build failed]` and so on.
+fn package_line(line: &str) -> Option<(&str, &str, &str)> {
+    let (outcome, rest) = line.split_once('\t')?;
+    let outcome = outcome.trim_end();
+    let (package, rest) = rest.split_once(['\t', ' ']).unwrap_or((rest, ""));
+    (matches!(outcome, "ok" | "FAIL" | "?") && !package.is_empty()).then_some((outcome, package, rest))
+}

@@ -1,0 +1,106 @@
+//! Text helpers: terminal escapes, words, numbers, and collecting names.
+
+use std::collections::BTreeSet;
+
+use super::{Names, Tally};
+
+/// The most names that are kept of one run; past it names are given up, not counts.
+const NAMES_MAX: usize = 100_000;
+
+/// `text` without terminal escapes (colours, titles, character sets) and without carriage returns.
+pub(super) fn without_escapes(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        if c == '\r' {
+            continue;
+        }
+        if c != '\u{1b}' {
+            out.push(c);
+            continue;
+        }
+        match chars.next() {
+            // CSI: parameters up to a letter-like final character.
+            Some('[') => while chars.next_if(|c| !('@'..='~').contains(c)).is_some() {},
+            // OSC: up to BEL, or up to the backslash of ST. It never goes on over a line.
+            Some(']') => while chars.next_if(|c| !matches!(c, '\u{7}' | '\\' | '\n')).is_some() {},
+            // Character sets: one more character, which is dropped below.
+            Some('(' | ')' | '#') => {}
+            _ => continue,
+        }
+        chars.next_if(|c| *c != '\n');
+    }
+    out
+}
+
+/// The words of a shell line, without quotes, folders of programs and separators.
+pub(super) fn words(command: &str) -> Vec<&str> {
+    let separator = |c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '(' | ')' | '"' | '\'' | '`' | '=');
+    command.split(separator).filter(|word| !word.is_empty()).map(program).collect()
+}
+
+/// A program without its folder: `node_modules/.bin/jest` is `jest`. Arguments keep theirs.
+fn program(word: &str) -> &str {
+    match word.rsplit_once('/') {
+        Some((folder, name)) if folder.ends_with("bin") => name,
+        _ => word,
+    }
+}
+
+/// The number before `word` in a summary such as `3 passed; 1 failed`; 0 if it is not there.
+pub(super) fn number_before(text: &str, word: &str) -> u64 {
+    let mut last = None;
+    for token in text.split([' ', ',', ';', '(', ')', '|', '\t']).filter(|token| !token.is_empty()) {
+        if token == word
+            && let Some(number) = last
+        {
+            return number;
+        }
+        last = token.parse().ok();
+    }
+    0
+}
+
+/// Names as they are collected.
+#[derive(Default)]
+pub(super) struct Seen {
+    green: BTreeSet<String>,
+    red: BTreeSet<String>,
+    /// Green lines, repeated names included.
+    green_lines: u64,
+    /// Whether names cannot be relied on.
+    broken: bool,
+}
+
+impl Seen {
+    pub(super) fn green(&mut self, name: String) {
+        self.green_lines += 1;
+        self.keep(name, true);
+    }
+
+    pub(super) fn red(&mut self, name: String) {
+        self.keep(name, false);
+    }
+
+    /// Gives up names: something was not built or not collected, so that names are missing without a trace.
+    pub(super) fn give_up(&mut self) {
+        self.broken = true;
+    }
+
+    fn keep(&mut self, name: String, green: bool) {
+        if self.green.len() + self.red.len() >= NAMES_MAX {
+            self.broken = true;
+        } else if green {
+            self.green.insert(name);
+        } else {
+            self.red.insert(name);
+        }
+    }
+
+    /// The names for a tally, if as many green ones were seen as passed. A name that was both is red.
+    pub(super) fn complete(self, tally: Tally) -> Tally {
+        let whole = !self.broken && self.green_lines == tally.passed;
+        let green = self.green.difference(&self.red).cloned().collect();
+        Tally { names: whole.then_some(Names { green, red: self.red }), ..tally }
+    }
+}

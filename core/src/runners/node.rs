@@ -1,0 +1,95 @@
+//! Node's own test runner: the counts at the end of TAP (`# pass 3`) and of the spec report (`ℹ pass 3`).
+
+use super::{Tally, lines::Seen};
+
+/// Reads the counts at the end and the names before them.
+pub(super) fn read(lines: &[&str]) -> Option<Tally> {
+    let mut tally = Tally::default();
+    let (mut passes, mut fails, mut tests) = (false, false, false);
+    for line in lines {
+        let Some((word, number)) =
+            line.strip_prefix("# ").or_else(|| line.strip_prefix("ℹ ")).and_then(|l| l.split_once(' '))
+        else {
+            continue;
+        };
+        let Ok(number) = number.parse::<u64>() else { continue };
+        match word {
+            "tests" => tests = true,
+            "pass" => {
+                passes = true;
+                tally.passed = tally.passed.saturating_add(number);
+            }
+            "fail" | "cancelled" => {
+                fails = true;
+                tally.failed = tally.failed.saturating_add(number);
+            }
+            "skipped" | "todo" => tally.skipped = tally.skipped.saturating_add(number),
+            _ => {}
+        }
+    }
+    tally.run = tally.passed.saturating_add(tally.failed);
+    (tests && passes && fails).then(|| names(lines).complete(tally))
+}
+
+/// A test by its path of names. What has children is a suite, and does not count itself.
+fn names(lines: &[&str]) -> Seen {
+    let mut seen = Seen::default();
+    let mut suites: Vec<(usize, &str)> = Vec::new();
+    let mut pending: Option<(String, bool)> = None;
+    for line in lines {
+        let text = line.trim_start();
+        let indent = line.len() - text.len();
+        if text.starts_with("✖ failing tests:") {
+            break;
+        }
+        if text.starts_with("type: 'suite'") {
+            pending = None;
+            continue;
+        }
+        if let Some(name) = text.strip_prefix("# Subtest: ").or_else(|| text.strip_prefix("▶ ")) {
+            suites.retain(|(at, _)| *at < indent);
+            suites.push((indent, name));
+            continue;
+        }
+        let Some((name, green)) = outcome(text) else { continue };
+        if let Some((name, green)) = pending.take() {
+            put(&mut seen, name, green);
+        }
+        // The report of a suite at its end has the name that opened it; in TAP a test opens its own name, too.
+        let closes = text.starts_with(['✔', '✖']) && suites.iter().any(|(at, open)| *at == indent && *open == name);
+        suites.retain(|(at, _)| *at < indent);
+        if !closes {
+            let path: Vec<&str> = suites.iter().map(|(_, name)| *name).chain([name]).collect();
+            pending = Some((path.join(" > "), green));
+        }
+    }
+    if let Some((name, green)) = pending {
+        put(&mut seen, name, green);
+    }
+    seen
+}
+
+fn put(seen: &mut Seen, name: String, green: bool) {
+    if green { seen.green(name) } else { seen.red(name) }
+}
+
+/// `ok 1 - name`, `not ok 1 - name`, `✔ name (0.2ms)`, `✖ name (0.2ms)`; skipped and todo ones are left out.
+fn outcome(text: &str) -> Option<(&str, bool)> {
+    let (rest, green) = if let Some(rest) = text.strip_prefix("ok ") {
+        (rest.split_once(" - ")?.1, true)
+    } else if let Some(rest) = text.strip_prefix("not ok ") {
+        (rest.split_once(" - ")?.1, false)
+    } else if let Some(rest) = text.strip_prefix("✔ ") {
+        (rest, true)
+    } else {
+        (text.strip_prefix("✖ ")?, false)
+    };
+    if rest.contains("# SKIP") || rest.contains("# TODO") {
+        return None;
+    }
+    let name = match rest.rsplit_once(" (") {
+        Some((name, time)) if time.ends_with("ms)") => name,
+        _ => rest,
+    };
+    Some((name, green))
+}

@@ -1,0 +1,181 @@
+//! Recorded outputs of real runners (folder `fixtures`); Go's, Jest's and Vitest's are written from their documentation.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// run, passed, failed, skipped, and the number of green names if names are known.
+type Row = (u64, u64, u64, u64, Option<usize>);
+
+fn row(command: &str, output: &str, runner: Runner) -> Option<Row> {
+    let counts = counts(command, output)?;
+    assert_eq!(counts.by_runner.len(), 1, "{command}: {counts:?}");
+    let tally = &counts.by_runner[&runner];
+    Some((tally.run, tally.passed, tally.failed, tally.skipped, tally.names.as_ref().map(|n| n.green.len())))
+}
+
+macro_rules! recorded {
+    ($name:literal) => {
+        include_str!(concat!("fixtures/", $name, ".txt"))
+    };
+}
+
+#[test]
+fn recorded_outputs_are_counted() {
+    use Runner::*;
+    let table: &[(&str, &str, Runner, Option<Row>)] = &[
+        ("cargo test", recorded!("cargo_ok"), CargoTest, Some((6, 6, 0, 1, Some(6)))),
+        ("cargo test --no-fail-fast", recorded!("cargo_fail"), CargoTest, Some((6, 5, 1, 1, Some(5)))),
+        ("cargo test -q", recorded!("cargo_quiet"), CargoTest, Some((6, 6, 0, 1, None))),
+        ("cargo test -- --nocapture", recorded!("cargo_color"), CargoTest, Some((6, 6, 0, 1, Some(6)))),
+        ("cargo test doubles", recorded!("cargo_filtered"), CargoTest, Some((1, 1, 0, 0, Some(1)))),
+        ("cargo nextest run", recorded!("nextest_ok"), Nextest, Some((5, 5, 0, 1, Some(5)))),
+        ("cargo nextest run retry", recorded!("nextest_ok"), Nextest, Some((5, 5, 0, 0, Some(5)))),
+        ("cargo nextest run -p retry", recorded!("nextest_fail"), Nextest, Some((5, 4, 1, 1, Some(4)))),
+        ("cargo nextest run --run-ignored all", recorded!("nextest_all"), Nextest, Some((6, 6, 0, 0, Some(6)))),
+        ("python3 -m unittest", recorded!("unittest_ok"), Unittest, Some((5, 5, 0, 2, None))),
+        ("python3 -m unittest -v", recorded!("unittest_verbose"), Unittest, Some((5, 5, 0, 2, Some(5)))),
+        ("python3 -m unittest -v", recorded!("unittest_fail"), Unittest, Some((5, 3, 2, 2, Some(3)))),
+        ("python3 -m unittest", recorded!("unittest_none"), Unittest, Some((0, 0, 0, 0, Some(0)))),
+        ("python3 -m unittest -v", recorded!("unittest_import"), Unittest, Some((6, 5, 1, 2, None))),
+        ("pytest", recorded!("pytest_ok"), Pytest, Some((7, 7, 0, 2, None))),
+        ("pytest -q", recorded!("pytest_quiet"), Pytest, Some((7, 7, 0, 2, None))),
+        ("pytest -qq", recorded!("pytest_qq"), Pytest, None),
+        ("python -m pytest -v", recorded!("pytest_verbose"), Pytest, Some((7, 7, 0, 2, Some(7)))),
+        (".venv/bin/pytest -v", recorded!("pytest_fail"), Pytest, Some((7, 5, 2, 2, Some(5)))),
+        ("pytest -rA", recorded!("pytest_rA"), Pytest, Some((7, 5, 2, 2, Some(5)))),
+        ("pytest", recorded!("pytest_none"), Pytest, Some((0, 0, 0, 0, Some(0)))),
+        ("pytest -k none", recorded!("pytest_deselected"), Pytest, Some((0, 0, 0, 0, Some(0)))),
+        ("pytest", recorded!("pytest_collect"), Pytest, Some((1, 0, 1, 0, None))),
+        ("node --test", recorded!("node_tap"), NodeTest, Some((3, 3, 0, 2, Some(3)))),
+        ("node --test --test-reporter=spec", recorded!("node_spec"), NodeTest, Some((3, 3, 0, 2, Some(3)))),
+        ("node --test --test-reporter=spec", recorded!("node_spec_fail"), NodeTest, Some((3, 2, 1, 2, Some(2)))),
+        ("node --test --test-reporter=tap", recorded!("node_tap_fail"), NodeTest, Some((3, 2, 1, 2, Some(2)))),
+    ];
+    for (command, output, runner, expected) in table {
+        assert_eq!(row(command, output, *runner), *expected, "{command}\n{output}");
+        // A line that names no runner finds the same one.
+        assert_eq!(row("make check", output, *runner).map(|row| row.0), expected.map(|row| row.0), "make: {output}");
+    }
+}
+
+#[test]
+fn go_jest_and_vitest_are_counted() {
+    let verbose = "=== RUN   TestRetry\n=== RUN   TestRetry/backs_off\n--- PASS: TestRetry (0.00s)\n    --- PASS: \
+        TestRetry/backs_off (0.00s)\n--- SKIP: TestSlow (0.00s)\n--- FAIL: TestX (0.01s)\nFAIL\nFAIL\texample.com/a\t0.003s\n\
+        ?   \texample.com/b\t[no test files]\n";
+    let quiet = "ok  \texample.com/a\t0.003s\nok  \texample.com/c\t(cached)\nok  \texample.com/d\t0.001s [no tests to run]\n\
+        FAIL\texample.com/e [build failed]\n?   \texample.com/b\t[no test files]\nFAIL\n";
+    let jest = "PASS a/retry.test.js\n  ✓ backs off (2 ms)\n\nTest Suites: 1 failed, 1 total\nTests:       1 failed, 1 \
+        skipped, 1 todo, 2 passed, 5 total\nSnapshots:   0 total\nTime:        0.3 s\n";
+    let vitest =
+        " Test Files  1 passed (1)\n      Tests  2 passed | 1 failed | 1 skipped | 1 todo (5)\n   Duration  210ms\n";
+    assert_eq!(row("go test -v ./...", verbose, Runner::GoTest), Some((3, 2, 1, 1, Some(2))));
+    assert_eq!(row("go test ./...", quiet, Runner::GoTest), Some((3, 2, 1, 0, None)));
+    assert_eq!(row("npx jest", jest, Runner::Jest), Some((3, 2, 1, 2, None)));
+    assert_eq!(row("node_modules/.bin/vitest run", vitest, Runner::Vitest), Some((3, 2, 1, 2, None)));
+    assert_eq!(row("npm test", vitest, Runner::Vitest), Some((3, 2, 1, 2, None)));
+}
+
+#[test]
+fn only_named_runners_are_looked_for() {
+    let both = format!("{}{}", recorded!("cargo_ok"), recorded!("pytest_ok"));
+    let named = counts("cargo test --locked", &both).unwrap();
+    assert_eq!(named.by_runner.keys().copied().collect::<Vec<_>>(), [Runner::CargoTest]);
+    let two = counts("cargo test && pytest -q", &both).unwrap();
+    assert_eq!((two.by_runner.len(), two.total().run), (2, 13));
+    assert_eq!(counts("pytest", recorded!("cargo_ok")), None);
+    assert_eq!(counts("true", "hello\n"), None);
+    // The output of a failing test inside nextest's report is not a run of its own.
+    assert_eq!(counts("make", recorded!("nextest_fail")).unwrap().by_runner.len(), 1);
+}
+
+#[test]
+fn a_loss_of_tests_is_seen_by_runner() {
+    let tally = |run, skipped| Tally { run, passed: run, failed: 0, skipped, names: None };
+    let of = |list: &[(Runner, u64, u64)]| Counts {
+        by_runner: list.iter().map(|(runner, run, skipped)| (*runner, tally(*run, *skipped))).collect(),
+    };
+    let base = of(&[(Runner::CargoTest, 5, 1), (Runner::Pytest, 3, 0)]);
+    assert_eq!(compare(&base, Some(&base)), None);
+    assert_eq!(compare(&base, Some(&of(&[(Runner::CargoTest, 6, 1), (Runner::Pytest, 3, 0)]))), None);
+    assert_eq!(
+        compare(&base, Some(&of(&[(Runner::CargoTest, 9, 1), (Runner::Pytest, 2, 0)]))),
+        Some(CriterionReason::FewerTests)
+    );
+    assert_eq!(
+        compare(&base, Some(&of(&[(Runner::CargoTest, 5, 2), (Runner::Pytest, 3, 0)]))),
+        Some(CriterionReason::MoreSkipped)
+    );
+    assert_eq!(compare(&base, Some(&of(&[(Runner::CargoTest, 9, 0)]))), Some(CriterionReason::FewerTests));
+    assert_eq!(compare(&base, None), Some(CriterionReason::FewerTests));
+}
+
+fn libtest(tests: &[(&str, bool)]) -> Counts {
+    let failed = tests.iter().filter(|(_, ok)| !ok).count();
+    let lines: String =
+        tests.iter().map(|(name, ok)| format!("test {name} ... {}\n", if *ok { "ok" } else { "FAILED" })).collect();
+    counts(
+        "cargo test",
+        &format!("{lines}test result: ok. {} passed; {failed} failed; 0 ignored", tests.len() - failed),
+    )
+    .unwrap()
+}
+
+#[test]
+fn a_test_that_is_green_only_in_its_new_form_is_named() {
+    let base = libtest(&[("old", true), ("removed", true), ("stays", true)]);
+    let first = libtest(&[("old", true), ("stays", true), ("new", true)]);
+    let lost = |composed: &Counts| weakened(Some(&base), &first, composed).map(Vec::from_iter);
+    assert_eq!(lost(&libtest(&[("old", true), ("removed", true), ("stays", true)])), Some(vec![]));
+    // What the first run does not show green may fail: it was removed or renamed.
+    assert_eq!(lost(&libtest(&[("old", true), ("removed", false), ("stays", true)])), Some(vec![]));
+    assert_eq!(lost(&libtest(&[("old", false), ("removed", true), ("stays", true)])), Some(vec!["old".to_owned()]));
+    // Not even run is not green.
+    assert_eq!(lost(&libtest(&[("stays", true)])), Some(vec!["old".to_owned()]));
+    // Without a run on the base only what the composed run shows is known.
+    let red = weakened(None, &first, &libtest(&[("old", false), ("stays", true)])).unwrap();
+    assert_eq!(Vec::from_iter(red), ["old"]);
+    let nameless = counts("cargo test", "test result: ok. 3 passed; 0 failed; 0 ignored").unwrap();
+    assert_eq!(lost(&nameless), None);
+    assert_eq!(weakened(Some(&base), &nameless, &first), None);
+}
+
+#[test]
+fn a_name_that_is_green_in_one_place_and_red_in_another_is_red() {
+    let counts = libtest(&[("works", true), ("works", false)]);
+    let names = counts.by_runner[&Runner::CargoTest].names.clone().unwrap();
+    assert!(names.green.is_empty() && names.red.contains("works"));
+}
+
+#[test]
+fn escapes_are_removed_and_text_stays() {
+    let text = "\u{1b}[1;32mok\u{1b}(B\u{1b}[m a\u{1b}]0;title\u{7}b\r\nc\u{1b}[";
+    assert_eq!(lines::without_escapes(text), "ok ab\nc");
+}
+
+#[test]
+fn huge_numbers_do_not_overflow() {
+    let line = format!("test result: ok. {max} passed; {max} failed; {max} ignored\n", max = u64::MAX);
+    let total = counts("cargo test", &line.repeat(3)).unwrap().total();
+    assert_eq!((total.run, total.skipped), (u64::MAX, u64::MAX));
+}
+
+proptest! {
+    #[test]
+    fn readers_take_any_output(command in ".{0,40}", output in "(?s).{0,400}") {
+        let _ = counts(&command, &output);
+    }
+
+    #[test]
+    fn readers_take_any_mixture_of_their_own_words(parts in prop::collection::vec(prop::sample::select(vec![
+        "test result: ok. ", "3 passed; ", "99999999999999999999 failed", "\n", "test a ... ok\n", "Ran 2 tests in 1s\n",
+        "OK (skipped=5, failures=9)\n", "FAILED (", " in 0.1s", "1 passed", "--- PASS: a (0.1s)\n", "ok\tp\t1s\n", "# tests 1\n",
+        "# pass 1\n", "# fail 0\n", "ok 1 - a\n", "▶ é\n", "  ✔ é (1ms)\n", "type: 'suite'\n", "Summary [1s] 3 tests run: 3 passed\n",
+        "PASS [ 1s] (1/1) a b\n", "Tests: 1 passed, 1 total\n", "Tests  1 passed (1)\n", "a::b PASSED [ 1%]\n", "\u{1b}[", "\u{1b}]",
+    ]), 0..30)) {
+        let text = parts.concat();
+        let first = counts("make", &text);
+        prop_assert_eq!(first, counts("make", &text));
+    }
+}
