@@ -1,0 +1,31 @@
+//! Everything that starts another program.
+//!
+//! This is the only crate of the workspace that starts processes. It knows nothing of flights, turns or the broker.
+//!
+//! - [`tool`]: a trusted tool (git, pip, cargo), run to its end without a sandbox.
+//! - [`service`]: our own long-lived processes; [`process`]: naming one safely.
+//! - [`Sandbox`]: programs that are not ours, under a [`Profile`]; [`Property`]: what that promises.
+//! - [`shim`]: the side of the sandbox that runs in between; every executable that is its own shim calls
+//!   [`shim::maybe_run`] first.
+//! - [`toolchain_paths`]: what of its caller's toolchains a program must be able to read.
+
+mod error;
+mod layout;
+mod platform;
+pub mod process;
+mod profile;
+mod property;
+mod sandbox;
+pub mod service;
+pub mod shim;
+pub mod tool;
+mod toolchain;
+mod wire;
+
+pub use error::Error;
+pub use process::ProcessId;
+pub use profile::{Command, Input, Limits, Network, Profile};
+pub use property::{Property, PropertyReport};
+pub use sandbox::{Chunk, Ended, Outcome, Sandbox, Stream};
+pub use tool::{Tool, ToolError, ToolOutput};
+pub use toolchain::{ToolchainPaths, toolchain_paths};

@@ -1,0 +1,179 @@
+//! What this platform gives, and which promise each part of it keeps. Decides; does not try anything itself.
+
+#[cfg(test)]
+mod tests;
+
+use crate::layout::Layout;
+use crate::profile::{Network, Profile};
+use crate::property::{Property, PropertyReport};
+use crate::wire::Sockets;
+
+/// Landlock handles truncation from here on; before, a file outside could be emptied.
+const LANDLOCK_TRUNCATE: u32 = 3;
+/// Landlock keeps signals and abstract sockets inside from here on.
+const LANDLOCK_SCOPES: u32 = 6;
+
+/// What was found to work when it was tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Platform {
+    /// User, mount, process, IPC and host name namespaces.
+    pub(crate) namespaces: bool,
+    /// A process file system of its own in the process namespace.
+    pub(crate) own_proc: bool,
+    /// A network namespace with its loopback up.
+    pub(crate) own_network: bool,
+    pub(crate) landlock_abi: Option<u32>,
+    /// Process numbers can be limited per namespace (Linux 6.14).
+    pub(crate) process_namespace_limit: bool,
+    /// We are root, whom the kernel does not limit by the number of processes.
+    pub(crate) root: bool,
+}
+
+impl Platform {
+    /// Whether a program with this profile gets a network namespace.
+    pub(crate) fn uses_own_network(&self, network: Network) -> bool {
+        network == Network::Loopback && self.namespaces && self.own_network
+    }
+
+    /// Which sockets a program with this profile may make.
+    pub(crate) fn sockets(&self, network: Network) -> Sockets {
+        let own_network = self.uses_own_network(network);
+        if network == Network::Loopback && !own_network {
+            return Sockets::None;
+        }
+        // By path, sockets outside are hidden by the mounts; abstract ones by the network namespace or Landlock.
+        let unix_is_inside = self.namespaces && (own_network || self.landlock_at_least(LANDLOCK_SCOPES));
+        if unix_is_inside { Sockets::All } else { Sockets::Internet }
+    }
+
+    fn landlock_at_least(&self, abi: u32) -> bool {
+        self.landlock_abi.is_some_and(|found| found >= abi)
+    }
+
+    /// Who keeps each promise to a program with this profile.
+    pub(crate) fn reports(&self, profile: &Profile, layout: &Layout) -> Vec<PropertyReport> {
+        let mut reports = vec![
+            self.writes(layout),
+            self.reads(layout),
+            self.foreign_sockets(profile.network),
+            self.foreign_processes(),
+            self.tree(),
+            self.privileges(),
+            report(Property::NoDangerousSyscalls, Some("seccomp".to_owned()), ""),
+            report(Property::OutputCapped, Some("supervisor".to_owned()), ""),
+            report(Property::TimeLimited, Some("supervisor".to_owned()), ""),
+            report(Property::FileSizeLimited, Some("rlimit".to_owned()), "per file, not in sum"),
+        ];
+        if profile.network == Network::Loopback {
+            reports.extend(self.network());
+        }
+        if profile.limits.processes.is_some() {
+            reports.push(self.processes());
+        }
+        if profile.limits.address_space_bytes.is_some() {
+            let detail = "per process, not in sum";
+            reports.push(report(Property::AddressSpaceLimited, Some("rlimit".to_owned()), detail));
+        }
+        reports
+    }
+
+    fn writes(&self, layout: &Layout) -> PropertyReport {
+        if self.namespaces {
+            return report(Property::NoWritesOutside, Some(self.mounts()), "");
+        }
+        self.landlock_only(Property::NoWritesOutside, LANDLOCK_TRUNCATE, layout, "does not stop chmod and utimes")
+    }
+
+    fn reads(&self, layout: &Layout) -> PropertyReport {
+        if self.namespaces {
+            return report(Property::NoReadsOutside, Some(self.mounts()), "");
+        }
+        self.landlock_only(Property::NoReadsOutside, 1, layout, "does not hide names and sizes of files")
+    }
+
+    fn mounts(&self) -> String {
+        match self.landlock_abi {
+            Some(abi) => format!("mount namespace and landlock abi {abi}"),
+            None => "mount namespace".to_owned(),
+        }
+    }
+
+    fn landlock_only(&self, property: Property, abi: u32, layout: &Layout, open: &str) -> PropertyReport {
+        if layout.takes_back_below_write() {
+            let detail = "a path below a writable tree is to be closed, which needs a mount namespace";
+            return report(property, None, detail);
+        }
+        match self.landlock_abi {
+            Some(found) if found >= abi => report(property, Some(format!("landlock abi {found}")), open),
+            _ => report(property, None, &format!("needs namespaces, or landlock abi {abi}")),
+        }
+    }
+
+    fn network(&self) -> [PropertyReport; 2] {
+        if self.namespaces && self.own_network {
+            let by = || Some("network namespace".to_owned());
+            return [report(Property::NoNetwork, by(), ""), report(Property::Loopback, by(), "")];
+        }
+        [
+            report(Property::NoNetwork, Some("seccomp".to_owned()), ""),
+            report(Property::Loopback, None, "needs a network namespace"),
+        ]
+    }
+
+    fn foreign_sockets(&self, network: Network) -> PropertyReport {
+        let by = match self.sockets(network) {
+            Sockets::None | Sockets::Internet => "seccomp",
+            Sockets::All if self.uses_own_network(network) => "mount and network namespace",
+            Sockets::All => "mount namespace and landlock",
+        };
+        report(Property::NoForeignSockets, Some(by.to_owned()), "")
+    }
+
+    fn foreign_processes(&self) -> PropertyReport {
+        let property = Property::NoForeignProcesses;
+        if self.namespaces && self.own_proc {
+            return report(property, Some("process namespace".to_owned()), "");
+        }
+        let open = "command lines of other processes can be seen";
+        if self.namespaces {
+            return report(property, Some("process and user namespace".to_owned()), open);
+        }
+        if self.root {
+            return report(property, None, "root's capabilities read other processes' environment; needs namespaces");
+        }
+        if self.landlock_at_least(LANDLOCK_SCOPES) {
+            let abi = self.landlock_abi.unwrap_or_default();
+            return report(property, Some(format!("landlock abi {abi} and seccomp")), open);
+        }
+        report(property, None, &format!("needs namespaces, or landlock abi {LANDLOCK_SCOPES}"))
+    }
+
+    fn tree(&self) -> PropertyReport {
+        let by = if self.namespaces { "process namespace" } else { "subreaper" };
+        report(Property::TreeEnded, Some(by.to_owned()), "")
+    }
+
+    fn privileges(&self) -> PropertyReport {
+        let by = if self.namespaces { "no new privileges and user namespace" } else { "no new privileges" };
+        if self.root && !self.namespaces {
+            let detail = "the program would run as root with its capabilities";
+            return report(Property::NoPrivilegeGain, None, detail);
+        }
+        report(Property::NoPrivilegeGain, Some(by.to_owned()), "")
+    }
+
+    fn processes(&self) -> PropertyReport {
+        let property = Property::ProcessesLimited;
+        if self.namespaces && self.process_namespace_limit {
+            return report(property, Some("process namespace".to_owned()), "");
+        }
+        if self.namespaces && !self.root {
+            return report(property, Some("rlimit in the user namespace".to_owned()), "");
+        }
+        report(property, None, "needs Linux 6.14, or namespaces and another user than root")
+    }
+}
+
+fn report(property: Property, mechanism: Option<String>, detail: &str) -> PropertyReport {
+    PropertyReport { property, mechanism, detail: detail.to_owned() }
+}

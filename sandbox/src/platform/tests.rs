@@ -1,0 +1,66 @@
+use super::Platform;
+use crate::layout::{Grant, Kind, Layout};
+use crate::profile::{Limits, Network, Profile};
+use crate::property::Property;
+use crate::wire::Sockets;
+
+const FULL: Platform = Platform {
+    namespaces: true,
+    own_proc: true,
+    own_network: true,
+    landlock_abi: Some(7),
+    process_namespace_limit: true,
+    root: false,
+};
+const CONTAINER: Platform = Platform { namespaces: false, own_proc: false, own_network: false, ..FULL };
+
+fn missing(platform: &Platform, network: Network, layout: &Layout) -> Vec<Property> {
+    let profile = Profile { read: vec![], write: vec![], deny: vec![], network, limits: Limits::default() };
+    let reports = platform.reports(&profile, layout);
+    reports.iter().filter(|report| !report.enforced() && report.property.required()).map(|r| r.property).collect()
+}
+
+#[test]
+fn namespaces_give_everything() {
+    assert!(missing(&FULL, Network::Loopback, &Layout::default()).is_empty());
+    assert!(missing(&FULL, Network::Host, &Layout::default()).is_empty());
+}
+
+#[test]
+fn container_without_namespaces_lacks_only_the_loopback() {
+    assert_eq!(missing(&CONTAINER, Network::Loopback, &Layout::default()), [Property::Loopback]);
+    assert!(missing(&CONTAINER, Network::Host, &Layout::default()).is_empty());
+}
+
+#[test]
+fn neither_namespaces_nor_landlock_is_refused() {
+    let bare = Platform { landlock_abi: None, ..CONTAINER };
+    let missing = missing(&bare, Network::Host, &Layout::default());
+    assert_eq!(missing, [Property::NoWritesOutside, Property::NoReadsOutside, Property::NoForeignProcesses]);
+}
+
+#[test]
+fn root_without_a_user_namespace_is_refused() {
+    let root = Platform { root: true, ..CONTAINER };
+    let missing = missing(&root, Network::Host, &Layout::default());
+    assert_eq!(missing, [Property::NoForeignProcesses, Property::NoPrivilegeGain]);
+}
+
+#[test]
+fn landlock_alone_cannot_close_a_path_below_a_writable_tree() {
+    let grants =
+        vec![Grant { path: "/w".into(), kind: Kind::Write }, Grant { path: "/w/closed".into(), kind: Kind::Hidden }];
+    let layout = Layout { grants, ..Layout::default() };
+    assert!(missing(&CONTAINER, Network::Host, &layout).contains(&Property::NoReadsOutside));
+    assert!(missing(&FULL, Network::Host, &layout).is_empty());
+}
+
+#[test]
+fn unix_sockets_are_refused_where_those_outside_can_be_reached() {
+    assert_eq!(FULL.sockets(Network::Host), Sockets::All);
+    assert_eq!(CONTAINER.sockets(Network::Host), Sockets::Internet);
+    assert_eq!(CONTAINER.sockets(Network::Loopback), Sockets::None);
+    let old = Platform { landlock_abi: Some(5), ..FULL };
+    assert_eq!(old.sockets(Network::Host), Sockets::Internet);
+    assert_eq!(old.sockets(Network::Loopback), Sockets::All);
+}

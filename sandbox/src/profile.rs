@@ -1,0 +1,118 @@
+//! What a program that is not ours may do. Pure data: nothing here touches the system.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Which network a program gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Network {
+    /// The machine's.
+    Host,
+    /// None but a loopback of its own: it can reach what it starts itself and nothing else.
+    Loopback,
+}
+
+/// How much a program may use up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Time from its start until it is ended.
+    pub wall: Duration,
+    /// Bytes of standard output and standard error together; one more ends it.
+    pub output_bytes: usize,
+    /// Bytes of the biggest file it may write.
+    pub file_size_bytes: u64,
+    /// Files open at once, per process.
+    pub open_files: u64,
+    /// Processes and threads at once; `None`: not limited.
+    pub processes: Option<u64>,
+    /// Bytes of address space, per process; `None`: not limited (many runtimes reserve far more than they use).
+    pub address_space_bytes: Option<u64>,
+}
+
+impl Default for Limits {
+    /// Ten minutes, 10 MiB of output, files of 4 GiB (debug builds have big ones), 4,096 processes and threads (a
+    /// parallel build of a big project takes some hundreds).
+    fn default() -> Self {
+        Self {
+            wall: Duration::from_secs(600),
+            output_bytes: 10 << 20,
+            file_size_bytes: 4 << 30,
+            open_files: 8_192,
+            processes: Some(4_096),
+            address_space_bytes: None,
+        }
+    }
+}
+
+/// What a program may do.
+///
+/// The most specific path rules: a `write` tree below a `deny` path is reachable, a `deny` path below a `read` tree is
+/// not. Paths are absolute. `deny` and `read` paths that do not exist when the program starts are left out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// Trees and files it may read and execute, besides the system's own (`/usr`, `/etc`, …).
+    #[serde(default)]
+    pub read: Vec<PathBuf>,
+    /// Trees and files it may read, execute and change. They must exist.
+    #[serde(default)]
+    pub write: Vec<PathBuf>,
+    /// What it never reaches, even below a `read` tree.
+    #[serde(default)]
+    pub deny: Vec<PathBuf>,
+    /// Its network.
+    pub network: Network,
+    /// How much it may use up.
+    #[serde(default)]
+    pub limits: Limits,
+}
+
+/// What a program gets as standard input.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Input {
+    /// Nothing: end of input at once.
+    #[default]
+    Empty,
+    /// These bytes.
+    Bytes(Vec<u8>),
+    /// The content of a file that the program's own profile lets it read.
+    File(PathBuf),
+}
+
+/// One program to run in the sandbox.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Command {
+    /// The program and its arguments. It is looked up in the `PATH` of `env` unless it has a slash.
+    pub argv: Vec<String>,
+    /// Its directory; absolute, and in one of the trees of the profile.
+    pub dir: PathBuf,
+    /// Its environment: exactly this.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Its standard input.
+    #[serde(default)]
+    pub stdin: Input,
+    /// What it may do.
+    pub profile: Profile,
+}
+
+impl Command {
+    /// A shell command line, run as `sh -c`.
+    #[must_use]
+    pub fn shell(line: impl Into<String>, dir: impl Into<PathBuf>, profile: Profile) -> Self {
+        Self {
+            argv: vec!["sh".to_owned(), "-c".to_owned(), line.into()],
+            dir: dir.into(),
+            env: BTreeMap::new(),
+            stdin: Input::Empty,
+            profile,
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Running programs that are not ours: the harness's side.
+//!
+//! Finds out what the platform gives, refuses what it cannot promise, starts the shim, drains the output and watches
+//! the limits of time and output. The confining itself is in `shim`.
+
+mod drain;
+mod probe;
+mod session;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use nix::unistd::{getegid, geteuid};
+use tokio::sync::{OnceCell, mpsc};
+
+pub use drain::{Chunk, Stream};
+
+use crate::error::Error;
+use crate::layout::Layout;
+use crate::platform::Platform;
+use crate::profile::{Command, Input, Limits, Network, Profile};
+use crate::property::{Property, PropertyReport};
+use crate::wire::{Program, Rlimits, STDIN_BYTES_MAX, Spec, Stdin};
+
+/// How a sandboxed program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// It exited with this code.
+    Exited(i32),
+    /// This signal ended it. SIGXFSZ: it wrote a bigger file than allowed.
+    Signalled(i32),
+    /// Its time was up.
+    TimedOut,
+    /// It wrote more than allowed.
+    OutputLimit,
+}
+
+/// What a sandboxed program left behind.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// How it ended.
+    pub ended: Ended,
+    /// Its standard output, up to the limit.
+    pub stdout: Vec<u8>,
+    /// Its standard error, up to the limit.
+    pub stderr: Vec<u8>,
+    /// From the start of the set-up to the end of the program.
+    pub duration: Duration,
+    /// Whether everything it started has verifiably ended too.
+    pub tree_ended: bool,
+    /// What was promised, and who kept it; waived properties are there as not enforced.
+    pub properties: Vec<PropertyReport>,
+}
+
+/// A way to run programs that are not ours. It tries the platform once: keep one per process and share it.
+#[derive(Debug)]
+pub struct Sandbox {
+    shim: PathBuf,
+    waived: BTreeSet<Property>,
+    namespaces: bool,
+    platform: OnceCell<Platform>,
+}
+
+impl Sandbox {
+    /// A sandbox whose shim is this executable, which calls [`crate::shim::maybe_run`] first in its `main`.
+    pub fn new(shim: impl Into<PathBuf>) -> Self {
+        Self { shim: shim.into(), waived: BTreeSet::new(), namespaces: true, platform: OnceCell::new() }
+    }
+
+    /// A sandbox whose shim is the executable that runs now, also when its file was replaced since.
+    #[must_use]
+    pub fn of_this_executable() -> Self {
+        Self::new("/proc/self/exe")
+    }
+
+    /// Runs programs even where nothing gives these properties. They are reported as not enforced.
+    #[must_use]
+    pub fn waiving(mut self, properties: impl IntoIterator<Item = Property>) -> Self {
+        self.waived.extend(properties);
+        self
+    }
+
+    /// Does without namespaces, as on a platform that refuses them.
+    #[must_use]
+    pub fn without_namespaces(mut self) -> Self {
+        self.namespaces = false;
+        self
+    }
+
+    /// What this platform gives for programs of both networks, found by trying it.
+    ///
+    /// # Errors
+    /// Not even the weakest set-up works, or the shim does not start.
+    pub async fn probe(&self) -> Result<Vec<PropertyReport>, Error> {
+        let limits = Limits { address_space_bytes: Some(u64::MAX), ..Limits::default() };
+        let profile = Profile { read: vec![], write: vec![], deny: vec![], network: Network::Loopback, limits };
+        self.properties(&profile).await
+    }
+
+    /// Who keeps each promise to a program with this profile.
+    ///
+    /// # Errors
+    /// As [`Sandbox::probe`], or a path of the profile cannot be used.
+    pub async fn properties(&self, profile: &Profile) -> Result<Vec<PropertyReport>, Error> {
+        let platform = self.platform().await?;
+        let layout = Layout::of(profile, platform.namespaces)?;
+        Ok(platform.reports(profile, &layout))
+    }
+
+    /// Runs a program to its end and ends everything it started. When the future is dropped, the same happens.
+    ///
+    /// `tail` gets the output as it comes; a reader that is too slow misses some of it.
+    ///
+    /// # Errors
+    /// A required property is not given here and not waived ([`Error::NotEnforceable`]: nothing was run), the profile or
+    /// the command cannot be used, or the program does not start. How it ended is never an error.
+    pub async fn run(&self, command: &Command, tail: Option<mpsc::Sender<Chunk>>) -> Result<Outcome, Error> {
+        let platform = self.platform().await?;
+        let layout = Layout::of(&command.profile, platform.namespaces)?;
+        let properties = platform.reports(&command.profile, &layout);
+        self.refuse_weaker(&properties)?;
+        let (program, stdin) = program(command)?;
+        let spec = spec(&platform, &command.profile, layout, Some(program));
+        let limits = &command.profile.limits;
+        let ended = session::run(&self.shim, &spec, stdin, limits, tail).await?;
+        Ok(Outcome {
+            ended: ended.ended,
+            stdout: ended.stdout,
+            stderr: ended.stderr,
+            duration: ended.duration,
+            tree_ended: ended.tree_ended,
+            properties,
+        })
+    }
+
+    async fn platform(&self) -> Result<Platform, Error> {
+        self.platform.get_or_try_init(|| probe::probe(&self.shim, self.namespaces)).await.copied()
+    }
+
+    fn refuse_weaker(&self, reports: &[PropertyReport]) -> Result<(), Error> {
+        let missing = |report: &&PropertyReport| {
+            !report.enforced() && report.property.required() && !self.waived.contains(&report.property)
+        };
+        let properties: Vec<Property> = reports.iter().filter(missing).map(|report| report.property).collect();
+        if properties.is_empty() { Ok(()) } else { Err(Error::NotEnforceable { properties }) }
+    }
+}
+
+fn program(command: &Command) -> Result<(Program, &[u8]), Error> {
+    let bad = |problem| Err(Error::BadCommand { problem });
+    if command.argv.first().is_none_or(String::is_empty) {
+        return bad("has no program");
+    }
+    let nul = |text: &String| text.contains('\0');
+    if command.argv.iter().chain(command.env.keys()).chain(command.env.values()).any(nul) {
+        return bad("has a NUL byte in its arguments or environment");
+    }
+    if !command.dir.is_absolute() || command.dir.to_str().is_none() {
+        return bad("has a directory that is not an absolute UTF-8 path");
+    }
+    let (stdin, bytes) = match &command.stdin {
+        Input::Empty => (Stdin::Empty, &[][..]),
+        Input::Bytes(bytes) if bytes.len() as u64 > STDIN_BYTES_MAX => return bad("has too much standard input"),
+        Input::Bytes(bytes) => (Stdin::Frame, bytes.as_slice()),
+        Input::File(path) => (Stdin::File(path.clone()), &[][..]),
+    };
+    let program = Program { argv: command.argv.clone(), dir: command.dir.clone(), env: command.env.clone(), stdin };
+    Ok((program, bytes))
+}
+
+fn spec(platform: &Platform, profile: &Profile, layout: Layout, program: Option<Program>) -> Spec {
+    Spec {
+        namespaces: platform.namespaces,
+        own_proc: platform.own_proc,
+        own_network: platform.uses_own_network(profile.network),
+        user: geteuid().as_raw(),
+        group: getegid().as_raw(),
+        sockets: platform.sockets(profile.network),
+        landlock_abi: platform.landlock_abi,
+        layout,
+        limits: Rlimits {
+            file_size_bytes: profile.limits.file_size_bytes,
+            open_files: profile.limits.open_files,
+            processes: profile.limits.processes,
+            address_space_bytes: profile.limits.address_space_bytes,
+        },
+        program,
+    }
+}

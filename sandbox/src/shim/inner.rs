@@ -1,0 +1,99 @@
+//! The inner stage: confines itself for good, starts the program, reaps, and reports how the program ended.
+
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::process::{ChildStdin, Command, Stdio};
+
+use nix::errno::Errno;
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
+use nix::sys::wait::{WaitStatus, waitpid};
+use nix::unistd::{Pid, setsid};
+
+use super::{Failure, control, landlock, limits, root, seccomp, users};
+use crate::wire::{Event, Frame, Program, Spec, Stdin, Step};
+
+pub(super) fn run() -> Result<(), Failure> {
+    die_with_parent()?;
+    let mut control = control()?;
+    let frame = Frame::read(&mut control).map_err(Failure::at(Step::Control, "read the spec"))?;
+    let event = match confine(&frame.spec) {
+        Err(failure) => Event::SetUpFailed { step: failure.step, reason: failure.reason },
+        Ok(ready) => {
+            ready.write(&mut control).map_err(Failure::at(Step::Control, "report"))?;
+            match frame.spec.program {
+                None => return Ok(()),
+                Some(program) => start_and_reap(&program, frame.stdin),
+            }
+        }
+    };
+    event.write(&mut control).map_err(Failure::at(Step::Control, "report"))
+}
+
+fn die_with_parent() -> Result<(), Failure> {
+    prctl::set_pdeathsig(Signal::SIGKILL).map_err(Failure::at(Step::Control, "follow the outer stage"))
+}
+
+/// What is in force afterwards, as an event.
+fn confine(spec: &Spec) -> Result<Event, Failure> {
+    // Fails only for a group leader, which a child of the outer stage is not.
+    let _ = setsid();
+    let mut processes_limited = false;
+    if spec.namespaces {
+        let at = |what| Failure::at(Step::Namespaces, what);
+        let process = users::this_process().map_err(at("open /proc/self"))?;
+        processes_limited = limits::limit_processes_of_namespace(&spec.limits);
+        root::build(&spec.layout, spec.own_proc)?;
+        users::become_plain(&process, users::plain(spec.user, spec.group)).map_err(at("become a plain user"))?;
+        // A change of credentials takes the earlier request back.
+        die_with_parent()?;
+    }
+    limits::limit(&spec.limits, spec.namespaces)?;
+    prctl::set_no_new_privs().map_err(Failure::at(Step::Seccomp, "no new privileges"))?;
+    let landlock_abi = landlock::confine(&spec.layout.rules)?;
+    if landlock_abi < spec.landlock_abi {
+        return Err(Failure::new(Step::Landlock, "it gives less than was found before"));
+    }
+    seccomp::confine(spec.sockets, spec.namespaces)?;
+    Ok(Event::Ready { landlock_abi, processes_limited })
+}
+
+fn start_and_reap(program: &Program, stdin: Vec<u8>) -> Event {
+    let pid = match start(program, stdin) {
+        Ok(pid) => pid,
+        Err(error) => return Event::NotStarted { errno: error.raw_os_error().unwrap_or(Errno::EINVAL as i32) },
+    };
+    loop {
+        match waitpid(None::<Pid>, None) {
+            Ok(WaitStatus::Exited(ended, code)) if ended == pid => return Event::Exited { code },
+            Ok(WaitStatus::Signaled(ended, signal, _)) if ended == pid => {
+                return Event::Signalled { signal: signal as i32 };
+            }
+            // An orphan, or an interruption.
+            Ok(_) | Err(Errno::EINTR) => {}
+            Err(error) => return Event::SetUpFailed { step: Step::Control, reason: error.to_string() },
+        }
+    }
+}
+
+fn start(program: &Program, bytes: Vec<u8>) -> std::io::Result<Pid> {
+    let Some((name, args)) = program.argv.split_first() else { return Err(std::io::ErrorKind::InvalidInput.into()) };
+    let mut command = Command::new(name);
+    command.args(args).env_clear().envs(&program.env).current_dir(&program.dir).process_group(0);
+    command.stdin(match &program.stdin {
+        Stdin::Empty => Stdio::null(),
+        Stdin::Frame => Stdio::piped(),
+        Stdin::File(path) => Stdio::from(File::open(path)?),
+    });
+    let mut child = command.spawn()?;
+    if let Some(pipe) = child.stdin.take() {
+        std::thread::spawn(move || feed(pipe, &bytes));
+    }
+    Ok(Pid::from_raw(child.id().cast_signed()))
+}
+
+/// A program that does not read its input to the end is no error.
+fn feed(mut pipe: ChildStdin, bytes: &[u8]) {
+    let _ = pipe.write_all(bytes);
+}

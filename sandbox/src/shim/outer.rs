@@ -1,0 +1,117 @@
+//! The outer stage: makes the namespaces, starts the inner stage, and sees to it that nothing outlives the run.
+//!
+//! It watches the socket to the harness. Its end, for whatever reason, ends the tree. It touches no file of anybody.
+
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
+
+use nix::errno::Errno;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use nix::sched::{CloneFlags, unshare};
+use nix::sys::prctl;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, setsid};
+
+use super::{ARG, Failure, INNER, SELF, control, loopback, tree, users};
+use crate::wire::{Event, Frame, Spec, Step};
+
+/// First file descriptor that is not one of the standard three.
+const FIRST_STRAY: i32 = 3;
+
+pub(super) fn run() -> Result<(), Failure> {
+    close_stray_files();
+    // Out of the terminal's reach: a Ctrl-C is for the harness. Fails only for a group leader, which has that already.
+    let _ = setsid();
+    let mut control = control()?;
+    let frame = Frame::read(&mut control).map_err(Failure::at(Step::Control, "read the spec"))?;
+    let result = supervise(&mut control, &frame);
+    if let Err(failure) = &result {
+        let event = Event::SetUpFailed { step: failure.step, reason: failure.reason.clone() };
+        event.write(&mut control).map_err(Failure::at(Step::Control, "report"))?;
+    }
+    result
+}
+
+/// Files that our starter's starter left open would otherwise reach the program.
+fn close_stray_files() {
+    let Ok(open) = std::fs::read_dir("/proc/self/fd") else { return };
+    let open: Vec<i32> = open.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    for file in open.into_iter().filter(|file| *file >= FIRST_STRAY) {
+        // The one that listed the folder is closed already.
+        let _ = nix::unistd::close(file);
+    }
+}
+
+fn supervise(control: &mut UnixStream, frame: &Frame) -> Result<(), Failure> {
+    if frame.spec.namespaces {
+        enter_namespaces(&frame.spec)?;
+    }
+    prctl::set_child_subreaper(true).map_err(Failure::at(Step::Control, "become subreaper"))?;
+    let (mut ours, theirs) = UnixStream::pair().map_err(Failure::at(Step::Control, "make a socket"))?;
+    let inner = start_inner(theirs)?;
+    let bytes = Frame::encode(&frame.spec, &frame.stdin).map_err(Failure::at(Step::Control, "encode"))?;
+    // Whatever fails from here on, the tree has to be ended: errors of the sockets mean that one side is gone.
+    if ours.write_all(&bytes).is_ok() {
+        let _ = relay(&mut ours, control);
+    }
+    // It was not waited for yet, so the number is still its own.
+    let _ = kill(inner, Signal::SIGKILL);
+    let ended = if frame.spec.namespaces { tree::reap(inner) } else { tree::end_descendants() };
+    let _ = Event::TreeEnded { ended }.write(control);
+    Ok(())
+}
+
+fn enter_namespaces(spec: &Spec) -> Result<(), Failure> {
+    let ids = users::Ids::outside();
+    let mut flags = CloneFlags::CLONE_NEWUSER
+        | CloneFlags::CLONE_NEWNS
+        | CloneFlags::CLONE_NEWPID
+        | CloneFlags::CLONE_NEWIPC
+        | CloneFlags::CLONE_NEWUTS;
+    if spec.own_network {
+        flags |= CloneFlags::CLONE_NEWNET;
+    }
+    unshare(flags).map_err(Failure::at(Step::Namespaces, "unshare"))?;
+    users::map_as_root(ids).map_err(Failure::at(Step::Namespaces, "map users"))?;
+    if spec.own_network {
+        loopback::bring_up().map_err(Failure::at(Step::Loopback, "bring it up"))?;
+    }
+    Ok(())
+}
+
+fn start_inner(socket: UnixStream) -> Result<Pid, Failure> {
+    let mut command = Command::new(SELF);
+    command.args([ARG, INNER]).env_clear().stdin(Stdio::from(OwnedFd::from(socket)));
+    let child = command.spawn().map_err(Failure::at(Step::Control, "start the inner stage"))?;
+    let pid = i32::try_from(child.id()).map_err(Failure::at(Step::Control, "number of the inner stage"))?;
+    Ok(Pid::from_raw(pid))
+}
+
+/// Hands on what the inner stage reports until it is done, or until the harness closes its end.
+///
+/// One thread has to do for both: in the new process namespace the kernel lets this process have no second one.
+fn relay(from: &mut UnixStream, control: &mut UnixStream) -> std::io::Result<()> {
+    let mut chunk = [0; 4096];
+    loop {
+        let mut watched =
+            [PollFd::new(from.as_fd(), PollFlags::POLLIN), PollFd::new(control.as_fd(), PollFlags::POLLIN)];
+        match poll(&mut watched, PollTimeout::NONE) {
+            Ok(_) => {}
+            Err(Errno::EINTR) => continue,
+            Err(error) => return Err(error.into()),
+        }
+        let [reported, closed] = watched.map(|file| file.any().unwrap_or(true));
+        if reported {
+            let count = from.read(&mut chunk)?;
+            if count == 0 {
+                return Ok(());
+            }
+            control.write_all(chunk.get(..count).unwrap_or_default())?;
+        } else if closed {
+            // The harness sends nothing more: what there is to read is its end.
+            return Ok(());
+        }
+    }
+}

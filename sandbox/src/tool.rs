@@ -1,0 +1,231 @@
+//! Running a trusted tool (git, pip, cargo) to its end.
+//!
+//! A tool gets a cleared environment, a process group of its own, an output cap and a deadline. It is *not* sandboxed:
+//! programs that are not ours go through the sandbox. Interactive and long-lived programs do not belong here either.
+
+mod error;
+mod pump;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use tokio::io::AsyncWriteExt;
+use tokio::process::{Child, ChildStdin};
+
+pub use error::ToolError;
+
+/// Time a tool gets unless told otherwise: long enough for a big clone, short enough that a hung one is noticed.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
+/// Bytes of standard output kept unless told otherwise. More than that is data that belongs in a file.
+const DEFAULT_OUTPUT_CAP: usize = 64 * 1024 * 1024;
+/// Bytes of standard error kept: its end, where tools say what went wrong.
+const STDERR_KEPT: usize = 64 * 1024;
+/// Where programs are looked for when this process has no `PATH` itself.
+const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// A trusted program with a cleared environment, a process group of its own, an output cap and a deadline.
+///
+/// The environment is `PATH` (this process's), `LANG=C.UTF-8` and what [`Tool::env`] adds; `HOME` is unset unless given.
+#[derive(Debug, Clone)]
+#[must_use = "a tool does nothing until it is run"]
+pub struct Tool {
+    program: OsString,
+    args: Vec<OsString>,
+    dir: Option<PathBuf>,
+    env: Vec<(OsString, OsString)>,
+    stdin: Vec<u8>,
+    timeout: Duration,
+    output_cap: usize,
+}
+
+/// What a tool left behind when it ended by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToolOutput {
+    /// Exit code; `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// All of its standard output.
+    pub stdout: Vec<u8>,
+    /// The last 64 KiB of its standard error.
+    pub stderr: Vec<u8>,
+}
+
+impl ToolOutput {
+    /// Whether it exited with code 0.
+    #[must_use]
+    pub fn success(&self) -> bool {
+        self.code == Some(0)
+    }
+}
+
+impl Tool {
+    /// A run of `program`, which is looked up in `PATH` unless it has a slash.
+    pub fn new(program: impl AsRef<OsStr>) -> Self {
+        Self {
+            program: program.as_ref().to_owned(),
+            args: Vec::new(),
+            dir: None,
+            env: Vec::new(),
+            stdin: Vec::new(),
+            timeout: DEFAULT_TIMEOUT,
+            output_cap: DEFAULT_OUTPUT_CAP,
+        }
+    }
+
+    /// Adds one argument.
+    pub fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    /// Adds arguments.
+    pub fn args<I, S>(mut self, args: I) -> Self
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    /// Runs in `dir` instead of this process's directory.
+    pub fn dir(mut self, dir: impl AsRef<Path>) -> Self {
+        self.dir = Some(dir.as_ref().to_owned());
+        self
+    }
+
+    /// Sets one variable; the last setting of a name wins.
+    pub fn env(mut self, key: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
+        self.env.push((key.as_ref().to_owned(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// Gives these bytes as standard input (default: none).
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = bytes.into();
+        self
+    }
+
+    /// Kills it after this time (default 10 minutes).
+    pub fn timeout(mut self, timeout: Duration) -> Self {
+        self.timeout = timeout;
+        self
+    }
+
+    /// Kills it when it writes more than this many bytes to standard output (default 64 MiB).
+    pub fn output_cap(mut self, bytes: usize) -> Self {
+        self.output_cap = bytes;
+        self
+    }
+
+    /// Runs it to its end. A non-zero exit is a normal result here.
+    ///
+    /// When the future is dropped, the tool's process group is killed.
+    ///
+    /// # Errors
+    /// The tool is not there, does not start, takes too long, writes too much, or its pipes fail.
+    pub async fn run(mut self) -> Result<ToolOutput, ToolError> {
+        let mut child = self.spawn()?;
+        let guard = GroupGuard::of(&child);
+        let stdin = child.stdin.take();
+        let bytes = std::mem::take(&mut self.stdin);
+        let stdout = child.stdout.take();
+        let stderr = child.stderr.take();
+        let work = async {
+            let ((), stdout, stderr) = tokio::try_join!(
+                feed(stdin, bytes),
+                pump::all(stdout, self.output_cap),
+                pump::tail(stderr, STDERR_KEPT)
+            )?;
+            let status = child.wait().await?;
+            Ok::<_, pump::Error>(ToolOutput { code: status.code(), stdout, stderr })
+        };
+        match tokio::time::timeout(self.timeout, work).await {
+            Err(_) => Err(ToolError::TimedOut { program: self.name(), after: self.timeout }),
+            Ok(Err(pump::Error::OverCap)) => {
+                Err(ToolError::OutputLimit { program: self.name(), limit: self.output_cap })
+            }
+            Ok(Err(pump::Error::Io(source))) => Err(ToolError::Io { program: self.name(), source }),
+            Ok(Ok(output)) => {
+                guard.disarm();
+                Ok(output)
+            }
+        }
+    }
+
+    /// Runs it to its end and demands exit code 0.
+    ///
+    /// # Errors
+    /// As [`Tool::run`], and [`ToolError::Failed`] for any other exit.
+    pub async fn run_ok(self) -> Result<ToolOutput, ToolError> {
+        let (program, args) = (self.name(), error::summary(&self.args));
+        let output = self.run().await?;
+        if output.success() {
+            return Ok(output);
+        }
+        Err(ToolError::Failed { program, args, code: output.code, stderr: error::last_lines(&output.stderr) })
+    }
+
+    fn spawn(&self) -> Result<Child, ToolError> {
+        let mut command = tokio::process::Command::new(&self.program);
+        command.args(&self.args).env_clear();
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into()));
+        command.env("LANG", "C.UTF-8").envs(self.env.iter().map(|(key, value)| (key, value)));
+        if let Some(dir) = &self.dir {
+            command.current_dir(dir);
+        }
+        command.stdin(if self.stdin.is_empty() { Stdio::null() } else { Stdio::piped() });
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
+        command.spawn().map_err(|source| self.spawn_error(source))
+    }
+
+    /// "No such file" is said of a missing program and of a missing directory alike; users need to know which.
+    fn spawn_error(&self, source: std::io::Error) -> ToolError {
+        let dir_there = self.dir.as_ref().is_none_or(|dir| dir.is_dir());
+        if source.kind() == std::io::ErrorKind::NotFound && dir_there {
+            return ToolError::NotFound { program: self.name() };
+        }
+        ToolError::Start { program: self.name(), source }
+    }
+
+    fn name(&self) -> String {
+        self.program.to_string_lossy().into_owned()
+    }
+}
+
+/// Writes `bytes` and closes the pipe. A program that does not read its input to the end is no error.
+async fn feed(stdin: Option<ChildStdin>, bytes: Vec<u8>) -> Result<(), pump::Error> {
+    let Some(mut stdin) = stdin else { return Ok(()) };
+    match stdin.write_all(&bytes).await {
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+        other => Ok(other?),
+    }
+}
+
+/// Kills a tool's process group when the run is given up, so that its children go too.
+struct GroupGuard(Option<Pid>);
+
+impl GroupGuard {
+    fn of(child: &Child) -> Self {
+        Self(child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw))
+    }
+
+    /// The tool ended and was reaped: its number may soon be somebody else's.
+    fn disarm(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for GroupGuard {
+    fn drop(&mut self) {
+        if let Some(group) = self.0 {
+            // Fails only when the whole group has ended already, which is what is wanted.
+            let _ = killpg(group, Signal::SIGKILL);
+        }
+    }
+}

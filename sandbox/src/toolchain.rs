@@ -1,0 +1,163 @@
+//! Finding the toolchains that `PATH` refers to in somebody's home, without opening the home itself.
+//!
+//! Pure: looks at names only. What does not exist is left out when a program starts.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::path::{Component, Path, PathBuf};
+
+/// Folders below a home that hold toolchains, and the variable that points programs at each.
+const HOME_FOLDERS: [(&str, Option<&str>); 15] = [
+    (".asdf", Some("ASDF_DATA_DIR")),
+    (".bun", None),
+    (".cargo", Some("CARGO_HOME")),
+    (".deno", None),
+    (".local/bin", None),
+    (".local/lib", None),
+    (".nix-profile", None),
+    (".nvm", Some("NVM_DIR")),
+    (".pyenv", Some("PYENV_ROOT")),
+    (".rbenv", Some("RBENV_ROOT")),
+    (".rustup", Some("RUSTUP_HOME")),
+    (".sdkman", Some("SDKMAN_DIR")),
+    (".volta", Some("VOLTA_HOME")),
+    ("go", None),
+    ("sdk", None),
+];
+
+/// What in a home is nobody's business, toolchain folder or not.
+const HOME_SECRETS: [&str; 17] = [
+    ".aws",
+    ".azure",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".config",
+    ".docker",
+    ".git-credentials",
+    ".gnupg",
+    ".kube",
+    ".local/share/keyrings",
+    ".mozilla",
+    ".netrc",
+    ".npmrc",
+    ".password-store",
+    ".pgpass",
+    ".pypirc",
+    ".ssh",
+];
+
+/// What a program needs to use the toolchains of its caller.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ToolchainPaths {
+    /// Trees it must be able to read and execute.
+    pub read: Vec<PathBuf>,
+    /// Secrets in or near them that it must not.
+    pub deny: Vec<PathBuf>,
+    /// Variables that point at the toolchains, because its `HOME` is another one.
+    pub env: BTreeMap<String, PathBuf>,
+}
+
+/// The toolchains that a `PATH` refers to.
+///
+/// Folders in `home` count when they are known to hold toolchains; other folders in `home` do not. Of folders elsewhere
+/// exactly the named one is taken. A Rust toolchain brings its `cargo` and `rustup` folders, wherever they are.
+#[must_use]
+pub fn toolchain_paths(path_var: &OsStr, home: &Path) -> ToolchainPaths {
+    let mut found = ToolchainPaths::default();
+    for dir in std::env::split_paths(path_var).filter(|dir| usable(dir, home)) {
+        match dir.strip_prefix(home) {
+            Ok(below) => add_home_folder(&mut found, home, below),
+            Err(_) => found.read.push(dir.clone()),
+        }
+        add_rust(&mut found, &dir);
+    }
+    found.deny = HOME_SECRETS.iter().map(|secret| home.join(secret)).collect();
+    for name in ["credentials", "credentials.toml"] {
+        found.deny.extend(found.env.get("CARGO_HOME").map(|cargo| cargo.join(name)));
+    }
+    found.read.sort();
+    found.read.dedup();
+    found.deny.sort();
+    found.deny.dedup();
+    found
+}
+
+/// A folder above the home, or one written with dots, would open more than toolchains.
+fn usable(dir: &Path, home: &Path) -> bool {
+    dir.is_absolute() && !home.starts_with(dir) && !dir.components().any(|part| part == Component::ParentDir)
+}
+
+fn add_home_folder(found: &mut ToolchainPaths, home: &Path, below: &Path) {
+    let Some((folder, variable)) = HOME_FOLDERS.iter().find(|(folder, _)| below.starts_with(folder)) else { return };
+    found.read.push(home.join(folder));
+    if *folder == ".local/bin" {
+        // Programs there are mostly links into, or scripts that import from, the folder beside it.
+        found.read.push(home.join(".local/lib"));
+    }
+    if let Some(variable) = variable {
+        found.env.insert((*variable).to_owned(), home.join(folder));
+    }
+}
+
+/// `…/cargo/bin` is full of proxies that need `…/rustup`; the dots are there in a home and not in images.
+fn add_rust(found: &mut ToolchainPaths, dir: &Path) {
+    let Some(cargo) = dir.parent().filter(|_| dir.ends_with("bin")) else { return };
+    let rustup = match cargo.file_name().and_then(OsStr::to_str) {
+        Some(".cargo") => cargo.with_file_name(".rustup"),
+        Some("cargo") => cargo.with_file_name("rustup"),
+        _ => return,
+    };
+    found.read.extend([cargo.to_owned(), rustup.clone()]);
+    found.env.insert("CARGO_HOME".to_owned(), cargo.to_owned());
+    found.env.insert("RUSTUP_HOME".to_owned(), rustup);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(path: &str) -> ToolchainPaths {
+        toolchain_paths(OsStr::new(path), Path::new("/home/u"))
+    }
+
+    fn read(path: &str) -> Vec<String> {
+        of(path).read.iter().map(|path| path.display().to_string()).collect()
+    }
+
+    #[test]
+    fn rust_toolchain_brings_rustup_and_its_variables() {
+        let found = of("/home/u/.cargo/bin:/usr/bin");
+        assert_eq!(read("/home/u/.cargo/bin"), ["/home/u/.cargo", "/home/u/.rustup"]);
+        assert_eq!(found.env["RUSTUP_HOME"], Path::new("/home/u/.rustup"));
+        assert_eq!(found.env["CARGO_HOME"], Path::new("/home/u/.cargo"));
+    }
+
+    #[test]
+    fn rust_toolchain_of_an_image_is_found_too() {
+        assert_eq!(of("/usr/local/cargo/bin").env["RUSTUP_HOME"], Path::new("/usr/local/rustup"));
+    }
+
+    #[test]
+    fn home_itself_and_unknown_folders_in_it_stay_closed() {
+        assert!(read("/home/u:/home/u/secret/bin:/home/u/.config/x").is_empty());
+        assert!(read("/:/home:/srv/../home/u").is_empty());
+    }
+
+    #[test]
+    fn known_folders_are_opened_as_a_whole() {
+        assert_eq!(read("/home/u/.pyenv/shims:/home/u/.pyenv/bin"), ["/home/u/.pyenv"]);
+        assert_eq!(read("/home/u/.local/bin"), ["/home/u/.local/bin", "/home/u/.local/lib"]);
+    }
+
+    #[test]
+    fn folders_elsewhere_are_taken_as_they_are_and_relative_ones_never() {
+        assert_eq!(read("/srv/tools/bin:bin:"), ["/srv/tools/bin"]);
+    }
+
+    #[test]
+    fn credentials_inside_are_denied() {
+        let found = of("/home/u/.cargo/bin");
+        assert!(found.deny.contains(&PathBuf::from("/home/u/.cargo/credentials.toml")));
+        assert!(found.deny.contains(&PathBuf::from("/home/u/.ssh")));
+    }
+}

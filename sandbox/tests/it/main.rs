@@ -1,0 +1,9 @@
+//! Real programs in the real sandbox. They need a Linux that allows user namespaces, with Landlock.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod files;
+mod lab;
+mod limits;
+mod network;
+mod processes;
+mod programs;
