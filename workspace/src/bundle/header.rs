@@ -1,0 +1,121 @@
+//! The header of a bundle, read by ourselves: refs, prerequisites and the number of objects are known, and refused,
+//! before git touches the file. The format is the one of git's `gitformat-bundle(5)` and `gitformat-pack(5)`.
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::error::{Error, Refusal};
+use crate::limits::BUNDLE_HEADER_BYTES_MAX;
+use crate::oid::{ObjectFormat, Oid};
+
+/// Bytes of a pack up to and including its number of objects: `PACK`, version, count.
+const PACK_START_BYTES: usize = 12;
+
+/// What a bundle says of itself before its objects come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Header {
+    pub(crate) format: ObjectFormat,
+    pub(crate) prerequisites: Vec<Oid>,
+    pub(crate) refs: Vec<(String, Oid)>,
+    pub(crate) objects: u32,
+}
+
+/// Reads the header of the bundle file.
+pub(crate) fn read_header(path: &Path) -> Result<Header, Error> {
+    let file = std::fs::File::open(path).map_err(Error::io("open", path))?;
+    let mut start = Vec::new();
+    file.take(BUNDLE_HEADER_BYTES_MAX).read_to_end(&mut start).map_err(Error::io("read", path))?;
+    Ok(parse(&start).map_err(|reason| Refusal::NotABundle { reason })?)
+}
+
+fn parse(bytes: &[u8]) -> Result<Header, &'static str> {
+    let mut rest = bytes;
+    let v3 = match next_line(&mut rest)? {
+        b"# v2 git bundle" => false,
+        b"# v3 git bundle" => true,
+        _ => return Err("no signature of a bundle"),
+    };
+    let mut header = Header { format: ObjectFormat::Sha1, prerequisites: Vec::new(), refs: Vec::new(), objects: 0 };
+    loop {
+        match next_line(&mut rest)? {
+            b"" => break,
+            [b'@', capability @ ..] if v3 => header.format = format_capability(capability)?,
+            [b'-', line @ ..] => header.prerequisites.push(split_oid(line)?.0),
+            line => {
+                let (oid, name) = split_oid(line)?;
+                let name = std::str::from_utf8(name).map_err(|_| "a ref name that is not UTF-8")?;
+                header.refs.push((name.to_owned(), oid));
+            }
+        }
+    }
+    header.objects = object_count(rest)?;
+    Ok(header)
+}
+
+/// The one capability we know. A filter would mean that objects are missing on purpose.
+fn format_capability(capability: &[u8]) -> Result<ObjectFormat, &'static str> {
+    let name = capability.strip_prefix(b"object-format=").ok_or("a capability that is not known here")?;
+    std::str::from_utf8(name).ok().and_then(ObjectFormat::from_name).ok_or("an object format that is not known here")
+}
+
+fn next_line<'a>(rest: &mut &'a [u8]) -> Result<&'a [u8], &'static str> {
+    let end = rest.iter().position(|byte| *byte == b'\n').ok_or("a header that does not end")?;
+    let (line, tail) = rest.split_at(end);
+    *rest = tail.get(1..).unwrap_or_default();
+    Ok(line)
+}
+
+fn split_oid(line: &[u8]) -> Result<(Oid, &[u8]), &'static str> {
+    let end = line.iter().position(|byte| *byte == b' ').unwrap_or(line.len());
+    let (oid, tail) = line.split_at(end);
+    let oid = std::str::from_utf8(oid).ok().and_then(|text| text.parse().ok()).ok_or("a line without an object id")?;
+    Ok((oid, tail.get(1..).unwrap_or_default()))
+}
+
+fn object_count(pack: &[u8]) -> Result<u32, &'static str> {
+    let start = pack.get(..PACK_START_BYTES).ok_or("no objects")?;
+    match start {
+        [b'P', b'A', b'C', b'K', 0, 0, 0, 2 | 3, a, b, c, d] => Ok(u32::from_be_bytes([*a, *b, *c, *d])),
+        _ => Err("no pack after the header"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OID: &str = "0123456789abcdef0123456789abcdef01234567";
+    const PACK: &[u8] = b"PACK\0\0\0\x02\0\0\x01\x02rest";
+
+    fn bundle(header: &str) -> Vec<u8> {
+        [header.as_bytes(), PACK].concat()
+    }
+
+    #[test]
+    fn refs_prerequisites_and_count_are_read() {
+        let header = parse(&bundle(&format!("# v2 git bundle\n-{OID} a subject\n{OID} refs/x\n\n"))).unwrap();
+        assert_eq!(header.prerequisites.len(), 1);
+        assert_eq!(header.refs, [("refs/x".to_owned(), OID.parse().unwrap())]);
+        assert_eq!((header.objects, header.format), (0x102, ObjectFormat::Sha1));
+    }
+
+    #[test]
+    fn the_object_format_is_read_and_filters_are_refused() {
+        let oid = "a".repeat(64);
+        let header = parse(&bundle(&format!("# v3 git bundle\n@object-format=sha256\n{oid} refs/x\n\n"))).unwrap();
+        assert_eq!(header.format, ObjectFormat::Sha256);
+        assert!(parse(&bundle(&format!("# v3 git bundle\n@filter=blob:none\n{oid} refs/x\n\n"))).is_err());
+    }
+
+    #[test]
+    fn what_is_no_bundle_is_refused_at_every_length() {
+        let whole = bundle(&format!("# v2 git bundle\n{OID} refs/x\n\n"));
+        for length in 0..whole.len() - b"rest".len() {
+            assert!(parse(&whole[..length]).is_err(), "{length}");
+        }
+        assert!(parse(b"#!/bin/sh\n\n").is_err());
+        assert!(
+            parse(&[format!("# v2 git bundle\n{OID} refs/x\n\n").as_bytes(), b"TRASHTRASHTRASH"].concat()).is_err()
+        );
+    }
+}

@@ -1,0 +1,285 @@
+//! What can go wrong. [`Refusal`] is the maker's fault (a handoff that is not valid); every other error is about the
+//! machine, the user's repository or the caller.
+
+use std::path::{Path, PathBuf};
+
+use holdpoint_sandbox::ToolError;
+
+use crate::git::{GIT_FLOOR, GitVersion};
+use crate::oid::{ObjectFormat, Oid};
+use crate::path::RepoPath;
+
+/// Why an operation on a repository failed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no git program.
+    #[error("git is not installed, or not in PATH")]
+    GitMissing,
+    /// The git program lacks what we need.
+    #[error("git {found} is too old: {GIT_FLOOR} or newer is needed")]
+    GitTooOld {
+        /// Its version.
+        found: GitVersion,
+    },
+    /// Git failed, took too long or wrote too much.
+    #[error("git {command} failed")]
+    Git {
+        /// The git subcommand.
+        command: &'static str,
+        /// What happened, with git's own words.
+        #[source]
+        source: ToolError,
+    },
+    /// Git said something we cannot read.
+    #[error("git {command} answered something unexpected: {answer}")]
+    Unexpected {
+        /// The git subcommand.
+        command: &'static str,
+        /// The part of the answer, escaped.
+        answer: String,
+    },
+    /// The file system failed us.
+    #[error("{action} {}", path.display())]
+    Io {
+        /// What was tried.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The folder is not inside a git repository.
+    #[error("{} is not inside a git repository", dir.display())]
+    NotARepository {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// The repository has no commit yet, so there is nothing to work on.
+    #[error("the repository in {} has no commits yet", dir.display())]
+    NoCommits {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// The repository lacks a part of its history, so no complete snapshot can be made of it.
+    #[error("the repository in {} is a shallow clone (`git fetch --unshallow` completes it)", dir.display())]
+    Shallow {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// No commit has this name.
+    #[error("no commit is called {name:?}")]
+    UnknownRef {
+        /// The name as given.
+        name: String,
+    },
+    /// The branch cannot exist: its name is not valid, or another ref is in its way.
+    #[error("the branch {branch} cannot be written: {reason}")]
+    BranchUnusable {
+        /// The branch, without `refs/heads/`.
+        branch: String,
+        /// What is in the way.
+        reason: String,
+    },
+    /// The branch is checked out: writing it would change somebody's working state.
+    #[error("the branch {branch} is checked out in {}", worktree.display())]
+    BranchCheckedOut {
+        /// The branch, without `refs/heads/`.
+        branch: String,
+        /// Where.
+        worktree: PathBuf,
+    },
+    /// The branch is not where the caller saw it.
+    #[error("the branch {branch} moved meanwhile")]
+    BranchMoved {
+        /// The branch, without `refs/heads/`.
+        branch: String,
+        /// Where it is now; `None` when it is gone.
+        found: Option<Oid>,
+    },
+    /// The branch has commits that the new head does not have.
+    #[error("the branch {branch} has commits of its own: {tip} is not an ancestor of {new}")]
+    BranchDiverged {
+        /// The branch, without `refs/heads/`.
+        branch: String,
+        /// Where it is.
+        tip: Oid,
+        /// Where it should have gone.
+        new: Oid,
+    },
+    /// The bundles do not contain the commit that the branch should go to.
+    #[error("the bundles do not contain {new}")]
+    HeadMissing {
+        /// The commit.
+        new: Oid,
+    },
+    /// The mirror was made for repositories with the other hash.
+    #[error("the mirror in {} is not a {} one", dir.display(), wanted.name())]
+    MirrorFormat {
+        /// The mirror.
+        dir: PathBuf,
+        /// The hash asked for.
+        wanted: ObjectFormat,
+    },
+    /// A folder that has to be fresh is not.
+    #[error("{} is there already and not empty", dir.display())]
+    NotEmpty {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// The commit to merge is not one commit on the base it was made for.
+    #[error("{commit} is not a commit on {base}")]
+    NotOnBase {
+        /// The commit.
+        commit: Oid,
+        /// The base.
+        base: Oid,
+    },
+    /// The object is not in the mirror, or is of another kind.
+    #[error("no {kind} {oid} in the mirror")]
+    NoSuchObject {
+        /// The kind asked for.
+        kind: &'static str,
+        /// The id.
+        oid: Oid,
+    },
+    /// The blob is larger than the caller wants to read.
+    #[error("blob {oid} has more than {cap} bytes")]
+    BlobOverCap {
+        /// The id.
+        oid: Oid,
+        /// The caller's cap, in bytes.
+        cap: usize,
+    },
+    /// What somebody handed in is not taken.
+    #[error("what was handed in is refused")]
+    Refused(#[from] Refusal),
+}
+
+/// Why something that was handed in (a bundle, a tree, a working tree) is not taken. Trying again does not help.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// The file is no bundle, or has a header we do not take.
+    #[error("not a usable bundle: {reason}")]
+    NotABundle {
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+    /// The bundle has too many bytes.
+    #[error("the bundle has {bytes} bytes, more than {max}")]
+    BundleTooLarge {
+        /// Its size.
+        bytes: u64,
+        /// The cap.
+        max: u64,
+    },
+    /// The bundle says it has too many objects.
+    #[error("the bundle has {objects} objects, more than {max}")]
+    TooManyObjects {
+        /// How many it says.
+        objects: u32,
+        /// The cap.
+        max: u32,
+    },
+    /// The bundle does not have exactly the one ref that was agreed on.
+    #[error("the bundle has to have exactly the ref {expected}, and has {found:?}")]
+    ForeignRefs {
+        /// The ref that was agreed on.
+        expected: String,
+        /// Those it has.
+        found: Vec<String>,
+    },
+    /// The bundle's objects use another hash than the repository's.
+    #[error("the bundle's objects use another hash than the repository")]
+    WrongFormat,
+    /// The bundle builds on a commit that is not here.
+    #[error("the bundle builds on {oid}, which is not known here")]
+    MissingPrerequisite {
+        /// The commit.
+        oid: Oid,
+    },
+    /// Objects in the bundle are corrupt, malformed or missing.
+    #[error("the bundle's objects are not sound: {detail}")]
+    BrokenObjects {
+        /// Git's own words.
+        detail: String,
+    },
+    /// What the bundle's ref names is no commit.
+    #[error("{oid} is not a commit")]
+    NotACommit {
+        /// The object.
+        oid: Oid,
+    },
+    /// The tree has too many entries.
+    #[error("the tree has more than {max} entries")]
+    TooManyEntries {
+        /// The cap.
+        max: usize,
+    },
+    /// A file is too large.
+    #[error("{path} has {bytes} bytes, more than {max}")]
+    BlobTooLarge {
+        /// The file.
+        path: RepoPath,
+        /// Its size.
+        bytes: u64,
+        /// The cap.
+        max: u64,
+    },
+    /// All files together are too large.
+    #[error("the files of the tree have more than {max} bytes together")]
+    TreeTooLarge {
+        /// The cap.
+        max: u64,
+    },
+    /// A submodule link is new or was changed.
+    #[error("{path} is a submodule link that the base does not have like this")]
+    Gitlink {
+        /// The link.
+        path: RepoPath,
+    },
+    /// A repository lies inside the working tree.
+    #[error("{path} is a git repository inside the working tree")]
+    NestedRepository {
+        /// Its folder.
+        path: RepoPath,
+    },
+    /// Something in the working tree is neither file, link nor folder.
+    #[error("{path} is neither a file nor a link")]
+    UnsupportedFile {
+        /// The entry.
+        path: RepoPath,
+    },
+    /// A name that cannot be taken over into a tree.
+    #[error("the name {shown} cannot be taken into a tree")]
+    UnusablePath {
+        /// The name, escaped.
+        shown: String,
+    },
+    /// A part of the working tree cannot be read, so it cannot be said what the result is.
+    #[error("{shown} cannot be read")]
+    Unreadable {
+        /// The entry or git's message about it, escaped.
+        shown: String,
+    },
+}
+
+impl Error {
+    /// For `map_err`: what was tried on which path.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        move |source| Self::Io { action, path: path.to_owned(), source }
+    }
+
+    /// Whether the maker of what was handed in is at fault.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        matches!(self, Self::Refused(_))
+    }
+
+    /// Whether trying again unchanged can succeed: git hung or the machine was short of something.
+    #[must_use]
+    pub fn is_retryable(&self) -> bool {
+        use ToolError::{Io, Start, TimedOut};
+        matches!(self, Self::Io { .. } | Self::Git { source: TimedOut { .. } | Start { .. } | Io { .. }, .. })
+    }
+}

@@ -1,0 +1,62 @@
+//! Small file-system helpers with errors that name the path. No git here.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+
+/// Creates `dir` and what leads to it.
+pub(crate) fn create_dir(dir: &Path) -> Result<(), Error> {
+    std::fs::create_dir_all(dir).map_err(Error::io("create the folder", dir))
+}
+
+/// Creates `dir`, or takes an empty one; gives its real path.
+///
+/// A folder that is not empty is refused: what is put into it has to be all there is.
+pub(crate) fn create_fresh_dir(dir: &Path) -> Result<PathBuf, Error> {
+    create_dir(dir)?;
+    let mut entries = std::fs::read_dir(dir).map_err(Error::io("list", dir))?;
+    if entries.next().is_some() {
+        return Err(Error::NotEmpty { dir: dir.to_owned() });
+    }
+    real_path(dir)
+}
+
+/// The absolute path of `path` without links.
+pub(crate) fn real_path(path: &Path) -> Result<PathBuf, Error> {
+    path.canonicalize().map_err(Error::io("find", path))
+}
+
+/// Writes a whole file.
+pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result<(), Error> {
+    std::fs::write(path, bytes).map_err(Error::io("write", path))
+}
+
+/// A path as git's line-based inputs want it: quoted like a C string when it has to be.
+pub(crate) fn quoted(path: &Path) -> Vec<u8> {
+    let bytes = path.as_os_str().as_bytes();
+    if !bytes.iter().any(|byte| byte.is_ascii_control() || matches!(byte, b'"' | b'\\')) {
+        return bytes.to_vec();
+    }
+    let mut quoted = vec![b'"'];
+    for byte in bytes {
+        match byte {
+            b'"' | b'\\' => quoted.extend([b'\\', *byte]),
+            byte if byte.is_ascii_control() => quoted.extend(format!("\\{byte:03o}").bytes()),
+            byte => quoted.push(*byte),
+        }
+    }
+    quoted.push(b'"');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_paths_that_break_lines_are_quoted() {
+        assert_eq!(quoted(Path::new("/a b/\u{e4}")), "/a b/\u{e4}".as_bytes());
+        assert_eq!(quoted(Path::new("/a\nb\"\r")), b"\"/a\\012b\\\"\\015\"");
+    }
+}

@@ -1,0 +1,207 @@
+//! One place that builds every call of git. Whatever the machine, the user or an agent configured has no say in it:
+//! no system and global configuration, no hooks, no file-system monitor, no replaced objects, no network, no
+//! credentials, no prompts. It does not know what the calls are for.
+
+mod version;
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+use std::time::Duration;
+
+use holdpoint_sandbox::{Tool, ToolError, ToolOutput};
+
+use crate::error::Error;
+use crate::limits::{LISTING_OUTPUT_BYTES, LONG_TIMEOUT, QUICK_TIMEOUT, SHORT_OUTPUT_BYTES};
+
+pub use version::{GIT_FLOOR, GitVersion, require_git};
+
+/// Environment of every call.
+const ENVIRONMENT: [(&str, &str); 9] = [
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_ATTR_NOSYSTEM", "1"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("GIT_NO_REPLACE_OBJECTS", "1"),
+    ("GIT_NO_LAZY_FETCH", "1"),
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_LITERAL_PATHSPECS", "1"),
+    ("GIT_ADVICE", "0"),
+];
+
+/// Settings of every call. They beat the repository's own configuration.
+const SETTINGS: [(&str, &str); 26] = [
+    ("safe.directory", "*"),
+    // Nothing is ever started by git itself.
+    ("core.hooksPath", "/dev/null"),
+    ("core.fsmonitor", "false"),
+    ("core.pager", "cat"),
+    ("core.editor", "false"),
+    ("core.askPass", "false"),
+    ("core.sshCommand", "false"),
+    ("credential.helper", ""),
+    ("protocol.allow", "never"),
+    ("submodule.recurse", "false"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+    ("commit.gpgSign", "false"),
+    // The same bytes for everybody.
+    ("core.attributesFile", "/dev/null"),
+    ("core.excludesFile", "/dev/null"),
+    ("core.autocrlf", "false"),
+    ("core.fileMode", "true"),
+    ("core.symlinks", "true"),
+    ("core.ignoreCase", "false"),
+    ("core.untrackedCache", "false"),
+    ("core.splitIndex", "false"),
+    ("core.quotePath", "false"),
+    ("pack.threads", "1"),
+    ("merge.directoryRenames", "false"),
+    ("merge.renormalize", "false"),
+    // Larger files are streamed and not compared with each other: memory stays bounded.
+    ("core.bigFileThreshold", "32m"),
+];
+
+/// Lets git read another repository on this machine by its path.
+const LOCAL_TRANSPORT: (&str, &str) = ("protocol.file.allow", "always");
+
+/// One call of git.
+#[derive(Debug, Clone)]
+#[must_use = "a call does nothing until it is run"]
+pub(crate) struct Git {
+    command: &'static str,
+    global: Vec<OsString>,
+    tool: Tool,
+    args: Vec<OsString>,
+    local_transport: bool,
+}
+
+impl Git {
+    /// The subcommand, for a few lines of answer within [`QUICK_TIMEOUT`].
+    pub(crate) fn new(command: &'static str) -> Self {
+        let tool = Tool::new("git").timeout(QUICK_TIMEOUT).output_cap(SHORT_OUTPUT_BYTES);
+        Self { command, global: Vec::new(), tool, args: Vec::new(), local_transport: false }
+    }
+
+    /// Exactly this git directory; nothing is looked for.
+    pub(crate) fn git_dir(self, dir: &Path) -> Self {
+        let mut option = OsString::from("--git-dir=");
+        option.push(dir);
+        self.global(option)
+    }
+
+    /// Exactly this working tree.
+    pub(crate) fn work_tree(self, dir: &Path) -> Self {
+        let mut option = OsString::from("--work-tree=");
+        option.push(dir);
+        self.global(option).dir(dir)
+    }
+
+    fn global(mut self, option: OsString) -> Self {
+        self.global.push(option);
+        self
+    }
+
+    /// Runs in this folder.
+    pub(crate) fn dir(mut self, dir: &Path) -> Self {
+        self.tool = self.tool.dir(dir);
+        self
+    }
+
+    pub(crate) fn arg(mut self, arg: impl AsRef<OsStr>) -> Self {
+        self.args.push(arg.as_ref().to_owned());
+        self
+    }
+
+    pub(crate) fn args<I: IntoIterator<Item = S>, S: AsRef<OsStr>>(mut self, args: I) -> Self {
+        self.args.extend(args.into_iter().map(|arg| arg.as_ref().to_owned()));
+        self
+    }
+
+    pub(crate) fn env(mut self, key: &str, value: impl AsRef<OsStr>) -> Self {
+        self.tool = self.tool.env(key, value);
+        self
+    }
+
+    pub(crate) fn stdin(mut self, bytes: Vec<u8>) -> Self {
+        self.tool = self.tool.stdin(bytes);
+        self
+    }
+
+    pub(crate) fn timeout(mut self, timeout: Duration) -> Self {
+        self.tool = self.tool.timeout(timeout);
+        self
+    }
+
+    pub(crate) fn output_cap(mut self, bytes: usize) -> Self {
+        self.tool = self.tool.output_cap(bytes);
+        self
+    }
+
+    /// For a command that works through a whole tree or history and answers with a list.
+    pub(crate) fn long(self) -> Self {
+        self.timeout(LONG_TIMEOUT).output_cap(LISTING_OUTPUT_BYTES)
+    }
+
+    /// Lets this one call read another repository on this machine.
+    pub(crate) fn local_transport(mut self) -> Self {
+        self.local_transport = true;
+        self
+    }
+
+    /// Runs it; any exit code is an answer.
+    pub(crate) async fn run(self) -> Result<ToolOutput, Error> {
+        let command = self.command;
+        self.tool().run().await.map_err(|source| tool_error(command, source))
+    }
+
+    /// Runs it and demands exit code 0; gives its standard output.
+    pub(crate) async fn run_ok(self) -> Result<Vec<u8>, Error> {
+        let command = self.command;
+        let output = self.tool().run_ok().await.map_err(|source| tool_error(command, source))?;
+        Ok(output.stdout)
+    }
+
+    /// As [`Git::run_ok`], for an answer of one line of text.
+    pub(crate) async fn line(self) -> Result<String, Error> {
+        let command = self.command;
+        let mut text =
+            String::from_utf8(self.run_ok().await?).map_err(|error| unexpected(command, error.as_bytes()))?;
+        text.truncate(text.trim_end().len());
+        Ok(text)
+    }
+
+    /// As [`Git::run_ok`], for an answer that is one object id.
+    pub(crate) async fn oid(self) -> Result<crate::Oid, Error> {
+        let command = self.command;
+        let line = self.line().await?;
+        line.parse().map_err(|_| unexpected(command, line.as_bytes()))
+    }
+
+    /// Settings go through the environment, so that an error message shows the subcommand and not two dozen options.
+    fn tool(self) -> Tool {
+        let mut tool = self.tool;
+        for (key, value) in ENVIRONMENT {
+            tool = tool.env(key, value);
+        }
+        let settings = SETTINGS.into_iter().chain(self.local_transport.then_some(LOCAL_TRANSPORT));
+        let mut count = 0_usize;
+        for (key, value) in settings {
+            tool = tool.env(format!("GIT_CONFIG_KEY_{count}"), key).env(format!("GIT_CONFIG_VALUE_{count}"), value);
+            count += 1;
+        }
+        tool.env("GIT_CONFIG_COUNT", count.to_string()).args(self.global).arg(self.command).args(self.args)
+    }
+}
+
+fn tool_error(command: &'static str, source: ToolError) -> Error {
+    match source {
+        ToolError::NotFound { .. } => Error::GitMissing,
+        source => Error::Git { command, source },
+    }
+}
+
+/// An answer that cannot be read; its start is shown.
+pub(crate) fn unexpected(command: &'static str, answer: &[u8]) -> Error {
+    const SHOWN: usize = 200;
+    Error::Unexpected { command, answer: crate::path::escaped(answer.get(..SHOWN).unwrap_or(answer)) }
+}

@@ -1,0 +1,36 @@
+//! Git: snapshots, mirrors, clones, bundles, trees and merges.
+//!
+//! The only crate of the workspace that runs git. It never opens a repository that an agent could write: an agent's
+//! clone is read as plain files, with a git directory and an index of ours. It knows nothing of flights, turns or the
+//! broker, and decides nothing: it says what a tree is, and what differs.
+//!
+//! - [`oid`], [`path`]: object ids and paths as git has them.
+//! - [`error`], [`limits`]: what can go wrong, and how much is taken in.
+//! - [`user`]: the user's repository, read, and one branch of it written.
+//! - [`mirror`]: a process's own bare repository, where all work on trees happens.
+//! - [`bundle`]: the file in which commits travel.
+
+pub mod bundle;
+pub mod error;
+mod files;
+mod git;
+pub mod limits;
+pub mod mirror;
+pub mod oid;
+pub mod path;
+mod quarantine;
+mod scratch;
+pub mod tree;
+pub mod user;
+
+pub use bundle::{Bundle, HANDOFF_REF, SNAPSHOT_REF};
+pub use error::{Error, Refusal};
+pub use git::{GIT_FLOOR, GitVersion, require_git};
+pub use limits::Limits;
+pub use mirror::{
+    Change, ChangeStatus, Checkout, CommitMeta, DiffSummary, FileAs, Import, Landing, Merge, Mirror, Replacement,
+};
+pub use oid::{ObjectFormat, Oid};
+pub use path::RepoPath;
+pub use tree::{Mode, TreeEntry};
+pub use user::{BranchState, BranchUpdate, UserRepo};

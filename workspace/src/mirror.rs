@@ -1,0 +1,192 @@
+//! A process's own bare repository: the place where bundles are taken in, trees compared, merged and composed, clones
+//! given to agents and their results read. No agent ever sees it. It is a cache of what bundles hold: it has no refs,
+//! nothing in it is ever collected, and it may be deleted between runs.
+
+mod capture;
+mod checkout;
+mod clone;
+mod commit;
+mod compose;
+mod diff;
+mod import;
+mod merge;
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+pub use checkout::Checkout;
+pub use commit::CommitMeta;
+pub use compose::{FileAs, Replacement};
+pub use diff::{Change, ChangeStatus, DiffSummary};
+pub use import::Import;
+pub use merge::{Landing, Merge};
+
+use crate::bundle::{self, Bundle};
+use crate::error::Error;
+use crate::files::{create_dir, real_path};
+use crate::git::{Git, require_git};
+use crate::limits::{Limits, MIRROR_PACKS_MAX};
+use crate::oid::{ObjectFormat, Oid};
+use crate::quarantine::{is_quarantine, kind_of};
+use crate::scratch::{Objects, Scratch};
+use crate::tree::{self, TreeEntry};
+use crate::user::read_blob;
+
+/// A private bare repository. Cheap to clone; all clones are the same repository.
+#[derive(Debug, Clone)]
+pub struct Mirror {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    dir: PathBuf,
+    objects: Objects,
+    limits: Limits,
+    /// Held shared while the mirror is open, so that nobody clears its temporary files.
+    _in_use: File,
+}
+
+impl Mirror {
+    /// The mirror in `dir`, made if it is not there, for repositories whose objects are named with `format`. Several
+    /// processes may have it open.
+    ///
+    /// # Errors
+    /// [`Error::GitMissing`], [`Error::GitTooOld`], [`Error::MirrorFormat`] for one made with the other format; the
+    /// folder cannot be written.
+    pub async fn open_or_create(dir: &Path, format: ObjectFormat, limits: Limits) -> Result<Self, Error> {
+        require_git().await?;
+        create_dir(dir)?;
+        let dir = real_path(dir)?;
+        let in_use = claim(&dir)?;
+        // Harmless for one that is there, and completes one whose making was interrupted.
+        if !is_made(&dir) {
+            let options = ["--quiet", "--bare", "--template=", "--initial-branch=none"];
+            let git = Git::new("init").args(options).arg(format!("--object-format={}", format.name()));
+            git.arg(&dir).run_ok().await?;
+        }
+        let found = Git::new("rev-parse").git_dir(&dir).dir(&dir).arg("--show-object-format").line().await?;
+        if found != format.name() {
+            return Err(Error::MirrorFormat { dir, wanted: format });
+        }
+        let objects = Objects { dir: dir.join("objects"), format };
+        Ok(Self { inner: Arc::new(Inner { dir, objects, limits, _in_use: in_use }) })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.inner.dir
+    }
+
+    /// The hash its objects are named with.
+    #[must_use]
+    pub fn object_format(&self) -> ObjectFormat {
+        self.inner.objects.format
+    }
+
+    /// Whether the object is here. Objects of refused bundles are not.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub async fn has(&self, oid: &Oid) -> Result<bool, Error> {
+        Ok(kind_of(self.git("cat-file"), oid).await?.is_some())
+    }
+
+    /// All entries of a tree, or of a commit's tree, folders not counted, in git's order.
+    ///
+    /// # Errors
+    /// No such tree; more entries than the limits allow.
+    pub async fn list_tree(&self, tree: &Oid) -> Result<Vec<TreeEntry>, Error> {
+        tree::list(self.git("ls-tree"), tree, &self.inner.limits).await
+    }
+
+    /// The bytes of a blob.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchObject`]; [`Error::BlobOverCap`] when it has more than `cap` bytes.
+    pub async fn read_blob(&self, oid: &Oid, cap: usize) -> Result<Vec<u8>, Error> {
+        read_blob(self.git("cat-file"), oid, cap).await
+    }
+
+    /// Writes what `commit` has and `base` does not as a bundle with the one ref `ref_name`.
+    ///
+    /// # Errors
+    /// Git fails, also when `base` already has `commit`; `out` cannot be written.
+    pub async fn thin_bundle(&self, base: &Oid, commit: &Oid, ref_name: &str, out: &Path) -> Result<Bundle, Error> {
+        bundle::write(&self.scratch()?, ref_name, commit, Some(base), out).await
+    }
+
+    /// Writes `commit` with all its history as a bundle with the one ref `ref_name`.
+    ///
+    /// # Errors
+    /// Git fails; `out` cannot be written.
+    pub async fn full_bundle(&self, commit: &Oid, ref_name: &str, out: &Path) -> Result<Bundle, Error> {
+        bundle::write(&self.scratch()?, ref_name, commit, None, out).await
+    }
+
+    /// Joins packs when there are many, each import having brought one. Cheap when there is nothing to do; may run while
+    /// the mirror is in use. Nothing is lost.
+    ///
+    /// # Errors
+    /// Git fails; the folder cannot be read.
+    pub async fn tidy(&self) -> Result<(), Error> {
+        let folder = self.inner.objects.dir.join("pack");
+        let names = std::fs::read_dir(&folder).map_err(Error::io("list", &folder))?;
+        let packs = names.flatten().filter(|entry| entry.path().extension().is_some_and(|end| end == "pack"));
+        if packs.count() > MIRROR_PACKS_MAX {
+            // By size, and never by what refs reach: there are none.
+            let git = self.git("repack").args(["--quiet", "--geometric=2", "-d", "--no-write-bitmap-index"]);
+            git.long().run_ok().await?;
+        }
+        Ok(())
+    }
+
+    fn limits(&self) -> &Limits {
+        &self.inner.limits
+    }
+
+    fn git(&self, command: &'static str) -> Git {
+        Git::new(command).git_dir(&self.inner.dir).dir(&self.inner.dir)
+    }
+
+    fn scratch(&self) -> Result<Scratch, Error> {
+        Scratch::new(Some(&scratch_parent(&self.inner.dir)), self.inner.objects.clone())
+    }
+}
+
+fn is_made(dir: &Path) -> bool {
+    dir.join("HEAD").is_file() && dir.join("config").is_file() && dir.join("objects").is_dir()
+}
+
+fn scratch_parent(mirror: &Path) -> PathBuf {
+    mirror.join("scratch")
+}
+
+/// Removes bundles that somebody was still unpacking when they were killed.
+fn clear_leftovers(objects: &Path) -> Result<(), Error> {
+    let Ok(entries) = std::fs::read_dir(objects) else { return Ok(()) };
+    for entry in entries.flatten().filter(|entry| is_quarantine(&entry.file_name())) {
+        std::fs::remove_dir_all(entry.path()).map_err(Error::io("remove", &entry.path()))?;
+    }
+    Ok(())
+}
+
+/// Takes the mirror into use. Whoever is alone with it clears what crashed users left.
+fn claim(dir: &Path) -> Result<File, Error> {
+    let path = dir.join("in-use");
+    let lock =
+        File::options().create(true).truncate(false).write(true).open(&path).map_err(Error::io("open", &path))?;
+    let scratch = scratch_parent(dir);
+    if lock.try_lock().is_ok() {
+        if scratch.exists() {
+            std::fs::remove_dir_all(&scratch).map_err(Error::io("remove", &scratch))?;
+        }
+        clear_leftovers(&dir.join("objects"))?;
+        lock.unlock().map_err(Error::io("unlock", &path))?;
+    }
+    lock.lock_shared().map_err(Error::io("lock", &path))?;
+    create_dir(&scratch)?;
+    Ok(lock)
+}

@@ -1,0 +1,116 @@
+//! Reading what an agent left in its working tree. The clone's own `.git` has no say: what is tracked comes from the
+//! base, what is ignored from the ignore files, and bytes, modes and links from the file system. Git is given nothing
+//! but a list of plain files to hash, so no filter, attribute, hook or nested repository can run anything.
+
+mod found;
+
+use std::collections::HashSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use found::Found;
+use holdpoint_sandbox::ToolError;
+
+use super::Mirror;
+use super::compose::{FileAs, Replacement, update_index, write_tree};
+use crate::error::{Error, Refusal};
+use crate::files::{create_dir, quoted, real_path, write};
+use crate::git::unexpected;
+use crate::limits::Limits;
+use crate::oid::Oid;
+use crate::path::{RepoPath, escaped};
+use crate::scratch::Scratch;
+use crate::tree::{Mode, TreeEntry, ascii, tree_path};
+
+impl Mirror {
+    /// The working tree in `dir` as a tree of this mirror. `base` is the commit (or tree) the clone was made of: ignored
+    /// files count if it has them, and its submodule links stay as they are, whatever is in their folders.
+    ///
+    /// Whoever worked in `dir` has ended: the files must not change meanwhile.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] for nested repositories, what is neither file nor link, what cannot be read, and sizes over
+    /// the limits.
+    pub async fn capture(&self, dir: &Path, base: &Oid) -> Result<Oid, Error> {
+        // A link in its place would have us read somebody else's files.
+        if !dir.symlink_metadata().map_err(Error::io("look at", dir))?.is_dir() {
+            return Err(Refusal::Unreadable { shown: "the working tree's own folder".to_owned() }.into());
+        }
+        let dir = real_path(dir)?;
+        let base_entries = self.list_tree(base).await?;
+        let scratch = self.scratch()?;
+        scratch.git("read-tree").arg(base).long().run_ok().await?;
+        let new = untracked(&scratch, &dir, self.limits()).await?;
+        let links = scratch.path().join("links");
+        create_dir(&links)?;
+        let (limits, tree_dir) = (self.limits().clone(), dir.clone());
+        let tracked: Vec<TreeEntry> = base_entries.clone();
+        let looked = tokio::task::spawn_blocking(move || found::look(&tree_dir, &tracked, &new, &limits));
+        let found = looked.await.map_err(|error| Error::Io {
+            action: "look through",
+            path: dir.clone(),
+            source: std::io::Error::other(error),
+        })??;
+        let oids = hash(&scratch, &dir, &links, &found).await?;
+        let files = found.into_iter().zip(oids);
+        let files: Vec<Replacement> =
+            files.map(|(found, oid)| (found.path, Some(FileAs { mode: found.mode, oid }))).collect();
+        update_index(&scratch, &with_removals(&base_entries, files)).await?;
+        write_tree(&scratch).await
+    }
+}
+
+/// Files that the base does not have and no ignore file names. A nested repository shows as a folder.
+async fn untracked(scratch: &Scratch, dir: &Path, limits: &Limits) -> Result<Vec<RepoPath>, Error> {
+    let git = scratch.git("ls-files").work_tree(dir).args(["-z", "--others", "--exclude-standard"]).long();
+    let output = match git.run().await {
+        Err(Error::Git { source: ToolError::OutputLimit { .. }, .. }) => {
+            return Err(Refusal::TooManyEntries { max: limits.tree_entries }.into());
+        }
+        other => other?,
+    };
+    // A folder that cannot be opened is skipped by git with a warning: then it is not known what the result is.
+    if output.code != Some(0) || !output.stderr.is_empty() {
+        return Err(Refusal::Unreadable { shown: escaped(&output.stderr) }.into());
+    }
+    let names = output.stdout.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    names
+        .map(|name| match name.strip_suffix(b"/") {
+            Some(folder) => Err(Refusal::NestedRepository { path: tree_path(folder)? }.into()),
+            None => Ok(tree_path(name)?),
+        })
+        .collect()
+}
+
+/// Writes the files' bytes into the mirror and gives their ids, in the same order.
+async fn hash(scratch: &Scratch, dir: &Path, links: &Path, found: &[Found]) -> Result<Vec<Oid>, Error> {
+    let mut names = Vec::new();
+    for (number, file) in found.iter().enumerate() {
+        let mut source = dir.join(file.path.as_path());
+        if file.mode == Mode::Symlink {
+            // A link's blob is its target; git would follow the link, so it gets the target in a file.
+            let target = std::fs::read_link(&source).map_err(Error::io("read the link", &source))?;
+            source = links.join(number.to_string());
+            write(&source, target.as_os_str().as_bytes())?;
+        }
+        names.extend(quoted(&source));
+        names.push(b'\n');
+    }
+    let git = scratch.git("hash-object").args(["-w", "--no-filters", "--stdin-paths"]);
+    let answer = git.stdin(names).long().run_ok().await?;
+    let odd = || unexpected("hash-object", &answer);
+    let lines = answer.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    let oids: Option<Vec<Oid>> = lines.map(|line| ascii(line).and_then(|text| text.parse().ok())).collect();
+    oids.filter(|oids| oids.len() == found.len()).ok_or_else(odd)
+}
+
+/// The files, and the removal of whatever the base has and the working tree no longer.
+fn with_removals(base: &[TreeEntry], files: Vec<Replacement>) -> Vec<Replacement> {
+    let kept: HashSet<&OsStr> = files.iter().map(|(path, _)| path.as_path().as_os_str()).collect();
+    let gone = base.iter().filter(|entry| entry.mode != Mode::Gitlink);
+    let gone = gone.filter(|entry| !kept.contains(entry.path.as_path().as_os_str()));
+    let mut all: Vec<Replacement> = gone.map(|entry| (entry.path.clone(), None)).collect();
+    all.extend(files);
+    all
+}

@@ -1,0 +1,150 @@
+//! Looking at an agent's files without following any link of theirs.
+
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Refusal};
+use crate::limits::Limits;
+use crate::path::RepoPath;
+use crate::tree::{Mode, TreeEntry};
+
+/// The owner's right to execute, the one git goes by.
+const EXECUTE: u32 = 0o100;
+
+/// A file or link of the working tree that belongs to the result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) path: RepoPath,
+    pub(super) mode: Mode,
+}
+
+/// Finds what is left of the tracked entries, and the new files, within the limits.
+pub(super) fn look(dir: &Path, tracked: &[TreeEntry], new: &[RepoPath], limits: &Limits) -> Result<Vec<Found>, Error> {
+    let mut look = Look { dir, limits, folders: HashMap::new(), bytes: 0, found: Vec::new() };
+    for entry in tracked {
+        if entry.mode == Mode::Gitlink { look.gitlink(&entry.path)? } else { look.tracked(&entry.path)? }
+    }
+    for path in new {
+        look.entry(path)?;
+    }
+    Ok(look.found)
+}
+
+struct Look<'a> {
+    dir: &'a Path,
+    limits: &'a Limits,
+    /// Folders already looked at, and whether they are real ones.
+    folders: HashMap<PathBuf, bool>,
+    bytes: u64,
+    found: Vec<Found>,
+}
+
+impl Look<'_> {
+    /// A path of the base: it may be gone, also because its folder became a link or a file, or it became a folder.
+    fn tracked(&mut self, path: &RepoPath) -> Result<(), Error> {
+        if self.in_real_folders(path)? { self.entry(path) } else { Ok(()) }
+    }
+
+    /// A submodule link of the base: its folder does not count, but nothing else may have taken its place.
+    fn gitlink(&mut self, path: &RepoPath) -> Result<(), Error> {
+        if !self.in_real_folders(path)? {
+            return Ok(());
+        }
+        match self.metadata(path, path.as_path())? {
+            Some(metadata) if !metadata.is_dir() => Err(Refusal::Gitlink { path: path.clone() }.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn entry(&mut self, path: &RepoPath) -> Result<(), Error> {
+        let Some(metadata) = self.metadata(path, path.as_path())? else { return Ok(()) };
+        let kind = metadata.file_type();
+        let mode = if kind.is_symlink() {
+            Mode::Symlink
+        } else if kind.is_file() && metadata.permissions().mode() & EXECUTE != 0 {
+            Mode::Executable
+        } else if kind.is_file() {
+            Mode::File
+        } else if kind.is_dir() {
+            return Ok(());
+        } else {
+            return Err(Refusal::UnsupportedFile { path: path.clone() }.into());
+        };
+        self.not_in_a_nested_repository(path)?;
+        self.count(path, metadata.len())?;
+        self.found.push(Found { path: path.clone(), mode });
+        Ok(())
+    }
+
+    fn count(&mut self, path: &RepoPath, bytes: u64) -> Result<(), Refusal> {
+        if bytes > self.limits.blob_bytes {
+            return Err(Refusal::BlobTooLarge { path: path.clone(), bytes, max: self.limits.blob_bytes });
+        }
+        self.bytes = self.bytes.saturating_add(bytes);
+        if self.bytes > self.limits.tree_bytes {
+            return Err(Refusal::TreeTooLarge { max: self.limits.tree_bytes });
+        }
+        if self.found.len() >= self.limits.tree_entries {
+            return Err(Refusal::TooManyEntries { max: self.limits.tree_entries });
+        }
+        Ok(())
+    }
+
+    /// Whether every folder on the way is a folder and not a link to one.
+    fn in_real_folders(&mut self, path: &RepoPath) -> Result<bool, Error> {
+        for folder in folders_of(path) {
+            let real = match self.folders.get(folder) {
+                Some(real) => *real,
+                None => {
+                    let real = self.metadata(path, folder)?.is_some_and(|metadata| metadata.is_dir());
+                    self.folders.insert(folder.to_owned(), real);
+                    real
+                }
+            };
+            if !real {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// A folder with tracked files that the agent made a repository of: git would list its files like any others.
+    fn not_in_a_nested_repository(&mut self, path: &RepoPath) -> Result<(), Error> {
+        for folder in folders_of(path) {
+            let key = folder.join(".git");
+            let nested = match self.folders.get(&key) {
+                Some(nested) => *nested,
+                None => {
+                    let nested = self.metadata(path, &key)?.is_some();
+                    self.folders.insert(key, nested);
+                    nested
+                }
+            };
+            if nested {
+                use std::os::unix::ffi::OsStrExt;
+                let path = crate::tree::tree_path(folder.as_os_str().as_bytes())?;
+                return Err(Refusal::NestedRepository { path }.into());
+            }
+        }
+        Ok(())
+    }
+
+    /// What is at `at`; `None` if nothing is. What cannot be looked at might be anything, so it is refused.
+    fn metadata(&self, path: &RepoPath, at: &Path) -> Result<Option<std::fs::Metadata>, Refusal> {
+        match self.dir.join(at).symlink_metadata() {
+            Ok(metadata) => Ok(Some(metadata)),
+            Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+            Err(_) => Err(Refusal::Unreadable { shown: path.to_string() }),
+        }
+    }
+}
+
+/// The folders on the way to a path, outermost first, without the root.
+fn folders_of(path: &RepoPath) -> Vec<&Path> {
+    let mut folders: Vec<&Path> =
+        path.as_path().ancestors().skip(1).filter(|folder| !folder.as_os_str().is_empty()).collect();
+    folders.reverse();
+    folders
+}

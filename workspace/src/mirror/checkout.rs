@@ -1,0 +1,94 @@
+//! A tree as fresh files: exactly its bytes, no `.git`, nothing converted, nothing run.
+
+use std::path::Path;
+
+use super::Mirror;
+use crate::error::Error;
+use crate::files::create_fresh_dir;
+use crate::git::unexpected;
+use crate::limits::LINK_TARGET_BYTES_MAX;
+use crate::oid::Oid;
+use crate::path::RepoPath;
+use crate::tree::{Mode, TreeEntry, ascii, audit};
+
+/// What was checked out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkout {
+    /// Every entry; submodule links are empty folders.
+    pub entries: Vec<TreeEntry>,
+    /// Symbolic links that lead out of the tree, or cannot be shown not to. They are there, as links.
+    pub links_out: Vec<RepoPath>,
+}
+
+impl Mirror {
+    /// Writes a tree (or a commit's tree) into `dest`, which is absent or empty.
+    ///
+    /// # Errors
+    /// [`Error::NotEmpty`]; the tree is not here, or over the limits ([`Error::Refused`]).
+    pub async fn checkout(&self, tree: &Oid, dest: &Path) -> Result<Checkout, Error> {
+        let entries = self.list_tree(tree).await?;
+        audit(&entries, None, self.limits())?;
+        let links_out = self.links_out(&entries).await?;
+        let dest = create_fresh_dir(dest)?;
+        let scratch = self.scratch()?;
+        scratch.git("read-tree").arg(tree).long().run_ok().await?;
+        let git = scratch.git("checkout-index").work_tree(&dest).args(["--all", "--quiet"]);
+        git.long().run_ok().await?;
+        Ok(Checkout { entries, links_out })
+    }
+
+    async fn links_out(&self, entries: &[TreeEntry]) -> Result<Vec<RepoPath>, Error> {
+        let links = || entries.iter().filter(|entry| entry.mode == Mode::Symlink);
+        let short = links().filter(|link| link.bytes.is_some_and(|bytes| bytes <= LINK_TARGET_BYTES_MAX));
+        let asked: String = short.map(|link| format!("{}\n", link.oid)).collect();
+        let answer = self.git("cat-file").args(["--batch=%(objectsize)", "--buffer"]).stdin(asked.into_bytes());
+        let answer = answer.long().run_ok().await?;
+        let mut rest = answer.as_slice();
+        let mut out = Vec::new();
+        for link in links() {
+            let stays = link.bytes.is_some_and(|bytes| bytes <= LINK_TARGET_BYTES_MAX)
+                && stays_inside(&link.path, next_blob(&mut rest).ok_or_else(|| unexpected("cat-file", &answer))?);
+            if !stays {
+                out.push(link.path.clone());
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// The next blob of a batch: its size, a newline, its bytes, a newline.
+fn next_blob<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let end = rest.iter().position(|byte| *byte == b'\n')?;
+    let (size, tail) = rest.split_at_checked(end)?;
+    let size: usize = ascii(size)?.parse().ok()?;
+    let (blob, tail) = tail.get(1..)?.split_at_checked(size)?;
+    *rest = tail.get(1..)?;
+    Some(blob)
+}
+
+/// Whether a link cannot lead out of its tree. Its `..` have to come first and be no more than the folders it lies in:
+/// after another component they might follow a link somewhere else. That other link is judged by itself.
+fn stays_inside(link: &RepoPath, target: &[u8]) -> bool {
+    let mut components = target.split(|byte| *byte == b'/').filter(|part| !matches!(*part, b"" | b".")).peekable();
+    let mut ups = 0;
+    while components.next_if(|part| *part == b"..").is_some() {
+        ups += 1;
+    }
+    !target.starts_with(b"/") && ups <= link.depth() && !components.any(|part| part == b"..")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_that_may_leave_the_tree_are_told_from_those_that_cannot() {
+        let link = RepoPath::new("a/b/link").unwrap();
+        for inside in ["c", "../x", "../../x/y", "./.././/x", ""] {
+            assert!(stays_inside(&link, inside.as_bytes()), "{inside}");
+        }
+        for outside in ["/etc/passwd", "../../..", "x/../y", "../x/../..", "../../../b"] {
+            assert!(!stays_inside(&link, outside.as_bytes()), "{outside}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! What differs between two trees. A rename is a deletion and an addition: both paths are touched.
+
+use super::Mirror;
+use crate::error::Error;
+use crate::git::unexpected;
+use crate::oid::Oid;
+use crate::path::RepoPath;
+use crate::tree::{Mode, ascii, tree_path};
+
+/// One path that differs between two trees.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The path.
+    pub path: RepoPath,
+    /// What happened to it.
+    pub status: ChangeStatus,
+    /// What it was; `None` for an added one.
+    pub old: Option<(Mode, Oid)>,
+    /// What it is; `None` for a deleted one.
+    pub new: Option<(Mode, Oid)>,
+}
+
+impl Change {
+    /// Whether the path is a symbolic link on either side.
+    #[must_use]
+    pub fn is_symlink(&self) -> bool {
+        self.touches(Mode::Symlink)
+    }
+
+    /// Whether the path is a submodule link on either side.
+    #[must_use]
+    pub fn is_gitlink(&self) -> bool {
+        self.touches(Mode::Gitlink)
+    }
+
+    fn touches(&self, mode: Mode) -> bool {
+        [&self.old, &self.new].into_iter().flatten().any(|(found, _)| *found == mode)
+    }
+}
+
+/// What happened to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeStatus {
+    /// It was not there.
+    Added,
+    /// Its content or its right to be executed changed.
+    Modified,
+    /// It is no longer there.
+    Deleted,
+    /// A file became a link, or the like.
+    TypeChanged,
+}
+
+/// A difference in figures.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct DiffSummary {
+    /// Paths that differ.
+    pub files: u64,
+    /// Lines added, in files that are text.
+    pub insertions: u64,
+    /// Lines removed, in files that are text.
+    pub deletions: u64,
+    /// Paths among `files` that are not text and count no lines.
+    pub binary_files: u64,
+}
+
+impl Mirror {
+    /// Every path that differs between two trees (or commits' trees), in git's order.
+    ///
+    /// # Errors
+    /// A tree is not here; a path cannot be one of a working tree ([`Error::Refused`]).
+    pub async fn diff(&self, from: &Oid, to: &Oid) -> Result<Vec<Change>, Error> {
+        let git = self.git("diff-tree").args(["-r", "-z", "--raw", "--no-abbrev", "--no-renames"]);
+        let listing = git.args(["--no-ext-diff", "--no-textconv"]).arg(from).arg(to).long().run_ok().await?;
+        parse_raw(&listing)
+    }
+
+    /// The difference between two trees (or commits' trees) in figures.
+    ///
+    /// # Errors
+    /// A tree is not here.
+    pub async fn diff_summary(&self, from: &Oid, to: &Oid) -> Result<DiffSummary, Error> {
+        let git = self.git("diff-tree").args(["-r", "-z", "--numstat", "--no-renames"]);
+        let listing = git.args(["--no-ext-diff", "--no-textconv"]).arg(from).arg(to).long().run_ok().await?;
+        parse_numstat(&listing)
+    }
+}
+
+/// `:<old mode> <new mode> <old oid> <new oid> <status>` and the path, both ended by NUL.
+fn parse_raw(listing: &[u8]) -> Result<Vec<Change>, Error> {
+    let mut fields = listing.split(|byte| *byte == 0).filter(|field| !field.is_empty());
+    let mut changes = Vec::new();
+    while let Some(facts) = fields.next() {
+        let odd = || unexpected("diff-tree", facts);
+        let path = tree_path(fields.next().ok_or_else(odd)?)?;
+        let change = parse_change(facts, path).ok_or_else(odd)?;
+        // Ancient trees have modes that every newer tree writes as a plain file's: that is no change.
+        if change.old != change.new {
+            changes.push(change);
+        }
+    }
+    Ok(changes)
+}
+
+fn parse_change(facts: &[u8], path: RepoPath) -> Option<Change> {
+    let mut facts = ascii(facts)?.strip_prefix(':')?.split(' ');
+    let (old_mode, new_mode) = (facts.next()?, facts.next()?);
+    let (old_oid, new_oid) = (facts.next()?, facts.next()?);
+    let status = match facts.next()? {
+        "A" => ChangeStatus::Added,
+        "M" => ChangeStatus::Modified,
+        "D" => ChangeStatus::Deleted,
+        "T" => ChangeStatus::TypeChanged,
+        _ => return None,
+    };
+    let (old, new) = (side(old_mode, old_oid)?, side(new_mode, new_oid)?);
+    Some(Change { path, status, old, new })
+}
+
+/// One side of a change; the inner `None` for a path that is not there.
+fn side(mode: &str, oid: &str) -> Option<Option<(Mode, Oid)>> {
+    if mode == "000000" {
+        return Some(None);
+    }
+    Some(Some((Mode::from_octal(mode.as_bytes())?, oid.parse().ok()?)))
+}
+
+/// `<added>\t<removed>\t<path>`, ended by NUL; `-` for files that are not text.
+fn parse_numstat(listing: &[u8]) -> Result<DiffSummary, Error> {
+    let mut summary = DiffSummary::default();
+    for record in listing.split(|byte| *byte == 0).filter(|record| !record.is_empty()) {
+        let odd = || unexpected("diff-tree", record);
+        let mut fields = record.splitn(3, |byte| *byte == b'\t').map(ascii);
+        let (added, removed) = (fields.next().flatten().ok_or_else(odd)?, fields.next().flatten().ok_or_else(odd)?);
+        summary.files += 1;
+        if (added, removed) == ("-", "-") {
+            summary.binary_files += 1;
+        } else {
+            summary.insertions += added.parse::<u64>().map_err(|_| odd())?;
+            summary.deletions += removed.parse::<u64>().map_err(|_| odd())?;
+        }
+    }
+    Ok(summary)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn raw_lines_give_both_sides() {
+        let (a, z) = ("a".repeat(40), "0".repeat(40));
+        let listing = format!(":000000 120000 {z} {a} A\0new\nlink\0:160000 000000 {a} {z} D\0sub\0");
+        let changes = parse_raw(listing.as_bytes()).unwrap();
+        assert!(changes[0].is_symlink() && changes[0].old.is_none() && changes[0].status == ChangeStatus::Added);
+        assert!(changes[1].is_gitlink() && changes[1].new.is_none() && changes[1].status == ChangeStatus::Deleted);
+        assert!(parse_raw(b":nonsense\0path\0").is_err() && parse_raw(b":no path\0").is_err());
+    }
+
+    #[test]
+    fn a_plain_file_recorded_in_the_ancient_way_is_no_change() {
+        let a = "a".repeat(40);
+        assert!(parse_raw(format!(":100664 100644 {a} {a} M\0old\0").as_bytes()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn binary_files_count_without_lines() {
+        let summary = parse_numstat(b"3\t1\ta\tb\0-\t-\tbin\0").unwrap();
+        assert_eq!(summary, DiffSummary { files: 2, insertions: 3, deletions: 1, binary_files: 1 });
+        assert!(parse_numstat(b"three\t1\ta\0").is_err());
+    }
+}

@@ -1,0 +1,35 @@
+//! Taking a bundle into the mirror.
+
+use std::path::Path;
+
+use super::{Mirror, scratch_parent};
+use crate::error::Error;
+use crate::oid::Oid;
+use crate::quarantine::{Expected, Quarantine};
+
+/// A bundle to be taken in, and what it has to be.
+#[derive(Debug, Clone, Copy)]
+pub struct Import<'a> {
+    /// The file.
+    pub bundle: &'a Path,
+    /// The one ref it has to have, and no other.
+    pub ref_name: &'a str,
+    /// The commit it was made on: its submodule links may stay, none may come or change, and every object has to be
+    /// well-formed. `None` for a snapshot of a user's repository, which is taken as it is.
+    pub base: Option<&'a Oid>,
+}
+
+impl Mirror {
+    /// Takes a bundle in and gives the commit that its ref names. Who made the commit, and on what, is the caller's to
+    /// check ([`Mirror::parents`]).
+    ///
+    /// # Errors
+    /// [`Error::Refused`] with the reason when the bundle is not in order; the mirror is then as it was.
+    pub async fn import(&self, import: Import<'_>) -> Result<Oid, Error> {
+        let quarantine = Quarantine::new(&self.inner.objects, Some(&scratch_parent(self.dir())))?;
+        let expected = Expected { ref_name: import.ref_name, base: import.base, limits: self.limits() };
+        let tip = quarantine.add(import.bundle, expected).await?;
+        quarantine.release()?;
+        Ok(tip)
+    }
+}

@@ -1,0 +1,76 @@
+//! Merging work onto a branch that moved, without a working tree.
+
+use super::Mirror;
+use crate::error::Error;
+use crate::git::unexpected;
+use crate::oid::Oid;
+use crate::path::RepoPath;
+use crate::tree::{ascii, tree_path};
+
+/// Work that was made on `base` and is to land on `tip`, which has `base` in its history.
+#[derive(Debug, Clone, Copy)]
+pub struct Landing<'a> {
+    /// The commit the work was made on.
+    pub base: &'a Oid,
+    /// The branch's head.
+    pub tip: &'a Oid,
+    /// The work: one commit on `base`.
+    pub work: &'a Oid,
+}
+
+/// What a merge gave.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Merge {
+    /// The merged tree.
+    Clean(Oid),
+    /// Both sides changed the same: these paths.
+    Conflict(Vec<RepoPath>),
+}
+
+impl Mirror {
+    /// Merges work onto the branch's head and gives the tree; nothing is committed.
+    ///
+    /// # Errors
+    /// [`Error::NotOnBase`] when `work` is not one commit on `base`, or `tip` does not have `base`.
+    pub async fn merge_tree(&self, landing: Landing<'_>) -> Result<Merge, Error> {
+        let Landing { base, tip, work } = landing;
+        if self.parents(work).await? != [base.clone()] {
+            return Err(Error::NotOnBase { commit: work.clone(), base: base.clone() });
+        }
+        let descends = self.git("merge-base").arg("--is-ancestor").arg(base).arg(tip).run().await?;
+        if descends.code != Some(0) {
+            return Err(Error::NotOnBase { commit: tip.clone(), base: base.clone() });
+        }
+        let git = self.scratch()?;
+        let git = git.git("merge-tree").args(["--write-tree", "-z", "--name-only", "--no-messages"]);
+        let output = git.arg(tip).arg(work).long().run().await?;
+        match output.code {
+            Some(0 | 1) => parse(output.code == Some(0), &output.stdout),
+            _ => Err(unexpected("merge-tree", &output.stderr)),
+        }
+    }
+}
+
+/// The tree and, after a conflict, its paths; each ended by NUL.
+fn parse(clean: bool, answer: &[u8]) -> Result<Merge, Error> {
+    let mut fields = answer.split(|byte| *byte == 0).filter(|field| !field.is_empty());
+    let tree = fields.next().and_then(ascii).and_then(|text| text.parse().ok());
+    let tree: Oid = tree.ok_or_else(|| unexpected("merge-tree", answer))?;
+    if clean {
+        return Ok(Merge::Clean(tree));
+    }
+    Ok(Merge::Conflict(fields.map(tree_path).collect::<Result<_, _>>()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conflicts_name_their_paths() {
+        let answer = [&b"a".repeat(40)[..], b"\0one\0two words\0"].concat();
+        let Merge::Conflict(paths) = parse(false, &answer).unwrap() else { unreachable!() };
+        assert_eq!(paths.iter().map(ToString::to_string).collect::<Vec<_>>(), ["one", "two words"]);
+        assert!(parse(true, b"").is_err());
+    }
+}

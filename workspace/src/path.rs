@@ -1,0 +1,102 @@
+//! Paths inside a repository, as the bytes git has. They are never turned into text on the way: two names that look
+//! alike stay two names.
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// A path inside a repository: relative, `/` between components, any bytes but NUL, no `.`, `..` or `.git` component.
+///
+/// `Display` escapes what a terminal or a log line must not get; it is for people, not for comparing.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RepoPath(Vec<u8>);
+
+/// Bytes that are no path inside a repository, shown escaped.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("not a path inside a repository: {shown}")]
+pub struct NotARepoPath {
+    /// The bytes, escaped.
+    pub shown: String,
+}
+
+impl RepoPath {
+    /// The path with these bytes.
+    ///
+    /// # Errors
+    /// The bytes are empty, absolute, contain NUL, or have an empty, `.`, `..` or `.git` (in any case) component.
+    pub fn new(bytes: impl Into<Vec<u8>>) -> Result<Self, NotARepoPath> {
+        let bytes = bytes.into();
+        let usable = !bytes.contains(&0) && bytes.split(|byte| *byte == b'/').all(component_is_usable);
+        if usable { Ok(Self(bytes)) } else { Err(NotARepoPath { shown: escaped(&bytes) }) }
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The path as text, if it is UTF-8.
+    #[must_use]
+    pub fn as_str(&self) -> Option<&str> {
+        std::str::from_utf8(&self.0).ok()
+    }
+
+    /// The path for the file system, relative to the root of the tree.
+    #[must_use]
+    pub fn as_path(&self) -> &Path {
+        Path::new(OsStr::from_bytes(&self.0))
+    }
+
+    /// How many folders the entry lies below the root: 0 for one in the root.
+    #[must_use]
+    pub fn depth(&self) -> usize {
+        self.0.iter().filter(|byte| **byte == b'/').count()
+    }
+}
+
+fn component_is_usable(component: &[u8]) -> bool {
+    !matches!(component, b"" | b"." | b"..") && !component.eq_ignore_ascii_case(b".git")
+}
+
+/// Bytes as one line of printable text: control characters, invisible ones and bytes that are not UTF-8 escaped.
+pub(crate) fn escaped(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len());
+    for chunk in bytes.utf8_chunks() {
+        for character in chunk.valid().chars() {
+            match character {
+                '"' | '\'' => text.push(character),
+                _ => text.extend(character.escape_debug()),
+            }
+        }
+        text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
+    }
+    text
+}
+
+impl fmt::Display for RepoPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&escaped(&self.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn odd_names_are_paths_and_shown_on_one_line() {
+        let path = RepoPath::new(b"dir/new\nline \xff \"q\" \xc3\xa4".to_vec()).unwrap();
+        assert_eq!(path.to_string(), "dir/new\\nline \\xff \"q\" ä");
+        assert_eq!((path.depth(), path.as_str()), (1, None));
+    }
+
+    #[test]
+    fn names_that_leave_the_tree_or_mean_git_are_not_paths() {
+        for bytes in ["", "/etc/passwd", "a//b", "a/", "./a", "a/../b", "..", ".git/config", "a/.GIT/hooks", "a\0b"] {
+            assert!(RepoPath::new(bytes).is_err(), "{bytes:?}");
+        }
+        assert!(RepoPath::new(".github/workflows/ci.yml").is_ok());
+    }
+}

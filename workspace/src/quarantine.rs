@@ -1,0 +1,199 @@
+//! Bundles of others are unpacked next to a repository and join it only when everything about them is in order: one
+//! expected ref, known prerequisites, sound and complete objects, sizes, gitlinks. Until then the repository does not
+//! have them, and a refused bundle leaves nothing behind.
+
+use std::path::{Path, PathBuf};
+
+use holdpoint_sandbox::ToolError;
+use tempfile::TempDir;
+
+use crate::bundle::{Header, read_header};
+use crate::error::{Error, Refusal};
+use crate::files::{create_dir, write};
+use crate::git::{Git, unexpected};
+use crate::limits::{LONG_TIMEOUT, Limits};
+use crate::oid::Oid;
+use crate::scratch::{Objects, Scratch};
+use crate::tree;
+
+/// What a pack consists of, in the order in which git may see it appear: the index makes it visible.
+const PACK_PARTS: [&str; 3] = ["pack", "rev", "idx"];
+
+/// How such folders are called among a repository's objects: git's own name for theirs, so that in a user's repository
+/// `git gc` removes what a crash leaves of them.
+const FOLDER_PREFIX: &str = "tmp_objdir-holdpoint-";
+
+/// Objects that are not part of their repository yet.
+#[derive(Debug)]
+pub(crate) struct Quarantine {
+    scratch: Scratch,
+    home: Objects,
+    /// Holds the new objects; lies inside the repository's own so that they can be moved. Removed when dropped.
+    folder: TempDir,
+}
+
+/// What a bundle has to be to be taken.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Expected<'a> {
+    pub(crate) ref_name: &'a str,
+    /// The commit whose gitlinks may stay. With it, objects are also checked for being well-formed; a snapshot of a
+    /// repository that has always lived with an odd old commit is taken as it is.
+    pub(crate) base: Option<&'a Oid>,
+    pub(crate) limits: &'a Limits,
+}
+
+impl Quarantine {
+    /// An empty one for the repository with these objects; `parent` is for temporary files.
+    pub(crate) fn new(home: &Objects, parent: Option<&Path>) -> Result<Self, Error> {
+        let folder = tempfile::Builder::new()
+            .prefix(FOLDER_PREFIX)
+            .tempdir_in(&home.dir)
+            .map_err(Error::io("create a folder in", &home.dir))?;
+        create_dir(&folder.path().join("pack"))?;
+        create_dir(&folder.path().join("info"))?;
+        let mut alternate = home.dir.clone().into_os_string();
+        alternate.push("\n");
+        write(&folder.path().join("info/alternates"), alternate.as_encoded_bytes())?;
+        let objects = Objects { dir: folder.path().to_owned(), format: home.format };
+        Ok(Self { scratch: Scratch::new(parent, objects)?, home: home.clone(), folder })
+    }
+
+    /// A git directory that sees the repository's objects and the new ones.
+    pub(crate) fn scratch(&self) -> &Scratch {
+        &self.scratch
+    }
+
+    /// Unpacks a bundle and checks all of it; gives the commit its ref names.
+    pub(crate) async fn add(&self, bundle: &Path, expected: Expected<'_>) -> Result<Oid, Error> {
+        let bundle = crate::files::real_path(bundle)?;
+        let header = self.check_header(&bundle, expected)?;
+        let Some((_, tip)) = header.refs.first() else {
+            return Err(Refusal::NotABundle { reason: "no ref" }.into());
+        };
+        self.check_prerequisites(&header).await?;
+        let before = self.packs()?;
+        sound(self.scratch.git("bundle").args(["unbundle"]).arg(&bundle).timeout(LONG_TIMEOUT).run_ok().await)?;
+        if expected.base.is_some() {
+            for pack in self.packs()?.iter().filter(|pack| !before.contains(pack)) {
+                self.check_well_formed(pack).await?;
+            }
+        }
+        self.check_connected(tip, &header.prerequisites).await?;
+        self.check_tree(tip, expected).await?;
+        Ok(tip.clone())
+    }
+
+    fn check_header(&self, bundle: &Path, expected: Expected<'_>) -> Result<Header, Error> {
+        let bytes = std::fs::metadata(bundle).map_err(Error::io("look at", bundle))?.len();
+        if bytes > expected.limits.bundle_bytes {
+            return Err(Refusal::BundleTooLarge { bytes, max: expected.limits.bundle_bytes }.into());
+        }
+        let header = read_header(bundle)?;
+        if header.refs.len() != 1 || header.refs.iter().any(|(name, _)| name != expected.ref_name) {
+            let found = header.refs.into_iter().map(|(name, _)| name).collect();
+            return Err(Refusal::ForeignRefs { expected: expected.ref_name.to_owned(), found }.into());
+        }
+        let oids = header.prerequisites.iter().chain(header.refs.iter().map(|(_, oid)| oid));
+        if header.format != self.home.format || oids.into_iter().any(|oid| oid.format() != self.home.format) {
+            return Err(Refusal::WrongFormat.into());
+        }
+        if header.objects > expected.limits.bundle_objects {
+            let max = expected.limits.bundle_objects;
+            return Err(Refusal::TooManyObjects { objects: header.objects, max }.into());
+        }
+        Ok(header)
+    }
+
+    /// The prerequisites become refs, because git takes a bundle only on top of what refs reach.
+    async fn check_prerequisites(&self, header: &Header) -> Result<(), Error> {
+        for oid in &header.prerequisites {
+            if self.kind_of(oid).await?.as_deref() != Some("commit") {
+                return Err(Refusal::MissingPrerequisite { oid: oid.clone() }.into());
+            }
+        }
+        self.scratch.set_refs(header.prerequisites.iter().map(|oid| (format!("refs/prerequisite/{oid}"), oid)))
+    }
+
+    /// Older versions of git do not check the objects of a bundle themselves, so they are indexed once more, strictly.
+    async fn check_well_formed(&self, pack: &Path) -> Result<(), Error> {
+        let index = self.scratch.path().join("strict.idx");
+        let git = self.scratch.git("index-pack").args(["--strict", "-o"]).arg(&index).arg(pack).timeout(LONG_TIMEOUT);
+        sound(git.run_ok().await)?;
+        std::fs::remove_file(&index).map_err(Error::io("remove", &index))
+    }
+
+    /// Everything the commit leads to is there.
+    async fn check_connected(&self, tip: &Oid, known: &[Oid]) -> Result<(), Error> {
+        if self.kind_of(tip).await?.as_deref() != Some("commit") {
+            return Err(Refusal::NotACommit { oid: tip.clone() }.into());
+        }
+        let git = self.scratch.git("rev-list").args(["--objects", "--quiet"]).arg(tip).arg("--not").args(known);
+        sound(git.timeout(LONG_TIMEOUT).run_ok().await)?;
+        Ok(())
+    }
+
+    async fn check_tree(&self, tip: &Oid, expected: Expected<'_>) -> Result<(), Error> {
+        let entries = tree::list(self.scratch.git("ls-tree"), tip, expected.limits).await?;
+        let base = match expected.base {
+            Some(base) => Some(tree::list(self.scratch.git("ls-tree"), base, expected.limits).await?),
+            None => None,
+        };
+        Ok(tree::audit(&entries, base.as_deref(), expected.limits)?)
+    }
+
+    /// What kind of object this is; `None` if it is not there.
+    pub(crate) async fn kind_of(&self, oid: &Oid) -> Result<Option<String>, Error> {
+        kind_of(self.scratch.git("cat-file"), oid).await
+    }
+
+    /// The objects join their repository.
+    pub(crate) fn release(self) -> Result<(), Error> {
+        let target = self.home.dir.join("pack");
+        create_dir(&target)?;
+        for pack in self.packs()? {
+            for part in PACK_PARTS.map(|part| pack.with_extension(part)).iter().filter(|part| part.exists()) {
+                let name = part.file_name().unwrap_or_default();
+                std::fs::rename(part, target.join(name)).map_err(Error::io("move", part))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn packs(&self) -> Result<Vec<PathBuf>, Error> {
+        let folder = self.folder.path().join("pack");
+        let mut packs = Vec::new();
+        for entry in std::fs::read_dir(&folder).map_err(Error::io("list", &folder))? {
+            let path = entry.map_err(Error::io("list", &folder))?.path();
+            if path.extension().is_some_and(|extension| extension == "pack") {
+                packs.push(path);
+            }
+        }
+        Ok(packs)
+    }
+}
+
+/// Whether a folder among a repository's objects is a quarantine.
+pub(crate) fn is_quarantine(folder: &std::ffi::OsStr) -> bool {
+    folder.as_encoded_bytes().starts_with(FOLDER_PREFIX.as_bytes())
+}
+
+/// What kind of object this is; `None` if it is not there. `git` is an unspent `cat-file`.
+pub(crate) async fn kind_of(git: Git, oid: &Oid) -> Result<Option<String>, Error> {
+    let git = git.args(["--batch-check=%(objecttype)", "--buffer"]);
+    let answer = git.stdin(format!("{oid}\n").into_bytes()).line().await?;
+    match answer.as_str() {
+        kind @ ("commit" | "tree" | "blob" | "tag") => Ok(Some(kind.to_owned())),
+        missing if missing.ends_with(" missing") => Ok(None),
+        other => Err(unexpected("cat-file", other.as_bytes())),
+    }
+}
+
+/// A command that failed over the objects given to it says that they are bad, not that git is.
+fn sound(result: Result<Vec<u8>, Error>) -> Result<Vec<u8>, Error> {
+    match result {
+        Err(Error::Git { source: ToolError::Failed { code: Some(_), stderr, .. }, .. }) => {
+            Err(Refusal::BrokenObjects { detail: crate::path::escaped(stderr.as_bytes()) }.into())
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,75 @@
+//! A git directory for one operation: refs, an index and attributes of its own over somebody's objects. So neither the
+//! user's repository nor a mirror ever gets a temporary ref or a foreign index, and no configuration but ours is read.
+
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::error::Error;
+use crate::files::{create_dir, write};
+use crate::git::Git;
+use crate::oid::{ObjectFormat, Oid};
+
+/// Every conversion that attributes can ask for, off. `info/attributes` beats the `.gitattributes` of any tree.
+pub(crate) const EXACT_BYTES: &str = "* -text -crlf -eol -filter -ident -working-tree-encoding\n";
+
+/// Where objects are read from and written to.
+#[derive(Debug, Clone)]
+pub(crate) struct Objects {
+    /// The `objects` folder of a repository.
+    pub(crate) dir: PathBuf,
+    pub(crate) format: ObjectFormat,
+}
+
+/// A git directory for one operation. It is removed when dropped.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    dir: TempDir,
+    objects: Objects,
+}
+
+impl Scratch {
+    /// A fresh one, below `parent` (default: the system's folder for temporary files).
+    pub(crate) fn new(parent: Option<&Path>, objects: Objects) -> Result<Self, Error> {
+        let mut builder = tempfile::Builder::new();
+        builder.prefix("holdpoint-git-");
+        let shown = parent.map_or_else(std::env::temp_dir, Path::to_owned);
+        let dir = parent
+            .map_or_else(|| builder.tempdir(), |parent| builder.tempdir_in(parent))
+            .map_err(Error::io("create a folder in", &shown))?;
+        for folder in ["refs", "objects", "info"] {
+            create_dir(&dir.path().join(folder))?;
+        }
+        write(&dir.path().join("HEAD"), "ref: refs/heads/none\n")?;
+        write(&dir.path().join("info/attributes"), EXACT_BYTES)?;
+        write(&dir.path().join("config"), config(objects.format))?;
+        Ok(Self { dir, objects })
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.dir.path()
+    }
+
+    pub(crate) fn objects(&self) -> &Objects {
+        &self.objects
+    }
+
+    /// A call of git on this directory.
+    pub(crate) fn git(&self, command: &'static str) -> Git {
+        Git::new(command).git_dir(self.path()).dir(self.path()).env("GIT_OBJECT_DIRECTORY", &self.objects.dir)
+    }
+
+    /// Makes these the only refs.
+    pub(crate) fn set_refs<'a>(&self, refs: impl IntoIterator<Item = (String, &'a Oid)>) -> Result<(), Error> {
+        let lines: String = refs.into_iter().map(|(name, oid)| format!("{oid} {name}\n")).collect();
+        write(&self.path().join("packed-refs"), lines)
+    }
+}
+
+fn config(format: ObjectFormat) -> String {
+    let extension = match format {
+        ObjectFormat::Sha1 => "\trepositoryformatversion = 0\n",
+        ObjectFormat::Sha256 => "\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n",
+    };
+    format!("[core]\n\tbare = true\n{extension}")
+}

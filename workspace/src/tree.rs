@@ -1,0 +1,131 @@
+//! What is in a tree: its entries, and whether it may be taken in. It reads ids and sizes, never contents.
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashSet;
+
+use holdpoint_sandbox::ToolError;
+
+use crate::error::{Error, Refusal};
+use crate::git::{Git, unexpected};
+use crate::limits::Limits;
+use crate::oid::Oid;
+use crate::path::{RepoPath, escaped};
+
+/// What kind of thing an entry is, as git records it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Mode {
+    /// A file.
+    File,
+    /// A file that may be executed.
+    Executable,
+    /// A symbolic link; the blob is its target.
+    Symlink,
+    /// A link to a commit of another repository (submodule).
+    Gitlink,
+}
+
+impl Mode {
+    /// The six octal digits git uses.
+    #[must_use]
+    pub fn octal(self) -> &'static str {
+        match self {
+            Self::File => "100644",
+            Self::Executable => "100755",
+            Self::Symlink => "120000",
+            Self::Gitlink => "160000",
+        }
+    }
+
+    /// Reads git's digits. Old repositories have group-writable files (`100664`): plain files to us, as to git.
+    pub(crate) fn from_octal(digits: &[u8]) -> Option<Self> {
+        match digits {
+            b"100644" | b"100664" => Some(Self::File),
+            b"100755" => Some(Self::Executable),
+            b"120000" => Some(Self::Symlink),
+            b"160000" => Some(Self::Gitlink),
+            _ => None,
+        }
+    }
+}
+
+/// One entry of a tree, folders not counted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeEntry {
+    /// Where it is.
+    pub path: RepoPath,
+    /// What it is.
+    pub mode: Mode,
+    /// Its blob, or the linked commit.
+    pub oid: Oid,
+    /// Its size in bytes; `None` for a gitlink.
+    pub bytes: Option<u64>,
+}
+
+/// All entries of a tree or a commit's tree, sorted as git sorts them. More than the caps allow is refused.
+///
+/// `git` is an unspent `ls-tree`.
+pub(crate) async fn list(git: Git, tree: &Oid, limits: &Limits) -> Result<Vec<TreeEntry>, Error> {
+    let git = git.args(["-r", "-z", "-l", "--full-tree"]).arg(tree).long();
+    let too_many = Refusal::TooManyEntries { max: limits.tree_entries };
+    let listing = match git.run_ok().await {
+        Err(Error::Git { source: ToolError::OutputLimit { .. }, .. }) => return Err(too_many.into()),
+        Err(Error::Git { source: ToolError::Failed { .. }, .. }) => {
+            return Err(Error::NoSuchObject { kind: "tree", oid: tree.clone() });
+        }
+        other => other?,
+    };
+    let records = || listing.split(|byte| *byte == 0).filter(|record| !record.is_empty());
+    if records().count() > limits.tree_entries {
+        return Err(too_many.into());
+    }
+    records().map(parse_entry).collect()
+}
+
+/// Whether a tree's files are small enough, and its gitlinks are those of the base.
+pub(crate) fn audit(entries: &[TreeEntry], base: Option<&[TreeEntry]>, limits: &Limits) -> Result<(), Refusal> {
+    let mut total = 0_u64;
+    for entry in entries {
+        let bytes = entry.bytes.unwrap_or(0);
+        if bytes > limits.blob_bytes {
+            return Err(Refusal::BlobTooLarge { path: entry.path.clone(), bytes, max: limits.blob_bytes });
+        }
+        total = total.saturating_add(bytes);
+    }
+    if total > limits.tree_bytes {
+        return Err(Refusal::TreeTooLarge { max: limits.tree_bytes });
+    }
+    let Some(base) = base else { return Ok(()) };
+    let known: HashSet<(&RepoPath, &Oid)> = gitlinks(base).map(|entry| (&entry.path, &entry.oid)).collect();
+    match gitlinks(entries).find(|entry| !known.contains(&(&entry.path, &entry.oid))) {
+        Some(entry) => Err(Refusal::Gitlink { path: entry.path.clone() }),
+        None => Ok(()),
+    }
+}
+
+fn gitlinks(entries: &[TreeEntry]) -> impl Iterator<Item = &TreeEntry> {
+    entries.iter().filter(|entry| entry.mode == Mode::Gitlink)
+}
+
+/// `<mode> <type> <oid> <size>\t<path>`, the size padded on its left or `-`.
+fn parse_entry(record: &[u8]) -> Result<TreeEntry, Error> {
+    let odd = || unexpected("ls-tree", record);
+    let tab = record.iter().position(|byte| *byte == b'\t').ok_or_else(odd)?;
+    let (facts, path) = record.split_at(tab);
+    let mut facts = facts.split(|byte| *byte == b' ').filter(|fact| !fact.is_empty());
+    let mode = facts.next().and_then(Mode::from_octal).ok_or_else(odd)?;
+    let oid = facts.nth(1).and_then(ascii).and_then(|text| text.parse().ok()).ok_or_else(odd)?;
+    let bytes = facts.next().and_then(ascii).ok_or_else(odd)?;
+    let bytes = if bytes == "-" { None } else { Some(bytes.parse().map_err(|_| odd())?) };
+    Ok(TreeEntry { path: tree_path(path.get(1..).unwrap_or_default())?, mode, oid, bytes })
+}
+
+/// A path from a tree; one that a working tree must never get is the tree maker's fault.
+pub(crate) fn tree_path(bytes: &[u8]) -> Result<RepoPath, Refusal> {
+    RepoPath::new(bytes).map_err(|_| Refusal::UnusablePath { shown: escaped(bytes) })
+}
+
+pub(crate) fn ascii(bytes: &[u8]) -> Option<&str> {
+    std::str::from_utf8(bytes).ok()
+}

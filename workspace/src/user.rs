@@ -1,0 +1,151 @@
+//! The user's repository. It is read, and one branch of it may be created or moved forward; working trees, index, HEAD,
+//! configuration and all other refs are never written. Its hooks and monitors do not run.
+
+mod branch;
+
+use std::path::{Path, PathBuf};
+
+use holdpoint_sandbox::{ToolError, ToolOutput};
+
+pub use branch::{BranchState, BranchUpdate};
+
+use crate::bundle::{self, Bundle, SNAPSHOT_REF};
+use crate::error::Error;
+use crate::git::{Git, require_git, unexpected};
+use crate::oid::{ObjectFormat, Oid};
+use crate::path::RepoPath;
+use crate::scratch::{Objects, Scratch};
+use crate::tree::Mode;
+
+/// A repository that belongs to the user.
+#[derive(Debug, Clone)]
+pub struct UserRepo {
+    /// Where the user stood: `HEAD` means the one of this working tree.
+    dir: PathBuf,
+    git_dir: PathBuf,
+    objects: Objects,
+    shallow: bool,
+}
+
+impl UserRepo {
+    /// The repository that `dir` lies in: a working tree, a linked one, a bare repository, or a folder inside.
+    ///
+    /// # Errors
+    /// [`Error::GitMissing`], [`Error::GitTooOld`], [`Error::NotARepository`], [`Error::NoCommits`].
+    pub async fn open(dir: &Path) -> Result<Self, Error> {
+        require_git().await?;
+        let not_a_repository = || Error::NotARepository { dir: dir.to_owned() };
+        let dir = dir.canonicalize().ok().filter(|dir| dir.is_dir()).ok_or_else(not_a_repository)?;
+        let questions =
+            ["--git-common-dir", "--git-path", "objects", "--show-object-format", "--is-shallow-repository"];
+        let git = Git::new("rev-parse").dir(&dir).arg("--path-format=absolute").args(questions);
+        let answer = match git.run_ok().await {
+            Err(Error::Git { source: ToolError::Failed { stderr, .. }, .. })
+                if stderr.contains("not a git repository") =>
+            {
+                return Err(not_a_repository());
+            }
+            other => other?,
+        };
+        let repo = Self::from_answer(dir, &answer).ok_or_else(|| unexpected("rev-parse", &answer))?;
+        if repo.is_empty().await? { Err(Error::NoCommits { dir: repo.dir }) } else { Ok(repo) }
+    }
+
+    fn from_answer(dir: PathBuf, answer: &[u8]) -> Option<Self> {
+        use std::os::unix::ffi::OsStrExt;
+        let mut lines = answer.split(|byte| *byte == b'\n');
+        let git_dir = PathBuf::from(std::ffi::OsStr::from_bytes(lines.next()?));
+        let objects = PathBuf::from(std::ffi::OsStr::from_bytes(lines.next()?));
+        let format = ObjectFormat::from_name(std::str::from_utf8(lines.next()?).ok()?)?;
+        let shallow = lines.next()? == b"true";
+        Some(Self { dir, git_dir, objects: Objects { dir: objects, format }, shallow })
+    }
+
+    async fn is_empty(&self) -> Result<bool, Error> {
+        if self.try_resolve("HEAD").await?.is_some() {
+            return Ok(false);
+        }
+        Ok(self.git("for-each-ref").arg("--count=1").run_ok().await?.is_empty())
+    }
+
+    /// The folder it was opened with, without links.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The git directory that all its working trees share. Two folders with the same one are the same repository.
+    #[must_use]
+    pub fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    /// The hash its objects are named with.
+    #[must_use]
+    pub fn object_format(&self) -> ObjectFormat {
+        self.objects.format
+    }
+
+    /// The commit that `name` means here (branch, tag, id, `HEAD~2`).
+    ///
+    /// # Errors
+    /// [`Error::UnknownRef`], also for an abbreviation that fits several.
+    pub async fn resolve(&self, name: &str) -> Result<Oid, Error> {
+        self.try_resolve(name).await?.ok_or_else(|| Error::UnknownRef { name: name.to_owned() })
+    }
+
+    async fn try_resolve(&self, name: &str) -> Result<Option<Oid>, Error> {
+        let git = self.git("rev-parse").args(["--verify", "--quiet", "--end-of-options"]);
+        let ToolOutput { code, stdout, .. } = git.arg(format!("{name}^{{commit}}")).run().await?;
+        if code != Some(0) {
+            return Ok(None);
+        }
+        let text = String::from_utf8_lossy(&stdout);
+        text.trim_end().parse().map(Some).map_err(|_| unexpected("rev-parse", &stdout))
+    }
+
+    /// The bytes of the file at `path` in `commit`; `None` if no file is there (nothing, a link, a folder).
+    ///
+    /// # Errors
+    /// The commit is not there, or the file has more than `cap` bytes ([`Error::BlobOverCap`]).
+    pub async fn file_at(&self, commit: &Oid, path: &RepoPath, cap: usize) -> Result<Option<Vec<u8>>, Error> {
+        let git = self.git("ls-tree").args(["-z", "-l", "--full-tree"]).arg(commit).arg("--").arg(path.as_path());
+        let listing = git.run_ok().await?;
+        // A folder is listed as a `tree` with its own mode, which is none of an entry's.
+        let mut fields = listing.split(|byte| matches!(byte, b' ' | b'\t')).filter(|field| !field.is_empty());
+        let Some(Mode::File | Mode::Executable) = fields.next().and_then(Mode::from_octal) else { return Ok(None) };
+        let oid = fields.nth(1).and_then(crate::tree::ascii).and_then(|text| text.parse::<Oid>().ok());
+        let oid = oid.ok_or_else(|| unexpected("ls-tree", &listing))?;
+        read_blob(self.git("cat-file"), &oid, cap).await.map(Some)
+    }
+
+    /// Writes `commit` with all its history as a bundle with the one ref [`SNAPSHOT_REF`].
+    ///
+    /// # Errors
+    /// [`Error::Shallow`] when the repository does not have all of its history; git fails (for example because objects
+    /// are missing); `out` cannot be written.
+    pub async fn snapshot(&self, commit: &Oid, out: &Path) -> Result<Bundle, Error> {
+        if self.shallow {
+            return Err(Error::Shallow { dir: self.dir.clone() });
+        }
+        let scratch = Scratch::new(None, self.objects.clone())?;
+        bundle::write(&scratch, SNAPSHOT_REF, commit, None, out).await
+    }
+
+    fn git(&self, command: &'static str) -> Git {
+        Git::new(command).dir(&self.dir)
+    }
+}
+
+/// The bytes of a blob; `git` is an unspent `cat-file`.
+pub(crate) async fn read_blob(git: Git, oid: &Oid, cap: usize) -> Result<Vec<u8>, Error> {
+    match git.arg("blob").arg(oid).output_cap(cap).run_ok().await {
+        Err(Error::Git { source: ToolError::OutputLimit { .. }, .. }) => {
+            Err(Error::BlobOverCap { oid: oid.clone(), cap })
+        }
+        Err(Error::Git { source: ToolError::Failed { .. }, .. }) => {
+            Err(Error::NoSuchObject { kind: "blob", oid: oid.clone() })
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,185 @@
+//! The one thing written into the user's repository: a branch that is created or moved forward, in one step, when all
+//! its objects are there.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::UserRepo;
+use crate::error::Error;
+use crate::git::unexpected;
+use crate::limits::Limits;
+use crate::oid::Oid;
+use crate::quarantine::{Expected, Quarantine};
+
+/// What a branch name stands for at the moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BranchState {
+    /// There is no such branch.
+    Absent,
+    /// The branch is there and nobody works on it.
+    At(Oid),
+    /// A working tree of the repository is on the branch; `tip` is `None` while it has no commit.
+    CheckedOut {
+        /// Where the branch is.
+        tip: Option<Oid>,
+        /// The working tree.
+        worktree: PathBuf,
+    },
+    /// The branch cannot be created or moved.
+    Unusable {
+        /// What is in the way.
+        reason: String,
+    },
+}
+
+/// A branch to be created or moved forward.
+#[derive(Debug, Clone, Copy)]
+pub struct BranchUpdate<'a> {
+    /// Bundles with the commits from the branch's start to `new`, each building on those before it.
+    pub bundles: &'a [PathBuf],
+    /// The one ref that each of them has.
+    pub ref_name: &'a str,
+    /// The branch, without `refs/heads/`.
+    pub branch: &'a str,
+    /// Where the caller saw it; `None`: not there.
+    pub expected_old: Option<&'a Oid>,
+    /// Where it has to be.
+    pub new: &'a Oid,
+}
+
+impl UserRepo {
+    /// What the branch `name` (without `refs/heads/`) stands for.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub async fn branch_state(&self, name: &str) -> Result<BranchState, Error> {
+        let full = format!("refs/heads/{name}");
+        let checked = self.git("check-ref-format").arg(&full).run().await?;
+        if checked.code != Some(0) || name.starts_with('-') || name == "HEAD" {
+            return Ok(BranchState::Unusable { reason: "not a valid branch name".to_owned() });
+        }
+        let tip = match self.refs_at(&full, name).await? {
+            Found::Nothing => None,
+            Found::Branch(oid) => Some(oid),
+            Found::InTheWay(reason) => return Ok(BranchState::Unusable { reason }),
+        };
+        let listing = self.git("worktree").args(["list", "--porcelain", "-z"]).run_ok().await?;
+        Ok(match (worktree_on(&listing, &full), tip) {
+            (Some(worktree), tip) => BranchState::CheckedOut { tip, worktree },
+            (None, Some(oid)) => BranchState::At(oid),
+            (None, None) => BranchState::Absent,
+        })
+    }
+
+    /// Looks for the branch itself, branches below it (`name/…`) and branches it would lie below.
+    async fn refs_at(&self, full: &str, name: &str) -> Result<Found, Error> {
+        let parents = name.match_indices('/').filter_map(|(at, _)| name.get(..at)).map(|p| format!("refs/heads/{p}"));
+        let patterns: Vec<String> = std::iter::once(full.to_owned()).chain(parents).collect();
+        let git = self.git("for-each-ref").arg("--format=%(objectname) %(symref) %(refname)").args(&patterns);
+        let listing = git.output_cap(crate::limits::LISTING_OUTPUT_BYTES).run_ok().await?;
+        let mut found = Found::Nothing;
+        for line in String::from_utf8_lossy(&listing).lines() {
+            let odd = || unexpected("for-each-ref", line.as_bytes());
+            let mut fields = line.splitn(3, ' ');
+            let (Some(oid), Some(symref), Some(ref_name)) = (fields.next(), fields.next(), fields.next()) else {
+                return Err(odd());
+            };
+            let is_below = ref_name.strip_prefix(full).is_some_and(|rest| rest.starts_with('/'));
+            if ref_name == full && !symref.is_empty() {
+                return Ok(Found::InTheWay(format!("it is another name of {symref}")));
+            } else if ref_name == full {
+                found = Found::Branch(oid.parse().map_err(|_| odd())?);
+            } else if is_below || patterns.iter().any(|pattern| pattern == ref_name) {
+                return Ok(Found::InTheWay(format!("{ref_name} is there")));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Takes over the commits and creates the branch, or moves it forward. Nothing else changes; if anything is wrong,
+    /// nothing changes at all. A branch that is there already is left as it is.
+    ///
+    /// # Errors
+    /// [`Error::BranchUnusable`], [`Error::BranchCheckedOut`], [`Error::BranchMoved`], [`Error::BranchDiverged`],
+    /// [`Error::HeadMissing`], [`Error::Refused`] for a bundle that is not in order.
+    pub async fn import_branch(&self, update: BranchUpdate<'_>) -> Result<(), Error> {
+        let BranchUpdate { bundles, ref_name, branch, expected_old, new } = update;
+        let old = self.writable_tip(branch).await?;
+        if old.as_ref() == Some(new) {
+            return Ok(());
+        }
+        if old.as_ref() != expected_old {
+            return Err(Error::BranchMoved { branch: branch.to_owned(), found: old });
+        }
+        let limits = Limits::default();
+        let quarantine = Quarantine::new(&self.objects, None)?;
+        for bundle in bundles {
+            quarantine.add(bundle, Expected { ref_name, base: None, limits: &limits }).await?;
+        }
+        if quarantine.kind_of(new).await?.as_deref() != Some("commit") {
+            return Err(Error::HeadMissing { new: new.clone() });
+        }
+        if let Some(tip) = old.clone() {
+            let git = quarantine.scratch().git("merge-base").arg("--is-ancestor").arg(&tip).arg(new);
+            if git.run().await?.code != Some(0) {
+                return Err(Error::BranchDiverged { branch: branch.to_owned(), tip, new: new.clone() });
+            }
+        }
+        quarantine.release()?;
+        self.move_branch(branch, old.as_ref(), new).await
+    }
+
+    /// Where a branch is that may be written.
+    async fn writable_tip(&self, branch: &str) -> Result<Option<Oid>, Error> {
+        let branch = branch.to_owned();
+        match self.branch_state(&branch).await? {
+            BranchState::Absent => Ok(None),
+            BranchState::At(oid) => Ok(Some(oid)),
+            BranchState::CheckedOut { worktree, .. } => Err(Error::BranchCheckedOut { branch, worktree }),
+            BranchState::Unusable { reason } => Err(Error::BranchUnusable { branch, reason }),
+        }
+    }
+
+    /// Git itself compares with `old` under the ref's lock.
+    async fn move_branch(&self, branch: &str, old: Option<&Oid>, new: &Oid) -> Result<(), Error> {
+        let zero = Oid::zero(self.object_format());
+        let git = self.git("update-ref").args(["--no-deref", "-m", "holdpoint: accepted work"]);
+        // The branch's log wants a name for who wrote it.
+        let git = git.env("GIT_COMMITTER_NAME", "Holdpoint").env("GIT_COMMITTER_EMAIL", "holdpoint@localhost");
+        git.arg(format!("refs/heads/{branch}")).arg(new).arg(old.unwrap_or(&zero)).run_ok().await?;
+        Ok(())
+    }
+}
+
+enum Found {
+    Nothing,
+    Branch(Oid),
+    InTheWay(String),
+}
+
+/// The working tree that is on the branch, also when the branch has no commit yet.
+fn worktree_on(listing: &[u8], full: &str) -> Option<PathBuf> {
+    let mut worktree = None;
+    for field in listing.split(|byte| *byte == 0) {
+        if let Some(path) = field.strip_prefix(b"worktree ") {
+            worktree = Some(path);
+        } else if field.strip_prefix(b"branch ") == Some(full.as_bytes()) {
+            return worktree.map(|path| Path::new(OsStr::from_bytes(path)).to_owned());
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_worktree_of_a_branch_is_found_by_its_whole_name() {
+        let listing =
+            b"worktree /a\0HEAD x\0branch refs/heads/main\0\0worktree /b c\0HEAD y\0branch refs/heads/f/1\0\0";
+        assert_eq!(worktree_on(listing, "refs/heads/f/1"), Some(PathBuf::from("/b c")));
+        assert_eq!(worktree_on(listing, "refs/heads/f"), None);
+    }
+}

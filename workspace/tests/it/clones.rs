@@ -1,0 +1,131 @@
+//! What agents get, and fresh checkouts.
+
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+
+use holdpoint_workspace::{Error, Mode};
+
+use crate::support::{Bench, bytes_of, executable, git, plain_git, put};
+
+#[tokio::test]
+async fn a_clone_is_on_its_commit_and_an_agent_can_commit_in_it() {
+    let bench = Bench::new().await;
+    let clone = bench.path("clone");
+    bench.mirror.clone_for_agent(&bench.base, &clone).await.unwrap();
+    assert_eq!(git(&clone, &["rev-parse", "HEAD"]).await, bench.base.as_str());
+    assert_eq!(git(&clone, &["symbolic-ref", "HEAD"]).await, "refs/heads/work");
+    assert_eq!(git(&clone, &["status", "--porcelain"]).await, "");
+    assert_eq!(git(&clone, &["remote"]).await, "");
+    put(&clone, "src/new.txt", "new\n");
+    let own = holdpoint_sandbox::Tool::new("git").dir(&clone).env("GIT_CONFIG_GLOBAL", "/dev/null");
+    own.clone().args(["add", "--all"]).run_ok().await.unwrap();
+    own.args(["commit", "--quiet", "-m", "by the agent"]).run_ok().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_clone_shares_nothing_with_the_mirror_and_does_not_know_it() {
+    let bench = Bench::new().await;
+    let clone = bench.path("clone");
+    bench.mirror.clone_for_agent(&bench.base, &clone).await.unwrap();
+    assert!(!clone.join(".git/objects/info/alternates").exists());
+    assert!(!clone.join(".git/hooks").exists());
+    let mirror_dir = bench.mirror.dir().to_str().unwrap().to_owned();
+    for (file, bytes) in bytes_of(&clone) {
+        assert_eq!(file.symlink_metadata().unwrap().nlink(), 1, "{}", file.display());
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains(&mirror_dir), "{} names the mirror", file.display());
+    }
+    std::fs::remove_dir_all(clone.join(".git/objects")).unwrap();
+    assert!(bench.mirror.has(&bench.base).await.unwrap());
+    assert_eq!(bench.mirror.list_tree(&bench.base).await.unwrap().len(), 4);
+}
+
+#[tokio::test]
+async fn a_clone_has_recent_history() {
+    let bench = Bench::new().await;
+    let second = bench.commit(&bench.base, &[("a.txt", Some("a\n"))]).await;
+    let clone = bench.path("clone");
+    bench.mirror.clone_for_agent(&second, &clone).await.unwrap();
+    assert_eq!(git(&clone, &["rev-parse", "HEAD~1"]).await, bench.base.as_str());
+    assert!(matches!(bench.mirror.clone_for_agent(&second, &clone).await, Err(Error::NotEmpty { .. })));
+}
+
+#[tokio::test]
+async fn attributes_convert_nothing_on_the_way_out_or_back() {
+    let bench = Bench::with(|repo| {
+        put(repo, "dos.txt", "a\r\nb\r\n");
+        put(repo, "id.txt", "$Id$\n");
+        put(repo, "mixed.txt", "a\r\nb\n");
+    })
+    .await;
+    let attributes = "*.txt text eol=crlf ident\nrun.sh working-tree-encoding=UTF-16LE\n";
+    let base = bench.commit(&bench.base, &[(".gitattributes", Some(attributes))]).await;
+    let (clone, out) = (bench.path("clone"), bench.path("out"));
+    bench.mirror.clone_for_agent(&base, &clone).await.unwrap();
+    bench.mirror.checkout(&base, &out).await.unwrap();
+    for dir in [&clone, &out] {
+        assert_eq!(std::fs::read(dir.join("mixed.txt")).unwrap(), b"a\r\nb\n");
+        assert_eq!(std::fs::read(dir.join("id.txt")).unwrap(), b"$Id$\n");
+        assert_eq!(std::fs::read(dir.join("run.sh")).unwrap(), b"#!/bin/sh\n");
+        assert_eq!(bench.mirror.capture(dir, &base).await.unwrap(), bench.mirror.tree_of(&base).await.unwrap());
+    }
+    assert_eq!(plain_git(&clone, &["status", "--porcelain"]).await.stdout, b"");
+}
+
+#[tokio::test]
+async fn a_checkout_is_exactly_the_tree() {
+    let bench = Bench::with(|repo| {
+        symlink("/etc/passwd", repo.join("absolute")).unwrap();
+        symlink("../../outside", repo.join("src/up")).unwrap();
+        symlink("../run.sh", repo.join("src/inside")).unwrap();
+        put(repo, "odd/new\nline", "x");
+    })
+    .await;
+    let out = bench.path("out");
+    let checkout = bench.mirror.checkout(&bench.base, &out).await.unwrap();
+    assert_eq!(checkout.entries.len(), 8);
+    assert!(!out.join(".git").exists());
+    assert_eq!(bytes_of(&out).len(), 8);
+    assert_eq!(std::fs::read(out.join("odd/new\nline")).unwrap(), b"x");
+    assert_eq!(std::fs::read_link(out.join("absolute")).unwrap().to_str(), Some("/etc/passwd"));
+    assert_eq!(std::fs::metadata(out.join("run.sh")).unwrap().permissions().mode() & 0o111, 0o111);
+    let links: Vec<String> = checkout.links_out.iter().map(ToString::to_string).collect();
+    assert_eq!(links, ["absolute", "src/up"]);
+    assert!(matches!(bench.mirror.checkout(&bench.base, &out).await, Err(Error::NotEmpty { .. })));
+}
+
+#[tokio::test]
+async fn submodule_links_are_empty_folders() {
+    let bench = Bench::new().await;
+    let link = format!("160000,{},sub", bench.base);
+    git(&bench.repo, &["update-index", "--add", "--cacheinfo", &link]).await;
+    git(&bench.repo, &["commit", "--quiet", "-m", "gitlink"]).await;
+    let user = holdpoint_workspace::UserRepo::open(&bench.repo).await.unwrap();
+    let head = user.resolve("HEAD").await.unwrap();
+    let bundle = user.snapshot(&head, &bench.path("s.bundle")).await.unwrap();
+    crate::support::import(&bench.mirror, &bundle, None).await.unwrap();
+    let (out, clone) = (bench.path("out"), bench.path("clone"));
+    let checkout = bench.mirror.checkout(&head, &out).await.unwrap();
+    assert!(checkout.entries.iter().any(|entry| entry.mode == Mode::Gitlink));
+    assert_eq!(std::fs::read_dir(out.join("sub")).unwrap().count(), 0);
+    bench.mirror.clone_for_agent(&head, &clone).await.unwrap();
+    let tree = bench.mirror.tree_of(&head).await.unwrap();
+    put(&clone, "sub/built", "does not count\n");
+    assert_eq!(bench.mirror.capture(&clone, &head).await.unwrap(), tree, "the link stays as it is");
+    std::fs::remove_dir_all(clone.join("sub")).unwrap();
+    assert_eq!(bench.mirror.capture(&clone, &head).await.unwrap(), tree, "also without its folder");
+    put(&clone, "sub", "a file now");
+    assert!(bench.mirror.capture(&clone, &head).await.unwrap_err().is_refusal());
+}
+
+#[tokio::test]
+async fn filters_of_a_tree_do_not_run_on_checkout() {
+    let bench = Bench::with(|repo| {
+        put(repo, ".gitattributes", "* filter=evil diff=evil merge=evil\n");
+        put(repo, "filter.sh", "#!/bin/sh\ntouch canary\ncat\n");
+        executable(&repo.join("filter.sh"));
+    })
+    .await;
+    let out = bench.path("out");
+    bench.mirror.checkout(&bench.base, &out).await.unwrap();
+    assert!(bytes_of(bench.temp.path()).iter().all(|(file, _)| !file.ends_with("canary")));
+}

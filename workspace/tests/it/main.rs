@@ -1,0 +1,11 @@
+//! Everything against a real git, on repositories made for each test.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests may fail like tests; clippy allows it only inside of them")]
+
+mod branch;
+mod bundles;
+mod capture;
+mod clones;
+mod support;
+mod trees;
+mod user;
