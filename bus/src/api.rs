@@ -1,0 +1,33 @@
+//! The micro service `holdpoint`: requests whose sender is known, and their answers.
+//!
+//! What an endpoint does is the orchestrator's matter; here a request is only let through when its sender showed a JWT
+//! of the right role and signed it with that JWT's key.
+
+mod client;
+mod server;
+
+use serde::{Deserialize, Serialize};
+
+pub use client::{ApiError, Call, request};
+pub use server::{ApiRequest, ApiServer, ServeError, serve};
+
+/// The name of the service in the broker's service discovery.
+pub const SERVICE: &str = "holdpoint";
+
+/// Why a request was not answered as it was meant: what goes back to the sender.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message} (code {code})")]
+pub struct Failure {
+    /// As in HTTP: 400 the request is wrong, 403 not allowed, 404 no such thing, 409 not now, 500 our fault.
+    pub code: u16,
+    /// For people.
+    pub message: String,
+}
+
+impl Failure {
+    /// A failure with a code and words.
+    #[must_use]
+    pub fn new(code: u16, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+}

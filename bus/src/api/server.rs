@@ -1,0 +1,154 @@
+//! Serving requests, a bounded number at once.
+
+use std::{future::Future, sync::Arc, time::SystemTime};
+
+use async_nats::service::{self, ServiceExt as _, endpoint::Endpoint};
+use bytes::Bytes;
+use futures::StreamExt as _;
+use holdpoint_protocol::{Timestamp, headers, subjects};
+use tokio::{sync::Semaphore, task::JoinSet};
+
+use super::{Failure, SERVICE};
+use crate::{
+    Bus,
+    auth::{PROGRESS, TrustRoots, VerifiedUser, is_agent, verify_signature},
+    message::header,
+};
+
+/// Requests in hand at once. More than that wait in the connection's buffer.
+const REQUESTS_AT_ONCE: usize = 64;
+/// The version that service discovery shows: that of the wire.
+const SERVICE_VERSION: &str = "1.0.0";
+
+/// The service could not be set up.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot serve the API")]
+pub struct ServeError(#[source] Box<dyn std::error::Error + Send + Sync>);
+
+/// A request whose sender is known.
+#[derive(Debug, Clone)]
+pub struct ApiRequest {
+    /// The endpoint's name.
+    pub endpoint: String,
+    /// Who sent it: an agent for `progress`, an operator for all others.
+    pub caller: VerifiedUser,
+    /// JSON, not looked at yet.
+    pub payload: Bytes,
+    /// W3C trace context.
+    pub traceparent: Option<String>,
+}
+
+/// A service that runs until it is stopped or dropped.
+#[derive(Debug)]
+pub struct ApiServer {
+    service: service::Service,
+    tasks: JoinSet<()>,
+}
+
+impl ApiServer {
+    /// Takes no more requests, and ends when those in hand are answered.
+    pub async fn stop(mut self) {
+        if let Err(error) = self.service.stop().await {
+            tracing::debug!(%error, "the service was gone already");
+        }
+        while self.tasks.join_next().await.is_some() {}
+    }
+}
+
+/// Serves these endpoints with `handler`, shared with all orchestrators that do. An answer is JSON.
+///
+/// # Errors
+/// [`ServeError`] when the connection is closed.
+pub async fn serve<H, F>(
+    bus: &Bus,
+    roots: Arc<TrustRoots>,
+    endpoints: &[&str],
+    handler: H,
+) -> Result<ApiServer, ServeError>
+where
+    H: Fn(ApiRequest) -> F + Clone + Send + Sync + 'static,
+    F: Future<Output = Result<Bytes, Failure>> + Send + 'static,
+{
+    let service = bus.client().service_builder().start(SERVICE, SERVICE_VERSION).await.map_err(ServeError)?;
+    let group = service.group(format!("{}.api", subjects::ROOT));
+    let room = Arc::new(Semaphore::new(REQUESTS_AT_ONCE));
+    let mut tasks = JoinSet::new();
+    for name in endpoints {
+        let endpoint = group.endpoint(*name).await.map_err(ServeError)?;
+        let door = Door { endpoint: (*name).to_owned(), roots: roots.clone(), room: room.clone() };
+        tasks.spawn(door.run(endpoint, handler.clone()));
+    }
+    if let Err(error) = bus.client().flush().await {
+        tracing::debug!(%error, "the service is there when the broker is back");
+    }
+    Ok(ApiServer { service, tasks })
+}
+
+/// One endpoint.
+struct Door {
+    endpoint: String,
+    roots: Arc<TrustRoots>,
+    room: Arc<Semaphore>,
+}
+
+impl Door {
+    async fn run<H, F>(self, mut requests: Endpoint, handler: H)
+    where
+        H: Fn(ApiRequest) -> F,
+        F: Future<Output = Result<Bytes, Failure>> + Send + 'static,
+    {
+        let mut in_hand = JoinSet::new();
+        while let Some(request) = requests.next().await {
+            while in_hand.try_join_next().is_some() {}
+            let permit = self.room.clone().acquire_owned().await.expect("the semaphore is never closed");
+            let work = self.admit(&request.message).map(&handler);
+            in_hand.spawn(async move {
+                let _permit = permit;
+                let answer = match work {
+                    Ok(work) => work.await,
+                    Err(failure) => Err(failure),
+                };
+                respond(&request, answer).await;
+            });
+        }
+        while in_hand.join_next().await.is_some() {}
+    }
+
+    /// Whether the sender is who it says, and may use this endpoint.
+    fn admit(&self, message: &async_nats::Message) -> Result<ApiRequest, Failure> {
+        let denied = |why: &str| Failure::new(403, why);
+        let map = message.headers.as_ref().ok_or_else(|| denied("not signed"))?;
+        let jwt = header(map, headers::JWT).ok_or_else(|| denied("no Hp-Jwt"))?;
+        let signature = header(map, headers::SIGNATURE).ok_or_else(|| denied("no Hp-Signature"))?;
+        let caller = self.roots.verify_jwt(&jwt, now()).map_err(|refusal| denied(&format!("Hp-Jwt: {refusal}")))?;
+        let subject = subjects::api(&self.endpoint);
+        if !verify_signature(&caller.public_key, &subject, &message.payload, &signature) {
+            return Err(denied("the signature is not that of the key in Hp-Jwt"));
+        }
+        if is_agent(&caller.role) != (self.endpoint == PROGRESS) {
+            return Err(denied(&format!("{} is not for the role {}", self.endpoint, caller.role)));
+        }
+        Ok(ApiRequest {
+            endpoint: self.endpoint.clone(),
+            caller,
+            payload: message.payload.clone(),
+            traceparent: header(map, headers::TRACEPARENT),
+        })
+    }
+}
+
+async fn respond(request: &service::Request, answer: Result<Bytes, Failure>) {
+    let answer = answer.map_err(|failure| service::error::Error {
+        // A header is one line.
+        status: failure.message.replace(['\r', '\n'], " "),
+        code: usize::from(failure.code),
+    });
+    if let Err(error) = request.respond(answer).await {
+        tracing::debug!(%error, "an answer could not be sent");
+    }
+}
+
+fn now() -> Timestamp {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Timestamp::from_millis(0).after(since)
+}

@@ -1,0 +1,25 @@
+//! Who may say what: keys, credentials, the accounts of the broker, and what is signed.
+//!
+//! The broker runs in operator mode: an [`Authority`] holds the operator's and accounts' keys and one *scoped* signing
+//! key per role, so that an agent is added by signing offline, without touching the broker. Every process knows the
+//! public half, [`TrustRoots`]. Nothing here talks to a broker, and nothing here knows what is signed.
+
+mod accounts;
+mod authority;
+mod credentials;
+mod jwt;
+mod permissions;
+mod roots;
+mod signer;
+mod store;
+#[cfg(test)]
+mod tests;
+
+pub use authority::{Authority, UnknownRole};
+pub use credentials::{Credentials, InvalidCredentials};
+pub use roots::{Refusal, TrustRoots, VerifiedUser};
+pub use signer::{Signer, verify_signature};
+pub use store::StoreError;
+
+pub(crate) use permissions::{PROGRESS, is_agent};
+pub(crate) use store::write_secret;

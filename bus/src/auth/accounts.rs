@@ -1,0 +1,123 @@
+//! The claims of operator, accounts and users: who exports what to whom.
+//!
+//! `HOLDPOINT` holds the streams and the orchestrators. `AGENTS` sees imports only: with plain permissions in one
+//! account a reply subject or a schedule header is enough to make the broker itself write what the sender may not.
+
+use std::collections::BTreeMap;
+
+use holdpoint_protocol::{
+    ids::{RoleId, role},
+    streams, subjects,
+};
+use serde_json::{Value, json};
+
+use super::{jwt::VERSION, permissions};
+
+/// How many answers a service gives to one request.
+#[derive(Clone, Copy)]
+enum Answers {
+    /// One: acknowledgements of publishes, direct gets, the API.
+    One,
+    /// Any number: pulls, whose answers are messages and status lines.
+    Many,
+}
+
+/// The services of `HOLDPOINT` that `AGENTS` uses.
+fn services() -> Vec<(String, Answers)> {
+    let mut services = Vec::new();
+    for name in role::AGENTS {
+        services.push((subjects::handoffs_of(&role::id(name)), Answers::One));
+    }
+    for name in role::AGENTS.into_iter().chain([role::OPERATOR]) {
+        services.push((subjects::blobs_of(&role::id(name)), Answers::One));
+    }
+    let [next, ack, ack_long] = permissions::turn_subjects("*");
+    services.push((next, Answers::Many));
+    services.extend([ack, ack_long].map(|subject| (subject, Answers::One)));
+    services.push((format!("$JS.API.DIRECT.GET.{}.>", streams::BLOB), Answers::One));
+    services.push((subjects::api(">"), Answers::One));
+    services
+}
+
+fn to_agents() -> [String; 2] {
+    [format!("{}.wake.>", subjects::ROOT), format!("{}.refused.>", subjects::ROOT)]
+}
+
+fn from_agents() -> [String; 2] {
+    [format!("{}.presence.>", subjects::ROOT), format!("{}.log.>", subjects::ROOT)]
+}
+
+fn export(subject: &str, kind: &str) -> Value {
+    json!({"name": subject, "subject": subject, "type": kind})
+}
+
+fn import(subject: &str, kind: &str, account: &str) -> Value {
+    json!({"name": subject, "subject": subject, "account": account, "type": kind})
+}
+
+/// Limits of an account. Only the account with the streams may use JetStream.
+fn limits(jetstream: bool) -> Value {
+    let store = if jetstream { -1 } else { 0 };
+    json!({
+        "subs": -1, "data": -1, "payload": -1, "imports": -1, "exports": -1, "wildcards": true, "conn": -1, "leaf": -1,
+        "mem_storage": store, "disk_storage": store, "streams": store, "consumer": store,
+    })
+}
+
+/// `nats` of the operator's own claims.
+pub(super) fn operator(system_account: &str) -> Value {
+    json!({"type": "operator", "version": VERSION, "system_account": system_account})
+}
+
+/// `nats` of the system account, which nobody logs in to.
+pub(super) fn system() -> Value {
+    json!({"type": "account", "version": VERSION, "limits": limits(false)})
+}
+
+/// `nats` of the account with the streams. `revoked` is by public key, seconds since the epoch.
+pub(super) fn holdpoint(agents: &str, signing_key: &str, revoked: &BTreeMap<String, u64>) -> Value {
+    let mut exports = Vec::new();
+    for (subject, answers) in services() {
+        let mut claim = export(&subject, "service");
+        if matches!(answers, Answers::Many) {
+            claim["response_type"] = json!("Stream");
+        }
+        exports.push(claim);
+    }
+    exports.extend(to_agents().iter().map(|subject| export(subject, "stream")));
+    let imports: Vec<Value> = from_agents().iter().map(|subject| import(subject, "stream", agents)).collect();
+    json!({
+        "type": "account", "version": VERSION, "limits": limits(true),
+        "exports": exports, "imports": imports, "signing_keys": [signing_key], "revocations": revoked,
+    })
+}
+
+/// `nats` of the account of agents and people, with a scoped signing key per role.
+pub(super) fn agents(holdpoint: &str, roles: &BTreeMap<RoleId, String>, revoked: &BTreeMap<String, u64>) -> Value {
+    let mut imports: Vec<Value> = services().iter().map(|(subject, _)| import(subject, "service", holdpoint)).collect();
+    imports.extend(to_agents().iter().map(|subject| import(subject, "stream", holdpoint)));
+    let exports: Vec<Value> = from_agents().iter().map(|subject| export(subject, "stream")).collect();
+    let scopes: Vec<Value> = roles
+        .iter()
+        .map(|(role, key)| {
+            json!({"kind": "user_scope", "key": key, "role": role, "template": permissions::template(role)})
+        })
+        .collect();
+    json!({
+        "type": "account", "version": VERSION, "limits": limits(false),
+        "exports": exports, "imports": imports, "signing_keys": scopes, "revocations": revoked,
+    })
+}
+
+/// `nats` of a user under a scoped key: permissions come from the key's template, and must not stand here.
+pub(super) fn scoped_user(account: &str, tags: &[String]) -> Value {
+    json!({"type": "user", "version": VERSION, "issuer_account": account, "tags": tags})
+}
+
+/// `nats` of an orchestrator: everything within its account.
+pub(super) fn orchestrator(account: &str) -> Value {
+    json!({
+        "type": "user", "version": VERSION, "issuer_account": account,
+        "pub": {}, "sub": {}, "subs": -1, "data": -1, "payload": -1,
+    })
+}

@@ -1,0 +1,114 @@
+//! `.creds` files: a user's JWT and seed, in the text form that every client of the ecosystem reads.
+
+use std::fmt;
+
+use holdpoint_protocol::ids::AgentName;
+use nkeys::{KeyPair, KeyPairType};
+use serde_json::Value;
+
+use super::{jwt, signer::Signer};
+
+const JWT_BEGIN: &str = "-----BEGIN NATS USER JWT-----";
+const JWT_END: &str = "------END NATS USER JWT------";
+const SEED_BEGIN: &str = "-----BEGIN USER NKEY SEED-----";
+const SEED_END: &str = "------END USER NKEY SEED------";
+
+/// Why a text is no credentials.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidCredentials {
+    /// A block of the file is missing.
+    #[error("no {block} block in the credentials")]
+    MissingBlock {
+        /// What the block holds.
+        block: &'static str,
+    },
+    /// The JWT does not parse.
+    #[error("the JWT in the credentials is not a user's")]
+    BadJwt,
+    /// The user's name is not an agent name.
+    #[error("the name in the credentials' JWT is not an id")]
+    BadName,
+    /// The seed is not one of a user's key, or of another key than the JWT's.
+    #[error("the seed in the credentials does not belong to their JWT")]
+    BadSeed,
+}
+
+/// A user's JWT and seed. Secret: the `Debug` form shows the name and public key only.
+#[derive(Clone)]
+pub struct Credentials {
+    jwt: String,
+    seed: String,
+    name: AgentName,
+    public_key: String,
+}
+
+impl Credentials {
+    pub(super) fn new(jwt: String, seed: String) -> Result<Self, InvalidCredentials> {
+        let claims = jwt::parse::<Value>(&jwt).ok_or(InvalidCredentials::BadJwt)?.claims;
+        let key = KeyPair::from_seed(&seed).map_err(|_| InvalidCredentials::BadSeed)?;
+        if !matches!(key.key_pair_type(), KeyPairType::User) || key.public_key() != claims.sub {
+            return Err(InvalidCredentials::BadSeed);
+        }
+        let name = AgentName::try_new(claims.name).map_err(|_| InvalidCredentials::BadName)?;
+        Ok(Self { jwt, seed, name, public_key: claims.sub })
+    }
+
+    /// Reads the text of a `.creds` file.
+    ///
+    /// # Errors
+    /// A block is missing, or JWT and seed are not those of one user.
+    pub fn parse(text: &str) -> Result<Self, InvalidCredentials> {
+        Self::new(block(text, JWT_BEGIN, "JWT")?, block(text, SEED_BEGIN, "seed")?)
+    }
+
+    /// The text of a `.creds` file. Secret.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let Self { jwt, seed, .. } = self;
+        format!(
+            "{JWT_BEGIN}\n{jwt}\n{JWT_END}\n\n************************* IMPORTANT *************************\n\
+             NKEY Seed printed below can be used to sign and prove identity.\nNKEYs are sensitive and should be treated as secrets.\n\n\
+             {SEED_BEGIN}\n{seed}\n{SEED_END}\n\n*************************************************************\n"
+        )
+    }
+
+    /// The user's name.
+    #[must_use]
+    pub fn name(&self) -> &AgentName {
+        &self.name
+    }
+
+    /// The user's public key (`U…`).
+    #[must_use]
+    pub fn public_key(&self) -> &str {
+        &self.public_key
+    }
+
+    /// The user's JWT. Not secret.
+    #[must_use]
+    pub fn jwt(&self) -> &str {
+        &self.jwt
+    }
+
+    /// Signs as this user.
+    #[must_use]
+    pub fn signer(&self) -> Signer {
+        Signer::new(KeyPair::from_seed(&self.seed).expect("the seed was read when the credentials were made"))
+    }
+}
+
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Credentials").field("name", &self.name).field("public_key", &self.public_key).finish()
+    }
+}
+
+/// The one line after `begin`.
+fn block(text: &str, begin: &str, block: &'static str) -> Result<String, InvalidCredentials> {
+    let mut lines = text.lines().map(str::trim).skip_while(|line| *line != begin).skip(1);
+    lines
+        .find(|line| !line.is_empty())
+        .filter(|line| !line.starts_with('-'))
+        .map(str::to_owned)
+        .ok_or(InvalidCredentials::MissingBlock { block })
+}

@@ -1,0 +1,121 @@
+//! What a role may publish and read: the templates of the scoped signing keys.
+//!
+//! The server fills `{{…}}` in from the user's JWT: its name, and the pool in its tags. The role stands in the template
+//! itself, so that whoever holds a role's signing key can make users of that role only.
+
+use holdpoint_protocol::{
+    ids::{PoolId, RoleId, role},
+    plan::Priority,
+    streams, subjects,
+};
+use serde::{Deserialize, Serialize};
+
+/// The tag that names the user's pool.
+const POOL_TAG: &str = "pool";
+
+/// The permissions part of a scoped signing key, in the server's words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Template {
+    #[serde(rename = "pub")]
+    publish: Lists,
+    #[serde(rename = "sub")]
+    subscribe: Lists,
+    subs: i64,
+    data: i64,
+    payload: i64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Lists {
+    allow: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    deny: Vec<String>,
+}
+
+/// The template of a role's signing key.
+pub(super) fn template(role: &RoleId) -> Template {
+    let root = subjects::ROOT;
+    let mut publish = Lists {
+        allow: vec![
+            subjects::blobs_of(role),
+            format!("{root}.presence.{role}.{{{{name()}}}}"),
+            format!("{root}.log.{role}.{{{{name()}}}}.>"),
+        ],
+        deny: Vec::new(),
+    };
+    let mut subscribe = Lists {
+        allow: vec!["_INBOX.{{name()}}.>".to_owned(), format!("{root}.refused.{role}.{{{{name()}}}}")],
+        deny: Vec::new(),
+    };
+    publish.allow.extend(readable_blobs(role).iter().map(|owner| blob_get(owner)));
+    if is_agent(role) {
+        publish.allow.push(subjects::handoffs_of(role));
+        publish.allow.push(subjects::api(PROGRESS));
+        let consumers = Priority::ALL.map(|priority| format!("{role}_{}_{{{{tag({POOL_TAG})}}}}", priority.as_str()));
+        publish.allow.extend(consumers.iter().flat_map(|consumer| turn_subjects(consumer)));
+        subscribe.allow.push(subjects::wake(role));
+    } else {
+        publish.allow.push(subjects::api(">"));
+        publish.deny.push(subjects::api(PROGRESS));
+        subscribe.allow.extend([format!("{root}.presence.>"), format!("{root}.log.>")]);
+    }
+    Template { publish, subscribe, subs: -1, data: -1, payload: -1 }
+}
+
+/// The one endpoint that is for agents, and not for operators.
+pub(crate) const PROGRESS: &str = "progress";
+
+/// Whether a role takes turns. The others are people and their scripts.
+pub(crate) fn is_agent(role: &RoleId) -> bool {
+    role.as_str() != role::OPERATOR
+}
+
+/// Whose blobs a role may read, in the words of `blob_get`'s subject.
+fn readable_blobs(of: &RoleId) -> Vec<&'static str> {
+    let mut owners = vec![role::OPERATOR, role::ORCHESTRATOR, role::BUILDER, role::REPAIR];
+    // A builder does not see how it is judged. Repair gets the evidence, and people see everything.
+    if of.as_str() != role::BUILDER {
+        owners.push(role::VERIFIER);
+    }
+    owners
+}
+
+fn blob_get(owner: &str) -> String {
+    format!("$JS.API.DIRECT.GET.{}.{}.blob.{owner}.>", streams::BLOB, subjects::ROOT)
+}
+
+/// What is published to pull from a consumer of the journal and to acknowledge. Acknowledgements have two forms: the
+/// longer one, with domain and account, comes with server 2.16. Not `CONSUMER.INFO`: the server answers it for the account
+/// of the asker, which has no streams.
+pub(super) fn turn_subjects(consumer: &str) -> [String; 3] {
+    let stream = streams::JOURNAL;
+    [
+        format!("$JS.API.CONSUMER.MSG.NEXT.{stream}.{consumer}"),
+        format!("$JS.ACK.{stream}.{consumer}.>"),
+        format!("$JS.ACK._.*.{stream}.{consumer}.>"),
+    ]
+}
+
+/// The tags of an agent's JWT: its pool.
+pub(super) fn agent_tags(pool: &PoolId) -> Vec<String> {
+    vec![format!("{POOL_TAG}:{pool}")]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_template_names_the_consumers_that_turns_are_in() {
+        let role = role::id(role::REPAIR);
+        let allowed = template(&role).publish.allow;
+        for priority in Priority::ALL {
+            let pool = streams::fleet_pool();
+            let consumer = streams::turn_consumer(&role, &pool, priority);
+            let templated = consumer.replace(pool.as_str(), "{{tag(pool)}}");
+            for subject in turn_subjects(&templated) {
+                assert!(allowed.contains(&subject), "{subject}");
+            }
+        }
+    }
+}

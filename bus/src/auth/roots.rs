@@ -1,0 +1,132 @@
+//! The public half of an authority, given to every process: whose word counts.
+
+use std::collections::BTreeMap;
+
+use holdpoint_protocol::{
+    Timestamp,
+    ids::{AgentName, RoleId},
+};
+use nkeys::{KeyPair, KeyPairType};
+use serde::{Deserialize, Serialize};
+
+use super::{jwt, signer::verify_signature};
+
+/// Public keys that are trusted, and those that no longer are. Not secret; what is changed in it changes who is
+/// believed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TrustRoots {
+    /// The public key of the account of agents and people.
+    pub agents_account: String,
+    /// The public half of each role's signing key.
+    pub roles: BTreeMap<RoleId, String>,
+    /// The public keys of the orchestrators: who may write a journal.
+    pub orchestrators: Vec<String>,
+    /// Public keys of users whose credentials no longer count, and since when (seconds since the epoch).
+    pub revoked: BTreeMap<String, u64>,
+}
+
+/// A user whose JWT was checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VerifiedUser {
+    /// Its name.
+    pub name: AgentName,
+    /// The role whose signing key issued the JWT.
+    pub role: RoleId,
+    /// The key that its signatures are checked with.
+    pub public_key: String,
+    /// The tags of the JWT, the pool among them (`pool:<pool>`).
+    pub tags: Vec<String>,
+}
+
+/// Why a JWT is not believed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// It is not a user's JWT in the ecosystem's format.
+    #[error("not a user's JWT")]
+    Malformed,
+    /// Its issuer is no role's signing key.
+    #[error("issued by an unknown key")]
+    UnknownIssuer,
+    /// Its issuer is the signing key of another role.
+    #[error("issued for the role {found}, not {expected}")]
+    WrongRole {
+        /// The role it had to be for.
+        expected: RoleId,
+        /// The role it is for.
+        found: RoleId,
+    },
+    /// Its signature is not its issuer's.
+    #[error("the signature is not its issuer's")]
+    BadSignature,
+    /// Its key was revoked.
+    #[error("revoked")]
+    Revoked,
+    /// Its time is over.
+    #[error("expired")]
+    Expired,
+}
+
+#[derive(Debug, Deserialize)]
+struct UserPart {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    issuer_account: String,
+    #[serde(default)]
+    tags: Vec<String>,
+}
+
+impl TrustRoots {
+    /// Checks a user's JWT, whatever its role.
+    ///
+    /// # Errors
+    /// [`Refusal`] says what is wrong with it.
+    pub fn verify_jwt(&self, jwt: &str, now: Timestamp) -> Result<VerifiedUser, Refusal> {
+        let parsed = jwt::parse::<UserPart>(jwt).ok_or(Refusal::Malformed)?;
+        let claims = &parsed.claims;
+        let is_user_key =
+            KeyPair::from_public_key(&claims.sub).is_ok_and(|key| key.key_pair_type() == KeyPairType::User);
+        if claims.nats.kind != "user" || claims.nats.issuer_account != self.agents_account || !is_user_key {
+            return Err(Refusal::Malformed);
+        }
+        let (role, _) = self.roles.iter().find(|(_, key)| **key == claims.iss).ok_or(Refusal::UnknownIssuer)?;
+        if !parsed.is_signed_by_issuer() {
+            return Err(Refusal::BadSignature);
+        }
+        if self.revoked.contains_key(&claims.sub) {
+            return Err(Refusal::Revoked);
+        }
+        let now_s = u64::try_from(now.as_seconds()).unwrap_or(0);
+        if claims.exp.is_some_and(|end| end <= now_s) {
+            return Err(Refusal::Expired);
+        }
+        Ok(VerifiedUser {
+            name: claims.name.parse().map_err(|_| Refusal::Malformed)?,
+            role: role.clone(),
+            public_key: claims.sub.clone(),
+            tags: claims.nats.tags.clone(),
+        })
+    }
+
+    /// Checks a user's JWT that has to be of one role.
+    ///
+    /// # Errors
+    /// As [`TrustRoots::verify_jwt`], and [`Refusal::WrongRole`].
+    pub fn verify_jwt_of(&self, role: &RoleId, jwt: &str, now: Timestamp) -> Result<VerifiedUser, Refusal> {
+        let user = self.verify_jwt(jwt, now)?;
+        if user.role != *role {
+            return Err(Refusal::WrongRole { expected: role.clone(), found: user.role });
+        }
+        Ok(user)
+    }
+
+    /// Whether an orchestrator signed these bytes for this subject.
+    #[must_use]
+    pub fn is_orchestrators(&self, subject: &str, payload: &[u8], signature: &str) -> bool {
+        self.orchestrators
+            .iter()
+            .filter(|key| !self.revoked.contains_key(*key))
+            .any(|key| verify_signature(key, subject, payload, signature))
+    }
+}

@@ -1,0 +1,159 @@
+use std::{os::unix::fs::PermissionsExt as _, time::Duration};
+
+use data_encoding::BASE64URL_NOPAD;
+use holdpoint_protocol::{
+    Timestamp,
+    ids::{AgentName, role},
+    streams,
+};
+use nkeys::KeyPair;
+
+use super::{
+    Authority, Credentials, InvalidCredentials, Refusal, TrustRoots, UnknownRole, accounts,
+    jwt::{self, Subject},
+    verify_signature,
+};
+
+fn name(text: &str) -> AgentName {
+    text.parse().unwrap()
+}
+
+fn builder(authority: &Authority, lifetime: Option<Duration>) -> Credentials {
+    authority.mint_agent(&role::id(role::BUILDER), &name("b1"), &streams::fleet_pool(), lifetime).unwrap()
+}
+
+/// A time long after anything in these tests was issued.
+fn later() -> Timestamp {
+    Timestamp::from_millis(4_000_000_000_000)
+}
+
+#[test]
+fn a_minted_users_jwt_is_believed_for_its_role_and_no_other() {
+    let authority = Authority::create();
+    let (roots, user) = (authority.trust_roots(), builder(&authority, None));
+    let verified = roots.verify_jwt_of(&role::id(role::BUILDER), user.jwt(), later()).unwrap();
+    assert_eq!((verified.name.as_str(), verified.role.as_str()), ("b1", "builder"));
+    assert_eq!(verified.public_key, user.public_key());
+    assert!(verified.tags.contains(&"pool:fleet".to_owned()), "{:?}", verified.tags);
+    let refused = roots.verify_jwt_of(&role::id(role::VERIFIER), user.jwt(), later()).unwrap_err();
+    assert!(matches!(refused, Refusal::WrongRole { .. }), "{refused:?}");
+    let person = authority.mint_operator(&name("ann"));
+    assert_eq!(roots.verify_jwt(person.jwt(), later()).unwrap().role, role::id(role::OPERATOR));
+}
+
+#[test]
+fn each_reason_to_doubt_a_jwt_is_told() {
+    let mut authority = Authority::create();
+    let user = builder(&authority, Some(Duration::from_secs(60)));
+    let roots = authority.trust_roots().clone();
+    assert_eq!(roots.verify_jwt(user.jwt(), later()), Err(Refusal::Expired));
+    assert!(roots.verify_jwt(user.jwt(), Timestamp::from_millis(0)).is_ok());
+    for junk in ["", "a.b", "a.b.c", &user.jwt()[1..]] {
+        assert_eq!(roots.verify_jwt(junk, later()), Err(Refusal::Malformed), "{junk}");
+    }
+    let foreign = builder(&Authority::create(), None);
+    assert_eq!(roots.verify_jwt(foreign.jwt(), later()), Err(Refusal::Malformed));
+    let orchestrator = authority.mint_orchestrator(&name("o1"));
+    assert_eq!(roots.verify_jwt(orchestrator.jwt(), later()), Err(Refusal::Malformed));
+    authority.revoke(user.public_key());
+    assert_eq!(authority.trust_roots().verify_jwt(user.jwt(), Timestamp::from_millis(0)), Err(Refusal::Revoked));
+}
+
+#[test]
+fn a_jwt_that_names_an_issuer_who_did_not_sign_it_is_refused() {
+    let authority = Authority::create();
+    let roots = authority.trust_roots();
+    let user = builder(&authority, None);
+    let (signed, signature) = user.jwt().rsplit_once('.').unwrap();
+    let (header, claims) = signed.split_once('.').unwrap();
+    let text = String::from_utf8(BASE64URL_NOPAD.decode(claims.as_bytes()).unwrap()).unwrap();
+    let renamed = BASE64URL_NOPAD.encode(text.replace("\"b1\"", "\"b2\"").as_bytes());
+    let forged = format!("{header}.{renamed}.{signature}");
+    assert_eq!(roots.verify_jwt(&forged, later()), Err(Refusal::BadSignature));
+
+    // Signed well, but by a key that is no role's: an account's own key does not count either.
+    let key = KeyPair::new_user();
+    let subject = Subject { name: "b1", public_key: &key.public_key(), issued_at: 0, expires_at: None };
+    for issuer in [KeyPair::new_account(), KeyPair::from_seed(&authority.agents.seed().unwrap()).unwrap()] {
+        let nats = accounts::scoped_user(&roots.agents_account, &[]);
+        assert_eq!(roots.verify_jwt(&jwt::encode(subject, nats, &issuer), later()), Err(Refusal::UnknownIssuer));
+    }
+}
+
+#[test]
+fn only_agents_roles_are_minted_as_agents() {
+    let authority = Authority::create();
+    for unknown in [role::OPERATOR, role::ORCHESTRATOR, "stranger"] {
+        let role = unknown.parse().unwrap();
+        let refused = authority.mint_agent(&role, &name("x"), &streams::fleet_pool(), None).unwrap_err();
+        assert_eq!(refused, UnknownRole { role });
+    }
+}
+
+#[test]
+fn credentials_read_back_from_their_text_and_do_not_show_their_seed() {
+    let user = builder(&Authority::create(), None);
+    let read = Credentials::parse(&user.to_text()).unwrap();
+    assert_eq!((read.jwt(), read.name(), read.public_key()), (user.jwt(), user.name(), user.public_key()));
+    assert_eq!(read.to_text(), user.to_text());
+    let seed = user.to_text().lines().find(|line| line.starts_with("SU")).unwrap().to_owned();
+    assert!(!format!("{user:?} {:?}", user.signer()).contains(&seed));
+
+    let other = builder(&Authority::create(), None).to_text();
+    let other_seed = other.lines().find(|line| line.starts_with("SU")).unwrap();
+    let swapped = user.to_text().replace(&seed, other_seed);
+    assert_eq!(Credentials::parse(&swapped).unwrap_err(), InvalidCredentials::BadSeed);
+    assert_eq!(Credentials::parse("").unwrap_err(), InvalidCredentials::MissingBlock { block: "JWT" });
+    let cut = user.to_text().split("-----BEGIN USER").next().unwrap().to_owned();
+    assert_eq!(Credentials::parse(&cut).unwrap_err(), InvalidCredentials::MissingBlock { block: "seed" });
+}
+
+#[test]
+fn an_authority_is_kept_for_its_owner_only_and_comes_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let keys = dir.path().join("keys");
+    assert!(Authority::load(&keys).unwrap().is_none());
+    let mut authority = Authority::create();
+    let orchestrator = authority.mint_orchestrator(&name("o1"));
+    authority.save(&keys).unwrap();
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(&keys), mode(&keys.join("authority.json"))), (0o700, 0o600));
+
+    let loaded = Authority::load(&keys).unwrap().unwrap();
+    assert_eq!(loaded.trust_roots(), authority.trust_roots());
+    let user = builder(&loaded, None);
+    assert!(authority.trust_roots().verify_jwt(user.jwt(), later()).is_ok());
+    let signature = orchestrator.signer().sign("s", b"p");
+    assert!(loaded.trust_roots().is_orchestrators("s", b"p", &signature));
+    std::fs::write(keys.join("authority.json"), "{}").unwrap();
+    assert!(Authority::load(&keys).is_err());
+}
+
+#[test]
+fn a_signature_holds_for_its_subject_payload_and_key() {
+    let mut authority = Authority::create();
+    let orchestrator = authority.mint_orchestrator(&name("o1"));
+    let signature = orchestrator.signer().sign("subject", b"payload");
+    let key = orchestrator.public_key();
+    assert!(verify_signature(key, "subject", b"payload", &signature));
+    assert!(!verify_signature(key, "subject2", b"payload", &signature));
+    assert!(!verify_signature(key, "subject", b"payload2", &signature));
+    assert!(!verify_signature(builder(&authority, None).public_key(), "subject", b"payload", &signature));
+    for junk in ["", "!", &signature[1..], &format!("{signature}A")] {
+        assert!(!verify_signature(key, "subject", b"payload", junk), "{junk}");
+    }
+    let user = builder(&authority, None);
+    assert!(!authority.trust_roots().is_orchestrators("s", b"p", &user.signer().sign("s", b"p")));
+    authority.revoke(key);
+    assert!(!authority.trust_roots().is_orchestrators("subject", b"payload", &signature));
+}
+
+#[test]
+fn trust_roots_are_plain_json() {
+    let mut authority = Authority::create();
+    let _ = authority.mint_orchestrator(&name("o1"));
+    let text = serde_json::to_string(authority.trust_roots()).unwrap();
+    assert_eq!(&serde_json::from_str::<TrustRoots>(&text).unwrap(), authority.trust_roots());
+    // No seed, of whatever kind of key.
+    assert!(!text.contains("\"S"), "{text}");
+}

@@ -1,0 +1,164 @@
+//! Getting blobs back and checking them.
+
+use std::path::Path;
+
+use async_nats::{Request, StatusCode};
+use bytes::Bytes;
+use data_encoding::HEXLOWER;
+use futures::{Stream, StreamExt as _, TryStreamExt as _, stream};
+use holdpoint_protocol::{Digest, ids::RoleId, streams, subjects};
+use sha2::{Digest as _, Sha256};
+use tokio::io::AsyncWriteExt as _;
+
+use super::{BlobError, CHUNK_LEN, CHUNKS_AT_ONCE, SIZE, chunk_count};
+use crate::{
+    Bus,
+    message::header,
+    publish::{ATTEMPTS_MAX, RETRY_PAUSE},
+};
+
+/// Gets a blob into memory. It is looked for under these roles in this order, and the first whole one is taken.
+///
+/// # Errors
+/// [`BlobError`]: not found, more than `cap` bytes, not what its name says, or the broker does not answer.
+pub async fn get(bus: &Bus, digest: Digest, roles: &[RoleId], cap: u64) -> Result<Bytes, BlobError> {
+    let mut failure = None;
+    for role in roles {
+        match get_of(bus, digest, role, cap).await {
+            Ok(Some(bytes)) => return Ok(bytes),
+            Ok(None) => {}
+            // Another role may have the right one: what is stored under a name is its owner's word.
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
+    Err(failure.unwrap_or_else(|| BlobError::NotFound { digest, roles: roles.to_vec() }))
+}
+
+/// As [`get`], into a file, with a few chunks in memory. After an error the file may hold anything.
+///
+/// # Errors
+/// As [`get`], and [`BlobError::Io`] from the file.
+pub async fn get_to_file(bus: &Bus, digest: Digest, roles: &[RoleId], cap: u64, path: &Path) -> Result<(), BlobError> {
+    let mut failure = None;
+    for role in roles {
+        match get_of_to_file(bus, digest, role, cap, path).await {
+            Ok(true) => return Ok(()),
+            Ok(false) => {}
+            Err(error @ BlobError::Io { .. }) => return Err(error),
+            Err(error) => failure = failure.or(Some(error)),
+        }
+    }
+    Err(failure.unwrap_or_else(|| BlobError::NotFound { digest, roles: roles.to_vec() }))
+}
+
+async fn get_of(bus: &Bus, digest: Digest, role: &RoleId, cap: u64) -> Result<Option<Bytes>, BlobError> {
+    let Some(blob) = Blob::find(bus, digest, role, cap).await? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    let mut chunks = std::pin::pin!(blob.chunks());
+    while let Some(chunk) = chunks.try_next().await? {
+        bytes.extend_from_slice(&chunk);
+    }
+    if Digest::of(&bytes) != digest {
+        return Err(blob.corrupt());
+    }
+    Ok(Some(bytes.into()))
+}
+
+async fn get_of_to_file(bus: &Bus, digest: Digest, role: &RoleId, cap: u64, path: &Path) -> Result<bool, BlobError> {
+    let io = |source| BlobError::Io { path: path.to_owned(), source };
+    let Some(blob) = Blob::find(bus, digest, role, cap).await? else { return Ok(false) };
+    let mut file = tokio::fs::File::create(path).await.map_err(io)?;
+    let mut hasher = Hasher::default();
+    let mut chunks = std::pin::pin!(blob.chunks());
+    while let Some(chunk) = chunks.try_next().await? {
+        hasher.update(&chunk);
+        file.write_all(&chunk).await.map_err(io)?;
+    }
+    file.flush().await.map_err(io)?;
+    if hasher.digest() != digest {
+        return Err(blob.corrupt());
+    }
+    Ok(true)
+}
+
+/// A blob whose first chunk is there. Its size is its owner's word, and within the cap.
+struct Blob<'a> {
+    bus: &'a Bus,
+    digest: Digest,
+    role: &'a RoleId,
+    size: u64,
+    first: Bytes,
+}
+
+impl<'a> Blob<'a> {
+    async fn find(bus: &'a Bus, digest: Digest, role: &'a RoleId, cap: u64) -> Result<Option<Self>, BlobError> {
+        let Some(message) = get_chunk(bus, digest, role, 0).await? else { return Ok(None) };
+        let size = message.headers.as_ref().and_then(|map| header(map, SIZE)).and_then(|size| size.parse().ok());
+        let mut blob = Blob { bus, digest, role, size: 0, first: message.payload };
+        blob.size = size.ok_or_else(|| blob.corrupt())?;
+        if blob.size > cap {
+            return Err(BlobError::TooLarge { digest, size: blob.size, cap });
+        }
+        Ok(Some(blob))
+    }
+
+    /// All chunks in order, each of the length that its place demands.
+    fn chunks(&self) -> impl Stream<Item = Result<Bytes, BlobError>> {
+        let rest = stream::iter(1..chunk_count(self.size)).map(move |n| self.chunk(n)).buffered(CHUNKS_AT_ONCE);
+        stream::once(async { self.checked(0, self.first.clone()) }).chain(rest)
+    }
+
+    async fn chunk(&self, n: u32) -> Result<Bytes, BlobError> {
+        let message = get_chunk(self.bus, self.digest, self.role, n).await?;
+        self.checked(n, message.ok_or_else(|| self.corrupt())?.payload)
+    }
+
+    fn checked(&self, n: u32, chunk: Bytes) -> Result<Bytes, BlobError> {
+        let start = u64::from(n) * CHUNK_LEN as u64;
+        let expected = self.size.saturating_sub(start).min(CHUNK_LEN as u64);
+        if chunk.len() as u64 == expected { Ok(chunk) } else { Err(self.corrupt()) }
+    }
+
+    fn corrupt(&self) -> BlobError {
+        BlobError::Corrupt { digest: self.digest, role: self.role.clone() }
+    }
+}
+
+/// One chunk by direct get; `None` if it is not there. The subject is in the request's subject, so that the broker's
+/// permissions say whose blobs may be read.
+async fn get_chunk(bus: &Bus, digest: Digest, role: &RoleId, n: u32) -> Result<Option<async_nats::Message>, BlobError> {
+    let subject = format!("$JS.API.DIRECT.GET.{}.{}", streams::BLOB, subjects::blob_chunk(role, &digest, n));
+    let mut attempt = 1;
+    loop {
+        match bus.client().send_request(subject.clone(), Request::new()).await {
+            Ok(message) => match message.status {
+                None => return Ok(Some(message)),
+                Some(StatusCode::NOT_FOUND) => return Ok(None),
+                Some(status) => {
+                    let source = format!("status {status}: {}", message.description.unwrap_or_default()).into();
+                    return Err(BlobError::Broker { digest, source });
+                }
+            },
+            Err(error) if attempt < ATTEMPTS_MAX => {
+                tracing::debug!(%subject, attempt, %error, "getting again");
+                tokio::time::sleep(RETRY_PAUSE * attempt).await;
+                attempt += 1;
+            }
+            Err(error) => return Err(BlobError::Broker { digest, source: error.into() }),
+        }
+    }
+}
+
+/// A digest over bytes that are never together in memory.
+#[derive(Default)]
+pub(super) struct Hasher(Sha256);
+
+impl Hasher {
+    pub(super) fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    pub(super) fn digest(self) -> Digest {
+        Digest::from_hex(&HEXLOWER.encode(&self.0.finalize())).expect("SHA-256 has 32 bytes")
+    }
+}

@@ -1,0 +1,16 @@
+//! A broker process of our own: found, configured, started, restarted, stopped.
+//!
+//! What it holds is the topology's matter, and who may log in the authority's. A broker that others run needs none of
+//! this: a [`crate::Bus`] only wants its address.
+
+mod binary;
+mod error;
+mod local;
+mod process;
+mod version;
+
+pub use binary::ServerBinary;
+pub use error::BrokerError;
+pub use local::{LocalBroker, LocalSpec};
+pub use process::{Broker, BrokerSpec};
+pub use version::{FLOOR, ServerVersion};

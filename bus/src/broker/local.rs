@@ -1,0 +1,101 @@
+//! Everything a local fleet needs of the bus in one call: keys, broker, streams.
+
+use std::path::PathBuf;
+
+use holdpoint_protocol::ids::AgentName;
+use holdpoint_sandbox::service::Lifetime;
+
+use super::{
+    binary::ServerBinary,
+    error::BrokerError,
+    process::{Broker, BrokerSpec},
+};
+use crate::{
+    auth::{Authority, Credentials, write_secret},
+    connection::{Bus, ConnectArgs},
+    topology,
+};
+
+/// Memory of the streams of a local fleet. They are all on disk; this is for the server's own small needs.
+const MAX_MEMORY_BYTES: u64 = 64 << 20;
+/// Disk of the streams of a local fleet: bundles and evidence of many flights.
+const MAX_FILE_BYTES: u64 = 20 << 30;
+/// The orchestrators of one local fleet share one name and key.
+const ORCHESTRATOR: &str = "orchestrator";
+
+/// What kind of local broker is wanted.
+#[derive(Debug, Clone)]
+pub struct LocalSpec {
+    /// The program.
+    pub binary: ServerBinary,
+    /// The folder of keys and broker; made if need be, and used again if it was.
+    pub dir: PathBuf,
+    /// The port; 0 for any free one.
+    pub port: u16,
+    /// Whether an acknowledgement waits for the disk.
+    pub sync_always: bool,
+    /// Whether the broker goes on when this process ends.
+    pub lifetime: Lifetime,
+}
+
+/// A broker of our own with its keys, its streams there.
+#[derive(Debug)]
+pub struct LocalBroker {
+    /// The keys; to mint agents and operators with.
+    pub authority: Authority,
+    /// The process.
+    pub broker: Broker,
+    /// What orchestrators log in with.
+    pub orchestrator: Credentials,
+}
+
+impl LocalBroker {
+    /// Starts a broker in `spec.dir`, with the keys that are kept there or with fresh ones, and sets up its streams.
+    ///
+    /// In the folder: `keys/authority.json` and `keys/orchestrator.creds` (secret), `keys/trust.json`, `broker/`.
+    ///
+    /// # Errors
+    /// The folder cannot be used, or the broker does not start.
+    pub async fn start(spec: LocalSpec) -> Result<Self, BrokerError> {
+        let keys = spec.dir.join("keys");
+        let creds_file = keys.join("orchestrator.creds");
+        let (authority, orchestrator) = match Authority::load(&keys).map_err(BrokerError::Keys)? {
+            Some(authority) => (authority, Credentials::load(&creds_file).map_err(BrokerError::Keys)?),
+            None => {
+                let mut authority = Authority::create();
+                let name = AgentName::try_new(ORCHESTRATOR).expect("a literal id");
+                let credentials = authority.mint_orchestrator(&name);
+                credentials.save(&creds_file).map_err(BrokerError::Keys)?;
+                let roots = serde_json::to_vec_pretty(authority.trust_roots()).expect("plain data with text keys");
+                write_secret(&keys.join("trust.json"), &roots).map_err(BrokerError::Keys)?;
+                // Last: an authority without the other files would not be completed by the next start.
+                authority.save(&keys).map_err(BrokerError::Keys)?;
+                (authority, credentials)
+            }
+        };
+        let broker = Broker::start(BrokerSpec {
+            binary: spec.binary,
+            dir: spec.dir.join("broker"),
+            authority: authority.server_config(),
+            port: spec.port,
+            sync_always: spec.sync_always,
+            max_memory_bytes: MAX_MEMORY_BYTES,
+            max_file_bytes: MAX_FILE_BYTES,
+            lifetime: spec.lifetime,
+        })
+        .await?;
+        let local = Self { authority, broker, orchestrator };
+        let bus = local.connect(&local.orchestrator).await?;
+        topology::ensure(&bus, &topology::Settings::default()).await.map_err(BrokerError::Topology)?;
+        Ok(local)
+    }
+
+    /// Connects with any credentials of this broker.
+    ///
+    /// # Errors
+    /// [`BrokerError::Connect`].
+    pub async fn connect(&self, credentials: &Credentials) -> Result<Bus, BrokerError> {
+        let args = ConnectArgs { url: self.broker.url(), credentials: credentials.clone() };
+        Bus::connect(args).await.map_err(BrokerError::Connect)
+    }
+}

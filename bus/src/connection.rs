@@ -1,0 +1,221 @@
+//! One connection to the broker, shared by everything a process does with it.
+
+use std::{fmt, sync::Arc, time::Duration};
+
+use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event, jetstream};
+use bytes::Bytes;
+use holdpoint_protocol::ids::AgentName;
+use tokio::sync::watch;
+
+use crate::{
+    auth::{Credentials, Signer},
+    broker::{FLOOR, ServerVersion},
+};
+
+/// How long one attempt to connect may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// The longest pause between two attempts to come back. Attempts never end: nothing is lost by waiting.
+const RECONNECT_PAUSE_MAX: Duration = Duration::from_secs(2);
+/// The first pause; it doubles with every attempt.
+const RECONNECT_PAUSE_MIN: Duration = Duration::from_millis(20);
+/// How long the broker's own API (streams, consumers, gets) may take to answer.
+const API_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Where to connect, and as whom.
+#[derive(Debug, Clone)]
+pub struct ConnectArgs {
+    /// `nats://host:port`; several with commas.
+    pub url: String,
+    /// The user. Its name is the connection's name and the last part of its inbox prefix, `_INBOX.<name>`.
+    pub credentials: Credentials,
+}
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// Nobody answers there.
+    #[error("no broker at {url}")]
+    NoBroker {
+        /// The address.
+        url: String,
+        /// What the client said.
+        #[source]
+        source: async_nats::ConnectError,
+    },
+    /// The server is older than what works.
+    #[error("the broker at {url} is nats-server {found}: {FLOOR} or newer is needed")]
+    TooOld {
+        /// The address.
+        url: String,
+        /// The version as the server tells it.
+        found: String,
+    },
+    /// The server does not accept the credentials.
+    #[error("the broker at {url} does not accept the credentials of {name}")]
+    NotAuthorized {
+        /// The address.
+        url: String,
+        /// Whose credentials.
+        name: AgentName,
+        /// What the client said.
+        #[source]
+        source: async_nats::ConnectError,
+    },
+}
+
+/// A connection. Cheap to clone; it comes back by itself for ever when the broker goes away.
+#[derive(Clone)]
+pub struct Bus {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    client: Client,
+    jetstream: jetstream::Context,
+    signer: Signer,
+    public_key: String,
+    jwt: String,
+    name: AgentName,
+    /// How often the connection was lost.
+    losses: watch::Receiver<u64>,
+}
+
+impl Bus {
+    /// Connects, and refuses a server that is too old.
+    ///
+    /// # Errors
+    /// [`ConnectError`] says which of three things is wrong.
+    pub async fn connect(args: ConnectArgs) -> Result<Self, ConnectError> {
+        let ConnectArgs { url, credentials } = args;
+        let signer = credentials.signer();
+        let (lost, losses) = watch::channel(0);
+        let client = options(&credentials, signer.clone(), lost).connect(url.as_str()).await.map_err(|source| {
+            match source.kind() {
+                ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => {
+                    ConnectError::NotAuthorized { url: url.clone(), name: credentials.name().clone(), source }
+                }
+                _ => ConnectError::NoBroker { url: url.clone(), source },
+            }
+        })?;
+        let found = client.server_info().version;
+        if !found.parse::<ServerVersion>().is_ok_and(|version| version >= FLOOR) {
+            return Err(ConnectError::TooOld { url, found });
+        }
+        let mut jetstream = jetstream::new(client.clone());
+        jetstream.set_timeout(API_TIMEOUT);
+        let inner = Inner {
+            client,
+            jetstream,
+            signer,
+            public_key: credentials.public_key().to_owned(),
+            jwt: credentials.jwt().to_owned(),
+            name: credentials.name().clone(),
+            losses,
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// The name in the credentials.
+    #[must_use]
+    pub fn name(&self) -> &AgentName {
+        &self.inner.name
+    }
+
+    /// The public key of the credentials.
+    #[must_use]
+    pub fn public_key(&self) -> &str {
+        &self.inner.public_key
+    }
+
+    /// Signs as the user of this connection.
+    #[must_use]
+    pub fn signer(&self) -> &Signer {
+        &self.inner.signer
+    }
+
+    /// The JWT of the credentials.
+    #[must_use]
+    pub fn jwt(&self) -> &str {
+        &self.inner.jwt
+    }
+
+    /// The server's version, as it tells it.
+    #[must_use]
+    pub fn server_version(&self) -> String {
+        self.inner.client.server_info().version
+    }
+
+    /// Whether the broker is there at this moment.
+    #[must_use]
+    pub fn is_connected(&self) -> bool {
+        self.inner.client.connection_state() == async_nats::connection::State::Connected
+    }
+
+    /// Sends everything that was published so far, and ends the connection.
+    pub async fn close(&self) {
+        if let Err(error) = self.inner.client.drain().await {
+            tracing::debug!(%error, "the connection was gone before it was closed");
+        }
+    }
+
+    pub(crate) fn client(&self) -> &Client {
+        &self.inner.client
+    }
+
+    /// Completes when the connection is lost after this call: answers that are under way will not come.
+    pub(crate) fn lost(&self) -> impl Future<Output = ()> + use<> {
+        let mut losses = self.inner.losses.clone();
+        losses.mark_unchanged();
+        async move {
+            if losses.changed().await.is_err() {
+                std::future::pending::<()>().await;
+            }
+        }
+    }
+
+    pub(crate) fn jetstream(&self) -> &jetstream::Context {
+        &self.inner.jetstream
+    }
+
+    pub(crate) fn sign(&self, subject: &str, payload: &Bytes) -> String {
+        self.inner.signer.sign(subject, payload)
+    }
+}
+
+impl fmt::Debug for Bus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bus").field("name", &self.inner.name).finish_non_exhaustive()
+    }
+}
+
+fn options(credentials: &Credentials, signer: Signer, lost: watch::Sender<u64>) -> ConnectOptions {
+    let name = credentials.name().clone();
+    ConnectOptions::with_jwt(credentials.jwt().to_owned(), move |nonce| {
+        let signature = signer.sign_raw(&nonce);
+        async move { Ok(signature) }
+    })
+    .name(name.as_str())
+    .custom_inbox_prefix(format!("_INBOX.{name}"))
+    .connection_timeout(CONNECT_TIMEOUT)
+    .max_reconnects(None)
+    .reconnect_delay_callback(|attempts| {
+        let doublings = u32::try_from(attempts.min(16)).unwrap_or(16);
+        RECONNECT_PAUSE_MIN.saturating_mul(1 << doublings).min(RECONNECT_PAUSE_MAX)
+    })
+    .event_callback(move |event| {
+        if matches!(event, Event::Disconnected) {
+            lost.send_modify(|count| *count += 1);
+        }
+        let name = name.clone();
+        async move { log_event(&name, &event) }
+    })
+}
+
+fn log_event(name: &AgentName, event: &Event) {
+    match event {
+        Event::Connected => tracing::debug!(%name, "connected to the broker"),
+        Event::Disconnected => tracing::warn!(%name, "lost the broker"),
+        Event::ServerError(error) => tracing::warn!(%name, %error, "the broker refused something"),
+        other => tracing::debug!(%name, event = %other, "broker connection"),
+    }
+}

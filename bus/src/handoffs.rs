@@ -1,0 +1,198 @@
+//! Handoffs: stored by agents, pulled by orchestrators.
+
+use std::time::Duration;
+
+use async_nats::jetstream::{self, AckKind, consumer::pull};
+use futures::StreamExt as _;
+use holdpoint_protocol::{headers, ids::RoleId, journal::Sequence, streams};
+
+use crate::{
+    Bus,
+    journal::{self, ReadError},
+    message::{Outgoing, Stored},
+    publish::{self, ATTEMPTS_MAX, RETRY_PAUSE},
+};
+
+/// How many handoffs of a partition are fetched ahead. Their appends go in parallel, so a few at a time keep up.
+const PREFETCH_LEN: usize = 32;
+
+/// Why a handoff was not stored.
+#[derive(Debug, thiserror::Error)]
+pub enum PublishError {
+    /// The broker did not say whether it stored it. Sending the same again is safe.
+    #[error("the handoff on {subject} was not acknowledged")]
+    Unacknowledged {
+        /// The subject.
+        subject: String,
+        /// The last attempt's failure.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The broker will not store it.
+    #[error("the handoff on {subject} was refused")]
+    Refused {
+        /// The subject.
+        subject: String,
+        /// Its reason.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+/// Whether a handoff shows its sender's JWT: plans do, so that the orchestrator knows who holds the turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShowJwt {
+    /// Yes.
+    Yes,
+    /// The sender is known by an earlier handoff.
+    No,
+}
+
+/// Signs and stores a handoff, for agents. Sent again under the same message id until the broker answers; a duplicate
+/// is success, with the sequence of the first.
+///
+/// # Errors
+/// [`PublishError`].
+pub async fn publish(
+    bus: &Bus,
+    subject: &str,
+    outgoing: &Outgoing,
+    show_jwt: ShowJwt,
+) -> Result<Sequence, PublishError> {
+    let mut map = outgoing.headers(&bus.sign(subject, &outgoing.payload));
+    if show_jwt == ShowJwt::Yes {
+        map.insert(headers::JWT, bus.jwt());
+    }
+    let mut attempt = 1;
+    loop {
+        let sent = publish::store(bus, subject.to_owned(), map.clone(), outgoing.payload.clone()).await;
+        let subject = subject.to_owned();
+        match sent {
+            Ok(ack) => return Ok(Sequence(ack.sequence)),
+            Err(failure) if failure.is_passing() && attempt < ATTEMPTS_MAX => {
+                tracing::debug!(%subject, attempt, error = %failure, "publishing again");
+                tokio::time::sleep(RETRY_PAUSE * attempt).await;
+                attempt += 1;
+            }
+            Err(failure) if failure.is_passing() => {
+                return Err(PublishError::Unacknowledged { subject, source: failure.into() });
+            }
+            Err(failure) => return Err(PublishError::Refused { subject, source: failure.into() }),
+        }
+    }
+}
+
+/// A handoff by its place, as its stream's leader has it; `None` if there is none. For orchestrators.
+///
+/// # Errors
+/// The broker does not answer.
+pub async fn get(bus: &Bus, stream: &str, sequence: Sequence) -> Result<Option<Stored>, ReadError> {
+    journal::message_at(bus, stream, sequence).await
+}
+
+/// Why no handoffs come.
+#[derive(Debug, thiserror::Error)]
+pub enum QueueError {
+    /// The stream or consumer is not there, or the broker is away.
+    #[error("cannot open the consumer {consumer} of {stream}")]
+    Open {
+        /// The stream.
+        stream: String,
+        /// The consumer.
+        consumer: String,
+        /// What the client said.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The flow of messages broke; open the queue anew.
+    #[error("the flow of handoffs broke")]
+    Broken(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// An acknowledgement could not be sent. The message will come again.
+    #[error("cannot acknowledge a message")]
+    Ack(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// The handoffs of one role and partition, shared with all orchestrators that opened it.
+pub struct HandoffQueue {
+    messages: pull::Stream,
+    stream: String,
+}
+
+impl HandoffQueue {
+    /// Opens the durable consumer that [`crate::topology::ensure`] made.
+    ///
+    /// # Errors
+    /// [`QueueError::Open`].
+    pub async fn open(bus: &Bus, role: &RoleId, partition: u32) -> Result<Self, QueueError> {
+        let (stream, consumer) = (streams::handoff(role), streams::handoff_consumer(partition));
+        let opened = open_messages(bus, &stream, &consumer).await;
+        match opened {
+            Ok(messages) => Ok(Self { messages, stream }),
+            Err(source) => Err(QueueError::Open { stream, consumer, source }),
+        }
+    }
+
+    /// The next handoff, or `None` when none came in `wait`. Safe to cancel.
+    ///
+    /// # Errors
+    /// [`QueueError::Broken`]: open the queue anew.
+    pub async fn next(&mut self, wait: Duration) -> Result<Option<Received>, QueueError> {
+        let Ok(next) = tokio::time::timeout(wait, self.messages.next()).await else { return Ok(None) };
+        let message = next.ok_or_else(|| QueueError::Broken("the connection was closed".into()))?;
+        let message = message.map_err(|error| QueueError::Broken(error.into()))?;
+        let (stored, delivery) = Stored::from_delivery(&message)
+            .ok_or_else(|| QueueError::Broken("a message without its delivery's data".into()))?;
+        Ok(Some(Received { stored, delivery, stream: self.stream.clone(), message }))
+    }
+}
+
+async fn open_messages(
+    bus: &Bus,
+    stream: &str,
+    consumer: &str,
+) -> Result<pull::Stream, Box<dyn std::error::Error + Send + Sync>> {
+    let stream = journal::stream(bus, stream).await?;
+    let consumer = stream.get_consumer::<pull::Config>(consumer).await?;
+    Ok(consumer.stream().max_messages_per_batch(PREFETCH_LEN).messages().await?)
+}
+
+/// A handoff to be answered. Unanswered, it comes again, here or at another orchestrator.
+pub struct Received {
+    /// The handoff.
+    pub stored: Stored,
+    /// Which delivery of it this is, from 1. Also one that was acknowledged may come again after a crash of the broker.
+    pub delivery: u64,
+    /// The stream it is in.
+    pub stream: String,
+    message: jetstream::Message,
+}
+
+impl Received {
+    /// It is done: all that follows from it is appended. A lost acknowledgement means it comes again.
+    ///
+    /// # Errors
+    /// [`QueueError::Ack`].
+    pub async fn ack(&self) -> Result<(), QueueError> {
+        self.answer(AckKind::Ack).await
+    }
+
+    /// Not now: it comes again after `delay`.
+    ///
+    /// # Errors
+    /// [`QueueError::Ack`].
+    pub async fn nak(&self, delay: Duration) -> Result<(), QueueError> {
+        self.answer(AckKind::Nak(Some(delay))).await
+    }
+
+    /// Still at it: the time to answer begins anew.
+    ///
+    /// # Errors
+    /// [`QueueError::Ack`].
+    pub async fn progress(&self) -> Result<(), QueueError> {
+        self.answer(AckKind::Progress).await
+    }
+
+    async fn answer(&self, kind: AckKind) -> Result<(), QueueError> {
+        self.message.ack_with(kind).await.map_err(QueueError::Ack)
+    }
+}

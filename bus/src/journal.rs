@@ -1,0 +1,236 @@
+//! Journals: appended to under the check that nobody else did, read back in order. For orchestrators only.
+
+mod replay;
+
+use async_nats::{
+    HeaderMap,
+    jetstream::{self, stream::RawMessageErrorKind},
+};
+use holdpoint_protocol::{
+    journal::{EntryKind, Sequence},
+    streams,
+    subjects::JournalKey,
+};
+
+use crate::{
+    Bus,
+    message::{Outgoing, Stored},
+    publish::{self, ATTEMPTS_MAX, RETRY_PAUSE, StoreFailure},
+};
+
+pub use replay::Replay;
+
+const EXPECTED_SEQUENCE: &str = "Nats-Expected-Last-Subject-Sequence";
+const EXPECTED_SEQUENCE_FILTER: &str = "Nats-Expected-Last-Subject-Sequence-Subject";
+
+/// Why an entry was not appended.
+#[derive(Debug, thiserror::Error)]
+pub enum AppendError {
+    /// Another entry came first: fold again and decide again.
+    #[error("the journal {journal} moved past sequence {}", expected.0)]
+    Conflict {
+        /// The journal's filter.
+        journal: String,
+        /// The sequence that was taken for its last.
+        expected: Sequence,
+    },
+    /// The broker did not say whether it stored the entry. Fold again and look for the message id.
+    #[error("an entry of {journal} was not acknowledged")]
+    Unacknowledged {
+        /// The journal's filter.
+        journal: String,
+        /// The last attempt's failure.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The broker will not store this entry.
+    #[error("an entry of {journal} was refused")]
+    Refused {
+        /// The journal's filter.
+        journal: String,
+        /// Its reason.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+}
+
+/// Why a journal could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// The stream is not there, or the broker is away.
+    #[error("cannot reach the stream {stream}")]
+    Stream {
+        /// The stream.
+        stream: String,
+        /// What the client said.
+        #[source]
+        source: jetstream::context::GetStreamError,
+    },
+    /// A message could not be got.
+    #[error("cannot get a message of {stream}")]
+    Get {
+        /// The stream.
+        stream: String,
+        /// What the client said.
+        #[source]
+        source: jetstream::stream::RawMessageError,
+    },
+    /// A replay could not be started.
+    #[error("cannot start the replay of {filter}")]
+    Start {
+        /// What was to be replayed.
+        filter: String,
+        /// What the client said.
+        #[source]
+        source: jetstream::stream::ConsumerError,
+    },
+    /// A replay was cut off again and again.
+    #[error("the replay of {filter} does not come to its end")]
+    Interrupted {
+        /// What was to be replayed.
+        filter: String,
+    },
+}
+
+/// What an append stands on.
+#[derive(Debug, Clone)]
+pub struct Append<'a> {
+    /// The journal.
+    pub key: &'a JournalKey,
+    /// The kind of the entry, which is part of its subject.
+    pub kind: &'a EntryKind,
+    /// The last sequence of this journal that the entry was decided on; 0 for an empty one.
+    pub expected: Sequence,
+    /// The entry.
+    pub entry: Outgoing,
+}
+
+/// The journals of all flights.
+#[derive(Debug, Clone)]
+pub struct Journal {
+    bus: Bus,
+}
+
+impl Journal {
+    /// The journals behind this connection.
+    #[must_use]
+    pub fn new(bus: &Bus) -> Self {
+        Self { bus: bus.clone() }
+    }
+
+    /// Signs and appends an entry, if the journal's last sequence still is the expected one.
+    ///
+    /// An entry with this message id that stands at its place already (an earlier attempt whose acknowledgement got
+    /// lost) is success: the server checks the expected sequence before it looks at message ids, so this is done here.
+    ///
+    /// # Errors
+    /// [`AppendError`]; only a conflict means for sure that the entry is not there.
+    pub async fn append(&self, append: Append<'_>) -> Result<Sequence, AppendError> {
+        let Append { key, kind, expected, entry } = append;
+        let (subject, journal) = (key.entry(kind), key.filter());
+        let mut headers = entry.headers(&self.bus.sign(&subject, &entry.payload));
+        fence(&mut headers, &journal, expected);
+        let mut attempt = 1;
+        loop {
+            let sent = publish::store(&self.bus, subject.clone(), headers.clone(), entry.payload.clone()).await;
+            match sent {
+                Ok(ack) if ack.duplicate => {
+                    // The sequence was the expected one, so this is no retry: another entry has this id.
+                    return Err(AppendError::Refused { journal, source: "its message id is another entry's".into() });
+                }
+                Ok(ack) => return Ok(Sequence(ack.sequence)),
+                Err(StoreFailure::Conflict) => {
+                    let own = self.own_after(&journal, expected, &entry.message_id).await;
+                    let own = own.map_err(|source| unacknowledged(&journal, source))?;
+                    return own.ok_or(AppendError::Conflict { journal, expected });
+                }
+                Err(failure) if failure.is_passing() && attempt < ATTEMPTS_MAX => {
+                    tracing::debug!(%subject, attempt, error = %failure, "appending again");
+                    tokio::time::sleep(RETRY_PAUSE * attempt).await;
+                    attempt += 1;
+                }
+                Err(failure) if failure.is_passing() => return Err(unacknowledged(&journal, failure)),
+                Err(failure) => return Err(AppendError::Refused { journal, source: failure.into() }),
+            }
+        }
+    }
+
+    /// The journal's last entry, as the stream's leader has it.
+    ///
+    /// # Errors
+    /// The broker does not answer.
+    pub async fn last(&self, key: &JournalKey) -> Result<Option<Stored>, ReadError> {
+        last_of(&self.bus, streams::JOURNAL, &key.filter()).await
+    }
+
+    /// All entries of a journal, in order.
+    ///
+    /// # Errors
+    /// The broker does not answer.
+    pub async fn read(&self, key: &JournalKey) -> Result<Vec<Stored>, ReadError> {
+        self.replay(&key.filter()).await?.collect().await
+    }
+
+    /// The entries under `filter` (a subject with wildcards), in order, up to the one that is the last now.
+    ///
+    /// # Errors
+    /// The broker does not answer.
+    pub async fn replay(&self, filter: &str) -> Result<Replay, ReadError> {
+        self.replay_after(filter, Sequence(0)).await
+    }
+
+    /// As [`Journal::replay`], from behind a sequence that is known already.
+    ///
+    /// # Errors
+    /// The broker does not answer.
+    pub async fn replay_after(&self, filter: &str, known: Sequence) -> Result<Replay, ReadError> {
+        Replay::start(&self.bus, streams::JOURNAL, filter, known).await
+    }
+
+    /// The entry that follows `expected` in this journal, if it is the one with this message id. The one that won the
+    /// race is there, whatever was appended since.
+    async fn own_after(&self, filter: &str, expected: Sequence, id: &str) -> Result<Option<Sequence>, ReadError> {
+        let stream = stream(&self.bus, streams::JOURNAL).await?;
+        let next = stream.raw_message_builder().sequence(expected.0 + 1).next_by_subject(filter).send().await;
+        let next = found(streams::JOURNAL, next)?;
+        Ok(next.filter(|entry| entry.message_id.as_deref() == Some(id)).map(|entry| entry.sequence))
+    }
+}
+
+/// The condition of an append. Subject and filter come from one [`JournalKey`]: the server takes a filter that does not
+/// match the subject, and then fences nothing.
+fn fence(headers: &mut HeaderMap, filter: &str, expected: Sequence) {
+    headers.insert(EXPECTED_SEQUENCE, expected.0.to_string().as_str());
+    headers.insert(EXPECTED_SEQUENCE_FILTER, filter);
+}
+
+fn unacknowledged(journal: &str, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> AppendError {
+    AppendError::Unacknowledged { journal: journal.to_owned(), source: source.into() }
+}
+
+pub(crate) async fn stream(bus: &Bus, name: &str) -> Result<jetstream::stream::Stream<()>, ReadError> {
+    let stream = bus.jetstream().get_stream_no_info(name).await;
+    stream.map_err(|source| ReadError::Stream { stream: name.to_owned(), source })
+}
+
+/// The last message under a filter, as the stream's leader has it.
+pub(crate) async fn last_of(bus: &Bus, name: &str, filter: &str) -> Result<Option<Stored>, ReadError> {
+    let last = stream(bus, name).await?.raw_message_builder().last_by_subject(filter).send().await;
+    found(name, last)
+}
+
+/// One message by its sequence, as the stream's leader has it.
+pub(crate) async fn message_at(bus: &Bus, name: &str, sequence: Sequence) -> Result<Option<Stored>, ReadError> {
+    found(name, stream(bus, name).await?.get_raw_message(sequence.0).await)
+}
+
+fn found(
+    stream: &str,
+    got: Result<jetstream::message::StreamMessage, jetstream::stream::RawMessageError>,
+) -> Result<Option<Stored>, ReadError> {
+    match got {
+        Ok(message) => Ok(Some(Stored::from_stream(message))),
+        Err(error) if matches!(error.kind(), RawMessageErrorKind::NoMessageFound) => Ok(None),
+        Err(source) => Err(ReadError::Get { stream: stream.to_owned(), source }),
+    }
+}

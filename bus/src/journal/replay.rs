@@ -1,0 +1,142 @@
+//! Reading many entries in order: one short-lived consumer, pulled in batches, made anew when it was cut off.
+
+use std::{collections::VecDeque, time::Duration};
+
+use async_nats::jetstream::consumer::{AckPolicy, Consumer, DeliverPolicy, pull};
+use futures::StreamExt as _;
+use holdpoint_protocol::journal::Sequence;
+
+use super::{ReadError, last_of, stream};
+use crate::{Bus, message::Stored};
+
+/// Entries per pull. Bounds what is in memory at once.
+const BATCH_LEN: usize = 500;
+/// How long the broker keeps the consumer of a replay that nobody goes on with.
+const INACTIVE_MAX: Duration = Duration::from_secs(30);
+/// How often a replay that was cut off is taken up again without getting further.
+const RESUMES_MAX: u32 = 10;
+/// The pause before that.
+const RESUME_PAUSE: Duration = Duration::from_millis(200);
+
+/// A reading of all entries under a filter, up to the one that was the last when it began.
+#[derive(Debug)]
+pub struct Replay {
+    bus: Bus,
+    stream: String,
+    filter: String,
+    /// The last sequence given out or buffered.
+    seen: Sequence,
+    /// The last sequence to give out; the stream's leader named it.
+    end: Sequence,
+    buffer: VecDeque<Stored>,
+    /// The consumer, and how many messages it delivered.
+    consumer: Option<(Consumer<pull::Config>, u64)>,
+}
+
+impl Replay {
+    pub(crate) async fn start(bus: &Bus, stream: &str, filter: &str, known: Sequence) -> Result<Self, ReadError> {
+        let end = last_of(bus, stream, filter).await?.map_or(Sequence(0), |last| last.sequence);
+        Ok(Self {
+            bus: bus.clone(),
+            stream: stream.to_owned(),
+            filter: filter.to_owned(),
+            seen: known,
+            end,
+            buffer: VecDeque::new(),
+            consumer: None,
+        })
+    }
+
+    /// The sequence of the last entry this replay will give.
+    #[must_use]
+    pub fn end(&self) -> Sequence {
+        self.end
+    }
+
+    /// The next entry; `None` after the last.
+    ///
+    /// # Errors
+    /// The broker does not answer.
+    pub async fn next(&mut self) -> Result<Option<Stored>, ReadError> {
+        let mut resumes = 0;
+        while self.buffer.is_empty() {
+            if self.seen >= self.end {
+                self.finish().await;
+                return Ok(None);
+            }
+            if resumes > RESUMES_MAX {
+                return Err(ReadError::Interrupted { filter: self.filter.clone() });
+            }
+            if !self.fill().await? {
+                // Cut off, or behind the leader: make the consumer anew from where we are.
+                self.consumer = None;
+                resumes += 1;
+                tokio::time::sleep(RESUME_PAUSE).await;
+            }
+        }
+        Ok(self.buffer.pop_front())
+    }
+
+    /// All that is left.
+    ///
+    /// # Errors
+    /// The broker does not answer.
+    pub async fn collect(mut self) -> Result<Vec<Stored>, ReadError> {
+        let mut entries = Vec::new();
+        while let Some(entry) = self.next().await? {
+            entries.push(entry);
+        }
+        Ok(entries)
+    }
+
+    /// Pulls one batch into the buffer; whether it got further.
+    async fn fill(&mut self) -> Result<bool, ReadError> {
+        let (consumer, mut delivered) = match self.consumer.take() {
+            Some(consumer) => consumer,
+            None => (self.make_consumer().await?, 0),
+        };
+        let Ok(mut batch) = consumer.fetch().max_messages(BATCH_LEN).messages().await else { return Ok(false) };
+        let before = self.seen;
+        let mut whole = true;
+        while let Some(Ok(message)) = batch.next().await {
+            delivered += 1;
+            // A gap in the consumer's own count: a delivery got lost, and nothing after it may be given out.
+            whole = whole && message.info().is_ok_and(|info| info.consumer_sequence == delivered);
+            let Some((stored, _)) = Stored::from_delivery(&message).filter(|_| whole) else { break };
+            // What came after the beginning of this replay belongs to the next one.
+            if stored.sequence > self.end {
+                self.seen = self.end;
+                break;
+            }
+            self.seen = stored.sequence;
+            self.buffer.push_back(stored);
+        }
+        if whole {
+            self.consumer = Some((consumer, delivered));
+        }
+        Ok(self.seen > before)
+    }
+
+    async fn make_consumer(&self) -> Result<Consumer<pull::Config>, ReadError> {
+        let config = pull::Config {
+            deliver_policy: DeliverPolicy::ByStartSequence { start_sequence: self.seen.0 + 1 },
+            ack_policy: AckPolicy::None,
+            filter_subject: self.filter.clone(),
+            inactive_threshold: INACTIVE_MAX,
+            memory_storage: true,
+            num_replicas: 1,
+            ..pull::Config::default()
+        };
+        let made = stream(&self.bus, &self.stream).await?.create_consumer(config).await;
+        made.map_err(|source| ReadError::Start { filter: self.filter.clone(), source })
+    }
+
+    /// Gives the consumer back: a server has room for a limited number of them.
+    async fn finish(&mut self) {
+        let Some((consumer, _)) = self.consumer.take() else { return };
+        let Ok(stream) = stream(&self.bus, &self.stream).await else { return };
+        if let Err(error) = stream.delete_consumer(&consumer.cached_info().name).await {
+            tracing::debug!(%error, "the consumer of a replay ends by itself later");
+        }
+    }
+}

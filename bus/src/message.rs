@@ -1,0 +1,118 @@
+//! Messages as they are stored: what is sent, what comes back, and the headers of both.
+
+use async_nats::{HeaderMap, Message, jetstream};
+use bytes::Bytes;
+use holdpoint_protocol::{Timestamp, headers, journal::Sequence};
+
+use crate::auth::{TrustRoots, verify_signature};
+
+/// What is to be stored, besides its subject.
+#[derive(Debug, Clone)]
+pub struct Outgoing {
+    /// The payload, as it is signed and sent.
+    pub payload: Bytes,
+    /// [`headers::JSON`] or [`headers::MSGPACK`].
+    pub content_type: &'static str,
+    /// Kind and version of the payload.
+    pub schema: String,
+    /// The same for every attempt to store the same thing, and for nothing else.
+    pub message_id: String,
+    /// W3C trace context, passed through.
+    pub traceparent: Option<String>,
+}
+
+impl Outgoing {
+    pub(crate) fn headers(&self, signature: &str) -> HeaderMap {
+        let mut map = HeaderMap::new();
+        map.insert(headers::CONTENT_TYPE, self.content_type);
+        map.insert(headers::SCHEMA, self.schema.as_str());
+        map.insert(headers::MESSAGE_ID, self.message_id.as_str());
+        map.insert(headers::SIGNATURE, signature);
+        if let Some(traceparent) = &self.traceparent {
+            map.insert(headers::TRACEPARENT, traceparent.as_str());
+        }
+        map
+    }
+}
+
+/// A stored message. Its headers are the sender's word until a signature was checked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// Its place in its stream.
+    pub sequence: Sequence,
+    /// The subject it was published on.
+    pub subject: String,
+    /// The payload as sent.
+    pub payload: Bytes,
+    /// When the broker stored it.
+    pub time: Timestamp,
+    /// `Hp-Signature`.
+    pub signature: Option<String>,
+    /// `Hp-Jwt`.
+    pub jwt: Option<String>,
+    /// `Hp-Schema`.
+    pub schema: Option<String>,
+    /// `Content-Type`.
+    pub content_type: Option<String>,
+    /// `traceparent`.
+    pub traceparent: Option<String>,
+    /// `Nats-Msg-Id`.
+    pub message_id: Option<String>,
+}
+
+impl Stored {
+    /// Whether an orchestrator signed it: what an entry of a journal has to be to count.
+    #[must_use]
+    pub fn is_orchestrators(&self, roots: &TrustRoots) -> bool {
+        self.signature.as_ref().is_some_and(|signature| roots.is_orchestrators(&self.subject, &self.payload, signature))
+    }
+
+    /// Whether this user signed it.
+    #[must_use]
+    pub fn is_signed_by(&self, public_key: &str) -> bool {
+        self.signature
+            .as_ref()
+            .is_some_and(|signature| verify_signature(public_key, &self.subject, &self.payload, signature))
+    }
+
+    pub(crate) fn from_stream(message: jetstream::message::StreamMessage) -> Self {
+        let time = millis(message.time.unix_timestamp_nanos());
+        Self::new(message.sequence, time, message.subject.to_string(), message.payload, &message.headers)
+    }
+
+    /// A delivered message, and which delivery of it this is (from 1); `None` if no consumer delivered it.
+    pub(crate) fn from_delivery(message: &jetstream::Message) -> Option<(Self, u64)> {
+        let info = message.info().ok()?;
+        let delivery = u64::try_from(info.delivered).unwrap_or(1);
+        let (sequence, time) = (info.stream_sequence, millis(info.published.unix_timestamp_nanos()));
+        let Message { subject, payload, headers, .. } = &message.message;
+        let none = HeaderMap::new();
+        let headers = headers.as_ref().unwrap_or(&none);
+        Some((Self::new(sequence, time, subject.to_string(), payload.clone(), headers), delivery))
+    }
+
+    fn new(sequence: u64, time: Timestamp, subject: String, payload: Bytes, map: &HeaderMap) -> Self {
+        let text = |name: &str| header(map, name);
+        Self {
+            sequence: Sequence(sequence),
+            subject,
+            payload,
+            time,
+            signature: text(headers::SIGNATURE),
+            jwt: text(headers::JWT),
+            schema: text(headers::SCHEMA),
+            content_type: text(headers::CONTENT_TYPE),
+            traceparent: text(headers::TRACEPARENT),
+            message_id: text(headers::MESSAGE_ID),
+        }
+    }
+}
+
+/// One header's value.
+pub(crate) fn header(map: &HeaderMap, name: &str) -> Option<String> {
+    map.get(name).map(|value| value.as_str().to_owned())
+}
+
+fn millis(nanos: i128) -> Timestamp {
+    Timestamp::from_millis(i64::try_from(nanos / 1_000_000).unwrap_or(i64::MAX))
+}

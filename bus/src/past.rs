@@ -1,0 +1,42 @@
+//! Handoffs that are stored: what a waypoint's agents handed off so far. For orchestrators.
+//!
+//! Nothing here waits for new ones; that is [`crate::handoffs`].
+
+use holdpoint_protocol::{
+    ids::{FlightId, RoleId, WaypointId},
+    journal::Sequence,
+    streams, subjects,
+};
+
+use crate::{
+    Bus, Stored,
+    journal::{ReadError, Replay, last_of},
+};
+
+/// The last handoff of one kind.
+///
+/// # Errors
+/// The broker does not answer.
+pub async fn last(
+    bus: &Bus,
+    role: &RoleId,
+    flight: &FlightId,
+    waypoint: &WaypointId,
+    kind: &str,
+) -> Result<Option<Stored>, ReadError> {
+    last_of(bus, &streams::handoff(role), &subjects::handoff(role, flight, waypoint, kind)).await
+}
+
+/// All handoffs of a role for a waypoint, oldest first.
+///
+/// # Errors
+/// The broker does not answer.
+pub async fn of_waypoint(
+    bus: &Bus,
+    role: &RoleId,
+    flight: &FlightId,
+    waypoint: &WaypointId,
+) -> Result<Vec<Stored>, ReadError> {
+    let filter = subjects::handoff(role, flight, waypoint, "*");
+    Replay::start(bus, &streams::handoff(role), &filter, Sequence(0)).await?.collect().await
+}

@@ -1,0 +1,100 @@
+//! What is not stored: hints to wake up, refusals, presence, live output. Whoever is not there misses it.
+
+use async_nats::{HeaderMap, Subscriber};
+use bytes::Bytes;
+use futures::{FutureExt as _, StreamExt as _};
+use holdpoint_protocol::{headers, ids::RoleId, subjects};
+
+use crate::Bus;
+
+/// Why a signal was not sent, or is not listened for.
+#[derive(Debug, thiserror::Error)]
+pub enum SignalError {
+    /// The connection is closed, or the subject is none.
+    #[error("cannot send on {subject}")]
+    Send {
+        /// The subject.
+        subject: String,
+        /// What the client said.
+        #[source]
+        source: async_nats::PublishError,
+    },
+    /// The connection is closed, or the subject is none.
+    #[error("cannot listen on {subject}")]
+    Listen {
+        /// The subject.
+        subject: String,
+        /// What the client said.
+        #[source]
+        source: async_nats::SubscribeError,
+    },
+}
+
+/// Tells the agents of a role that a turn may be waiting.
+///
+/// # Errors
+/// [`SignalError::Send`]. Agents look by themselves every few seconds, so nothing is lost.
+pub async fn wake(bus: &Bus, role: &RoleId) -> Result<(), SignalError> {
+    send(bus, subjects::wake(role), Bytes::new(), None).await
+}
+
+/// Sends a signal, signed.
+///
+/// # Errors
+/// [`SignalError::Send`].
+pub async fn send(bus: &Bus, subject: String, payload: Bytes, traceparent: Option<&str>) -> Result<(), SignalError> {
+    let mut map = HeaderMap::new();
+    map.insert(headers::SIGNATURE, bus.sign(&subject, &payload).as_str());
+    if let Some(traceparent) = traceparent {
+        map.insert(headers::TRACEPARENT, traceparent);
+    }
+    let sent = bus.client().publish_with_headers(subject.clone(), map, payload).await;
+    sent.map_err(|source| SignalError::Send { subject, source })
+}
+
+/// A signal that came.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signal {
+    /// The subject it was sent on.
+    pub subject: String,
+    /// Its payload.
+    pub payload: Bytes,
+    /// W3C trace context.
+    pub traceparent: Option<String>,
+}
+
+/// Signals as they come.
+#[derive(Debug)]
+pub struct Signals(Subscriber);
+
+impl Signals {
+    /// Listens on a subject, which may have wildcards. The broker knows of it when this returns.
+    ///
+    /// # Errors
+    /// [`SignalError::Listen`].
+    pub async fn listen(bus: &Bus, subject: String) -> Result<Self, SignalError> {
+        let subscriber = bus.client().subscribe(subject.clone()).await;
+        let subscriber = subscriber.map_err(|source| SignalError::Listen { subject, source })?;
+        // A subscription is only sent; the answer to a flush says that the server has it.
+        if let Err(error) = bus.client().flush().await {
+            tracing::debug!(%error, "the subscription is made when the broker is back");
+        }
+        Ok(Self(subscriber))
+    }
+
+    /// The next signal; `None` when the connection was closed. Safe to cancel.
+    pub async fn next(&mut self) -> Option<Signal> {
+        let message = self.0.next().await?;
+        let traceparent = message
+            .headers
+            .as_ref()
+            .and_then(|map| map.get(headers::TRACEPARENT))
+            .map(|value| value.as_str().to_owned());
+        Some(Signal { subject: message.subject.to_string(), payload: message.payload, traceparent })
+    }
+
+    /// Forgets what came so far.
+    pub(crate) fn clear(&mut self) {
+        while let Some(Some(_)) = self.0.next().now_or_never() {}
+    }
+}

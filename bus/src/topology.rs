@@ -1,0 +1,197 @@
+//! The streams and durable consumers, as the orchestrators make them. Making them again changes nothing.
+
+use std::time::Duration;
+
+use async_nats::jetstream::{
+    self,
+    consumer::{AckPolicy, DeliverPolicy, pull},
+    stream::{Config, DiscardPolicy, StorageType},
+};
+use holdpoint_protocol::{
+    ids::{FlightId, PoolId, RoleId, role},
+    plan::Priority,
+    streams, subjects,
+};
+
+use crate::{Bus, blobs::CHUNK_LEN};
+
+/// In which span a message id is known again. Longer than any retry of ours takes.
+const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
+/// The biggest entry or handoff with its headers: what a server takes by default.
+const MESSAGE_LEN_MAX: i32 = 1 << 20;
+/// Room for the headers of a chunk.
+const CHUNK_HEADERS_LEN_MAX: usize = 8 << 10;
+/// How long the consumers of a local flight are kept without an agent that asks: longer than any pause of a running one.
+const FLIGHT_CONSUMER_IDLE_MAX: Duration = Duration::from_secs(60 * 60);
+/// Deliveries that may be out at once per consumer. Far more than there are agents, and bounded.
+const ACKS_PENDING_MAX: i64 = 10_000;
+
+/// What may differ between fleets.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// Copies of everything in the broker: 1, or 3 in a cluster.
+    pub replicas: usize,
+    /// How long an orchestrator may hold a handoff before it is delivered again.
+    pub handoff_ack_wait: Duration,
+    /// How long an agent may be silent before its turn is delivered again. It sends a heartbeat at a third of this.
+    pub turn_ack_wait: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self { replicas: 1, handoff_ack_wait: Duration::from_secs(30), turn_ack_wait: Duration::from_secs(30) }
+    }
+}
+
+/// Why the streams are not as they have to be.
+#[derive(Debug, thiserror::Error)]
+pub enum TopologyError {
+    /// A stream could not be made or changed.
+    #[error("cannot set up the stream {name}")]
+    Stream {
+        /// Its name.
+        name: String,
+        /// What the client said.
+        #[source]
+        source: jetstream::context::CreateStreamError,
+    },
+    /// A stream is not there.
+    #[error("cannot find the stream {name}")]
+    NoStream {
+        /// Its name.
+        name: String,
+        /// What the client said.
+        #[source]
+        source: jetstream::context::GetStreamError,
+    },
+    /// A consumer could not be made or changed.
+    #[error("cannot set up the consumer {name} of the stream {stream}")]
+    Consumer {
+        /// The stream.
+        stream: String,
+        /// Its name.
+        name: String,
+        /// What the client said.
+        #[source]
+        source: jetstream::stream::ConsumerError,
+    },
+}
+
+/// Makes all streams, the orchestrators' consumers, and the consumers of agents that serve the whole fleet.
+///
+/// # Errors
+/// [`TopologyError`] names what could not be made.
+pub async fn ensure(bus: &Bus, settings: &Settings) -> Result<(), TopologyError> {
+    ensure_stream(bus, journal_stream(settings)).await?;
+    ensure_stream(bus, blob_stream(settings)).await?;
+    for name in role::AGENTS {
+        let role = role::id(name);
+        ensure_stream(bus, handoff_stream(&role, settings)).await?;
+        for partition in 0..subjects::PARTITIONS {
+            ensure_consumer(bus, &streams::handoff(&role), handoff_consumer(&role, partition, settings)).await?;
+        }
+        ensure_turn_consumers(bus, &role, &streams::fleet_pool(), None, settings).await?;
+    }
+    Ok(())
+}
+
+/// Makes the consumers that the agents of a role and pool pull turns from: of one flight, or of all.
+///
+/// Those of one flight go when nobody asked for a while, because a broker holds a bounded number of them; an orchestrator
+/// that takes the flight up again makes them anew, and what was answered before is then delivered again.
+///
+/// # Errors
+/// [`TopologyError`] names what could not be made.
+pub async fn ensure_turn_consumers(
+    bus: &Bus,
+    role: &RoleId,
+    pool: &PoolId,
+    flight: Option<&FlightId>,
+    settings: &Settings,
+) -> Result<(), TopologyError> {
+    for priority in Priority::ALL {
+        let consumer = pull::Config {
+            durable_name: Some(streams::turn_consumer(role, pool, priority)),
+            filter_subject: subjects::turns(flight, role, priority),
+            inactive_threshold: if flight.is_some() { FLIGHT_CONSUMER_IDLE_MAX } else { Duration::ZERO },
+            ..durable(settings.turn_ack_wait, settings)
+        };
+        ensure_consumer(bus, streams::JOURNAL, consumer).await?;
+    }
+    Ok(())
+}
+
+fn journal_stream(settings: &Settings) -> Config {
+    let name = streams::JOURNAL.to_owned();
+    Config { name, subjects: vec![format!("{}.journal.>", subjects::ROOT)], ..kept(settings) }
+}
+
+fn handoff_stream(role: &RoleId, settings: &Settings) -> Config {
+    Config { name: streams::handoff(role), subjects: vec![subjects::handoffs_of(role)], ..kept(settings) }
+}
+
+fn blob_stream(settings: &Settings) -> Config {
+    let chunk = CHUNK_LEN + CHUNK_HEADERS_LEN_MAX;
+    Config {
+        name: streams::BLOB.to_owned(),
+        subjects: vec![subjects::blobs()],
+        max_messages_per_subject: 1,
+        discard: DiscardPolicy::New,
+        discard_new_per_subject: true,
+        max_message_size: i32::try_from(chunk).expect("a chunk is far smaller than 2 GiB"),
+        ..kept(settings)
+    }
+}
+
+/// What all streams share: on disk, nothing deleted, no rollup, no schedules, no message TTL, no batches.
+fn kept(settings: &Settings) -> Config {
+    Config {
+        storage: StorageType::File,
+        num_replicas: settings.replicas,
+        max_message_size: MESSAGE_LEN_MAX,
+        duplicate_window: DUPLICATE_WINDOW,
+        deny_delete: true,
+        deny_purge: true,
+        allow_rollup: false,
+        allow_direct: true,
+        ..Config::default()
+    }
+}
+
+fn handoff_consumer(role: &RoleId, partition: u32, settings: &Settings) -> pull::Config {
+    pull::Config {
+        durable_name: Some(streams::handoff_consumer(partition)),
+        filter_subject: subjects::handoffs_in(role, partition),
+        ..durable(settings.handoff_ack_wait, settings)
+    }
+}
+
+/// A consumer from the beginning whose deliveries never run out: attempts are counted in the journal.
+fn durable(ack_wait: Duration, settings: &Settings) -> pull::Config {
+    pull::Config {
+        deliver_policy: DeliverPolicy::All,
+        ack_policy: AckPolicy::Explicit,
+        ack_wait,
+        max_deliver: -1,
+        max_ack_pending: ACKS_PENDING_MAX,
+        num_replicas: settings.replicas,
+        ..pull::Config::default()
+    }
+}
+
+async fn ensure_stream(bus: &Bus, config: Config) -> Result<(), TopologyError> {
+    let name = config.name.clone();
+    let made = bus.jetstream().create_or_update_stream(config).await;
+    made.map(drop).map_err(|source| TopologyError::Stream { name, source })
+}
+
+async fn ensure_consumer(bus: &Bus, stream: &str, config: pull::Config) -> Result<(), TopologyError> {
+    let name = config.durable_name.clone().unwrap_or_default();
+    let handle = bus
+        .jetstream()
+        .get_stream_no_info(stream)
+        .await
+        .map_err(|source| TopologyError::NoStream { name: stream.to_owned(), source })?;
+    let made = handle.create_consumer(config).await;
+    made.map(drop).map_err(|source| TopologyError::Consumer { stream: stream.to_owned(), name, source })
+}

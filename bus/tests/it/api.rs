@@ -1,0 +1,95 @@
+//! The micro service: who is let in, and what they get.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use holdpoint_bus::{
+    Bus,
+    api::{self, ApiError, ApiServer, Call, Failure},
+};
+use holdpoint_protocol::{headers, ids::role, subjects};
+
+use crate::support::{NOTHING_AFTER, TestBroker};
+
+/// Answers with its caller and what it was asked; refuses what is empty.
+async fn serve(broker: &TestBroker) -> ApiServer {
+    api::serve(&broker.orchestrator, broker.roots(), &["status", "progress"], |request| async move {
+        if request.payload.is_empty() {
+            return Err(Failure::new(404, "no such\nflight"));
+        }
+        let asked = String::from_utf8_lossy(&request.payload).into_owned();
+        Ok(format!("{} {} {} {asked}", request.endpoint, request.caller.role, request.caller.name).into())
+    })
+    .await
+    .unwrap()
+}
+
+async fn call(bus: &Bus, endpoint: &str, payload: &'static str) -> Result<Bytes, ApiError> {
+    let timeout = Duration::from_secs(10);
+    api::request(bus, Call { endpoint, payload: payload.into(), timeout, traceparent: None }).await
+}
+
+fn refusal(result: Result<Bytes, ApiError>) -> Failure {
+    match result {
+        Err(ApiError::Refused { failure, .. }) => failure,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test]
+async fn operators_ask_everything_but_progress_and_agents_nothing_else() {
+    let broker = TestBroker::start().await;
+    let server = serve(&broker).await;
+    let operator = broker.bus(role::OPERATOR, "ann").await;
+    let builder = broker.bus(role::BUILDER, "b1").await;
+    assert_eq!(call(&operator, "status", "f").await.unwrap(), "status operator ann f");
+    assert_eq!(call(&builder, "progress", "t").await.unwrap(), "progress builder b1 t");
+    let failure = refusal(call(&operator, "status", "").await);
+    assert_eq!(failure, Failure::new(404, "no such flight"));
+
+    // The broker's permissions refuse these before the service sees them.
+    let raw = broker.raw_agent(role::BUILDER, "b2").await;
+    assert!(raw.refused(&subjects::api("status"), "f").await);
+    let raw = broker.raw_agent(role::OPERATOR, "bob").await;
+    assert!(raw.refused(&subjects::api("progress"), "t").await);
+    server.stop().await;
+    let nobody = call(&operator, "status", "f").await.unwrap_err();
+    assert!(matches!(nobody, ApiError::NobodyThere { .. } | ApiError::TimedOut { .. }), "{nobody:?}");
+}
+
+#[tokio::test]
+async fn a_request_without_the_senders_own_jwt_and_signature_is_refused() {
+    let broker = TestBroker::start().await;
+    let _server = serve(&broker).await;
+    let fleet = holdpoint_protocol::streams::fleet_pool();
+    let thief = broker.mint(role::OPERATOR, "thief", &fleet);
+    let victim = broker.mint(role::OPERATOR, "victim", &fleet);
+    let agent = broker.mint(role::BUILDER, "b1", &fleet);
+    let raw = broker.raw(&thief).await;
+    let subject = subjects::api("status");
+    for (jwt, signer, payload, let_in) in [
+        (thief.jwt(), thief.signer(), "f", true),
+        (victim.jwt(), thief.signer(), "f", false),
+        (agent.jwt(), agent.signer(), "f", false),
+        (thief.jwt(), thief.signer(), "g", false),
+        ("junk", thief.signer(), "f", false),
+    ] {
+        let mut map = async_nats::HeaderMap::new();
+        map.insert(headers::JWT, jwt);
+        map.insert(headers::SIGNATURE, signer.sign(&subject, b"f").as_str());
+        let answer = raw.ask_with(&subject, payload, map).await;
+        assert_eq!(answer.starts_with("status operator thief"), let_in, "{answer}");
+    }
+    assert_eq!(raw.ask(&subject, "f").await, "");
+}
+
+#[tokio::test]
+async fn an_answer_goes_to_the_sender_and_not_into_the_journal() {
+    let broker = TestBroker::start().await;
+    let _server = serve(&broker).await;
+    let raw = broker.raw_agent(role::OPERATOR, "ann").await;
+    raw.publish_with_reply(&subjects::api("status"), "hp.v1.journal.f.w.decided", "f").await;
+    raw.ask(&subjects::api("status"), "f").await;
+    tokio::time::timeout(NOTHING_AFTER, std::future::pending::<()>()).await.unwrap_err();
+    assert_eq!(broker.count("HP_JOURNAL").await, 0);
+}

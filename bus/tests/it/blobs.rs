@@ -1,0 +1,94 @@
+//! Bytes by digest, across the accounts.
+
+use bytes::Bytes;
+use holdpoint_bus::blobs::{self, BlobError, CHUNK_LEN};
+use holdpoint_protocol::{Digest, ids::role, streams, subjects};
+
+use crate::support::TestBroker;
+
+const CAP: u64 = 16 << 20;
+
+fn bytes(len: usize) -> Bytes {
+    (0..len).map(|n| u8::try_from(n % 251).unwrap()).collect()
+}
+
+#[tokio::test]
+async fn blobs_of_any_length_come_back_in_the_other_account() {
+    let broker = TestBroker::start().await;
+    let builder = broker.bus(role::BUILDER, "b1").await;
+    let verifier = broker.bus(role::VERIFIER, "v1").await;
+    let roles = [role::id(role::OPERATOR), role::id(role::BUILDER)];
+    for len in [0, 1, CHUNK_LEN, CHUNK_LEN + 1, 20 * CHUNK_LEN + 5] {
+        let digest = blobs::put(&builder, &roles[1], bytes(len)).await.unwrap();
+        assert_eq!(digest, Digest::of(&bytes(len)));
+        for reader in [&broker.orchestrator, &verifier, &builder] {
+            assert_eq!(blobs::get(reader, digest, &roles, CAP).await.unwrap(), bytes(len), "{len}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn files_go_and_come_without_being_in_memory_and_the_same_again_is_success() {
+    let broker = TestBroker::start().await;
+    let dir = tempfile::tempdir().unwrap();
+    let (from, to) = (dir.path().join("from"), dir.path().join("to"));
+    std::fs::write(&from, bytes(9 * CHUNK_LEN + 17)).unwrap();
+    let operator = broker.bus(role::OPERATOR, "ann").await;
+    let role = role::id(role::OPERATOR);
+    let digest = blobs::put_file(&operator, &role, &from).await.unwrap();
+    let stored = broker.count(streams::BLOB).await;
+    assert_eq!(blobs::put_file(&operator, &role, &from).await.unwrap(), digest);
+    assert_eq!(blobs::put(&operator, &role, bytes(9 * CHUNK_LEN + 17)).await.unwrap(), digest);
+    assert_eq!(broker.count(streams::BLOB).await, stored);
+
+    let builder = broker.bus(role::BUILDER, "b1").await;
+    blobs::get_to_file(&builder, digest, &[role], CAP, &to).await.unwrap();
+    assert_eq!(std::fs::read(&to).unwrap(), bytes(9 * CHUNK_LEN + 17));
+}
+
+#[tokio::test]
+async fn what_is_missing_too_large_or_not_what_it_says_is_told_apart() {
+    let broker = TestBroker::start().await;
+    let bus = broker.bus(role::BUILDER, "b1").await;
+    let (builder, repair) = (role::id(role::BUILDER), role::id(role::REPAIR));
+    let digest = Digest::of(b"abc");
+    let missing = blobs::get(&bus, digest, std::slice::from_ref(&builder), CAP).await.unwrap_err();
+    assert!(matches!(missing, BlobError::NotFound { .. }), "{missing:?}");
+
+    // A liar's chunk under that name.
+    let raw = broker.raw_agent(role::BUILDER, "b2").await;
+    let mut headers = async_nats::HeaderMap::new();
+    headers.insert(blobs::SIZE, "3");
+    raw.ask_with(&subjects::blob_chunk(&builder, &digest, 0), "xyz", headers).await;
+    let corrupt = blobs::get(&bus, digest, std::slice::from_ref(&builder), CAP).await.unwrap_err();
+    assert!(matches!(corrupt, BlobError::Corrupt { .. }), "{corrupt:?}");
+
+    // Under another role the right bytes may stand, and are found.
+    let mender = broker.bus(role::REPAIR, "r1").await;
+    blobs::put(&mender, &repair, Bytes::from_static(b"abc")).await.unwrap();
+    assert_eq!(blobs::get(&bus, digest, &[builder, repair.clone()], CAP).await.unwrap(), "abc");
+    let large = blobs::get(&bus, digest, &[repair], 2).await.unwrap_err();
+    assert!(matches!(large, BlobError::TooLarge { size: 3, cap: 2, .. }), "{large:?}");
+}
+
+#[tokio::test]
+async fn a_blob_is_never_overwritten_or_rolled_up() {
+    let broker = TestBroker::start().await;
+    let builder = broker.bus(role::BUILDER, "b1").await;
+    let role = role::id(role::BUILDER);
+    let digest = blobs::put(&builder, &role, bytes(CHUNK_LEN + 1)).await.unwrap();
+    let stored = broker.count(streams::BLOB).await;
+
+    let raw = broker.raw_agent(role::BUILDER, "b2").await;
+    let subject = subjects::blob_chunk(&role, &digest, 1);
+    let overwritten = raw.ask(&subject, "x").await;
+    assert!(overwritten.contains("error"), "{overwritten}");
+    for scope in ["all", "sub"] {
+        let mut headers = async_nats::HeaderMap::new();
+        headers.insert("Nats-Rollup", scope);
+        let rolled = raw.ask_with(&subjects::blob_chunk(&role, &digest, 7), "x", headers).await;
+        assert!(rolled.contains("error"), "{rolled}");
+    }
+    assert_eq!(broker.count(streams::BLOB).await, stored);
+    assert_eq!(blobs::get(&builder, digest, &[role], CAP).await.unwrap(), bytes(CHUNK_LEN + 1));
+}

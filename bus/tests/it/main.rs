@@ -1,0 +1,15 @@
+//! The bus against a real nats-server, with the two accounts and real credentials.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests say what is expected by failing")]
+
+mod api;
+mod blobs;
+mod crash;
+mod forging;
+mod handoffs;
+mod journal;
+mod permissions;
+mod signals;
+mod support;
+mod turns;
+mod versions;

@@ -1,0 +1,173 @@
+//! What an agent cannot do, each with what it can.
+
+use futures::StreamExt as _;
+use holdpoint_bus::{Bus, ConnectArgs, ConnectError, auth::Authority, blobs, turns::TurnQueue};
+use holdpoint_protocol::{
+    Digest,
+    ids::role,
+    journal::EntryKind,
+    plan::Priority,
+    streams,
+    subjects::{self, JournalKey},
+};
+
+use crate::support::{NOTHING_AFTER, SOON, TestBroker, flight, waypoint};
+
+fn handoff(role: &str) -> String {
+    subjects::handoff(&role.parse().unwrap(), &flight("f"), &waypoint("w"), "build_plan")
+}
+
+fn pull(role: &str, pool: &str) -> String {
+    let pool = pool.parse().unwrap();
+    format!(
+        "$JS.API.CONSUMER.MSG.NEXT.HP_JOURNAL.{}",
+        streams::turn_consumer(&role.parse().unwrap(), &pool, Priority::High)
+    )
+}
+
+const PULL: &str = r#"{"batch":1,"no_wait":true}"#;
+
+#[tokio::test]
+async fn an_agent_publishes_handoffs_and_blobs_of_its_own_role_and_nothing_else() {
+    let broker = TestBroker::start().await;
+    let key = JournalKey::waypoint(&flight("f"), &waypoint("w"));
+    for (own, other) in [(role::BUILDER, role::VERIFIER), (role::VERIFIER, role::REPAIR), (role::REPAIR, role::BUILDER)]
+    {
+        let raw = broker.raw_agent(own, "a1").await;
+        let stored = raw.ask(&handoff(own), "{}").await;
+        assert!(stored.contains("\"seq\":"), "{stored}");
+        let digest = Digest::of(b"x");
+        assert!(raw.ask(&subjects::blob_chunk(&role::id(own), &digest, 0), "x").await.contains("\"seq\":"));
+        let (handoff, entry) = (handoff(other), key.entry(&EntryKind::Decided));
+        let chunk = subjects::blob_chunk(&role::id(other), &digest, 1);
+        let forbidden = [handoff, entry, chunk];
+        let answers = forbidden.iter().map(|subject| raw.refused(subject, "{}"));
+        assert_eq!(futures::future::join_all(answers).await, [true, true, true]);
+    }
+    assert_eq!(broker.count(streams::JOURNAL).await, 0);
+    assert_eq!(broker.count(streams::BLOB).await, 3);
+    for name in role::AGENTS {
+        assert_eq!(broker.count(&streams::handoff(&role::id(name))).await, 1);
+    }
+}
+
+#[tokio::test]
+async fn an_agent_pulls_the_turns_of_its_own_role_and_pool_only() {
+    let broker = TestBroker::start().await;
+    let mine = streams::flight_pool(&flight("mine"));
+    broker.ensure_pool(role::BUILDER, &mine, Some(&flight("mine")), SOON).await;
+    for role in [role::BUILDER, role::VERIFIER] {
+        broker.open_turn(&flight("mine"), role, role, Priority::High).await;
+    }
+    let raw = broker.raw(&broker.mint(role::BUILDER, "b1", &mine)).await;
+    assert!(raw.refused(&pull(role::BUILDER, "fleet"), PULL).await);
+    assert!(raw.refused(&pull(role::VERIFIER, "fleet"), PULL).await);
+    assert!(raw.ask(&pull(role::BUILDER, "mine"), PULL).await.contains("id"));
+    let fleet = broker.raw_agent(role::VERIFIER, "v1").await;
+    assert!(fleet.ask(&pull(role::VERIFIER, "fleet"), PULL).await.contains("id"));
+}
+
+#[tokio::test]
+async fn an_agent_cannot_acknowledge_for_another_role() {
+    let broker = TestBroker::start().await;
+    broker.open_turn(&flight("f"), "w", role::VERIFIER, Priority::High).await;
+    let raw = broker.raw_agent(role::VERIFIER, "v1").await;
+    let inbox = raw.0.new_inbox();
+    let mut answers = raw.0.subscribe(inbox.clone()).await.unwrap();
+    raw.publish_with_reply(&pull(role::VERIFIER, "fleet"), &inbox, PULL).await;
+    let message = tokio::time::timeout(SOON, answers.next()).await.unwrap().unwrap();
+    let ack = message.reply.unwrap().to_string();
+
+    let builder = broker.raw_agent(role::BUILDER, "b1").await;
+    assert!(builder.refused(&ack, "+ACK").await);
+    assert_eq!(pending(&broker).await, 1);
+    assert_eq!(raw.ask(&ack, "+ACK").await, "");
+    assert_eq!(pending(&broker).await, 0);
+}
+
+/// Turns of verifiers that are delivered and not acknowledged.
+async fn pending(broker: &TestBroker) -> usize {
+    let raw = broker.raw(&broker.local.orchestrator).await;
+    let stream = async_nats::jetstream::new(raw.0).get_stream(streams::JOURNAL).await.unwrap();
+    stream.consumer_info("verifier_high_fleet").await.unwrap().num_ack_pending
+}
+
+#[tokio::test]
+async fn an_agent_cannot_touch_streams_and_consumers() {
+    let broker = TestBroker::start().await;
+    broker.open_turn(&flight("f"), "w", role::BUILDER, Priority::High).await;
+    for role in [role::BUILDER, role::OPERATOR] {
+        let raw = broker.raw_agent(role, "a1").await;
+        let forbidden = [
+            ("$JS.API.STREAM.DELETE.HP_JOURNAL", ""),
+            ("$JS.API.STREAM.PURGE.HP_JOURNAL", ""),
+            ("$JS.API.STREAM.MSG.DELETE.HP_JOURNAL", r#"{"seq":1}"#),
+            ("$JS.API.STREAM.MSG.GET.HP_JOURNAL", r#"{"seq":1}"#),
+            ("$JS.API.STREAM.INFO.HP_JOURNAL", ""),
+            ("$JS.API.DIRECT.GET.HP_JOURNAL", r#"{"seq":1}"#),
+            ("$JS.API.DIRECT.GET.HP_BLOB", r#"{"seq":1}"#),
+            ("$JS.API.CONSUMER.DELETE.HP_JOURNAL.builder_high_fleet", ""),
+            ("$JS.API.CONSUMER.CREATE.HP_JOURNAL", r#"{"stream_name":"HP_JOURNAL","config":{"ack_policy":"none"}}"#),
+        ];
+        let answers = forbidden.map(|(subject, payload)| raw.refused(subject, payload));
+        assert_eq!(futures::future::join_all(answers).await, vec![true; forbidden.len()], "{role}");
+    }
+    // An orchestrator may ask, and may not unmake what is written either.
+    let raw = broker.raw(&broker.local.orchestrator).await;
+    assert!(raw.ask("$JS.API.STREAM.INFO.HP_JOURNAL", "").await.contains("\"messages\":1"));
+    assert!(raw.ask("$JS.API.STREAM.PURGE.HP_JOURNAL", "").await.contains("error"));
+    assert!(raw.ask("$JS.API.STREAM.MSG.DELETE.HP_JOURNAL", r#"{"seq":1}"#).await.contains("error"));
+    assert_eq!(broker.count(streams::JOURNAL).await, 1);
+}
+
+#[tokio::test]
+async fn an_agent_reads_its_own_inbox_only() {
+    let broker = TestBroker::start().await;
+    let victim = broker.raw_agent(role::VERIFIER, "v1").await;
+    let own = broker.raw_agent(role::VERIFIER, "v1").await;
+    let spy = broker.raw_agent(role::BUILDER, "b1").await;
+    let mut theirs = own.0.subscribe("_INBOX.v1.>").await.unwrap();
+    let mut spied = Vec::new();
+    for subject in ["_INBOX.v1.>", "_INBOX.>", ">", "hp.v1.refused.verifier.v1", "hp.v1.handoff.>"] {
+        spied.push(spy.0.subscribe(subject).await.unwrap());
+    }
+    own.0.flush().await.unwrap();
+    spy.0.flush().await.unwrap();
+    let missing = subjects::blob_chunk(&role::id(role::BUILDER), &Digest::of(b"none"), 0);
+    victim.ask(&format!("$JS.API.DIRECT.GET.HP_BLOB.{missing}"), "").await;
+    assert!(tokio::time::timeout(SOON, theirs.next()).await.unwrap().is_some());
+    let mut heard = futures::stream::select_all(spied);
+    assert!(tokio::time::timeout(NOTHING_AFTER, heard.next()).await.is_err());
+}
+
+#[tokio::test]
+async fn a_builder_does_not_read_evidence_and_repair_does() {
+    let broker = TestBroker::start().await;
+    let verifier = broker.bus(role::VERIFIER, "v1").await;
+    let digest = blobs::put(&verifier, &role::id(role::VERIFIER), "evidence".into()).await.unwrap();
+    let chunk = subjects::blob_chunk(&role::id(role::VERIFIER), &digest, 0);
+    let get = format!("$JS.API.DIRECT.GET.HP_BLOB.{chunk}");
+    assert!(broker.raw_agent(role::BUILDER, "b1").await.refused(&get, "").await);
+    for role in [role::REPAIR, role::OPERATOR] {
+        assert_eq!(broker.raw_agent(role, "a1").await.ask(&get, "").await, "evidence");
+    }
+}
+
+#[tokio::test]
+async fn credentials_of_another_authority_or_revoked_ones_do_not_get_in() {
+    let mut broker = TestBroker::start().await;
+    let fleet = streams::fleet_pool();
+    let foreign =
+        Authority::create().mint_agent(&role::id(role::BUILDER), &"b1".parse().unwrap(), &fleet, None).unwrap();
+    let refused = Bus::connect(ConnectArgs { url: broker.local.broker.url(), credentials: foreign }).await.unwrap_err();
+    assert!(matches!(refused, ConnectError::NotAuthorized { .. }), "{refused:?}");
+
+    let own = broker.mint(role::BUILDER, "b1", &fleet);
+    let bus = broker.local.connect(&own).await.unwrap();
+    TurnQueue::open(&bus, &role::id(role::BUILDER), &fleet, broker.roots()).await.unwrap();
+    broker.local.authority.revoke(own.public_key());
+    broker.restart_with_new_authority().await;
+    let refused = Bus::connect(ConnectArgs { url: broker.local.broker.url(), credentials: own }).await.unwrap_err();
+    assert!(matches!(refused, ConnectError::NotAuthorized { .. }), "{refused:?}");
+    broker.bus(role::BUILDER, "b2").await;
+}

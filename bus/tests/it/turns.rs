@@ -1,0 +1,116 @@
+//! Turns on their way from the journal to the agents.
+
+use std::time::Duration;
+
+use holdpoint_bus::{
+    Bus, signals,
+    turns::{Delivery, TurnQueue},
+};
+use holdpoint_protocol::{
+    ids::{PoolId, role},
+    journal::EntryKind,
+    plan::Priority,
+    streams,
+    subjects::{self, JournalKey},
+};
+
+use crate::support::{SOON, TestBroker, flight, waypoint};
+
+async fn queue(broker: &TestBroker, bus: &Bus, role: &str, pool: &PoolId) -> TurnQueue {
+    TurnQueue::open(bus, &role.parse().unwrap(), pool, broker.roots()).await.unwrap()
+}
+
+/// Looks without waiting for hints, until something is there.
+async fn again(queue: &mut TurnQueue) -> Delivery {
+    let looking = async {
+        loop {
+            if let Some(delivery) = queue.poll().await {
+                return delivery;
+            }
+        }
+    };
+    tokio::time::timeout(SOON, looking).await.unwrap()
+}
+
+#[tokio::test]
+async fn turns_come_by_priority_to_their_role_only_and_once() {
+    let broker = TestBroker::start().await;
+    let (f, fleet) = (flight("f"), streams::fleet_pool());
+    for (id, priority) in [("w1", Priority::Low), ("w2", Priority::Medium), ("w3", Priority::Critical)] {
+        broker.open_turn(&f, id, role::BUILDER, priority).await;
+    }
+    broker.open_turn(&f, "w4", role::VERIFIER, Priority::High).await;
+
+    let builder = broker.bus(role::BUILDER, "b1").await;
+    let mut queue = queue(&broker, &builder, role::BUILDER, &fleet).await;
+    for id in ["w3", "w2", "w1"] {
+        let delivery = queue.next().await;
+        let key = subjects::parse_journal(&delivery.stored.subject).unwrap();
+        assert_eq!((key.waypoint, delivery.number), (Some(waypoint(id)), 1));
+        delivery.heartbeat().await.unwrap();
+        delivery.ack().await.unwrap();
+    }
+    assert!(queue.poll().await.is_none());
+}
+
+#[tokio::test]
+async fn a_waiting_agent_is_woken_by_a_hint() {
+    let broker = TestBroker::start().await;
+    let builder = broker.bus(role::BUILDER, "b1").await;
+    let mut queue = queue(&broker, &builder, role::BUILDER, &streams::fleet_pool()).await;
+    let waiting = tokio::spawn(async move { queue.next().await });
+    broker.open_turn(&flight("f"), "w", role::BUILDER, Priority::High).await;
+    signals::wake(&broker.orchestrator, &role::id(role::BUILDER)).await.unwrap();
+    let delivery = tokio::time::timeout(SOON, waiting).await.unwrap().unwrap();
+    assert_eq!(delivery.number, 1);
+}
+
+#[tokio::test]
+async fn a_turn_that_is_given_back_or_forgotten_is_delivered_again() {
+    let broker = TestBroker::start().await;
+    let pool = streams::flight_pool(&flight("Local-1"));
+    broker.ensure_pool(role::BUILDER, &pool, Some(&flight("Local-1")), Duration::from_secs(1)).await;
+    broker.open_turn(&flight("Local-1"), "w", role::BUILDER, Priority::High).await;
+    let builder = broker.local.connect(&broker.mint(role::BUILDER, "b1", &pool)).await.unwrap();
+    let mut queue = queue(&broker, &builder, role::BUILDER, &pool).await;
+
+    let first = queue.next().await;
+    first.nak(Duration::from_millis(10)).await.unwrap();
+    let second = again(&mut queue).await;
+    assert_eq!((second.number, &second.stored), (2, &first.stored));
+    let third = again(&mut queue).await;
+    assert_eq!((third.number, &third.stored), (3, &first.stored));
+    third.ack().await.unwrap();
+}
+
+#[tokio::test]
+async fn agents_of_a_flights_pool_get_turns_of_that_flight_only() {
+    let broker = TestBroker::start().await;
+    let (mine, other) = (flight("Mine"), flight("Other"));
+    let pool = streams::flight_pool(&mine);
+    broker.ensure_pool(role::BUILDER, &pool, Some(&mine), Duration::from_secs(30)).await;
+    broker.open_turn(&other, "w", role::BUILDER, Priority::High).await;
+    broker.open_turn(&mine, "w", role::BUILDER, Priority::Low).await;
+    let builder = broker.local.connect(&broker.mint(role::BUILDER, "b1", &pool)).await.unwrap();
+    let mut queue = queue(&broker, &builder, role::BUILDER, &pool).await;
+    let delivery = queue.poll().await.unwrap();
+    assert_eq!(subjects::parse_journal(&delivery.stored.subject).unwrap().flight, mine);
+    assert!(queue.poll().await.is_none());
+}
+
+#[tokio::test]
+async fn an_entry_that_no_orchestrator_signed_is_dropped() {
+    let broker = TestBroker::start().await;
+    let kind = EntryKind::Turn { role: role::id(role::BUILDER), priority: Priority::High };
+    let subject = JournalKey::waypoint(&flight("f"), &waypoint("bad")).entry(&kind);
+    // Even with an orchestrator's credentials at the broker, an entry needs its signature.
+    broker.raw(&broker.local.orchestrator).await.ask(&subject, "{}").await;
+    broker.open_turn(&flight("f"), "good", role::BUILDER, Priority::High).await;
+
+    let builder = broker.bus(role::BUILDER, "b1").await;
+    let mut queue = queue(&broker, &builder, role::BUILDER, &streams::fleet_pool()).await;
+    let delivery = queue.poll().await.unwrap();
+    assert_eq!(subjects::parse_journal(&delivery.stored.subject).unwrap().waypoint, Some(waypoint("good")));
+    delivery.ack().await.unwrap();
+    assert!(queue.poll().await.is_none());
+}
