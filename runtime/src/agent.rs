@@ -1,0 +1,37 @@
+//! The harness around agents: the turn loop that every role shares.
+//!
+//! ```text
+//! supervisor (root)
+//! ├── presence    says every few seconds who this is and what it does
+//! ├── refusals    logs what the orchestrator found wrong with a handoff
+//! └── puller      takes one turn at a time
+//!     └── runner  one a turn: plan → work → final handoff → acknowledgement; heartbeats and progress meanwhile
+//! ```
+//!
+//! A turn is acknowledged after its final handoff is stored, so a process that dies in between loses nothing: the turn
+//! is delivered again. What a turn means and what its work is are not known here: that is a [`Worker`]'s matter.
+
+mod connect;
+mod error;
+mod handoff;
+mod job;
+mod presence;
+mod progress;
+mod puller;
+mod refusals;
+mod runner;
+mod stop;
+mod tree;
+mod worker;
+
+pub use connect::connect;
+pub use error::AgentError;
+pub use handoff::message_id;
+pub use job::{Job, JobArgs};
+pub use presence::Presence;
+pub use stop::{StopReason, StopSignal, Stopper, stop_signal};
+pub use tree::{AgentArgs, run, start};
+pub use worker::{Final, Plan, WorkError, Worker};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,60 @@
+//! Why an agent process does not run.
+
+use std::path::PathBuf;
+
+use holdpoint_bus::{ConnectError, auth::StoreError};
+use holdpoint_protocol::ids::AgentName;
+
+use crate::process::{ProcessError, exit};
+
+/// Why an agent process did not start, or ended.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// A setting that every process needs is not there.
+    #[error("{key} is not configured: every process needs it")]
+    Missing {
+        /// The key.
+        key: &'static str,
+    },
+    /// The credentials cannot be used.
+    #[error("nats.creds cannot be used")]
+    Credentials(#[source] StoreError),
+    /// The trust roots cannot be read.
+    #[error("nats.trust cannot be used: {}", path.display())]
+    Trust {
+        /// The file.
+        path: PathBuf,
+        /// What was wrong.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The configured name is not that of the credentials.
+    #[error("agent.name is {configured}, but the credentials are those of {found}")]
+    OtherName {
+        /// The name in the configuration.
+        configured: AgentName,
+        /// The name in the credentials.
+        found: AgentName,
+    },
+    /// There is no connection.
+    #[error("cannot connect")]
+    Connect(#[source] ConnectError),
+    /// The actors could not be started.
+    #[error("cannot start the agent")]
+    Start(#[source] ractor::SpawnErr),
+    /// It ended with an error.
+    #[error("the agent failed")]
+    Process(#[source] ProcessError),
+}
+
+impl AgentError {
+    /// The exit code.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Missing { .. } | Self::Credentials(_) | Self::Trust { .. } | Self::OtherName { .. } => exit::USAGE,
+            Self::Connect(_) => exit::ENVIRONMENT,
+            Self::Start(_) | Self::Process(_) => exit::INCOMPLETE,
+        }
+    }
+}

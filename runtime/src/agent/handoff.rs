@@ -1,0 +1,100 @@
+//! Publishing what a turn came to, until the broker has it.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use holdpoint_bus::{
+    Bus, Outgoing,
+    handoffs::{self, PublishError, ShowJwt},
+};
+use holdpoint_protocol::{
+    Digest,
+    artifact::Artifact,
+    codec::{self, CodecError, Encoding},
+    headers,
+    ids::{AgentName, TurnId},
+};
+
+use super::{
+    job::Job,
+    worker::{Final, Plan},
+};
+use crate::telemetry::ErrorChain;
+
+/// The pause before a handoff is sent again that the broker did not acknowledge.
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// Why a handoff is not stored, and will not be.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum HandoffError {
+    #[error("a handoff cannot be written")]
+    Encode(#[source] CodecError),
+    #[error("a handoff cannot be stored")]
+    Refused(#[source] PublishError),
+}
+
+/// A handoff as it is sent.
+#[derive(Debug)]
+pub(super) struct Handoff {
+    pub(super) kind: &'static str,
+    subject: String,
+    outgoing: Outgoing,
+    show_jwt: ShowJwt,
+}
+
+/// The `n`th message of a kind that an agent publishes in one delivery of a turn, `n` from 0.
+#[must_use]
+pub fn message_id(turn: &TurnId, delivery: u32, agent: &AgentName, kind: &str, n: u32) -> String {
+    format!("{turn}.{delivery}.{agent}.{kind}.{n}")
+}
+
+impl Handoff {
+    /// The plan shows the agent's JWT: it is what says who holds the turn.
+    pub(super) fn of_plan(job: &Job, plan: &Plan) -> Result<Self, HandoffError> {
+        match plan {
+            Plan::Build(artifact) => Self::new(job, artifact, ShowJwt::Yes),
+            Plan::Verify(artifact) => Self::new(job, artifact, ShowJwt::Yes),
+        }
+    }
+
+    pub(super) fn of_final(job: &Job, artifact: &Final) -> Result<Self, HandoffError> {
+        match artifact {
+            Final::Build(artifact) => Self::new(job, artifact, ShowJwt::No),
+            Final::Verify(artifact) => Self::new(job, artifact, ShowJwt::No),
+            Final::Clarify(artifact) => Self::new(job, artifact, ShowJwt::No),
+            Final::Help(artifact) => Self::new(job, artifact, ShowJwt::No),
+        }
+    }
+
+    fn new<A: Artifact>(job: &Job, artifact: &A, show_jwt: ShowJwt) -> Result<Self, HandoffError> {
+        // JSON, as external agents write it.
+        let payload = codec::encode(artifact, Encoding::Json).map_err(HandoffError::Encode)?;
+        let outgoing = Outgoing {
+            payload: Bytes::from(payload),
+            content_type: headers::JSON,
+            schema: format!("{}/{}", A::KIND, artifact.schema_version()),
+            message_id: message_id(&job.turn.turn_id, job.delivery, &job.agent, A::KIND, 0),
+            traceparent: job.traceparent.clone(),
+        };
+        Ok(Self { kind: A::KIND, subject: format!("{}.{}", job.turn.handoff_subject, A::KIND), outgoing, show_jwt })
+    }
+
+    /// The digest of what is sent.
+    pub(super) fn digest(&self) -> Digest {
+        Digest::of(&self.outgoing.payload)
+    }
+
+    /// Sends it until it is stored. A broker that is away is waited for: the work is done, and must not be lost.
+    pub(super) async fn publish(&self, bus: &Bus) -> Result<(), HandoffError> {
+        loop {
+            match handoffs::publish(bus, &self.subject, &self.outgoing, self.show_jwt).await {
+                Ok(_) => return Ok(()),
+                Err(error @ PublishError::Unacknowledged { .. }) => {
+                    tracing::warn!(error = %ErrorChain(&error), "sending a handoff again");
+                    tokio::time::sleep(PAUSE).await;
+                }
+                Err(error) => return Err(HandoffError::Refused(error)),
+            }
+        }
+    }
+}

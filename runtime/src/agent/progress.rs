@@ -1,0 +1,39 @@
+//! Asking the orchestrator whether a turn is still wanted.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use holdpoint_bus::api::{self, ApiError, Call};
+use holdpoint_protocol::api::{PROGRESS, Progress, ProgressAnswer};
+
+use super::job::Job;
+
+/// How often it is asked: what a cancelled turn goes on working for.
+pub(super) const EVERY: Duration = Duration::from_secs(3);
+/// How long an answer is waited for.
+const TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Why there is no answer. Work goes on without: the orchestrator may be away, and the turn has a deadline.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ProgressError {
+    /// Nobody answered.
+    #[error("no answer on the progress of a turn")]
+    Api(#[source] ApiError),
+    /// The answer has another shape.
+    #[error("the answer on the progress of a turn is not understood")]
+    Shape(#[source] serde_json::Error),
+}
+
+pub(super) async fn ask(job: &Job) -> Result<ProgressAnswer, ProgressError> {
+    let progress = Progress {
+        flight: job.turn.flight.clone(),
+        waypoint: job.turn.waypoint.clone(),
+        turn: job.turn.turn_id.clone(),
+        delivery: job.delivery,
+        note: Some(job.current_note()).filter(|note| !note.is_empty()),
+    };
+    let payload = Bytes::from(serde_json::to_vec(&progress).expect("plain data with text keys"));
+    let call = Call { endpoint: PROGRESS, payload, timeout: TIMEOUT, traceparent: job.traceparent.as_deref() };
+    let answer = api::request(&job.bus, call).await.map_err(ProgressError::Api)?;
+    serde_json::from_slice(&answer).map_err(ProgressError::Shape)
+}

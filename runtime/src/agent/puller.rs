@@ -1,0 +1,243 @@
+//! Takes one turn at a time and gives it to a runner.
+//!
+//! The next turn is pulled when the runner of the last one has ended, however it ended: an agent never holds a turn that
+//! it does not work on.
+
+use std::{marker::PhantomData, sync::Arc, time::Duration};
+
+use holdpoint_bus::turns::{Delivery, TurnQueue};
+use holdpoint_protocol::{
+    codec::{self, CodecError, Encoding},
+    turn::Turn,
+};
+use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
+use tokio::task::JoinSet;
+
+use super::{
+    presence::CurrentTurn,
+    runner::{self, Runner},
+    tree::AgentArgs,
+    worker::Worker,
+};
+use crate::{
+    supervise::{End, Exit},
+    telemetry::{ErrorChain, fields},
+};
+
+/// The pause before a turn comes again that this build does not understand: a newer agent may take it meanwhile.
+const NOT_UNDERSTOOD_PAUSE: Duration = Duration::from_secs(60);
+/// The pause before a turn comes again whose runner failed.
+const FAILED_PAUSE: Duration = Duration::from_secs(5);
+
+pub(super) enum Msg {
+    /// The queue is open.
+    Opened(Box<TurnQueue>),
+    /// It cannot be opened.
+    NotOpened(holdpoint_bus::signals::SignalError),
+    /// A turn came.
+    Pulled(Box<TurnQueue>, Box<Delivery>),
+    /// Pull no more; end when the turn in hand is done, or given back after this time.
+    Drain(Duration),
+    /// The time to drain is over.
+    DrainOver,
+}
+
+#[derive(Debug)]
+pub(super) struct Args<W> {
+    pub(super) agent: AgentArgs<W>,
+    pub(super) current: CurrentTurn,
+}
+
+pub(super) struct Puller<W>(PhantomData<fn() -> W>);
+
+impl<W> Puller<W> {
+    pub(super) fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+pub(super) struct State<W> {
+    args: Args<W>,
+    phase: Phase,
+    draining: bool,
+    /// Opening, pulling: ends with the actor.
+    pulling: JoinSet<()>,
+    /// Answers to deliveries that no runner gives.
+    answering: JoinSet<()>,
+}
+
+enum Phase {
+    /// A queue or a turn is waited for.
+    Pulling,
+    /// A runner has the turn; it ends when the turn is answered.
+    Running { runner: ActorRef<runner::Msg>, delivery: Arc<Delivery>, queue: Box<TurnQueue> },
+}
+
+impl<W: Worker> Actor for Puller<W> {
+    type Msg = Msg;
+    type State = State<W>;
+    type Arguments = Args<W>;
+
+    async fn pre_start(&self, myself: ActorRef<Msg>, args: Args<W>) -> Result<State<W>, ActorProcessingErr> {
+        args.current.set(None);
+        let mut pulling = JoinSet::new();
+        let AgentArgs { bus, role, pool, roots, .. } = args.agent.clone();
+        pulling.spawn(async move {
+            let message = match TurnQueue::open(&bus, &role, &pool, roots).await {
+                Ok(queue) => Msg::Opened(Box::new(queue)),
+                Err(error) => Msg::NotOpened(error),
+            };
+            // Fails only when this actor has ended.
+            let _ = myself.cast(message);
+        });
+        Ok(State { args, phase: Phase::Pulling, draining: false, pulling, answering: JoinSet::new() })
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<Msg>,
+        message: Msg,
+        state: &mut State<W>,
+    ) -> Result<(), ActorProcessingErr> {
+        match message {
+            Msg::Opened(queue) => {
+                let AgentArgs { role, pool, bus, .. } = &state.args.agent;
+                tracing::info!({ fields::ROLE } = %role, { fields::POOL } = %pool, { fields::AGENT } = %bus.name(), "ready");
+                state.pull(&myself, queue);
+                Ok(())
+            }
+            Msg::NotOpened(error) => Err(error.into()),
+            Msg::Pulled(queue, delivery) => state.pulled(&myself, queue, *delivery).await,
+            Msg::Drain(deadline) => {
+                state.drain(&myself, deadline);
+                Ok(())
+            }
+            Msg::DrainOver => {
+                if let Phase::Running { runner, .. } = &state.phase {
+                    // Fails only when it has ended.
+                    let _ = runner.cast(runner::Msg::Shutdown);
+                }
+                Ok(())
+            }
+        }
+    }
+
+    async fn handle_supervisor_evt(
+        &self,
+        myself: ActorRef<Msg>,
+        event: SupervisionEvent,
+        state: &mut State<W>,
+    ) -> Result<(), ActorProcessingErr> {
+        match End::of(&event) {
+            Some(End { exit: Exit::Normal, .. }) => state.run_over(&myself),
+            Some(End { exit: Exit::Failed, cause, .. }) => state.run_failed(&myself, &cause),
+            None => {}
+        }
+        Ok(())
+    }
+}
+
+impl<W: Worker> State<W> {
+    fn pull(&mut self, myself: &ActorRef<Msg>, mut queue: Box<TurnQueue>) {
+        self.phase = Phase::Pulling;
+        if self.draining {
+            return;
+        }
+        // Reaps the task of the last pull.
+        while self.pulling.try_join_next().is_some() {}
+        let myself = myself.clone();
+        self.pulling.spawn(async move {
+            let delivery = Box::new(queue.next().await);
+            // Fails only when this actor has ended: the turn is delivered again.
+            let _ = myself.cast(Msg::Pulled(queue, delivery));
+        });
+    }
+
+    async fn pulled(
+        &mut self,
+        myself: &ActorRef<Msg>,
+        queue: Box<TurnQueue>,
+        delivery: Delivery,
+    ) -> Result<(), ActorProcessingErr> {
+        if self.draining {
+            self.give_back(myself, Arc::new(delivery), Duration::ZERO);
+            return Ok(());
+        }
+        let turn = match decode(&delivery) {
+            Ok(turn) => turn,
+            Err(error) => {
+                let (sequence, error) = (delivery.stored.sequence.0, ErrorChain(&error));
+                tracing::error!({ fields::STREAM_SEQ } = sequence, %error, "ALARM: a turn that is not understood");
+                self.give_back(myself, Arc::new(delivery), NOT_UNDERSTOOD_PAUSE);
+                self.pull(myself, queue);
+                return Ok(());
+            }
+        };
+        self.args.current.set(Some(turn.turn_id.clone()));
+        let delivery = Arc::new(delivery);
+        let args = runner::Args { agent: self.args.agent.clone(), delivery: delivery.clone(), turn };
+        match Runner::spawn_linked(None, Runner::new(), args, myself.get_cell()).await {
+            Ok((runner, _)) => self.phase = Phase::Running { runner, delivery, queue },
+            Err(error) => {
+                self.give_back(myself, delivery, FAILED_PAUSE);
+                return Err(error.into());
+            }
+        }
+        Ok(())
+    }
+
+    fn run_over(&mut self, myself: &ActorRef<Msg>) {
+        self.args.current.set(None);
+        match std::mem::replace(&mut self.phase, Phase::Pulling) {
+            Phase::Running { .. } | Phase::Pulling if self.draining => self.stop_when_answered(myself),
+            Phase::Running { queue, .. } => self.pull(myself, queue),
+            Phase::Pulling => {}
+        }
+    }
+
+    fn run_failed(&mut self, myself: &ActorRef<Msg>, cause: &str) {
+        tracing::error!(cause, "a turn's runner failed: the turn is given back");
+        if let Phase::Running { delivery, .. } = &self.phase {
+            let delivery = delivery.clone();
+            self.give_back(myself, delivery, FAILED_PAUSE);
+        }
+        self.run_over(myself);
+    }
+
+    fn drain(&mut self, myself: &ActorRef<Msg>, deadline: Duration) {
+        self.draining = true;
+        // A turn that is under way to us at this moment is delivered again after the acknowledgement wait.
+        self.pulling.abort_all();
+        match self.phase {
+            Phase::Pulling => self.stop_when_answered(myself),
+            Phase::Running { .. } => drop(myself.send_after(deadline, || Msg::DrainOver)),
+        }
+    }
+
+    fn give_back(&mut self, myself: &ActorRef<Msg>, delivery: Arc<Delivery>, pause: Duration) {
+        while self.answering.try_join_next().is_some() {}
+        self.answering.spawn(async move {
+            if let Err(error) = delivery.nak(pause).await {
+                tracing::warn!(error = %ErrorChain(&error), "the turn comes again after the acknowledgement wait");
+            }
+        });
+        if self.draining {
+            self.stop_when_answered(myself);
+        }
+    }
+
+    /// Ends this actor when the last answer is sent.
+    fn stop_when_answered(&mut self, myself: &ActorRef<Msg>) {
+        let mut answering = std::mem::take(&mut self.answering);
+        let myself = myself.clone();
+        self.pulling.spawn(async move {
+            while answering.join_next().await.is_some() {}
+            myself.stop(None);
+        });
+    }
+}
+
+fn decode(delivery: &Delivery) -> Result<Turn, CodecError> {
+    let stored = &delivery.stored;
+    codec::decode(&stored.payload, Encoding::from_content_type(stored.content_type.as_deref())?)
+}

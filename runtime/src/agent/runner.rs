@@ -1,0 +1,374 @@
+//! One turn, from its plan to its acknowledgement.
+//!
+//! ```text
+//! (asking) → planning → working → handing off → answering
+//!     └─────────┴──────────┴─ stopping ─────────────┘
+//! ```
+//!
+//! Handlers only start tasks; their outcomes come back as messages. There is one runner per turn, so what comes late
+//! comes to nobody, and timers need no generation. All tasks end with the actor.
+
+use std::{marker::PhantomData, sync::Arc, time::Duration};
+
+use holdpoint_bus::turns::Delivery;
+use holdpoint_protocol::{api::ProgressAnswer, streams, turn::Turn};
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use tokio::task::JoinSet;
+use tracing::{Instrument as _, Span, info_span};
+
+use super::{
+    handoff::{Handoff, HandoffError},
+    job::{Job, JobArgs},
+    progress::{self, ProgressError},
+    stop::{StopReason, Stopper, stop_signal},
+    tree::AgentArgs,
+    worker::{Final, WorkError, Worker},
+};
+use crate::telemetry::{ErrorChain, adopt, fields, inject};
+
+/// Heartbeats per acknowledgement wait: two may get lost.
+const HEARTBEATS_PER_WAIT: u32 = 3;
+/// How long a worker may take to stop when it is told to, before it is dropped.
+const STOP_GRACE: Duration = Duration::from_secs(2);
+/// The pause before a turn comes again after a failure of ours; doubled with every delivery.
+const RETRY_PAUSE_MIN: Duration = Duration::from_secs(1);
+/// The longest such pause.
+const RETRY_PAUSE_MAX: Duration = Duration::from_secs(60);
+
+pub(super) enum Msg {
+    /// Time for a heartbeat.
+    Heartbeat,
+    /// Time to ask whether the turn is still wanted.
+    AskProgress,
+    /// The answer to that.
+    Progress(Result<ProgressAnswer, ProgressError>),
+    /// The plan is stored, under this digest.
+    Planned(Result<String, HandoffError>),
+    /// The worker returned.
+    Worked(Box<Result<Final, WorkError>>),
+    /// The final handoff is stored.
+    HandedOff(Result<(), HandoffError>),
+    /// This process ends: give the turn back.
+    Shutdown,
+    /// The worker had its time to stop.
+    GraceOver,
+    /// The delivery is acknowledged or given back, as far as possible.
+    Answered,
+}
+
+pub(super) struct Args<W> {
+    pub(super) agent: AgentArgs<W>,
+    pub(super) delivery: Arc<Delivery>,
+    pub(super) turn: Turn,
+}
+
+pub(super) struct Runner<W>(PhantomData<fn() -> W>);
+
+impl<W> Runner<W> {
+    pub(super) fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+pub(super) struct State<W> {
+    worker: Arc<W>,
+    delivery: Arc<Delivery>,
+    job: Arc<Job>,
+    stopper: Stopper,
+    phase: Phase,
+    span: Span,
+    tasks: JoinSet<()>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Phase {
+    /// A redelivery: is it still wanted at all?
+    Asking,
+    Planning,
+    Working,
+    HandingOff,
+    /// The worker was told to stop.
+    Stopping,
+    Answering,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Reply {
+    Done,
+    GiveBack(Duration),
+}
+
+impl<W: Worker> Actor for Runner<W> {
+    type Msg = Msg;
+    type State = State<W>;
+    type Arguments = Args<W>;
+
+    async fn pre_start(&self, myself: ActorRef<Msg>, args: Args<W>) -> Result<State<W>, ActorProcessingErr> {
+        let heartbeat = args.agent.ack_wait / HEARTBEATS_PER_WAIT;
+        let mut state = State::new(args);
+        myself.send_interval(heartbeat, || Msg::Heartbeat);
+        myself.send_interval(progress::EVERY, || Msg::AskProgress);
+        let span = state.span.clone();
+        span.in_scope(|| state.begin(&myself));
+        Ok(state)
+    }
+
+    async fn handle(
+        &self,
+        myself: ActorRef<Msg>,
+        message: Msg,
+        state: &mut State<W>,
+    ) -> Result<(), ActorProcessingErr> {
+        let span = state.span.clone();
+        span.in_scope(|| state.on(&myself, message));
+        Ok(())
+    }
+}
+
+impl<W: Worker> State<W> {
+    fn new(args: Args<W>) -> Self {
+        let Args { agent, delivery, turn } = args;
+        let number = u32::try_from(delivery.number).unwrap_or(u32::MAX);
+        let span = info_span!(
+            "turn",
+            { fields::FLIGHT } = %turn.flight,
+            { fields::WAYPOINT } = %turn.waypoint,
+            { fields::TURN } = %turn.turn_id,
+            { fields::DELIVERY } = number,
+            { fields::ATTEMPT } = turn.attempt,
+            { fields::ROLE } = %agent.role,
+            { fields::AGENT } = %agent.bus.name(),
+        );
+        adopt(&span, delivery.stored.traceparent.as_deref());
+        let (stopper, stop) = stop_signal();
+        let job = Job::new(JobArgs {
+            turn,
+            turn_ref: format!("{}/{}", streams::JOURNAL, delivery.stored.sequence.0),
+            delivery: number,
+            agent: agent.bus.name().clone(),
+            role: agent.role,
+            bus: agent.bus,
+            stop,
+            // Without a recorder of spans the sender's context is passed on as it came.
+            traceparent: inject(&span).or_else(|| delivery.stored.traceparent.clone()),
+        });
+        let (job, phase) = (Arc::new(job), Phase::Planning);
+        Self { worker: agent.worker, delivery, job, stopper, phase, span, tasks: JoinSet::new() }
+    }
+
+    /// A first delivery is nearly always wanted, so its work does not wait for the answer. A later one may be of a turn
+    /// that was answered long ago.
+    fn begin(&mut self, myself: &ActorRef<Msg>) {
+        tracing::info!("turn taken");
+        self.ask_progress(myself);
+        if self.job.delivery > 1 {
+            self.phase = Phase::Asking;
+        } else {
+            self.publish_plan(myself);
+        }
+    }
+
+    fn on(&mut self, myself: &ActorRef<Msg>, message: Msg) {
+        match message {
+            Msg::Heartbeat => self.heartbeat(),
+            Msg::AskProgress => self.ask_progress(myself),
+            Msg::Progress(answer) => self.on_progress(myself, answer),
+            Msg::Planned(planned) => self.on_planned(myself, planned),
+            Msg::Worked(result) => self.on_worked(myself, *result),
+            Msg::HandedOff(result) => self.on_handed_off(myself, result),
+            Msg::Shutdown => self.stop(myself, StopReason::Shutdown),
+            Msg::GraceOver => {
+                if self.phase == Phase::Stopping {
+                    tracing::warn!("the worker does not stop in time: dropped");
+                    self.answer_stopped(myself);
+                }
+            }
+            Msg::Answered => myself.stop(None),
+        }
+    }
+
+    fn heartbeat(&mut self) {
+        let delivery = self.delivery.clone();
+        self.tasks.spawn(async move {
+            if let Err(error) = delivery.heartbeat().await {
+                tracing::warn!(error = %ErrorChain(&error), "no heartbeat");
+            }
+        });
+        // Reaps what is done, here because this comes again and again.
+        while self.tasks.try_join_next().is_some() {}
+    }
+
+    fn ask_progress(&mut self, myself: &ActorRef<Msg>) {
+        let job = self.job.clone();
+        self.spawn(myself, async move { Msg::Progress(progress::ask(&job).await) });
+    }
+
+    fn on_progress(&mut self, myself: &ActorRef<Msg>, answer: Result<ProgressAnswer, ProgressError>) {
+        let go_on = match answer {
+            Ok(ProgressAnswer::Stop { reason }) => {
+                self.stop(myself, StopReason::Told { reason });
+                false
+            }
+            Ok(ProgressAnswer::Continue) => true,
+            Err(error) => {
+                tracing::debug!(error = %ErrorChain(&error), "going on without an answer");
+                true
+            }
+        };
+        if go_on && self.phase == Phase::Asking {
+            self.publish_plan(myself);
+        }
+    }
+
+    fn publish_plan(&mut self, myself: &ActorRef<Msg>) {
+        self.phase = Phase::Planning;
+        let handoff = Handoff::of_plan(&self.job, &self.worker.plan(&self.job));
+        let bus = self.job.bus.clone();
+        self.spawn(myself, async move {
+            let stored = async {
+                let handoff = handoff?;
+                handoff.publish(&bus).await?;
+                Ok(handoff.digest().to_string())
+            };
+            Msg::Planned(stored.await)
+        });
+    }
+
+    fn on_planned(&mut self, myself: &ActorRef<Msg>, planned: Result<String, HandoffError>) {
+        if self.phase != Phase::Planning {
+            return;
+        }
+        match planned {
+            Ok(digest) => {
+                self.job.set_plan_ref(digest);
+                self.phase = Phase::Working;
+                let (worker, job, span) = (self.worker.clone(), self.job.clone(), self.span.clone());
+                // A task of its own, so that a panic comes back as an error.
+                let mut work = JoinSet::new();
+                work.spawn(async move { worker.work(job).await }.instrument(span));
+                self.spawn(myself, async move {
+                    let result = work.join_next().await.expect("one task was spawned");
+                    let panicked = |error| Err(WorkError::new("work on the turn to the end", error));
+                    Msg::Worked(Box::new(result.unwrap_or_else(panicked)))
+                });
+            }
+            Err(error) => {
+                tracing::error!(error = %ErrorChain(&error), "the plan cannot be handed off");
+                self.answer(myself, Reply::GiveBack(retry_pause(self.job.delivery)));
+            }
+        }
+    }
+
+    fn on_worked(&mut self, myself: &ActorRef<Msg>, result: Result<Final, WorkError>) {
+        match (&self.phase, result) {
+            (Phase::Working, Ok(artifact)) => {
+                self.phase = Phase::HandingOff;
+                let handoff = Handoff::of_final(&self.job, &artifact);
+                let bus = self.job.bus.clone();
+                self.spawn(myself, async move {
+                    let stored = async {
+                        let handoff = handoff?;
+                        handoff.publish(&bus).await?;
+                        tracing::info!({ fields::KIND } = handoff.kind, "handed off");
+                        Ok(())
+                    };
+                    Msg::HandedOff(stored.await)
+                });
+            }
+            (Phase::Working, Err(error)) => {
+                let pause = retry_pause(self.job.delivery);
+                tracing::error!(error = %ErrorChain(&error), pause_s = pause.as_secs(), "failed to work: given back");
+                self.answer(myself, Reply::GiveBack(pause));
+            }
+            // What a worker returns after it was told to stop may be a result of the stopping itself.
+            (Phase::Stopping, _) => self.answer_stopped(myself),
+            _ => {}
+        }
+    }
+
+    fn on_handed_off(&mut self, myself: &ActorRef<Msg>, result: Result<(), HandoffError>) {
+        if self.phase != Phase::HandingOff {
+            return;
+        }
+        match result {
+            Ok(()) => self.answer(myself, Reply::Done),
+            Err(error) => {
+                tracing::error!(error = %ErrorChain(&error), "the result cannot be handed off");
+                self.answer(myself, Reply::GiveBack(retry_pause(self.job.delivery)));
+            }
+        }
+    }
+
+    fn stop(&mut self, myself: &ActorRef<Msg>, reason: StopReason) {
+        match self.phase {
+            Phase::Asking | Phase::Planning => {
+                self.stopper.stop(reason);
+                self.answer_stopped(myself);
+            }
+            Phase::Working => {
+                tracing::info!(?reason, "stopping the work");
+                self.stopper.stop(reason);
+                self.phase = Phase::Stopping;
+                myself.send_after(STOP_GRACE, || Msg::GraceOver);
+            }
+            // The result is on its way: it is wanted, or refused as a conflict.
+            Phase::HandingOff | Phase::Stopping | Phase::Answering => {}
+        }
+    }
+
+    /// A turn that is not wanted is done; one that another agent has to do is given back.
+    fn answer_stopped(&mut self, myself: &ActorRef<Msg>) {
+        let reply = match self.job.stop.reason() {
+            Some(StopReason::Told { reason }) => {
+                tracing::info!(reason, "turn dropped");
+                Reply::Done
+            }
+            Some(StopReason::Shutdown) | None => {
+                tracing::info!("turn given back");
+                Reply::GiveBack(Duration::ZERO)
+            }
+        };
+        self.answer(myself, reply);
+    }
+
+    fn answer(&mut self, myself: &ActorRef<Msg>, reply: Reply) {
+        self.phase = Phase::Answering;
+        self.tasks.abort_all();
+        let delivery = self.delivery.clone();
+        self.spawn(myself, async move {
+            let answered = match reply {
+                Reply::Done => delivery.ack().await,
+                Reply::GiveBack(pause) => delivery.nak(pause).await,
+            };
+            if let Err(error) = answered {
+                tracing::warn!(error = %ErrorChain(&error), "the turn may be delivered again");
+            }
+            Msg::Answered
+        });
+    }
+
+    /// Starts a task whose outcome comes back as a message.
+    fn spawn(&mut self, myself: &ActorRef<Msg>, task: impl Future<Output = Msg> + Send + 'static) {
+        let myself = myself.clone();
+        let told = async move {
+            let message = task.await;
+            // Fails only when this actor has ended.
+            let _ = myself.cast(message);
+        };
+        self.tasks.spawn(told.instrument(self.span.clone()));
+    }
+}
+
+fn retry_pause(delivery: u32) -> Duration {
+    RETRY_PAUSE_MIN.saturating_mul(2_u32.saturating_pow(delivery.saturating_sub(1))).min(RETRY_PAUSE_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_with_every_delivery_up_to_the_longest() {
+        assert_eq!([1, 2, 4, 7, 40].map(|delivery| retry_pause(delivery).as_secs()), [1, 2, 8, 60, 60]);
+    }
+}

@@ -1,0 +1,206 @@
+mod fleet;
+
+use std::time::Duration;
+
+use holdpoint_bus::signals::Signals;
+use holdpoint_protocol::{
+    artifact::{BuildArtifact, BuildPlan},
+    ids::role,
+    subjects,
+};
+
+use self::fleet::{Event, Fleet, SOON, Script, soon};
+use super::*;
+use crate::config::Config;
+
+const TRACEPARENT: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_is_planned_worked_on_handed_off_and_acknowledged() {
+    let mut fleet = Fleet::start().await;
+    let sequence = fleet.open_turn("w1").await;
+    let _agent = fleet.agent("builder-1", Script::Finish).await;
+
+    let plan = fleet.handoff().await;
+    assert!(plan.stored.subject.ends_with(".w1.build_plan"), "{}", plan.stored.subject);
+    assert_eq!(plan.stored.message_id.as_deref(), Some("turn-w1.1.builder-1.build_plan.0"));
+    let user = fleet.roots.verify_jwt(plan.stored.jwt.as_deref().unwrap(), crate::clock::now()).unwrap();
+    assert!(plan.stored.is_signed_by(&user.public_key));
+    let written: BuildPlan = serde_json::from_slice(&plan.stored.payload).unwrap();
+    assert_eq!(written.source_refs, [format!("HP_JOURNAL/{sequence}")]);
+
+    let last = fleet.handoff().await;
+    assert!(last.stored.subject.ends_with(".w1.build_artifact"), "{}", last.stored.subject);
+    assert_eq!(last.stored.message_id.as_deref(), Some("turn-w1.1.builder-1.build_artifact.0"));
+    assert_eq!(last.stored.schema.as_deref(), Some("build_artifact/1.0"));
+    assert_eq!(last.stored.traceparent.as_deref(), Some(TRACEPARENT));
+    assert!(last.stored.is_signed_by(&user.public_key) && last.stored.jwt.is_none());
+    let artifact: BuildArtifact = serde_json::from_slice(&last.stored.payload).unwrap();
+    let plan_digest = holdpoint_protocol::Digest::of(&plan.stored.payload).to_string();
+    assert_eq!(artifact.source_refs, [format!("HP_JOURNAL/{sequence}"), plan_digest]);
+
+    fleet.nothing_is_left().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failure_of_ours_gives_the_turn_back_and_it_comes_again() {
+    for script in [Script::FailOnce, Script::PanicOnce] {
+        let mut fleet = Fleet::start().await;
+        fleet.open_turn("w1").await;
+        let _agent = fleet.agent("builder-1", script).await;
+        assert_eq!(fleet.event().await, Event::Began { agent: "builder-1", delivery: 1 });
+        assert_eq!(fleet.event().await, Event::Began { agent: "builder-1", delivery: 2 });
+        assert_eq!(fleet.final_handoff().await.delivery, 2);
+        fleet.nothing_is_left().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_that_is_told_to_stop_drops_the_turn_and_takes_the_next() {
+    let mut fleet = Fleet::start().await;
+    fleet.open_turn("w1").await;
+    let _agent = fleet.agent("builder-1", Script::WaitForStopOnce).await;
+    assert_eq!(fleet.event().await, Event::Began { agent: "builder-1", delivery: 1 });
+    fleet.say_stop("superseded");
+    assert_eq!(fleet.event().await, Event::Stopped(StopReason::Told { reason: "superseded".to_owned() }));
+    fleet.say_continue();
+    fleet.open_turn("w2").await;
+    let handed_off = fleet.final_handoff().await;
+    assert_eq!(handed_off.waypoint_id.as_str(), "w2");
+    fleet.nothing_is_left().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_that_does_not_heed_a_stop_is_dropped() {
+    let mut fleet = Fleet::start().await;
+    fleet.open_turn("w1").await;
+    let _agent = fleet.agent("builder-1", Script::HangOnce).await;
+    assert_eq!(fleet.event().await, Event::Began { agent: "builder-1", delivery: 1 });
+    fleet.say_stop("cancelled");
+    assert_eq!(fleet.event().await, Event::Dropped);
+    fleet.nothing_is_left().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_turn_of_a_killed_agent_is_done_by_another() {
+    let mut fleet = Fleet::start().await;
+    fleet.open_turn("w1").await;
+    let killed = fleet.agent("builder-1", Script::HangOnce).await;
+    assert_eq!(fleet.event().await, Event::Began { agent: "builder-1", delivery: 1 });
+    drop(killed);
+    let _other = fleet.agent("builder-2", Script::Finish).await;
+    assert_eq!(fleet.event().await, Event::Dropped);
+    let handed_off = fleet.final_handoff().await;
+    assert_eq!((handed_off.agent.as_str(), handed_off.delivery), ("builder-2", 2));
+    fleet.nothing_is_left().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_redelivered_turn_that_is_over_is_dropped_before_anything_is_done() {
+    let mut fleet = Fleet::start().await;
+    fleet.open_turn("w1").await;
+    let killed = fleet.agent("builder-1", Script::HangOnce).await;
+    assert!(fleet.handoff().await.stored.subject.ends_with(".w1.build_plan"));
+    assert_eq!(fleet.event().await, Event::Began { agent: "builder-1", delivery: 1 });
+    drop(killed);
+    assert_eq!(fleet.event().await, Event::Dropped);
+    fleet.say_stop("decided");
+    let _other = fleet.agent("builder-2", Script::Finish).await;
+    fleet.wait_for_answers(2).await;
+    fleet.say_continue();
+    fleet.open_turn("w2").await;
+    // The next handoff of all is the plan for the other turn.
+    assert!(fleet.handoff().await.stored.subject.ends_with(".w2.build_plan"));
+    assert_eq!(fleet.event().await, Event::Began { agent: "builder-2", delivery: 1 });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn work_that_takes_longer_than_the_acknowledgement_wait_is_not_given_to_another() {
+    let mut fleet = Fleet::start().await;
+    fleet.open_turn("w1").await;
+    let _agent = fleet.agent("builder-1", Script::WaitForStopOnce).await;
+    assert_eq!(fleet.event().await, Event::Began { agent: "builder-1", delivery: 1 });
+    fleet.nothing_is_left().await;
+    fleet.say_stop("done waiting");
+    assert!(matches!(fleet.event().await, Event::Stopped(_)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn draining_finishes_the_turn_in_hand_and_takes_no_other() {
+    let mut fleet = Fleet::start().await;
+    fleet.open_turn("w1").await;
+    let mut agent = fleet.agent("builder-1", Script::WaitForGo).await;
+    assert_eq!(fleet.event().await, Event::Began { agent: "builder-1", delivery: 1 });
+    agent.drain(SOON);
+    fleet.open_turn("w2").await;
+    fleet.go();
+    assert_eq!(soon(agent.ended()).await, Ok(()));
+    assert_eq!(fleet.final_handoff().await.waypoint_id.as_str(), "w1");
+    let left = fleet.poll().await.unwrap();
+    assert!(left.stored.subject.contains(".w2."), "{}", left.stored.subject);
+    assert_eq!(left.number, 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_that_is_not_done_when_the_time_to_drain_is_over_is_given_back() {
+    let mut fleet = Fleet::start().await;
+    fleet.open_turn("w1").await;
+    let mut agent = fleet.agent("builder-1", Script::WaitForStopOnce).await;
+    assert_eq!(fleet.event().await, Event::Began { agent: "builder-1", delivery: 1 });
+    agent.drain(Duration::ZERO);
+    assert_eq!(fleet.event().await, Event::Stopped(StopReason::Shutdown));
+    assert_eq!(soon(agent.ended()).await, Ok(()));
+    assert_eq!(fleet.poll().await.unwrap().number, 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_idle_agent_drains_at_once() {
+    let mut fleet = Fleet::start().await;
+    let mut agent = fleet.agent("builder-1", Script::Finish).await;
+    agent.drain(SOON);
+    assert_eq!(soon(agent.ended()).await, Ok(()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_that_is_not_understood_is_set_aside() {
+    let mut fleet = Fleet::start().await;
+    fleet.append("w1", b"{\"schema_version\":\"9.0\"}".to_vec()).await;
+    fleet.open_turn("w2").await;
+    let _agent = fleet.agent("builder-1", Script::Finish).await;
+    assert_eq!(fleet.final_handoff().await.waypoint_id.as_str(), "w2");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_says_that_it_is_there() {
+    let mut fleet = Fleet::start().await;
+    let subject = subjects::presence(&role::id(role::BUILDER), &"builder-1".parse().unwrap());
+    let mut signals = Signals::listen(&fleet.orchestrator, subject).await.unwrap();
+    let _agent = fleet.agent("builder-1", Script::Finish).await;
+    let said: Presence = serde_json::from_slice(&soon(signals.next()).await.unwrap().payload).unwrap();
+    assert_eq!((said.agent.as_str(), said.role.as_str()), ("builder-1", "builder"));
+    assert_eq!(said.pid, std::process::id());
+}
+
+#[tokio::test]
+async fn a_configuration_that_lacks_something_is_a_usage_error() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut authority = holdpoint_bus::auth::Authority::create();
+    let creds = dir.path().join("a.creds");
+    authority.mint_orchestrator(&"other".parse().unwrap()).save(&creds).unwrap();
+    let trust = dir.path().join("trust.json");
+    std::fs::write(&trust, serde_json::to_vec(authority.trust_roots()).unwrap()).unwrap();
+
+    let mut config = Config::default();
+    let failure = async |config: &Config| connect(config).await.unwrap_err();
+    assert!(matches!(failure(&config).await, AgentError::Missing { key: "nats.creds" }));
+    config.nats.creds = Some(dir.path().join("none.creds"));
+    config.nats.trust = Some(dir.path().join("none.json"));
+    assert!(matches!(failure(&config).await, AgentError::Credentials(_)));
+    config.nats.creds = Some(creds);
+    assert!(matches!(failure(&config).await, AgentError::Trust { .. }));
+    config.nats.trust = Some(trust);
+    config.agent.name = Some("me".parse().unwrap());
+    let error = failure(&config).await;
+    assert!(matches!(error, AgentError::OtherName { .. }));
+    assert_eq!(error.exit_code(), crate::process::exit::USAGE);
+}

@@ -1,0 +1,361 @@
+//! A broker with an orchestrator that is played by the test, and agents whose workers follow a script.
+
+use std::{
+    future::Future,
+    path::PathBuf,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
+use holdpoint_bus::{
+    Bus, Outgoing, api,
+    auth::TrustRoots,
+    broker::{LocalBroker, LocalSpec, ServerBinary},
+    handoffs::{HandoffQueue, Received},
+    journal::{Append, Journal},
+    signals, topology,
+    turns::{Delivery, TurnQueue},
+};
+use holdpoint_protocol::{
+    Digest,
+    api::{PROGRESS, ProgressAnswer},
+    artifact::{BuildArtifact, BuildPlan, BuildStatus, GuidancePacket, Metered, Origin},
+    headers,
+    ids::{FlightId, PoolId, RoleId, WaypointId, role},
+    journal::{EntryKind, Record, Sequence},
+    plan::{Priority, TurnBudget},
+    subjects::{self, JournalKey},
+    turn::{BuildRequest, Turn, TurnRequest},
+    version,
+};
+use holdpoint_sandbox::service::Lifetime;
+use tempfile::TempDir;
+use tokio::sync::{Notify, mpsc};
+
+use crate::{
+    agent::{AgentArgs, Final, Job, Plan, StopReason, WorkError, Worker, start},
+    clock, fresh,
+    supervise::Tree,
+};
+
+/// How long something that must happen may take on a busy machine.
+pub(super) const SOON: Duration = Duration::from_secs(60);
+/// Long enough for heartbeats of a busy machine, short enough to be waited for.
+const ACK_WAIT: Duration = Duration::from_secs(3);
+
+pub(super) async fn soon<T>(future: impl Future<Output = T>) -> T {
+    tokio::time::timeout(SOON, future).await.expect("it happens in time")
+}
+
+/// What a worker does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Script {
+    Finish,
+    FailOnce,
+    PanicOnce,
+    WaitForStopOnce,
+    HangOnce,
+    WaitForGo,
+}
+
+/// What a worker did.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Event {
+    Began { agent: &'static str, delivery: u32 },
+    Stopped(StopReason),
+    Dropped,
+}
+
+struct Actor {
+    name: &'static str,
+    script: Script,
+    played: AtomicBool,
+    events: mpsc::UnboundedSender<Event>,
+    go: Arc<Notify>,
+}
+
+/// Tells when a worker that never ends is dropped.
+struct Hanging(mpsc::UnboundedSender<Event>);
+
+impl Drop for Hanging {
+    fn drop(&mut self) {
+        let _ = self.0.send(Event::Dropped);
+    }
+}
+
+impl Worker for Actor {
+    fn plan(&self, job: &Job) -> Plan {
+        let (turn, agent, none) = (job.turn.turn_id.clone(), job.agent.clone(), Vec::new());
+        let plan = BuildPlan::new(
+            job.origin(),
+            turn,
+            job.delivery,
+            agent,
+            false,
+            none,
+            Vec::new(),
+            Vec::new(),
+            TurnBudget::default(),
+        );
+        Plan::Build(plan)
+    }
+
+    async fn work(&self, job: Arc<Job>) -> Result<Final, WorkError> {
+        let _ = self.events.send(Event::Began { agent: self.name, delivery: job.delivery });
+        let script = if self.played.swap(true, Ordering::SeqCst) { Script::Finish } else { self.script };
+        match script {
+            Script::Finish => {}
+            Script::FailOnce => return Err(WorkError::new("get a blob", "no such blob")),
+            Script::PanicOnce => panic!("as the script says"),
+            Script::WaitForStopOnce => {
+                let reason = job.stop.stopped().await;
+                let _ = self.events.send(Event::Stopped(reason));
+            }
+            Script::HangOnce => {
+                let _hanging = Hanging(self.events.clone());
+                std::future::pending::<()>().await;
+            }
+            Script::WaitForGo => self.go.notified().await,
+        }
+        Ok(Final::Build(BuildArtifact::new(
+            job.origin(),
+            job.turn.turn_id.clone(),
+            job.delivery,
+            job.agent.clone(),
+            BuildStatus::Ok,
+            None,
+            None,
+            None,
+            None,
+            Vec::new(),
+            holdpoint_protocol::facts::DiffSummary::default(),
+            Vec::new(),
+            Vec::new(),
+            None,
+            Metered::default(),
+        )))
+    }
+}
+
+/// See the module.
+pub(super) struct Fleet {
+    local: LocalBroker,
+    pub(super) orchestrator: Bus,
+    pub(super) roots: Arc<TrustRoots>,
+    flight: FlightId,
+    pool: PoolId,
+    handoffs: HandoffQueue,
+    watcher: TurnQueue,
+    events: (mpsc::UnboundedSender<Event>, mpsc::UnboundedReceiver<Event>),
+    go: Arc<Notify>,
+    answer: Arc<Mutex<ProgressAnswer>>,
+    answered: Arc<AtomicU32>,
+    _api: api::ApiServer,
+    _dir: TempDir,
+}
+
+fn builder() -> RoleId {
+    role::id(role::BUILDER)
+}
+
+impl Fleet {
+    pub(super) async fn start() -> Self {
+        // Starting a broker is a large future.
+        Box::pin(Self::set_up()).await
+    }
+
+    async fn set_up() -> Self {
+        let dir = TempDir::new().unwrap();
+        let kept = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/tools/nats-server");
+        let spec = LocalSpec {
+            binary: ServerBinary::find(&[kept]).await.unwrap(),
+            dir: dir.path().to_owned(),
+            port: 0,
+            sync_always: false,
+            lifetime: Lifetime::Bound,
+        };
+        let local = LocalBroker::start(spec).await.unwrap();
+        let orchestrator = local.connect(&local.orchestrator).await.unwrap();
+        let (flight, pool): (FlightId, PoolId) = ("f1".parse().unwrap(), "quick".parse().unwrap());
+        let settings = topology::Settings { turn_ack_wait: ACK_WAIT, ..topology::Settings::default() };
+        topology::ensure_turn_consumers(&orchestrator, &builder(), &pool, None, &settings).await.unwrap();
+        let roots = Arc::new(local.authority.trust_roots().clone());
+        let handoffs = HandoffQueue::open(&orchestrator, &builder(), subjects::partition(&flight)).await.unwrap();
+        let (answer, answered) = (Arc::new(Mutex::new(ProgressAnswer::Continue)), Arc::new(AtomicU32::new(0)));
+        let handler = {
+            let (answer, answered) = (answer.clone(), answered.clone());
+            move |_| {
+                let bytes = serde_json::to_vec(&*answer.lock().unwrap()).unwrap();
+                answered.fetch_add(1, Ordering::SeqCst);
+                async move { Ok(Bytes::from(bytes)) }
+            }
+        };
+        let api = api::serve(&orchestrator, roots.clone(), &[PROGRESS], handler).await.unwrap();
+        let watcher = local.authority.mint_agent(&builder(), &"watcher".parse().unwrap(), &pool, None).unwrap();
+        let watcher = local.connect(&watcher).await.unwrap();
+        let watcher = TurnQueue::open(&watcher, &builder(), &pool, roots.clone()).await.unwrap();
+        let (events, go) = (mpsc::unbounded_channel(), Arc::new(Notify::new()));
+        Self {
+            local,
+            orchestrator,
+            roots,
+            flight,
+            pool,
+            handoffs,
+            watcher,
+            events,
+            go,
+            answer,
+            answered,
+            _api: api,
+            _dir: dir,
+        }
+    }
+
+    /// An agent of its own connection. Dropping it is as if it was killed.
+    pub(super) async fn agent(&mut self, name: &'static str, script: Script) -> Tree {
+        let agent = name.parse().unwrap();
+        let credentials = self.local.authority.mint_agent(&builder(), &agent, &self.pool, None).unwrap();
+        let actor =
+            Actor { name, script, played: AtomicBool::new(false), events: self.events.0.clone(), go: self.go.clone() };
+        let args = AgentArgs {
+            role: builder(),
+            pool: self.pool.clone(),
+            ack_wait: ACK_WAIT,
+            bus: self.local.connect(&credentials).await.unwrap(),
+            roots: self.roots.clone(),
+            worker: Arc::new(actor),
+        };
+        start(args).await.unwrap()
+    }
+
+    /// Opens the first turn of a waypoint; its id is `turn-<waypoint>`.
+    pub(super) async fn open_turn(&self, waypoint: &str) -> u64 {
+        self.append(waypoint, serde_json::to_vec(&self.turn(waypoint)).unwrap()).await
+    }
+
+    pub(super) async fn append(&self, waypoint: &str, payload: Vec<u8>) -> u64 {
+        let waypoint: WaypointId = waypoint.parse().unwrap();
+        let entry = Outgoing {
+            payload: Bytes::from(payload),
+            content_type: headers::JSON,
+            schema: "turn/1.0".to_owned(),
+            message_id: fresh::suffix(),
+            traceparent: Some(super::TRACEPARENT.to_owned()),
+        };
+        let key = JournalKey::waypoint(&self.flight, &waypoint);
+        let kind = EntryKind::Turn { role: builder(), priority: Priority::Medium };
+        let append = Append { key: &key, kind: &kind, expected: Sequence(0), entry };
+        let sequence = Journal::new(&self.orchestrator).append(append).await.unwrap();
+        signals::wake(&self.orchestrator, &builder()).await.unwrap();
+        sequence.0
+    }
+
+    fn turn(&self, waypoint: &str) -> Turn {
+        let waypoint_id: WaypointId = waypoint.parse().unwrap();
+        let origin = Origin {
+            artifact_id: fresh::artifact(),
+            waypoint_id: waypoint_id.clone(),
+            produced_by_role: role::id(role::ORCHESTRATOR),
+            produced_at: clock::now(),
+            source_refs: Vec::new(),
+        };
+        let nothing = Digest::of(b"");
+        let guidance = GuidancePacket::new(origin, nothing, nothing, Vec::new(), Vec::new());
+        let commit: holdpoint_protocol::facts::Oid = "0".repeat(40).parse().unwrap();
+        let request = BuildRequest {
+            title: "A waypoint".to_owned(),
+            goal: "Reach it.".to_owned(),
+            criteria: Vec::new(),
+            scope: Vec::new(),
+            protected: Vec::new(),
+            sources: Vec::new(),
+            covenant: "AGENTS.md".to_owned(),
+            base: commit.clone(),
+            start: commit,
+            bundles: Vec::new(),
+            feedback: None,
+            budget: TurnBudget::default(),
+            tests: Vec::new(),
+        };
+        Turn {
+            schema_version: version::CURRENT,
+            turn_id: format!("turn-{waypoint}").parse().unwrap(),
+            flight: self.flight.clone(),
+            waypoint: waypoint_id.clone(),
+            gate: "build".parse().unwrap(),
+            role: builder(),
+            attempt: 1,
+            deadline: clock::now().after(SOON),
+            handoff_subject: subjects::handoff_prefix(&builder(), &self.flight, &waypoint_id),
+            guidance,
+            request: TurnRequest::Build(Box::new(request)),
+            decision: None,
+            record: Record { at: clock::now(), previous: None, cause: None, state: None },
+        }
+    }
+
+    pub(super) fn say_stop(&self, reason: &str) {
+        *self.answer.lock().unwrap() = ProgressAnswer::Stop { reason: reason.to_owned() };
+    }
+
+    pub(super) fn say_continue(&self) {
+        *self.answer.lock().unwrap() = ProgressAnswer::Continue;
+    }
+
+    /// Waits until so many questions on progress were answered since the start.
+    pub(super) async fn wait_for_answers(&self, count: u32) {
+        soon(async {
+            while self.answered.load(Ordering::SeqCst) < count {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        })
+        .await;
+    }
+
+    pub(super) fn go(&self) {
+        self.go.notify_one();
+    }
+
+    pub(super) async fn event(&mut self) -> Event {
+        soon(self.events.1.recv()).await.unwrap()
+    }
+
+    /// The next handoff of any kind.
+    pub(super) async fn handoff(&mut self) -> Received {
+        let received = self.handoffs.next(SOON).await.unwrap().expect("a handoff in time");
+        received.ack().await.unwrap();
+        received
+    }
+
+    /// The next final handoff.
+    pub(super) async fn final_handoff(&mut self) -> BuildArtifact {
+        loop {
+            let received = self.handoff().await;
+            if received.stored.subject.ends_with(".build_artifact") {
+                return serde_json::from_slice(&received.stored.payload).unwrap();
+            }
+        }
+    }
+
+    /// The next turn that nobody holds, within the acknowledgement wait and a little more.
+    pub(super) async fn poll(&mut self) -> Option<Delivery> {
+        let deadline = tokio::time::Instant::now() + ACK_WAIT + ACK_WAIT / 2;
+        loop {
+            let delivery = self.watcher.poll().await;
+            if delivery.is_some() || tokio::time::Instant::now() > deadline {
+                return delivery;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// No turn comes again: each was acknowledged, or is held.
+    pub(super) async fn nothing_is_left(&mut self) {
+        assert!(self.poll().await.is_none());
+    }
+}

@@ -1,0 +1,112 @@
+//! The actors of an agent process.
+
+use std::{sync::Arc, time::Duration};
+
+use holdpoint_bus::{Bus, auth::TrustRoots};
+use holdpoint_protocol::ids::{PoolId, RoleId};
+use ractor::{Actor as _, SpawnErr};
+
+use super::{
+    connect,
+    error::AgentError,
+    presence::{self, CurrentTurn, PresenceActor},
+    puller::{self, Puller},
+    refusals::{self, Refusals},
+    worker::Worker,
+};
+use crate::{
+    config::Config,
+    process::{self, DRAIN_DEADLINE, Ended},
+    supervise::{Child, ChildSpec, Started, Tree},
+};
+
+/// What an agent is made of.
+#[derive(Debug)]
+pub struct AgentArgs<W> {
+    /// Its role, which has to be that of its credentials.
+    pub role: RoleId,
+    /// Which turns it takes.
+    pub pool: PoolId,
+    /// How long it may be silent before its turn is given to another.
+    pub ack_wait: Duration,
+    /// The broker. The agent's name is that of the connection.
+    pub bus: Bus,
+    /// Whose signatures count.
+    pub roots: Arc<TrustRoots>,
+    /// What it does with a turn.
+    pub worker: Arc<W>,
+}
+
+impl<W> Clone for AgentArgs<W> {
+    fn clone(&self) -> Self {
+        Self {
+            role: self.role.clone(),
+            pool: self.pool.clone(),
+            ack_wait: self.ack_wait,
+            bus: self.bus.clone(),
+            roots: self.roots.clone(),
+            worker: self.worker.clone(),
+        }
+    }
+}
+
+/// Runs an agent process: connects, takes turns until it is asked to end, and ends in order.
+///
+/// # Errors
+/// [`AgentError`], with its exit code.
+pub async fn run<W: Worker>(role: RoleId, worker: W, config: &Config) -> Result<Ended, AgentError> {
+    let (bus, roots) = connect::connect(config).await?;
+    let args = AgentArgs {
+        role,
+        pool: config.agent.pool.clone(),
+        ack_wait: config.agent.ack_wait.duration(),
+        bus: bus.clone(),
+        roots,
+        worker: Arc::new(worker),
+    };
+    let tree = start(args).await.map_err(AgentError::Start)?;
+    let ended = process::run_process(bus.name().as_str(), tree, DRAIN_DEADLINE).await;
+    bus.close().await;
+    ended.map_err(AgentError::Process)
+}
+
+/// Starts the actors of an agent.
+///
+/// # Errors
+/// The root of the tree could not be started.
+pub async fn start<W: Worker>(args: AgentArgs<W>) -> Result<Tree, SpawnErr> {
+    let current = CurrentTurn::default();
+    Tree::start(vec![presence_child(&args, &current), refusals_child(&args), puller_child(args, current)]).await
+}
+
+fn presence_child<W: Worker>(args: &AgentArgs<W>, current: &CurrentTurn) -> Child {
+    let (bus, role, current) = (args.bus.clone(), args.role.clone(), current.clone());
+    Child::new(ChildSpec::permanent("presence"), move |supervisor| {
+        let args = presence::Args { bus: bus.clone(), role: role.clone(), current: current.clone() };
+        async move {
+            let (actor, _) = PresenceActor::spawn_linked(None, PresenceActor, args, supervisor).await?;
+            Ok(Started::by_mailbox(&actor))
+        }
+    })
+}
+
+fn refusals_child<W: Worker>(args: &AgentArgs<W>) -> Child {
+    let (bus, role) = (args.bus.clone(), args.role.clone());
+    Child::new(ChildSpec::permanent("refusals"), move |supervisor| {
+        let args = refusals::Args { bus: bus.clone(), role: role.clone() };
+        async move {
+            let (actor, _) = Refusals::spawn_linked(None, Refusals, args, supervisor).await?;
+            Ok(Started::by_mailbox(&actor))
+        }
+    })
+}
+
+fn puller_child<W: Worker>(args: AgentArgs<W>, current: CurrentTurn) -> Child {
+    Child::new(ChildSpec::permanent("puller"), move |supervisor| {
+        let args = puller::Args { agent: args.clone(), current: current.clone() };
+        async move {
+            let (actor, _) = Puller::spawn_linked(None, Puller::new(), args, supervisor).await?;
+            Ok(Started::by_message(actor, puller::Msg::Drain))
+        }
+    })
+}

@@ -1,0 +1,62 @@
+//! What a role brings: the work of a turn.
+
+use std::{future::Future, sync::Arc};
+
+use holdpoint_protocol::artifact::{
+    BuildArtifact, BuildPlan, ClarificationRequest, HelpRequest, VerificationPlan, VerificationReport,
+};
+
+use super::job::Job;
+
+/// What one role does with a turn.
+pub trait Worker: Send + Sync + 'static {
+    /// What is going to be done. It is published before [`Worker::work`] starts. Quick and without I/O.
+    fn plan(&self, job: &Job) -> Plan;
+
+    /// Does the work, and returns what is to be handed off. It runs in a task of its own and is dropped when it does
+    /// not heed [`Job::stop`] in time.
+    ///
+    /// # Errors
+    /// A failure of ours, not of the program that was run: the turn is given back and delivered again after a pause.
+    /// It is not an attempt.
+    fn work(&self, job: Arc<Job>) -> impl Future<Output = Result<Final, WorkError>> + Send;
+}
+
+/// The plan handoff of a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Plan {
+    /// Of a builder or a repair agent.
+    Build(BuildPlan),
+    /// Of a verifier.
+    Verify(VerificationPlan),
+}
+
+/// The final handoff of a turn.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(clippy::large_enum_variant, reason = "there is one a turn, moved twice")]
+pub enum Final {
+    /// Of a builder or a repair agent.
+    Build(BuildArtifact),
+    /// Of a verifier.
+    Verify(VerificationReport),
+    /// A question. The turn ends with it; the answer opens another.
+    Clarify(ClarificationRequest),
+    /// A call for help.
+    Help(HelpRequest),
+}
+
+/// A failure of ours while working: a blob that cannot be got, a full disk, a missing tool.
+#[derive(Debug, thiserror::Error)]
+#[error("{action}")]
+pub struct WorkError {
+    action: String,
+    source: Box<dyn std::error::Error + Send + Sync>,
+}
+
+impl WorkError {
+    /// What could not be done (lowercase fragment), and why.
+    #[must_use]
+    pub fn new(action: impl Into<String>, source: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self { action: action.into(), source: source.into() }
+    }
+}

@@ -1,0 +1,257 @@
+//! The folders of turns: one per turn, gone when the turn is over, also after a crash.
+//!
+//! ```text
+//! <dir>/lock            held as long as the process lives
+//! <dir>/<turn>/clone    what the program edits
+//!             /scratch  its TMPDIR
+//!             /input    what it is told, as files; read-only to it
+//!             /own      the harness's: captured output, bundle; out of the program's reach
+//! ```
+
+use std::{
+    fs::{DirBuilder, File, Metadata, Permissions, TryLockError},
+    io,
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use holdpoint_protocol::ids::TurnId;
+
+use crate::fresh;
+
+/// Only this user may look into the folders.
+const PRIVATE: u32 = 0o700;
+/// Tries to remove a folder: a program that is being ended may still write for a moment.
+const REMOVE_TRIES: u32 = 50;
+/// The pause between two of them.
+const REMOVE_PAUSE: Duration = Duration::from_millis(100);
+/// How long a predecessor may take to be gone. Programs that it was just starting hold its lock for a moment longer.
+const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+/// The pause between two looks.
+const LOCK_PAUSE: Duration = Duration::from_millis(20);
+
+/// Why folders cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// Another process works in it.
+    #[error("{} is in use by another agent: every agent needs a state folder of its own", dir.display())]
+    InUse {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// The file system refuses.
+    #[error("cannot use {}", path.display())]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+}
+
+/// Where the folders of turns are. One process has it at a time.
+#[derive(Debug)]
+pub struct TurnFolders {
+    dir: PathBuf,
+    _lock: File,
+}
+
+/// The folders of one turn. They are removed when this is dropped.
+#[derive(Debug)]
+pub struct TurnFolder {
+    root: PathBuf,
+}
+
+impl TurnFolders {
+    /// Takes the folder, which is made where it does not exist, and removes what a crash left in it.
+    ///
+    /// # Errors
+    /// [`FolderError`].
+    pub async fn open(dir: &Path) -> Result<Self, FolderError> {
+        make(dir)?;
+        let dir = dir.canonicalize().map_err(io_error(dir))?;
+        let path = dir.join("lock");
+        let lock = File::options().create(true).truncate(false).write(true).open(&path).map_err(io_error(&path))?;
+        let deadline = Instant::now() + LOCK_PATIENCE;
+        loop {
+            match lock.try_lock() {
+                Ok(()) => break,
+                Err(TryLockError::WouldBlock) if Instant::now() < deadline => tokio::time::sleep(LOCK_PAUSE).await,
+                Err(TryLockError::WouldBlock) => return Err(FolderError::InUse { dir }),
+                Err(TryLockError::Error(source)) => return Err(FolderError::Io { path, source }),
+            }
+        }
+        for entry in std::fs::read_dir(&dir).map_err(io_error(&dir))? {
+            let entry = entry.map_err(io_error(&dir))?.path();
+            if entry.is_dir() && !entry.is_symlink() {
+                put_away(&entry).map_err(io_error(&entry))?;
+            }
+        }
+        Ok(Self { dir, _lock: lock })
+    }
+
+    /// Folders for trying something out, as a turn has them.
+    ///
+    /// # Errors
+    /// [`FolderError::Io`].
+    pub fn trial(&self) -> Result<TurnFolder, FolderError> {
+        self.create_named("trial")
+    }
+
+    /// Makes the folders of a turn; what an earlier delivery left is removed first.
+    ///
+    /// # Errors
+    /// [`FolderError::Io`].
+    pub fn create(&self, turn: &TurnId) -> Result<TurnFolder, FolderError> {
+        self.create_named(turn.as_str())
+    }
+
+    fn create_named(&self, name: &str) -> Result<TurnFolder, FolderError> {
+        let root = self.dir.join(name);
+        put_away(&root).map_err(io_error(&root))?;
+        let folder = TurnFolder { root };
+        for dir in [folder.scratch(), folder.input(), folder.own()] {
+            make(&dir)?;
+        }
+        Ok(folder)
+    }
+}
+
+impl TurnFolder {
+    /// What the program edits. Not there until it is cloned.
+    #[must_use]
+    pub fn clone_dir(&self) -> PathBuf {
+        self.root.join("clone")
+    }
+
+    /// The program's folder for temporary files.
+    #[must_use]
+    pub fn scratch(&self) -> PathBuf {
+        self.root.join("scratch")
+    }
+
+    /// What the program is told, as files.
+    #[must_use]
+    pub fn input(&self) -> PathBuf {
+        self.root.join("input")
+    }
+
+    /// The harness's own files.
+    #[must_use]
+    pub fn own(&self) -> PathBuf {
+        self.root.join("own")
+    }
+}
+
+impl Drop for TurnFolder {
+    fn drop(&mut self) {
+        if let Err(error) = put_away(&self.root) {
+            // The next start removes it.
+            tracing::warn!(dir = %self.root.display(), %error, "cannot put a turn's folder away");
+        }
+    }
+}
+
+/// The folder is gone at once, so that another delivery of the turn finds nothing; its files are removed beside the
+/// work. What is not there is gone already.
+fn put_away(dir: &Path) -> io::Result<()> {
+    let gone = dir.with_file_name(format!(".gone-{}", fresh::suffix()));
+    match std::fs::rename(dir, &gone) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        renamed => renamed?,
+    }
+    std::thread::Builder::new().name("turn-folder".to_owned()).spawn(move || remove_patiently(&gone)).map(drop)
+}
+
+fn remove_patiently(dir: &Path) {
+    for _ in 1..REMOVE_TRIES {
+        match remove(dir) {
+            Ok(()) => return,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(_) => std::thread::sleep(REMOVE_PAUSE),
+        }
+    }
+    if let Err(error) = remove(dir) {
+        tracing::warn!(dir = %dir.display(), %error, "cannot remove a turn's files: the next start does");
+    }
+}
+
+fn io_error(path: &Path) -> impl FnOnce(io::Error) -> FolderError {
+    let path = path.to_owned();
+    move |source| FolderError::Io { path, source }
+}
+
+fn make(dir: &Path) -> Result<(), FolderError> {
+    DirBuilder::new().recursive(true).mode(PRIVATE).create(dir).map_err(io_error(dir))
+}
+
+/// Removes a tree, also when its owner took the rights to it from himself. No link is followed.
+fn remove(dir: &Path) -> io::Result<()> {
+    match std::fs::remove_dir_all(dir) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open_up(dir)?;
+            std::fs::remove_dir_all(dir)
+        }
+        removed => removed,
+    }
+}
+
+fn open_up(dir: &Path) -> io::Result<()> {
+    std::fs::set_permissions(dir, Permissions::from_mode(PRIVATE))?;
+    for entry in std::fs::read_dir(dir)? {
+        let path = entry?.path();
+        if path.symlink_metadata().as_ref().is_ok_and(Metadata::is_dir) {
+            open_up(&path)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn turn(id: &str) -> TurnId {
+        id.parse().unwrap()
+    }
+
+    #[tokio::test]
+    async fn a_turns_folder_goes_with_it_whatever_was_done_to_it() {
+        let temp = tempfile::tempdir().unwrap();
+        let folders = TurnFolders::open(&temp.path().join("turns")).await.unwrap();
+        let folder = folders.create(&turn("t1")).unwrap();
+        let locked = folder.scratch().join("a/b");
+        std::fs::create_dir_all(&locked).unwrap();
+        std::fs::write(locked.join("file"), "x").unwrap();
+        std::fs::set_permissions(&locked, Permissions::from_mode(0o000)).unwrap();
+        let root = folder.input().parent().unwrap().to_owned();
+        drop(folder);
+        assert!(!root.exists());
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while std::fs::read_dir(root.parent().unwrap()).unwrap().count() > 1 {
+            assert!(Instant::now() < deadline, "more is left than the lock");
+            tokio::time::sleep(LOCK_PAUSE).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_crash_left_is_removed_at_start() {
+        let temp = tempfile::tempdir().unwrap();
+        let folders = TurnFolders::open(temp.path()).await.unwrap();
+        let folder = folders.create(&turn("t1")).unwrap();
+        let root = folder.input().parent().unwrap().to_owned();
+        std::mem::forget(folder);
+        drop(folders);
+        TurnFolders::open(temp.path()).await.unwrap();
+        assert!(!root.exists());
+    }
+
+    #[tokio::test]
+    async fn two_agents_do_not_share_a_folder() {
+        let temp = tempfile::tempdir().unwrap();
+        let _first = TurnFolders::open(temp.path()).await.unwrap();
+        assert!(matches!(TurnFolders::open(temp.path()).await, Err(FolderError::InUse { .. })));
+    }
+}

@@ -1,0 +1,177 @@
+//! The worker of builders and repair agents: a turn with the broker around the bench.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use holdpoint_bus::blobs::{self, BlobError};
+use holdpoint_protocol::{
+    Digest,
+    artifact::BuildPlan,
+    ids::{RoleId, role},
+    turn::{BuildRequest, TurnRequest},
+};
+use holdpoint_sandbox::{PropertyReport, Sandbox};
+use holdpoint_workspace::Limits;
+
+use super::{
+    bench::{BenchError, Built, Outcome, Workbench},
+    folder::{FolderError, TurnFolders},
+    handoff,
+};
+use crate::{
+    agent::{Final, Job, Plan, WorkError, Worker},
+    backend::{BackendError, CommandBackend, CommandSettings, SettingsError, command::own_environment},
+    config::{Config, ProgramConfig},
+    mirror::{MirrorError, MirrorStore},
+    process::exit,
+};
+
+/// The variable that names the state folder of a machine (contract, "Commands").
+const STATE_DIR_VARIABLE: &str = "HOLDPOINT_STATE_DIR";
+
+/// Why an agent does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The role is not one that builds.
+    #[error("the role {role} does not build")]
+    NotABuilder {
+        /// The role.
+        role: RoleId,
+    },
+    /// The configuration makes no agent.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The state folder cannot be used.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// A configured path cannot be made absolute.
+    #[error("cannot use {}", path.display())]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The sandbox cannot be enforced here.
+    #[error("the sandbox does not work here")]
+    Sandbox(#[source] BackendError),
+}
+
+impl StartError {
+    /// The exit code of a process that fails with this.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::NotABuilder { .. } | Self::Settings(_) | Self::Folder(_) | Self::Io { .. } => exit::USAGE,
+            Self::Sandbox(_) => exit::ENVIRONMENT,
+        }
+    }
+}
+
+/// Does the turns of a builder or a repair agent.
+#[derive(Debug)]
+pub struct BuildWorker {
+    bench: Workbench<CommandBackend>,
+    mirrors: MirrorStore,
+    properties: Vec<PropertyReport>,
+}
+
+/// A turn that was stopped: what is returned for it is not handed off.
+#[derive(Debug, thiserror::Error)]
+#[error("the turn was stopped")]
+struct Stopped;
+
+impl BuildWorker {
+    /// A worker by the configuration, whose sandbox was tried.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start(config: &Config, role: RoleId, sandbox: Sandbox) -> Result<Self, StartError> {
+        let state_dir = absolute(&config.agent.state_dir)?;
+        let own_env = own_environment();
+        // Where a local fleet keeps its keys, its broker and the other agents.
+        let fleet_dir = own_env.get(STATE_DIR_VARIABLE).filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        let hidden = [Some(&state_dir), config.nats.creds.as_ref(), fleet_dir.as_ref()];
+        let settings = CommandSettings {
+            role: role.clone(),
+            program: program(config, &role)?.clone(),
+            home: state_dir.join("homes").join(role.as_str()),
+            hidden: hidden.into_iter().flatten().map(|path| absolute(path)).collect::<Result<_, _>>()?,
+            own_env,
+        };
+        let backend = CommandBackend::try_new(settings, sandbox.waiving(config.sandbox.waive.iter().copied()))?;
+        let folders = TurnFolders::open(&state_dir.join("turns")).await?;
+        let trial = folders.trial()?;
+        let properties = backend.prove(&trial.scratch()).await.map_err(StartError::Sandbox)?;
+        drop(trial);
+        let mirrors = MirrorStore::new(state_dir.join("mirrors"), Limits::default());
+        Ok(Self { bench: Workbench::new(backend, folders), mirrors, properties })
+    }
+
+    /// What the sandbox promises to the program, and who keeps it here.
+    #[must_use]
+    pub fn properties(&self) -> &[PropertyReport] {
+        &self.properties
+    }
+
+    async fn build(&self, job: &Job, request: &BuildRequest) -> Result<Final, WorkError> {
+        job.note("fetching the repository");
+        let fetched = self.mirrors.ensure(&job.bus, &job.turn.flight, &request.bundles).await;
+        let mirror = fetched.map_err(|error: MirrorError| WorkError::new("fetch the repository", error))?;
+        job.note("the agent's program runs");
+        let built = self.bench.run(&job.turn, &job.agent, &mirror).await;
+        let built = built.map_err(|error: BenchError| WorkError::new("do the turn", error))?;
+        job.note("storing the result");
+        let (output, bundle) = store(job, &built).await.map_err(|error| WorkError::new("store the result", error))?;
+        Ok(handoff::final_handoff(job, built, output, bundle))
+    }
+}
+
+impl Worker for BuildWorker {
+    fn plan(&self, job: &Job) -> Plan {
+        Plan::Build(match &job.turn.request {
+            TurnRequest::Build(request) => handoff::plan(job, request),
+            // `work` gives such a turn back.
+            TurnRequest::Verify(_) => empty_plan(job),
+        })
+    }
+
+    async fn work(&self, job: Arc<Job>) -> Result<Final, WorkError> {
+        let TurnRequest::Build(request) = &job.turn.request else {
+            return Err(WorkError::new("do the turn", BenchError::NotABuildTurn));
+        };
+        tokio::select! {
+            result = self.build(&job, request) => result,
+            // Dropping the work ends the program.
+            _ = job.stop.stopped() => Err(WorkError::new("do the turn", Stopped)),
+        }
+    }
+}
+
+fn empty_plan(job: &Job) -> BuildPlan {
+    let (turn, agent) = (job.turn.turn_id.clone(), job.agent.clone());
+    BuildPlan::new(job.origin(), turn, job.delivery, agent, false, vec![], vec![], vec![], Default::default())
+}
+
+/// Stores the output and, where there is one, the bundle.
+async fn store(job: &Job, built: &Built) -> Result<(Digest, Option<Digest>), BlobError> {
+    let output = blobs::put_file(&job.bus, &job.role, &built.output).await?;
+    let Outcome::Ready(ready) = &built.outcome else { return Ok((output, None)) };
+    let Some((_, bundle)) = &ready.work else { return Ok((output, None)) };
+    Ok((output, Some(blobs::put_file(&job.bus, &job.role, &bundle.path).await?)))
+}
+
+fn program<'a>(config: &'a Config, role: &RoleId) -> Result<&'a ProgramConfig, StartError> {
+    match role.as_str() {
+        role::BUILDER => Ok(&config.agents.builder),
+        role::REPAIR => Ok(&config.agents.repair),
+        _ => Err(StartError::NotABuilder { role: role.clone() }),
+    }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, StartError> {
+    std::path::absolute(path).map_err(|source| StartError::Io { path: path.to_owned(), source })
+}

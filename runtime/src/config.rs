@@ -1,0 +1,70 @@
+//! The configuration that every process shares: one typed value, checked before anything starts.
+//!
+//! Defaults < TOML file < environment (`HOLDPOINT__NATS__URL`, …) < flags. Unknown keys are refused by name. A process
+//! reads what it needs of it; nothing here looks whether files exist or somebody answers.
+
+mod load;
+mod sections;
+#[cfg(test)]
+mod tests;
+mod units;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+pub use load::ConfigError;
+pub use sections::{
+    AgentConfig, AgentsConfig, LogFormat, NatsConfig, OrchestratorConfig, ProgramConfig, SandboxConfig,
+    TelemetryConfig, Variables, VerifierConfig,
+};
+pub use units::{ByteSize, InvalidUnit, Span};
+
+/// Everything that can be configured.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// The broker.
+    pub nats: NatsConfig,
+    /// This agent process.
+    pub agent: AgentConfig,
+    /// What the agents of each role run.
+    pub agents: AgentsConfig,
+    /// What may be missing of the sandbox.
+    pub sandbox: SandboxConfig,
+    /// Logs and traces.
+    pub telemetry: TelemetryConfig,
+    /// This orchestrator process.
+    pub orchestrator: OrchestratorConfig,
+}
+
+impl Config {
+    /// The text of a configuration file that says the same. It holds the values of `env`, which may be secret.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("plain tables with text keys have a TOML form")
+    }
+
+    /// The same with every value of `env` hidden.
+    #[must_use]
+    pub fn redacted(&self) -> Self {
+        let mut shown = self.clone();
+        for program in [&mut shown.agents.builder, &mut shown.agents.repair] {
+            program.env.hide();
+        }
+        shown
+    }
+}
+
+/// What is printed at start: TOML, without secrets.
+impl fmt::Display for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.redacted().to_toml())
+    }
+}
+
+impl fmt::Debug for Config {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

@@ -1,0 +1,171 @@
+//! Putting the configuration together, and saying what is wrong with it.
+//!
+//! Each source is first looked at by itself, so that an error names the file, the variable or the flag it comes from.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use config::{Environment, File, FileFormat};
+use tracing_subscriber::EnvFilter;
+
+use super::Config;
+
+/// What environment variables of the configuration begin with, and what is between their parts.
+const PREFIX: &str = "HOLDPOINT";
+const SEPARATOR: &str = "__";
+/// A shorter wait would be used up by the delays of a busy machine, and turns would be given to two agents.
+const ACK_WAIT_MIN: Duration = Duration::from_millis(500);
+
+/// What is wrong with the configuration.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("cannot read the configuration file {}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The file has a syntax error, an unknown key or a bad value.
+    #[error("the configuration file {} is wrong", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Line, column, key and what was expected.
+        #[source]
+        source: toml::de::Error,
+    },
+    /// A variable names an unknown key or has a bad value.
+    #[error("the environment variable {name} is wrong")]
+    Variable {
+        /// Its name.
+        name: String,
+        /// What was expected.
+        #[source]
+        source: config::ConfigError,
+    },
+    /// A flag names an unknown key or has a bad value.
+    #[error("the setting {key} is wrong")]
+    Flag {
+        /// The key, as `agents.builder.command`.
+        key: String,
+        /// What was expected.
+        #[source]
+        source: config::ConfigError,
+    },
+    /// The sources do not fit together.
+    #[error("the configuration does not fit together")]
+    Merge(#[source] config::ConfigError),
+    /// A value that has the right type cannot be used.
+    #[error("{key} {problem}")]
+    Value {
+        /// The key.
+        key: &'static str,
+        /// What is wrong with it.
+        problem: String,
+    },
+}
+
+impl Config {
+    /// Reads the configuration of this process: defaults < `file` < environment < `overrides` (key and value, as
+    /// `("agents.builder.command", "make")`).
+    ///
+    /// # Errors
+    /// [`ConfigError`] names the place that is wrong.
+    pub fn load(file: Option<&Path>, overrides: Vec<(String, String)>) -> Result<Self, ConfigError> {
+        let prefix = format!("{PREFIX}{SEPARATOR}");
+        let variables = std::env::vars_os().filter_map(|(name, value)| {
+            let name = name.into_string().ok().filter(|name| name.starts_with(&prefix))?;
+            Some((name, value.to_string_lossy().into_owned()))
+        });
+        Self::load_from(file, variables.collect(), overrides)
+    }
+
+    /// As [`Config::load`], with these variables for the environment. Others than those of the configuration are
+    /// passed over.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names the place that is wrong.
+    pub fn load_from(
+        file: Option<&Path>,
+        variables: BTreeMap<String, String>,
+        overrides: Vec<(String, String)>,
+    ) -> Result<Self, ConfigError> {
+        let mut builder = config::Config::builder();
+        if let Some(path) = file {
+            let text =
+                std::fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
+            toml::from_str::<Self>(&text).map_err(|source| ConfigError::File { path: path.to_owned(), source })?;
+            builder = builder.add_source(File::from_str(&text, FileFormat::Toml));
+        }
+        for (name, value) in variables {
+            let source = variable(&name, value);
+            let alone = config::Config::builder().add_source(source.clone()).build();
+            check(alone).map_err(|source| ConfigError::Variable { name, source })?;
+            builder = builder.add_source(source);
+        }
+        for (key, value) in overrides {
+            let alone = config::Config::builder().set_override(&key, value.as_str()).and_then(|alone| alone.build());
+            check(alone).map_err(|source| ConfigError::Flag { key: key.clone(), source })?;
+            builder = builder.set_override(&key, value).map_err(|source| ConfigError::Flag { key, source })?;
+        }
+        let config: Self = check(builder.build()).map_err(ConfigError::Merge)?;
+        config.validate()?;
+        Ok(config)
+    }
+
+    fn validate(&self) -> Result<(), ConfigError> {
+        let wrong = |key, problem: &str| Err(ConfigError::Value { key, problem: problem.to_owned() });
+        for url in self.nats.url.split(',') {
+            let Some(host) = url.strip_prefix("nats://").or_else(|| url.strip_prefix("tls://")) else {
+                return wrong("nats.url", "has to begin with nats:// or tls://");
+            };
+            // Passwords would be in logs and process lists.
+            if host.contains('@') {
+                return wrong("nats.url", "must not hold a user or password: use nats.creds");
+            }
+        }
+        if self.agent.ack_wait.duration() < ACK_WAIT_MIN {
+            return wrong("agent.ack_wait", "must be 500ms or more");
+        }
+        if let Some(endpoint) = &self.telemetry.otlp_endpoint {
+            if !endpoint.starts_with("http://") && !endpoint.starts_with("https://") {
+                return wrong("telemetry.otlp_endpoint", "has to begin with http:// or https://");
+            }
+            if endpoint.contains('@') {
+                return wrong("telemetry.otlp_endpoint", "must not hold a user or password");
+            }
+        }
+        if let Err(error) = EnvFilter::try_new(&self.telemetry.log) {
+            return wrong("telemetry.log", &format!("is no log filter: {error}"));
+        }
+        let commands = [
+            ("agents.builder.command", &self.agents.builder.command),
+            ("agents.repair.command", &self.agents.repair.command),
+            ("agents.verifier.judge", &self.agents.verifier.judge),
+        ];
+        for (key, command) in commands {
+            if command.as_ref().is_some_and(|command| command.trim().is_empty()) {
+                return wrong(key, "is empty: leave it out instead");
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One variable as a source. Texts stay texts: a name of digits is no number.
+fn variable(name: &str, value: String) -> Environment {
+    Environment::with_prefix(PREFIX)
+        .prefix_separator(SEPARATOR)
+        .separator(SEPARATOR)
+        .source(Some([(name.to_owned(), value)].into_iter().collect()))
+}
+
+fn check(built: Result<config::Config, config::ConfigError>) -> Result<Config, config::ConfigError> {
+    built?.try_deserialize()
+}

@@ -1,0 +1,248 @@
+//! The sections of the configuration, field by field, with their defaults.
+
+use std::{collections::BTreeMap, fmt, path::PathBuf};
+
+use holdpoint_protocol::{
+    ids::{AgentName, PoolId},
+    streams,
+};
+use holdpoint_sandbox::Property;
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use super::units::{ByteSize, Span};
+
+/// `[nats]`: the broker.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NatsConfig {
+    /// Where it is: `nats://host:port` or `tls://host:port`, several with commas. No user or password: see `creds`.
+    pub url: String,
+    /// The `.creds` file of this process. Every process needs one.
+    pub creds: Option<PathBuf>,
+    /// The file that says whose signatures count (`trust.json`). Every process needs it.
+    pub trust: Option<PathBuf>,
+}
+
+impl Default for NatsConfig {
+    fn default() -> Self {
+        Self { url: "nats://127.0.0.1:4222".to_owned(), creds: None, trust: None }
+    }
+}
+
+/// `[agent]`: an agent process, whatever its role.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentConfig {
+    /// Its name. It stands in the credentials already; where it is given here, it has to be the same.
+    pub name: Option<AgentName>,
+    /// Which turns it takes: `fleet`, or those of one local flight. The credentials have to be of that pool.
+    pub pool: PoolId,
+    /// The folder of its mirrors, clones, agent homes and scratch. Not shared with another agent.
+    pub state_dir: PathBuf,
+    /// How long it may be silent before its turn is given to another. A heartbeat is sent at a third of it. The
+    /// consumers of the broker are made with the same value.
+    pub ack_wait: Span,
+}
+
+impl Default for AgentConfig {
+    fn default() -> Self {
+        Self {
+            name: None,
+            pool: streams::fleet_pool(),
+            state_dir: default_state_dir().join("agent"),
+            ack_wait: Span::from_secs(30),
+        }
+    }
+}
+
+/// `[agents]`: what the agents of each role run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct AgentsConfig {
+    /// `[agents.builder]`
+    pub builder: ProgramConfig,
+    /// `[agents.repair]`
+    pub repair: ProgramConfig,
+    /// `[agents.verifier]`
+    pub verifier: VerifierConfig,
+}
+
+/// `[agents.builder]` and `[agents.repair]`: the program and what it may do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProgramConfig {
+    /// The program, a shell command line (`sh -c`). Without one there is no agent of this role.
+    pub command: Option<String>,
+    /// Names of variables that the program gets from the environment of its agent process.
+    #[serde(deserialize_with = "list")]
+    pub pass_env: Vec<String>,
+    /// Further variables. Names are case-sensitive, so they are given in the file only. Values are never shown.
+    pub env: Variables,
+    /// Paths the program may read, beside the system and its toolchains.
+    #[serde(deserialize_with = "list")]
+    pub read_paths: Vec<PathBuf>,
+    /// Paths the program may write, beside its clone, scratch and home.
+    #[serde(deserialize_with = "list")]
+    pub write_paths: Vec<PathBuf>,
+    /// Paths the program never reaches, also below those that it may read.
+    #[serde(deserialize_with = "list")]
+    pub deny_paths: Vec<PathBuf>,
+    /// Whether it may use the network.
+    pub network: bool,
+    /// How long a turn may take, unless the plan says otherwise.
+    pub wall: Span,
+    /// How much it may print in a turn, unless the plan says otherwise.
+    pub output: ByteSize,
+}
+
+impl Default for ProgramConfig {
+    fn default() -> Self {
+        Self {
+            command: None,
+            pass_env: Vec::new(),
+            env: Variables::default(),
+            read_paths: Vec::new(),
+            write_paths: Vec::new(),
+            deny_paths: Vec::new(),
+            network: true,
+            wall: Span::from_secs(30 * 60),
+            output: ByteSize::from_mib(10),
+        }
+    }
+}
+
+/// `[agents.verifier]`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct VerifierConfig {
+    /// The program that judges criteria without a check, a shell command line. Without one such criteria escalate.
+    pub judge: Option<String>,
+    /// Names of variables that checks and the judge get from the environment of the verifier's process.
+    #[serde(deserialize_with = "list")]
+    pub pass_env: Vec<String>,
+    /// Paths that checks and the judge may read, beside the system and its toolchains.
+    #[serde(deserialize_with = "list")]
+    pub read_paths: Vec<PathBuf>,
+    /// Paths they never reach, also below those that they may read.
+    #[serde(deserialize_with = "list")]
+    pub deny_paths: Vec<PathBuf>,
+}
+
+/// `[sandbox]`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SandboxConfig {
+    /// Properties that may be missing on this machine. Every report says which were.
+    #[serde(deserialize_with = "list")]
+    pub waive: Vec<Property>,
+}
+
+/// `[telemetry]`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TelemetryConfig {
+    /// Where traces go, by OTLP over gRPC: `http://host:4317`. Unset: nowhere; trace context is passed on all the same.
+    pub otlp_endpoint: Option<String>,
+    /// What is logged, as `tracing` filters are written: `info`, `warn,holdpoint_bus=debug`.
+    pub log: String,
+    /// How it is written to standard error.
+    pub log_format: LogFormat,
+}
+
+impl Default for TelemetryConfig {
+    fn default() -> Self {
+        Self { otlp_endpoint: None, log: "info".to_owned(), log_format: LogFormat::Text }
+    }
+}
+
+/// The form of a log line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LogFormat {
+    /// For people.
+    Text,
+    /// One object a line.
+    Json,
+}
+
+/// `[orchestrator]`
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OrchestratorConfig {
+    /// How long a turn may wait for an agent, beside the time its work may take.
+    pub queue_grace: Span,
+    /// The folder of its mirrors. Not shared with another process.
+    pub state_dir: PathBuf,
+    /// Whether the fleet has repair agents: re-opened build turns of its flights go to them.
+    pub repair: bool,
+    /// Whether the fleet's verifiers have a judge: criteria without a check can be judged.
+    pub judge: bool,
+}
+
+impl Default for OrchestratorConfig {
+    fn default() -> Self {
+        Self {
+            queue_grace: Span::from_secs(60 * 60),
+            state_dir: default_state_dir().join("orchestrator"),
+            repair: false,
+            judge: false,
+        }
+    }
+}
+
+/// Variables of a program's environment. `Debug` shows their names only.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Variables(pub BTreeMap<String, String>);
+
+impl Variables {
+    /// Replaces every value.
+    pub(super) fn hide(&mut self) {
+        for value in self.0.values_mut() {
+            "<hidden>".clone_into(value);
+        }
+    }
+}
+
+impl fmt::Debug for Variables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+/// Where state goes unless it is configured: `HOLDPOINT_STATE_DIR`, else below the user's state folder.
+fn default_state_dir() -> PathBuf {
+    let var = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    var("HOLDPOINT_STATE_DIR")
+        .or_else(|| Some(var("XDG_STATE_HOME")?.join("holdpoint")))
+        .or_else(|| Some(var("HOME")?.join(".local/state/holdpoint")))
+        .unwrap_or_else(|| PathBuf::from("/var/lib/holdpoint"))
+}
+
+/// Reads a list, or one text with commas: what an environment variable can say.
+fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    struct Visitor<T>(std::marker::PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> de::Visitor<'de> for Visitor<T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list, or a text with commas")
+        }
+
+        fn visit_str<E: de::Error>(self, text: &str) -> Result<Vec<T>, E> {
+            let items = text.split(',').map(str::trim).filter(|item| !item.is_empty());
+            items.map(|item| T::deserialize(de::value::StrDeserializer::new(item))).collect()
+        }
+
+        fn visit_seq<A: de::SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
+            let mut list = Vec::new();
+            while let Some(item) = items.next_element()? {
+                list.push(item);
+            }
+            Ok(list)
+        }
+    }
+
+    deserializer.deserialize_any(Visitor(std::marker::PhantomData))
+}

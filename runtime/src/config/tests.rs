@@ -1,0 +1,123 @@
+use std::{collections::BTreeMap, error::Error as _, path::Path};
+
+use holdpoint_sandbox::Property;
+
+use super::*;
+
+fn vars(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+fn flags(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
+    vars(pairs).into_iter().collect()
+}
+
+fn from_file(text: &str) -> Result<Config, ConfigError> {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("agent.toml");
+    std::fs::write(&path, text).unwrap();
+    Config::load_from(Some(&path), BTreeMap::new(), Vec::new())
+}
+
+fn whole(error: &ConfigError) -> String {
+    format!("{error}: {}", error.source().map(ToString::to_string).unwrap_or_default())
+}
+
+#[test]
+fn flags_win_over_environment_over_file_over_defaults() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("agent.toml");
+    std::fs::write(&path, "[agents.builder]\ncommand = \"file\"\nwall = \"1m\"\noutput = \"1KiB\"\n").unwrap();
+    let env = vars(&[("HOLDPOINT__AGENTS__BUILDER__COMMAND", "env"), ("HOLDPOINT__AGENTS__BUILDER__WALL", "2m")]);
+    let config = Config::load_from(Some(&path), env, flags(&[("agents.builder.command", "flag")])).unwrap();
+    let builder = &config.agents.builder;
+    assert_eq!(builder.command.as_deref(), Some("flag"));
+    assert_eq!(builder.wall.to_string(), "2m");
+    assert_eq!(builder.output.to_string(), "1KiB");
+    assert!(builder.network);
+    assert_eq!(config.agent.ack_wait.to_string(), "30s");
+}
+
+#[test]
+fn environment_sets_texts_numbers_lists_and_switches() {
+    let env = vars(&[
+        ("HOLDPOINT__NATS__URL", "nats://broker:4222"),
+        ("HOLDPOINT__AGENT__NAME", "007"),
+        ("HOLDPOINT__AGENTS__BUILDER__NETWORK", "false"),
+        ("HOLDPOINT__AGENTS__BUILDER__PASS_ENV", "A, B"),
+        ("HOLDPOINT__AGENTS__VERIFIER__READ_PATHS", "/a"),
+        ("HOLDPOINT__SANDBOX__WAIVE", "loopback"),
+    ]);
+    let config = Config::load_from(None, env, Vec::new()).unwrap();
+    assert_eq!(config.nats.url, "nats://broker:4222");
+    assert_eq!(config.agent.name.unwrap().as_str(), "007");
+    assert!(!config.agents.builder.network);
+    assert_eq!(config.agents.builder.pass_env, ["A", "B"]);
+    assert_eq!(config.agents.verifier.read_paths, [Path::new("/a")]);
+    assert_eq!(config.sandbox.waive, [Property::Loopback]);
+}
+
+#[test]
+fn an_unknown_key_is_named_with_its_place() {
+    let in_file = whole(&from_file("[nats]\nurll = \"x\"\n").unwrap_err());
+    for part in ["agent.toml", "urll", "line 2"] {
+        assert!(in_file.contains(part), "{part} in {in_file}");
+    }
+    let env = vars(&[("HOLDPOINT__NATS__URLL", "x")]);
+    let in_env = whole(&Config::load_from(None, env, Vec::new()).unwrap_err());
+    assert!(in_env.contains("HOLDPOINT__NATS__URLL") && in_env.contains("unknown field"), "{in_env}");
+    let in_flag = whole(&Config::load_from(None, BTreeMap::new(), flags(&[("nats.urll", "x")])).unwrap_err());
+    assert!(in_flag.contains("nats.urll") && in_flag.contains("unknown field"), "{in_flag}");
+}
+
+#[test]
+fn a_bad_span_or_property_is_refused_with_its_place() {
+    let span = whole(&from_file("[agents.repair]\nwall = \"soon\"\n").unwrap_err());
+    assert!(span.contains("line 2") && span.contains("\"soon\" is not a span of time"), "{span}");
+    let waive = whole(&from_file("[sandbox]\nwaive = [\"gravity\"]\n").unwrap_err());
+    assert!(waive.contains("gravity"), "{waive}");
+    let env = vars(&[("HOLDPOINT__AGENT__ACK_WAIT", "soon")]);
+    let in_env = whole(&Config::load_from(None, env, Vec::new()).unwrap_err());
+    assert!(in_env.contains("HOLDPOINT__AGENT__ACK_WAIT") && in_env.contains("soon"), "{in_env}");
+}
+
+#[test]
+fn values_that_cannot_be_used_are_refused_by_key() {
+    for (text, key) in [
+        ("[nats]\nurl = \"http://x\"\n", "nats.url"),
+        ("[nats]\nurl = \"nats://me:secret@x\"\n", "nats.url"),
+        ("[agent]\nack_wait = \"1ms\"\n", "agent.ack_wait"),
+        ("[telemetry]\nlog = \"a=b=c\"\n", "telemetry.log"),
+        ("[telemetry]\notlp_endpoint = \"collector:4317\"\n", "telemetry.otlp_endpoint"),
+        ("[agents.builder]\ncommand = \" \"\n", "agents.builder.command"),
+    ] {
+        let error = from_file(text).unwrap_err();
+        assert!(matches!(error, ConfigError::Value { key: found, .. } if found == key), "{text}: {error}");
+        assert!(!error.to_string().contains("secret"));
+    }
+}
+
+#[test]
+fn a_written_configuration_reads_back_the_same() {
+    let mut config = Config::default();
+    config.agents.builder.command = Some("make \"all\"".to_owned());
+    config.agents.builder.env.0.insert("TOKEN".to_owned(), "secret".to_owned());
+    config.sandbox.waive.push(Property::Loopback);
+    config.agent.name = Some("builder-1".parse().unwrap());
+    assert_eq!(from_file(&config.to_toml()).unwrap(), config);
+}
+
+#[test]
+fn what_is_printed_shows_no_value_of_the_environment() {
+    let mut config = Config::default();
+    config.agents.repair.env.0.insert("TOKEN".to_owned(), "secret".to_owned());
+    for shown in [config.to_string(), format!("{config:?}"), format!("{:?}", config.agents)] {
+        assert!(shown.contains("TOKEN") && !shown.contains("secret"), "{shown}");
+    }
+}
+
+#[test]
+fn names_of_variables_keep_their_case_in_the_file() {
+    let config = from_file("[agents.builder.env]\nAPI_Key = \"x\"\n").unwrap();
+    assert_eq!(config.agents.builder.env.0.keys().collect::<Vec<_>>(), ["API_Key"]);
+}

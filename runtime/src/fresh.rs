@@ -1,0 +1,22 @@
+//! Fresh ids: the one place that makes random ones.
+
+use holdpoint_protocol::ids::{ArtifactId, TurnId};
+use uuid::Uuid;
+
+/// An id for an artifact, unique over all flights.
+#[must_use]
+pub fn artifact() -> ArtifactId {
+    ArtifactId::try_new(Uuid::new_v4().simple().to_string()).expect("hex digits are an id")
+}
+
+/// A fencing token for a turn: 122 random bits, so nobody guesses it.
+#[must_use]
+pub fn turn() -> TurnId {
+    TurnId::try_new(Uuid::new_v4().simple().to_string()).expect("hex digits are an id")
+}
+
+/// Eight random lower-case hex digits, for the tail of names that people read.
+#[must_use]
+pub fn suffix() -> String {
+    Uuid::new_v4().simple().to_string().chars().take(8).collect()
+}

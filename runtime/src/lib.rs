@@ -1,0 +1,15 @@
+//! What Holdpoint's processes share: configuration, telemetry, supervision, shutdown, and the harness around agents.
+//!
+//! Nothing here decides anything about a flight: that is `holdpoint-core`.
+
+pub mod agent;
+pub mod backend;
+pub mod build_turn;
+pub mod clock;
+pub mod config;
+pub mod fresh;
+pub mod mirror;
+pub mod path_rules;
+pub mod process;
+pub mod supervise;
+pub mod telemetry;

@@ -1,0 +1,215 @@
+//! Private mirrors: what the agents of a process know of the repositories under work.
+//!
+//! One bare repository a flight, filled from the bundles that a turn names. It is a cache: all of it can be fetched
+//! again, so a broken one is thrown away. What is done with the trees is the caller's matter.
+
+mod facts;
+
+use std::{
+    collections::HashMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::SystemTime,
+};
+
+use holdpoint_bus::{
+    Bus,
+    blobs::{self, BlobError},
+};
+use holdpoint_protocol::{facts::BundleRef, ids::FlightId};
+use holdpoint_workspace::{Error as GitError, HANDOFF_REF, Import, Limits, Mirror, Oid, SNAPSHOT_REF};
+use tokio::sync::Mutex;
+
+pub use facts::{diff_summary, from_wire, path_changes, to_wire, wire_path};
+
+/// Mirrors kept, the most recently used ones: enough for all flights a machine works on at once, few enough for its disk.
+const MIRRORS_MAX: usize = 16;
+/// The repository in a flight's folder.
+const REPOSITORY: &str = "repository";
+/// The file whose time says when a flight's mirror was last used.
+const LAST_USED: &str = "last-used";
+/// The file a bundle is fetched into, one at a time.
+const INCOMING: &str = "incoming.bundle";
+
+/// Why a mirror could not be filled.
+#[derive(Debug, thiserror::Error)]
+pub enum MirrorError {
+    /// A turn names no bundle, so there is nothing to work on.
+    #[error("the turn names no bundles")]
+    NoBundles,
+    /// A bundle could not be fetched.
+    #[error("cannot fetch the bundle that brings {tip}")]
+    Blob {
+        /// The commit it should bring.
+        tip: Oid,
+        /// What went wrong.
+        #[source]
+        source: BlobError,
+    },
+    /// A bundle brings another commit than was said.
+    #[error("the bundle brings {found} and not {expected}")]
+    WrongTip {
+        /// The commit it should bring.
+        expected: Oid,
+        /// The commit it brings.
+        found: Oid,
+    },
+    /// Git, or what is in a bundle.
+    #[error("cannot fill the mirror of flight {flight}")]
+    Git {
+        /// The flight.
+        flight: FlightId,
+        /// What went wrong.
+        #[source]
+        source: GitError,
+    },
+    /// The store's folder cannot be used.
+    #[error("cannot use {}", path.display())]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+impl MirrorError {
+    /// Whether the maker of a bundle is at fault: trying again does not help.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::WrongTip { .. } => true,
+            Self::Git { source, .. } => source.is_refusal(),
+            Self::NoBundles | Self::Blob { .. } | Self::Io { .. } => false,
+        }
+    }
+
+    /// Whether the mirror itself may be broken, so that a new one is worth a try.
+    fn suggests_a_new_one(&self) -> bool {
+        match self {
+            Self::Git { source: GitError::GitMissing | GitError::GitTooOld { .. }, .. } => false,
+            Self::Git { source, .. } => !source.is_refusal() && !source.is_retryable(),
+            Self::NoBundles | Self::Blob { .. } | Self::WrongTip { .. } | Self::Io { .. } => false,
+        }
+    }
+}
+
+/// The mirrors of one process, one a flight.
+#[derive(Debug)]
+pub struct MirrorStore {
+    dir: PathBuf,
+    limits: Limits,
+    open: Mutex<HashMap<FlightId, Slot>>,
+}
+
+/// A flight's mirror once it is open. Whoever fills it holds the lock.
+type Slot = Arc<Mutex<Option<Mirror>>>;
+
+impl MirrorStore {
+    /// The mirrors in `dir`, which is made when it is first needed. No other process uses it.
+    #[must_use]
+    pub fn new(dir: impl Into<PathBuf>, limits: Limits) -> Self {
+        Self { dir: dir.into(), limits, open: Mutex::default() }
+    }
+
+    /// The flight's mirror with everything that these bundles bring. They build on each other in order, and the first
+    /// one is the snapshot of the repository; what is there already is not fetched again.
+    ///
+    /// # Errors
+    /// [`MirrorError`]; see [`MirrorError::is_refusal`].
+    pub async fn ensure(&self, bus: &Bus, flight: &FlightId, bundles: &[BundleRef]) -> Result<Mirror, MirrorError> {
+        let slot = Arc::clone(self.open.lock().await.entry(flight.clone()).or_default());
+        let mut open = slot.lock().await;
+        let filled = match self.fill(bus, flight, bundles, open.take()).await {
+            Err(error) if error.suggests_a_new_one() => {
+                tracing::warn!(%flight, error = %error, "the mirror is broken and is made anew");
+                let dir = self.dir.join(flight.as_str());
+                std::fs::remove_dir_all(&dir).map_err(|source| MirrorError::Io { path: dir, source })?;
+                self.fill(bus, flight, bundles, None).await
+            }
+            filled => filled,
+        };
+        let mirror = filled?;
+        *open = Some(mirror.clone());
+        drop(open);
+        self.prune().await;
+        Ok(mirror)
+    }
+
+    async fn fill(
+        &self,
+        bus: &Bus,
+        flight: &FlightId,
+        bundles: &[BundleRef],
+        open: Option<Mirror>,
+    ) -> Result<Mirror, MirrorError> {
+        let git = |source| MirrorError::Git { flight: flight.clone(), source };
+        let first = from_wire(&bundles.first().ok_or(MirrorError::NoBundles)?.tip);
+        let dir = self.dir.join(flight.as_str());
+        touch(&dir)?;
+        let mirror = match open {
+            Some(mirror) => mirror,
+            None => {
+                let repository = dir.join(REPOSITORY);
+                Mirror::open_or_create(&repository, first.format(), self.limits.clone()).await.map_err(git)?
+            }
+        };
+        let mut below: Option<Oid> = None;
+        for bundle in bundles {
+            let tip = from_wire(&bundle.tip);
+            if !mirror.has(&tip).await.map_err(git)? {
+                let file = dir.join(INCOMING);
+                fetch(bus, bundle, &tip, self.limits.bundle_bytes, &file).await?;
+                let ref_name = if below.is_none() { SNAPSHOT_REF } else { HANDOFF_REF };
+                let imported = mirror.import(Import { bundle: &file, ref_name, base: below.as_ref() }).await;
+                // A leftover is overwritten by the next one.
+                let _ = std::fs::remove_file(&file);
+                let found = imported.map_err(git)?;
+                if found != tip {
+                    return Err(MirrorError::WrongTip { expected: tip, found });
+                }
+            }
+            below = Some(tip);
+        }
+        Ok(mirror)
+    }
+
+    /// Removes all but the most recently used mirrors. A failure costs disk space and nothing else.
+    async fn prune(&self) {
+        let mut open = self.open.lock().await;
+        let mut flights: Vec<(SystemTime, PathBuf)> = entries(&self.dir)
+            .map(|dir| {
+                (
+                    std::fs::metadata(dir.join(LAST_USED)).and_then(|m| m.modified()).unwrap_or(SystemTime::UNIX_EPOCH),
+                    dir,
+                )
+            })
+            .collect();
+        flights.sort();
+        let surplus = flights.len().saturating_sub(MIRRORS_MAX);
+        for (_, dir) in flights.into_iter().take(surplus) {
+            open.retain(|flight, _| !dir.ends_with(flight.as_str()));
+            if let Err(error) = std::fs::remove_dir_all(&dir) {
+                tracing::warn!(dir = %dir.display(), %error, "cannot remove an old mirror");
+            }
+        }
+    }
+}
+
+fn entries(dir: &Path) -> impl Iterator<Item = PathBuf> {
+    std::fs::read_dir(dir).into_iter().flatten().flatten().map(|entry| entry.path())
+}
+
+fn touch(dir: &Path) -> Result<(), MirrorError> {
+    let file = dir.join(LAST_USED);
+    let touched = std::fs::create_dir_all(dir).and_then(|()| std::fs::write(&file, b""));
+    touched.map_err(|source| MirrorError::Io { path: file, source })
+}
+
+/// Fetches a bundle, which has to be what its digest says and no longer than was said.
+async fn fetch(bus: &Bus, bundle: &BundleRef, tip: &Oid, cap: u64, file: &Path) -> Result<(), MirrorError> {
+    let roles = std::slice::from_ref(&bundle.blob.role);
+    let fetched = blobs::get_to_file(bus, bundle.blob.digest, roles, bundle.blob.bytes.min(cap), file).await;
+    fetched.map_err(|source| MirrorError::Blob { tip: tip.clone(), source })
+}

@@ -1,0 +1,102 @@
+//! The path rules on real trees: brings `holdpoint_core::paths` the names, modes and texts it judges by.
+//!
+//! Verifiers and orchestrators each compute this from the objects, for themselves; which path is what is the core's.
+
+use std::collections::BTreeSet;
+
+use holdpoint_core::paths::{self, InvalidGlob, Judgement, PathRules};
+use holdpoint_protocol::plan::Check;
+use holdpoint_workspace::{Change, Error as GitError, Mirror, Mode, Oid};
+
+use crate::mirror::{path_changes, wire_path};
+
+/// The longest manifest that is read, in bytes. One that is longer counts as steering.
+const MANIFEST_LEN_MAX: usize = 4 << 20;
+
+/// What the rules of one waypoint are made from.
+#[derive(Debug, Clone, Default)]
+pub struct RuleTexts {
+    /// The waypoint's scope.
+    pub scope: Vec<String>,
+    /// Protected globs of plan and waypoint.
+    pub protected: Vec<String>,
+    /// The guidance document.
+    pub covenant: String,
+    /// The commands of checks, guards and `prepare`: scripts of the base that they name are steering.
+    pub commands: Vec<String>,
+}
+
+impl RuleTexts {
+    /// The commands of these checks, and `prepare`.
+    pub fn commands<'a>(checks: impl Iterator<Item = &'a Check>, prepare: Option<&String>) -> Vec<String> {
+        checks.map(|check| check.command.clone()).chain(prepare.cloned()).collect()
+    }
+}
+
+/// A diff with what the rules say of it.
+#[derive(Debug, Default)]
+pub struct JudgedDiff {
+    /// Every changed path.
+    pub changes: Vec<Change>,
+    /// What the rules say.
+    pub judgement: Judgement,
+    /// The rules themselves.
+    pub rules: PathRules,
+}
+
+/// Why a diff could not be judged.
+#[derive(Debug, thiserror::Error)]
+pub enum JudgeError {
+    /// Git failed, or refused an object.
+    #[error("cannot read the trees")]
+    Git(#[from] GitError),
+    /// A glob of the plan; a plan that was read has none.
+    #[error("the plan has a glob that is none")]
+    Glob(#[source] Box<InvalidGlob>),
+}
+
+/// Computes the difference of two trees and judges it by the rules.
+///
+/// # Errors
+/// [`JudgeError`].
+pub async fn judge(mirror: &Mirror, base_tree: &Oid, tree: &Oid, texts: &RuleTexts) -> Result<JudgedDiff, JudgeError> {
+    let changes = mirror.diff(base_tree, tree).await?;
+    let rules = PathRules::new(&texts.scope, &texts.protected);
+    let mut rules = rules.map_err(|error| JudgeError::Glob(Box::new(error)))?;
+    rules.covenant = Some(texts.covenant.clone());
+    let entries = mirror.list_tree(base_tree).await?;
+    let on_base: BTreeSet<String> = entries.iter().map(|entry| wire_path(&entry.path)).collect();
+    let scripts = texts.commands.iter().flat_map(|command| paths::scripts_of(command, |path| on_base.contains(path)));
+    rules.scripts = scripts.collect();
+    let steering = steering_manifests(mirror, &changes).await?;
+    let judgement = paths::judge(&path_changes(&changes), &rules, &steering);
+    Ok(JudgedDiff { changes, judgement, rules })
+}
+
+/// Changed manifests whose test or script parts changed.
+async fn steering_manifests(mirror: &Mirror, changes: &[Change]) -> Result<BTreeSet<String>, GitError> {
+    let mut steering = BTreeSet::new();
+    for change in changes {
+        let path = wire_path(&change.path);
+        if !paths::is_manifest(&path) {
+            continue;
+        }
+        let old = text(mirror, change.old.as_ref()).await?;
+        let new = text(mirror, change.new.as_ref()).await?;
+        let unreadable = change.old.is_some() != old.is_some() || change.new.is_some() != new.is_some();
+        if unreadable || paths::manifest_change_is_steering(&path, old.as_deref(), new.as_deref()) {
+            steering.insert(path);
+        }
+    }
+    Ok(steering)
+}
+
+/// The text of one side of a change; `None` when it is not there, no file, too long or not UTF-8.
+async fn text(mirror: &Mirror, side: Option<&(Mode, Oid)>) -> Result<Option<String>, GitError> {
+    let Some((Mode::File | Mode::Executable, oid)) = side else { return Ok(None) };
+    match mirror.read_blob(oid, MANIFEST_LEN_MAX).await {
+        Ok(bytes) => Ok(String::from_utf8(bytes).ok()),
+        Err(GitError::BlobOverCap { .. }) => Ok(None),
+        Err(error) => Err(error),
+    }
+}

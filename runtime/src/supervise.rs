@@ -1,0 +1,25 @@
+//! Supervision of ractor actors: who is restarted, how often, and what happens when that does not help.
+//!
+//! ```text
+//! Tree ── Supervisor (root)
+//!         ├── child      restarted after a pause, while its budget lasts
+//!         └── Supervisor  melts down to its parent when a budget of its own is used up
+//! ```
+//!
+//! ractor restarts nothing by itself, and a supervisor that ends kills its children in the middle of whatever they
+//! await. So state that matters is never an actor's alone, and an orderly end is a [`Tree::drain`]: every child is told
+//! to take no more work and to end, and only at the deadline the rest is killed.
+
+mod budget;
+mod child;
+mod end;
+mod supervisor;
+#[cfg(test)]
+mod tests;
+mod tree;
+
+pub use budget::{Backoff, ChildSpec, Decision, Exit, RestartBudget, RestartPolicy, Restarts};
+pub use child::{Child, Started};
+pub use end::End;
+pub use supervisor::{Meltdown, Msg, Supervisor, SupervisorArgs};
+pub use tree::Tree;
