@@ -1,0 +1,135 @@
+//! The endpoints of the micro service `holdpoint`. Who may call which is the broker's and the bus's matter.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use holdpoint_bus::api::{ApiRequest, Failure};
+use holdpoint_protocol::{
+    api::{
+        ARTIFACT, ArtifactQuery, FLIGHTS, FlightLine, Flights, HISTORY, History, HistoryQuery, PROGRESS, Progress,
+        ProgressAnswer, STATUS, SUBMIT, StatusQuery, Submit,
+    },
+    codec::{self, Encoding},
+    ids::FlightId,
+    journal::Fleet,
+    streams,
+    view::FlightView,
+};
+use holdpoint_runtime::{config::OrchestratorConfig, telemetry::ErrorChain};
+use ractor::{ActorRef, rpc::CallResult};
+use serde::{Serialize, de::DeserializeOwned};
+
+use crate::{
+    flight, history,
+    router::{self, RouterHandle},
+    shell::Shell,
+    submit,
+};
+
+/// Every endpoint this orchestrator answers.
+pub(crate) const ENDPOINTS: [&str; 6] = [SUBMIT, STATUS, FLIGHTS, HISTORY, ARTIFACT, PROGRESS];
+/// How long an actor may take to answer: it may be reading a journal.
+const ANSWER_WITHIN: Duration = Duration::from_secs(20);
+
+/// Answers requests; cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Api {
+    pub(crate) shell: Shell,
+    pub(crate) router: RouterHandle,
+    pub(crate) config: OrchestratorConfig,
+}
+
+impl Api {
+    /// Answers one request.
+    pub(crate) async fn answer(self, request: ApiRequest) -> Result<Bytes, Failure> {
+        match request.endpoint.as_str() {
+            SUBMIT => {
+                let mut body: Submit = read(&request)?;
+                self.complete(&mut body.fleet);
+                let flight = body.flight.clone();
+                submit::submit(&self.shell, body).await?;
+                write(&self.view(&flight).await?)
+            }
+            STATUS => write(&self.view(&read::<StatusQuery>(&request)?.flight).await?),
+            FLIGHTS => write(&Flights { flights: self.flights().await? }),
+            HISTORY => {
+                let query: HistoryQuery = read(&request)?;
+                let lines = history::of_waypoint(&self.shell, &query.flight, &query.waypoint).await;
+                let lines = lines.map_err(|e| Failure::new(500, ErrorChain(&e).to_string()))?;
+                write(&History { lines })
+            }
+            ARTIFACT => self.artifact(&read::<ArtifactQuery>(&request)?.reference).await,
+            PROGRESS => write(&self.progress(read(&request)?, &request).await?),
+            other => Err(Failure::new(404, format!("no endpoint {other}"))),
+        }
+    }
+
+    /// A fleet's flights are flown by what the fleet has, not by what a submitter says of it.
+    fn complete(&self, fleet: &mut Fleet) {
+        if fleet.pool == streams::fleet_pool() {
+            fleet.repair = self.config.repair;
+            fleet.judge = self.config.judge;
+            fleet.parallel = None;
+            fleet.queue_grace = self.config.queue_grace.duration().into();
+        }
+    }
+
+    fn router(&self) -> Result<ActorRef<router::Msg>, Failure> {
+        self.router.actor().ok_or_else(|| Failure::new(503, "the orchestrator is starting: try again"))
+    }
+
+    async fn flight(&self, flight: &FlightId) -> Result<ActorRef<flight::Msg>, Failure> {
+        let router = self.router()?;
+        answered(router.call(|reply| router::Msg::Find(flight.clone(), reply), Some(ANSWER_WITHIN)).await)
+    }
+
+    async fn view(&self, flight: &FlightId) -> Result<FlightView, Failure> {
+        let actor = self.flight(flight).await?;
+        let view = answered(actor.call(flight::Msg::View, Some(ANSWER_WITHIN)).await)?;
+        view.map_err(|error| Failure::new(404, error))
+    }
+
+    async fn flights(&self) -> Result<Vec<FlightLine>, Failure> {
+        let mut flights = answered(self.router()?.call(router::Msg::List, Some(ANSWER_WITHIN)).await)?;
+        flights.reverse();
+        let mut lines = Vec::with_capacity(flights.len());
+        for flight in flights {
+            let actor = self.flight(&flight).await?;
+            let line = answered(actor.call(flight::Msg::Line, Some(ANSWER_WITHIN)).await)?;
+            lines.extend(line.ok());
+        }
+        Ok(lines)
+    }
+
+    async fn artifact(&self, reference: &str) -> Result<Bytes, Failure> {
+        let found = history::by_reference(&self.shell.bus, reference).await;
+        let found = found.map_err(|e| Failure::new(500, ErrorChain(&e).to_string()))?;
+        write(&found.ok_or_else(|| Failure::new(404, format!("no artifact {reference}: a reference is STREAM/SEQUENCE, as `holdpoint history` prints it, or sha256:… for evidence")))?)
+    }
+
+    async fn progress(&self, progress: Progress, request: &ApiRequest) -> Result<ProgressAnswer, Failure> {
+        let actor = self.flight(&progress.flight).await?;
+        let agent = request.caller.name.clone();
+        answered(actor.call(|reply| flight::Msg::Progress(progress, agent, reply), Some(ANSWER_WITHIN)).await)
+    }
+}
+
+fn answered<T>(result: Result<CallResult<T>, ractor::MessagingErr<impl Sized>>) -> Result<T, Failure> {
+    match result {
+        Ok(CallResult::Success(answer)) => Ok(answer),
+        Ok(CallResult::Timeout) => Err(Failure::new(503, "the orchestrator is busy: try again")),
+        Ok(CallResult::SenderError) | Err(_) => {
+            Err(Failure::new(404, "no such flight, or the orchestrator is stopping"))
+        }
+    }
+}
+
+fn read<T: DeserializeOwned>(request: &ApiRequest) -> Result<T, Failure> {
+    let read = codec::decode(&request.payload, Encoding::Json);
+    read.map_err(|e| Failure::new(400, format!("cannot read the request to {}: {}", request.endpoint, ErrorChain(&e))))
+}
+
+fn write<T: Serialize>(answer: &T) -> Result<Bytes, Failure> {
+    let written = codec::encode(answer, Encoding::Json);
+    written.map(Bytes::from).map_err(|e| Failure::new(500, format!("the answer cannot be sent: {}", ErrorChain(&e))))
+}

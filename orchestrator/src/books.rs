@@ -1,0 +1,288 @@
+//! What the orchestrator knows of one flight: the fold of its journals, and where each of them ends.
+//!
+//! A cache. It can be thrown away at any time; an append that meets a newer entry refreshes it.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use holdpoint_bus::{
+    Outgoing, Stored,
+    journal::{Append, AppendError, ReadError},
+    topology::{self, TopologyError},
+};
+use holdpoint_core::{
+    engine::{Alarm, Folded},
+    flight::{FlightState, Waypoints, flight_status},
+};
+use holdpoint_protocol::{
+    Digest,
+    codec::{self, CodecError, Encoding},
+    ids::{FlightId, WaypointId, role},
+    journal::{Decided, Entry, EntryKind, Landed, Sequence, Submitted},
+    plan::Priority,
+    state::WaypointState,
+    streams,
+    subjects::{self, JournalKey},
+    turn::Turn,
+    version,
+    view::FlightStatus,
+};
+
+use crate::shell::Shell;
+
+/// Why a flight's journals cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum BooksError {
+    /// The broker did not answer.
+    #[error("cannot read the journals of flight {flight}")]
+    Read {
+        flight: FlightId,
+        #[source]
+        source: ReadError,
+    },
+    /// An entry of ours that we cannot read: another version wrote it, or it was changed.
+    #[error("cannot read entry {} of flight {flight}", sequence.0)]
+    Entry {
+        flight: FlightId,
+        sequence: Sequence,
+        #[source]
+        source: CodecError,
+    },
+    /// The journal contradicts itself.
+    #[error("the journal of flight {flight} is not sound")]
+    Alarm {
+        flight: FlightId,
+        #[source]
+        source: Alarm,
+    },
+    /// The chain of the flight's own journal is broken.
+    #[error("the journal of flight {flight} lost or changed an entry before {}", sequence.0)]
+    ChainBroken { flight: FlightId, sequence: Sequence },
+    /// The consumers of its agents could not be made.
+    #[error("cannot make the consumers of the agents of flight {flight}")]
+    Consumers {
+        flight: FlightId,
+        #[source]
+        source: TopologyError,
+    },
+    /// No such flight.
+    #[error("there is no flight {flight}")]
+    Unknown { flight: FlightId },
+}
+
+/// The end of one journal: what the next append stands on.
+#[derive(Debug, Clone, Default)]
+struct End {
+    /// Counts entries that the fold ignored, too: the broker's check does.
+    sequence: Sequence,
+    digest: Option<Digest>,
+}
+
+/// The fold of all journals of one flight.
+pub(crate) struct Books {
+    pub(crate) flight: FlightState,
+    pub(crate) waypoints: Waypoints,
+    turns: BTreeMap<WaypointId, Turn>,
+    ends: BTreeMap<Option<WaypointId>, End>,
+    known: Sequence,
+}
+
+impl Books {
+    /// Reads a flight's journals from their beginning.
+    pub(crate) async fn load(shell: &Shell, flight: &FlightId) -> Result<Self, BooksError> {
+        let read = |source| BooksError::Read { flight: flight.clone(), source };
+        let filter = subjects::journal_of_flight(flight);
+        let mut entries = shell.journal.replay(&filter).await.map_err(read)?;
+        let mut books: Option<Self> = None;
+        while let Some(stored) = entries.next().await.map_err(read)? {
+            match &mut books {
+                Some(books) => books.take(shell, &stored)?,
+                None => books = Self::begin(shell, flight, &stored)?,
+            }
+        }
+        books.ok_or_else(|| BooksError::Unknown { flight: flight.clone() })
+    }
+
+    /// The first entry that counts is the submission.
+    fn begin(shell: &Shell, flight: &FlightId, stored: &Stored) -> Result<Option<Self>, BooksError> {
+        if !trusted(shell, stored) {
+            return Ok(None);
+        }
+        let submitted: Submitted = decode(flight, stored)?;
+        let end = End { sequence: stored.sequence, digest: Some(Digest::of(&stored.payload)) };
+        Ok(Some(Self {
+            flight: FlightState::new(submitted),
+            waypoints: Waypoints::new(),
+            turns: BTreeMap::new(),
+            ends: BTreeMap::from([(None, end)]),
+            known: stored.sequence,
+        }))
+    }
+
+    /// Reads what was appended since, by whomever.
+    pub(crate) async fn refresh(&mut self, shell: &Shell) -> Result<(), BooksError> {
+        let flight = self.id().clone();
+        let read = |source| BooksError::Read { flight: flight.clone(), source };
+        let filter = subjects::journal_of_flight(&flight);
+        let mut entries = shell.journal.replay_after(&filter, self.known).await.map_err(read)?;
+        while let Some(stored) = entries.next().await.map_err(read)? {
+            self.take(shell, &stored)?;
+        }
+        Ok(())
+    }
+
+    /// A local flight's agents pull from consumers of its own, which the broker forgets when nobody asked for a while.
+    pub(crate) async fn ensure_consumers(&self, shell: &Shell) -> Result<(), BooksError> {
+        let pool = &self.flight.submitted.fleet.pool;
+        let over = flight_status(&self.flight, &self.waypoints) != FlightStatus::Running;
+        if over || pool == &streams::fleet_pool() {
+            return Ok(());
+        }
+        for name in role::AGENTS {
+            let (role, flight) = (role::id(name), self.id());
+            topology::ensure_turn_consumers(&shell.bus, &role, pool, Some(flight), &shell.settings)
+                .await
+                .map_err(|source| BooksError::Consumers { flight: flight.clone(), source })?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn id(&self) -> &FlightId {
+        &self.flight.submitted.flight
+    }
+
+    /// The state of a waypoint; pending if it has no entries.
+    pub(crate) fn state(&self, waypoint: &WaypointId) -> WaypointState {
+        self.waypoints.get(waypoint).cloned().unwrap_or_default()
+    }
+
+    /// The turn that was opened last for a waypoint.
+    pub(crate) fn last_turn(&self, waypoint: &WaypointId) -> Option<&Turn> {
+        self.turns.get(waypoint)
+    }
+
+    /// Appends an entry to a waypoint's journal (or the flight's own) and takes it in.
+    pub(crate) async fn append(
+        &mut self,
+        shell: &Shell,
+        waypoint: Option<&WaypointId>,
+        mut entry: Entry,
+        traceparent: Option<String>,
+    ) -> Result<(), AppendError> {
+        let key = JournalKey { flight: self.id().clone(), waypoint: waypoint.cloned() };
+        let end = self.ends.get(&key.waypoint).cloned().unwrap_or_default();
+        entry.record_mut().previous = end.digest;
+        let kind = self.kind(&entry);
+        let outgoing = outgoing(&entry, &kind, holdpoint_runtime::fresh::artifact().to_string(), traceparent)
+            .map_err(|source| AppendError::Refused { journal: key.filter(), source: source.into() })?;
+        let digest = Digest::of(&outgoing.payload);
+        let append = Append { key: &key, kind: &kind, expected: end.sequence, entry: outgoing };
+        let sequence = shell.journal.append(append).await?;
+        self.ends.insert(key.waypoint.clone(), End { sequence, digest: Some(digest) });
+        self.remember(key.waypoint, entry);
+        Ok(())
+    }
+
+    fn kind(&self, entry: &Entry) -> EntryKind {
+        match entry {
+            Entry::Submitted(_) => EntryKind::Submitted,
+            Entry::Landed(_) => EntryKind::Landed,
+            Entry::Decided(_) => EntryKind::Decided,
+            Entry::Turn(turn) => EntryKind::Turn {
+                role: turn.role.clone(),
+                priority: self.flight.submitted.plan.waypoint(&turn.waypoint).map_or(Priority::Medium, |w| w.priority),
+            },
+        }
+    }
+
+    /// Takes a stored entry in; what no orchestrator signed is ignored, with an alarm, and still counted.
+    fn take(&mut self, shell: &Shell, stored: &Stored) -> Result<(), BooksError> {
+        let Some(key) = subjects::parse_journal(&stored.subject) else { return Ok(()) };
+        let seen = self.ends.get(&key.waypoint).is_some_and(|end| stored.sequence <= end.sequence);
+        self.known = self.known.max(stored.sequence);
+        if seen {
+            return Ok(());
+        }
+        let end = self.ends.entry(key.waypoint.clone()).or_default();
+        end.sequence = stored.sequence;
+        if !trusted(shell, stored) {
+            return Ok(());
+        }
+        let previous = end.digest;
+        let flight = self.id().clone();
+        let digest = Digest::of(&stored.payload);
+        let entry = decode_entry(&flight, stored)?;
+        if let Some(waypoint) = &key.waypoint {
+            let mut folded = Folded { state: self.state(waypoint), last: previous };
+            let alarm = |source| BooksError::Alarm { flight: flight.clone(), source };
+            folded.take(stored.sequence, digest, &entry).map_err(alarm)?;
+        } else if entry.record().previous != previous {
+            return Err(BooksError::ChainBroken { flight, sequence: stored.sequence });
+        }
+        self.ends.insert(key.waypoint.clone(), End { sequence: stored.sequence, digest: Some(digest) });
+        self.remember(key.waypoint, entry);
+        Ok(())
+    }
+
+    fn remember(&mut self, waypoint: Option<WaypointId>, entry: Entry) {
+        if let (Some(waypoint), Some(state)) = (waypoint, &entry.record().state) {
+            self.waypoints.insert(waypoint, state.clone());
+        }
+        match entry {
+            Entry::Landed(landed) => self.flight.landed.push(*landed),
+            Entry::Turn(turn) => {
+                self.turns.insert(turn.waypoint.clone(), *turn);
+            }
+            Entry::Submitted(_) | Entry::Decided(_) => {}
+        }
+    }
+}
+
+/// Encodes an entry: turns as JSON, because any agent reads them; the rest for our own processes only.
+pub(crate) fn outgoing(
+    entry: &Entry,
+    kind: &EntryKind,
+    message_id: String,
+    traceparent: Option<String>,
+) -> Result<Outgoing, CodecError> {
+    let (encoding, payload) = match entry {
+        Entry::Turn(turn) => (Encoding::Json, codec::encode(turn, Encoding::Json)?),
+        Entry::Submitted(submitted) => (Encoding::MsgPack, codec::encode(submitted, Encoding::MsgPack)?),
+        Entry::Landed(landed) => (Encoding::MsgPack, codec::encode(landed, Encoding::MsgPack)?),
+        Entry::Decided(decided) => (Encoding::MsgPack, codec::encode(decided, Encoding::MsgPack)?),
+    };
+    Ok(Outgoing {
+        payload: Bytes::from(payload),
+        content_type: encoding.content_type(),
+        schema: format!("{}/{}", kind.schema_name(), version::CURRENT),
+        message_id,
+        traceparent,
+    })
+}
+
+fn trusted(shell: &Shell, stored: &Stored) -> bool {
+    let trusted = stored.is_orchestrators(&shell.roots);
+    if !trusted {
+        tracing::error!(subject = %stored.subject, sequence = stored.sequence.0, "journal entry without an orchestrator's signature: ignored");
+    }
+    trusted
+}
+
+fn decode<T: serde::de::DeserializeOwned>(flight: &FlightId, stored: &Stored) -> Result<T, BooksError> {
+    let encoding = Encoding::from_content_type(stored.content_type.as_deref());
+    encoding.and_then(|encoding| codec::decode(&stored.payload, encoding)).map_err(|source| BooksError::Entry {
+        flight: flight.clone(),
+        sequence: stored.sequence,
+        source,
+    })
+}
+
+fn decode_entry(flight: &FlightId, stored: &Stored) -> Result<Entry, BooksError> {
+    // The fourth token after the root names the kind; it was signed together with the payload.
+    match stored.subject.split('.').nth(5) {
+        Some("submitted") => Ok(Entry::Submitted(Box::new(decode::<Submitted>(flight, stored)?))),
+        Some("landed") => Ok(Entry::Landed(Box::new(decode::<Landed>(flight, stored)?))),
+        Some("decided") => Ok(Entry::Decided(Box::new(decode::<Decided>(flight, stored)?))),
+        _ => Ok(Entry::Turn(Box::new(decode::<Turn>(flight, stored)?))),
+    }
+}

@@ -1,0 +1,100 @@
+//! Looking at handed-off work itself: its parent, its tree, its diff, its broken path rules (FLY-8, FLY-10a).
+//!
+//! Nothing a builder says about its work is taken for granted; a foreign builder's harness is not trusted.
+
+use holdpoint_core::engine::{BuildOutcome, Commit};
+use holdpoint_protocol::{
+    artifact::{BuildArtifact, BuildStatus, Failure},
+    facts::{BundleRef, Oid},
+    ids::FlightId,
+    reason::ReasonCode,
+};
+use holdpoint_runtime::{
+    mirror::{MirrorError, from_wire, to_wire},
+    path_rules::{self, JudgeError, RuleTexts},
+    telemetry::ErrorChain,
+};
+use holdpoint_workspace::Mirror;
+
+use crate::shell::Shell;
+
+/// What the work is held against.
+#[derive(Debug, Clone)]
+pub(crate) struct Against {
+    pub(crate) flight: FlightId,
+    /// The waypoint's base and its tree.
+    pub(crate) base: Oid,
+    pub(crate) base_tree: Oid,
+    /// What brings the base.
+    pub(crate) bundles: Vec<BundleRef>,
+    pub(crate) rules: RuleTexts,
+}
+
+/// Why work could not be looked at. The handoff is given back and comes again.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ExamineError {
+    /// A blob is missing or wrong, or the disk is full.
+    #[error("cannot fetch the work")]
+    Mirror(#[source] MirrorError),
+    /// Git failed for a reason that is not the work's.
+    #[error("cannot read the work")]
+    Work(#[source] JudgeError),
+}
+
+/// Fetches and examines the work of a build artifact.
+pub(crate) async fn examine(
+    shell: &Shell,
+    against: &Against,
+    artifact: &BuildArtifact,
+) -> Result<BuildOutcome, ExamineError> {
+    if artifact.status == BuildStatus::Failed {
+        let unsaid = || Failure { reason: ReasonCode::AgentFailed, detail: "no reason was given".to_owned() };
+        return Ok(BuildOutcome::Failed(artifact.failure.clone().unwrap_or_else(unsaid)));
+    }
+    let (commit, bundle) = match (&artifact.commit, &artifact.bundle) {
+        (None, _) => return Ok(BuildOutcome::Work { commit: None, violations: Vec::new() }),
+        (Some(_), None) => return Ok(invalid("a commit without a bundle that brings it".to_owned())),
+        (Some(commit), Some(bundle)) => (commit, bundle),
+    };
+    if &bundle.tip != commit {
+        return Ok(invalid(format!("the bundle brings {}, not the commit {commit}", bundle.tip)));
+    }
+    let mut bundles = against.bundles.clone();
+    bundles.push(bundle.clone());
+    let mirror = match shell.mirrors.ensure(&shell.bus, &against.flight, &bundles).await {
+        Ok(mirror) => mirror,
+        Err(error) if error.is_refusal() => {
+            return Ok(invalid(format!("the bundle is refused: {}", ErrorChain(&error))));
+        }
+        Err(error) => return Err(ExamineError::Mirror(error)),
+    };
+    match outcome(&mirror, against, commit, bundle).await {
+        Err(JudgeError::Git(error)) if error.is_refusal() => Ok(invalid(ErrorChain(&error).to_string())),
+        other => other.map_err(ExamineError::Work),
+    }
+}
+
+async fn outcome(
+    mirror: &Mirror,
+    against: &Against,
+    commit: &Oid,
+    bundle: &BundleRef,
+) -> Result<BuildOutcome, JudgeError> {
+    let (base, base_tree) = (from_wire(&against.base), from_wire(&against.base_tree));
+    let git_commit = from_wire(commit);
+    let parents = mirror.parents(&git_commit).await?;
+    if parents.as_slice() != [base] {
+        return Ok(invalid(format!("the commit must have exactly one parent, the base {}", against.base)));
+    }
+    let tree = mirror.tree_of(&git_commit).await?;
+    if tree == base_tree {
+        return Ok(BuildOutcome::Work { commit: None, violations: Vec::new() });
+    }
+    let violations = path_rules::judge(mirror, &base_tree, &tree, &against.rules).await?.judgement.violations;
+    let commit = Commit { commit: commit.clone(), tree: to_wire(&tree), bundle: bundle.clone() };
+    Ok(BuildOutcome::Work { commit: Some(commit), violations })
+}
+
+fn invalid(detail: String) -> BuildOutcome {
+    BuildOutcome::Failed(Failure { reason: ReasonCode::HandoffInvalid, detail })
+}

@@ -1,0 +1,286 @@
+//! The actor of one flight: everything that happens to it goes through here, one after another.
+//!
+//! Intake → core → append → what is due. Slow work (git, blobs) is spawned and its outcome cast back. Nothing is done
+//! before it is journalled, and nothing that is kept here is needed after a restart.
+
+mod due;
+mod handoff;
+mod slow;
+
+use std::{collections::HashMap, time::Duration};
+
+use holdpoint_bus::{handoffs::Received, journal::AppendError, signals};
+use holdpoint_core::{
+    engine::{self, Context, Fresh, Input, Refusal, Step},
+    flight, gates,
+};
+use holdpoint_protocol::{
+    api::{FlightLine, Progress, ProgressAnswer},
+    ids::{AgentName, FlightId, TurnId, WaypointId},
+    journal::Entry,
+    plan::Waypoint,
+    subjects::HandoffSubject,
+    view::FlightView,
+};
+use holdpoint_runtime::{
+    clock, fresh,
+    path_rules::RuleTexts,
+    telemetry::{self, ErrorChain, fields},
+};
+use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
+use tracing::{Instrument as _, Span};
+
+use crate::{
+    books::{Books, BooksError},
+    senders::Senders,
+    shell::Shell,
+};
+
+/// Lost races in a row before a step is given up for now: each means that somebody else moved on.
+const RACES_MAX: u32 = 16;
+/// The pause before something that failed for a passing reason is tried again.
+const RETRY_DELAY: Duration = Duration::from_secs(2);
+
+/// What the actor is started with.
+pub(crate) struct Args {
+    pub(crate) shell: Shell,
+    pub(crate) flight: FlightId,
+}
+
+/// Messages of a flight actor.
+pub(crate) enum Msg {
+    /// A handoff of one of its waypoints came.
+    Handoff(Box<Received>, HandoffSubject),
+    /// Slow work on a handoff is done.
+    Examined(Box<slow::Examined>),
+    /// A landing or merge is made, or failed.
+    Landed(Box<slow::Landed>),
+    /// Look at what is due. Older generations of the timer are ignored.
+    Tick(u64),
+    /// How does it stand?
+    View(RpcReplyPort<Result<FlightView, String>>),
+    /// How does it stand, in one line?
+    Line(RpcReplyPort<Result<FlightLine, String>>),
+    /// Is this turn still wanted?
+    Progress(Progress, AgentName, RpcReplyPort<ProgressAnswer>),
+}
+
+/// The mutable part.
+pub(crate) struct State {
+    shell: Shell,
+    id: FlightId,
+    /// The fold; `None` until it was read, or after it failed.
+    books: Option<Books>,
+    senders: Senders,
+    /// Who holds which turn, as their plans said.
+    holders: HashMap<TurnId, AgentName>,
+    /// The one landing or merge that is being made.
+    landing: Option<WaypointId>,
+    timer: u64,
+}
+
+/// The actor.
+pub(crate) struct FlightActor;
+
+impl Actor for FlightActor {
+    type Msg = Msg;
+    type State = State;
+    type Arguments = Args;
+
+    async fn pre_start(&self, myself: ActorRef<Msg>, args: Args) -> Result<State, ActorProcessingErr> {
+        myself.cast(Msg::Tick(0))?;
+        Ok(State {
+            shell: args.shell,
+            id: args.flight,
+            books: None,
+            senders: Senders::default(),
+            holders: HashMap::new(),
+            landing: None,
+            timer: 0,
+        })
+    }
+
+    async fn handle(&self, myself: ActorRef<Msg>, msg: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
+        match msg {
+            Msg::Handoff(received, subject) => state.on_handoff(&myself, received, subject).await,
+            Msg::Examined(examined) => state.on_examined(&myself, *examined).await,
+            Msg::Landed(landed) => state.on_landed(&myself, *landed).await,
+            Msg::Tick(generation) if generation == state.timer => state.pump(&myself).await,
+            Msg::Tick(_) => {}
+            Msg::View(reply) => {
+                // Here and below: the caller may have given up waiting.
+                let _ = reply.send(state.view(&myself).await);
+            }
+            Msg::Line(reply) => {
+                let _ = reply.send(state.line().await);
+            }
+            Msg::Progress(progress, agent, reply) => {
+                let _ = reply.send(state.on_progress(&progress, agent).await);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What became of an input.
+pub(crate) enum Applied {
+    /// An entry was appended.
+    Appended,
+    /// There was nothing to do.
+    Nothing,
+    /// It cannot be taken.
+    Refused(Refusal),
+}
+
+/// Why an input could not be applied now. It is tried again.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ApplyError {
+    #[error("cannot read the flight's journals")]
+    Books(#[from] BooksError),
+    #[error("cannot append to the waypoint's journal")]
+    Append(#[from] AppendError),
+    #[error("waypoint {waypoint} is not part of flight {flight}")]
+    UnknownWaypoint { flight: FlightId, waypoint: WaypointId },
+    #[error("others moved the waypoint again and again")]
+    Races,
+}
+
+impl State {
+    /// The fold, read if need be.
+    async fn books(&mut self) -> Result<&mut Books, BooksError> {
+        if self.books.is_none() {
+            let books = Books::load(&self.shell, &self.id).await?;
+            books.ensure_consumers(&self.shell).await?;
+            self.books = Some(books);
+        }
+        self.books.as_mut().ok_or_else(|| BooksError::Unknown { flight: self.id.clone() })
+    }
+
+    /// Gives an input to the core and appends what it says. A lost race folds again and decides again.
+    async fn apply(
+        &mut self,
+        waypoint: &WaypointId,
+        input: Input,
+        traceparent: Option<String>,
+    ) -> Result<Applied, ApplyError> {
+        let span = tracing::info_span!(
+            "decide", { fields::FLIGHT } = %self.id, { fields::WAYPOINT } = %waypoint,
+            { fields::ROLE } = tracing::field::Empty, { fields::DISPOSITION } = tracing::field::Empty,
+            { fields::REASON } = tracing::field::Empty,
+        );
+        telemetry::adopt(&span, traceparent.as_deref());
+        self.decide(waypoint, input, span.clone()).instrument(span).await
+    }
+
+    async fn decide(&mut self, waypoint: &WaypointId, input: Input, span: Span) -> Result<Applied, ApplyError> {
+        let shell = self.shell.clone();
+        let books = self.books().await?;
+        for _ in 0..RACES_MAX {
+            let planned = planned(books, waypoint)?;
+            let workflow = gates::fly();
+            let cx = Context { flight: &books.flight, waypoint: &planned, workflow: &workflow, now: clock::now() };
+            let entry = match engine::step(&books.state(waypoint), input.clone(), &cx, &fresh_ids()) {
+                Step::Nothing => return Ok(Applied::Nothing),
+                Step::Refuse(refusal) => return Ok(Applied::Refused(refusal)),
+                Step::Append(entry) => *entry,
+            };
+            note(&entry, &span);
+            let wake = if let Entry::Turn(turn) = &entry { Some(turn.role.clone()) } else { None };
+            match books.append(&shell, Some(waypoint), entry, telemetry::inject(&span)).await {
+                Ok(()) => {
+                    if let Some(role) = wake {
+                        // Only a hint: agents also poll.
+                        let _ = signals::wake(&shell.bus, &role).await;
+                    }
+                    return Ok(Applied::Appended);
+                }
+                Err(AppendError::Conflict { .. } | AppendError::Unacknowledged { .. }) => books.refresh(&shell).await?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(ApplyError::Races)
+    }
+
+    /// The public view; reads what others appended first.
+    async fn view(&mut self, myself: &ActorRef<Msg>) -> Result<FlightView, String> {
+        let shell = self.shell.clone();
+        let books = self.books().await.map_err(|e| ErrorChain(&e).to_string())?;
+        books.refresh(&shell).await.map_err(|e| ErrorChain(&e).to_string())?;
+        let mut view = flight::view(&books.flight, &books.waypoints);
+        for waypoint in &mut view.waypoints {
+            if let Some(turn) = &mut waypoint.turn {
+                turn.agent = self.holders.get(&turn.turn).cloned();
+            }
+        }
+        // Others may have appended something that makes more due here.
+        myself.cast(Msg::Tick(self.timer)).ok();
+        Ok(view)
+    }
+
+    async fn line(&mut self) -> Result<FlightLine, String> {
+        let shell = self.shell.clone();
+        let books = self.books().await.map_err(|e| ErrorChain(&e).to_string())?;
+        books.refresh(&shell).await.map_err(|e| ErrorChain(&e).to_string())?;
+        Ok(FlightLine {
+            flight: books.id().clone(),
+            plan: books.flight.submitted.plan.plan.clone(),
+            submitted_at: books.flight.submitted.record.at,
+            status: flight::flight_status(&books.flight, &books.waypoints),
+        })
+    }
+
+    async fn on_progress(&mut self, progress: &Progress, agent: AgentName) -> ProgressAnswer {
+        let shell = self.shell.clone();
+        let current = |books: &Books| engine::is_current(&books.state(&progress.waypoint), &progress.turn);
+        let Ok(books) = self.books().await else { return ProgressAnswer::Continue };
+        // A turn we do not know may have been opened by another orchestrator a moment ago.
+        if !current(books) && books.refresh(&shell).await.is_err() {
+            return ProgressAnswer::Continue;
+        }
+        if !current(books) {
+            return ProgressAnswer::Stop { reason: "the turn was answered, superseded or cancelled".to_owned() };
+        }
+        self.holders.insert(progress.turn.clone(), agent);
+        ProgressAnswer::Continue
+    }
+}
+
+/// The waypoint as planned.
+fn planned(books: &Books, waypoint: &WaypointId) -> Result<Waypoint, ApplyError> {
+    let planned = books.flight.submitted.plan.waypoint(waypoint).cloned();
+    planned.ok_or_else(|| ApplyError::UnknownWaypoint { flight: books.id().clone(), waypoint: waypoint.clone() })
+}
+
+/// The path rules of a waypoint.
+fn rules(books: &Books, waypoint: &Waypoint) -> RuleTexts {
+    let plan = &books.flight.submitted.plan;
+    let checks = waypoint.criteria.iter().filter_map(|c| c.check.as_ref()).chain(plan.guards.iter().map(|g| &g.check));
+    RuleTexts {
+        scope: waypoint.scope.clone(),
+        protected: plan.protected.iter().chain(&waypoint.protected).cloned().collect(),
+        covenant: books.flight.submitted.covenant.clone(),
+        commands: RuleTexts::commands(checks, plan.prepare.as_ref()),
+    }
+}
+
+fn fresh_ids() -> Fresh {
+    Fresh { turn: fresh::turn(), decision: fresh::artifact(), guidance: fresh::artifact(), request: fresh::artifact() }
+}
+
+/// Says in the span and in the log what was decided.
+fn note(entry: &Entry, span: &Span) {
+    let decision = match entry {
+        Entry::Turn(turn) => {
+            span.record(fields::ROLE, turn.role.as_str());
+            tracing::info!({ fields::TURN } = %turn.turn_id, { fields::ROLE } = %turn.role, { fields::ATTEMPT } = turn.attempt, "turn opens");
+            turn.decision.as_ref()
+        }
+        Entry::Decided(decided) => Some(&decided.decision),
+        Entry::Submitted(_) | Entry::Landed(_) => None,
+    };
+    if let Some(decision) = decision {
+        span.record(fields::DISPOSITION, tracing::field::display(decision.disposition));
+        span.record(fields::REASON, decision.reason_code.as_str());
+        tracing::info!({ fields::DISPOSITION } = %decision.disposition, { fields::REASON } = %decision.reason_code, "decided");
+    }
+}

@@ -1,0 +1,78 @@
+//! Doing what is due: after every input, and when a deadline passes.
+
+use holdpoint_core::{
+    engine::Input,
+    flight::{self, Due},
+};
+use holdpoint_protocol::ids::WaypointId;
+use holdpoint_runtime::{
+    clock,
+    telemetry::{self, ErrorChain, fields},
+};
+use ractor::ActorRef;
+
+use super::{ApplyError, Msg, RETRY_DELAY, State, slow};
+use crate::books::BooksError;
+
+impl State {
+    /// Does everything that is due, then sets the timer for what will be.
+    pub(super) async fn pump(&mut self, myself: &ActorRef<Msg>) {
+        match self.do_due(myself).await {
+            Ok(()) => self.arm(myself),
+            Err(ApplyError::Books(BooksError::Unknown { flight })) => {
+                tracing::debug!(%flight, "no such flight");
+                myself.stop(None);
+            }
+            Err(error) => {
+                tracing::warn!({ fields::FLIGHT } = %self.id, error = %ErrorChain(&error), "cannot go on now; trying again");
+                self.timer += 1;
+                let generation = self.timer;
+                myself.send_after(RETRY_DELAY, move || Msg::Tick(generation));
+            }
+        }
+    }
+
+    async fn do_due(&mut self, myself: &ActorRef<Msg>) -> Result<(), ApplyError> {
+        loop {
+            let landing = self.landing.is_some();
+            let books = self.books().await?;
+            let due = flight::due(&books.flight, &books.waypoints, clock::now());
+            let next = due.into_iter().find(|d| !(landing && matches!(d, Due::Land(_) | Due::Merge(_))));
+            match next {
+                None => return Ok(()),
+                Some(Due::Land(waypoint)) => self.begin_landing(myself, waypoint, slow::Kind::Land).await?,
+                Some(Due::Merge(waypoint)) => self.begin_landing(myself, waypoint, slow::Kind::Merge).await?,
+                Some(Due::Open(waypoint)) => {
+                    // The root of the waypoint's trace.
+                    let span = tracing::info_span!(parent: None, "waypoint", { fields::FLIGHT } = %self.id, { fields::WAYPOINT } = %waypoint);
+                    self.apply(&waypoint, Input::Open, telemetry::inject(&span)).await?;
+                }
+                Some(Due::Deadline(waypoint, turn)) => self.deadline(&waypoint, &turn).await?,
+                Some(Due::Budget(waypoint)) => {
+                    self.apply(&waypoint, Input::BudgetExhausted, None).await?;
+                }
+            }
+        }
+    }
+
+    async fn deadline(
+        &mut self,
+        waypoint: &WaypointId,
+        turn: &holdpoint_protocol::ids::TurnId,
+    ) -> Result<(), ApplyError> {
+        let Some(last) = self.books().await?.last_turn(waypoint).filter(|t| &t.turn_id == turn).cloned() else {
+            return Ok(());
+        };
+        self.apply(waypoint, Input::DeadlinePassed(Box::new(last)), None).await?;
+        Ok(())
+    }
+
+    /// One timer, for the next deadline. Its generation makes older ones harmless.
+    fn arm(&mut self, myself: &ActorRef<Msg>) {
+        let Some(books) = &self.books else { return };
+        let Some(deadline) = flight::next_deadline(&books.flight, &books.waypoints) else { return };
+        self.timer += 1;
+        let generation = self.timer;
+        myself.send_after(deadline.since(clock::now()), move || Msg::Tick(generation));
+    }
+}

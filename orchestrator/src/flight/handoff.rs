@@ -1,0 +1,170 @@
+//! Taking handoffs: who sent it, what it says, is it still wanted; then the core decides.
+
+use holdpoint_bus::{handoffs::Received, signals};
+use holdpoint_core::engine::{Handoff, Input};
+use holdpoint_protocol::{
+    Digest,
+    api::RefusedHandoff,
+    artifact::{
+        Artifact, BuildArtifact, BuildPlan, ClarificationRequest, HelpRequest, VerificationPlan, VerificationReport,
+    },
+    codec::{self, Encoding},
+    ids::{AgentName, ArtifactId, TurnId},
+    journal::Cause,
+    subjects::{self, HandoffSubject},
+};
+use holdpoint_runtime::telemetry::{ErrorChain, fields};
+use ractor::ActorRef;
+use serde::Deserialize;
+
+use super::{Applied, Msg, RETRY_DELAY, State};
+use crate::{books::BooksError, senders};
+
+/// The fields that every handoff has: enough to know who sent it and for which turn.
+#[derive(Debug, Deserialize)]
+struct Head {
+    artifact_id: ArtifactId,
+    turn: TurnId,
+    agent: AgentName,
+}
+
+/// A final handoff, decoded.
+enum Body {
+    Plan,
+    Built(Box<BuildArtifact>),
+    Reported(Box<VerificationReport>),
+    Asked,
+}
+
+impl State {
+    pub(super) async fn on_handoff(
+        &mut self,
+        myself: &ActorRef<Msg>,
+        received: Box<Received>,
+        subject: HandoffSubject,
+    ) {
+        match self.belongs(&subject).await {
+            Ok(true) => {}
+            Ok(false) => {
+                self.refuse(&received, &subject, "there is no such flight or waypoint").await;
+                let _ = received.ack().await;
+                return;
+            }
+            Err(error) => {
+                tracing::warn!({ fields::FLIGHT } = %self.id, error = %ErrorChain(&error), "cannot take a handoff now");
+                let _ = received.nak(RETRY_DELAY).await;
+                return;
+            }
+        }
+        let (head, body) = match self.read(&received, &subject).await {
+            Ok(read) => read,
+            Err(error) => {
+                self.refuse(&received, &subject, &error).await;
+                // It will not get better: it is stored, the sender is told, the turn stays open.
+                let _ = received.ack().await;
+                return;
+            }
+        };
+        let cause = Cause {
+            stream: received.stream.clone(),
+            sequence: received.stored.sequence,
+            digest: Digest::of(&received.stored.payload),
+            artifact: head.artifact_id,
+        };
+        let handoff = Handoff { turn: head.turn.clone(), role: subject.role.clone(), cause, body: () };
+        match body {
+            Body::Plan => {
+                self.holders.insert(head.turn, head.agent);
+                let _ = received.ack().await;
+            }
+            Body::Asked => self.settle(myself, received, &subject, Input::Asked(handoff)).await,
+            Body::Reported(report) => {
+                let Handoff { turn, role, cause, body: () } = handoff;
+                let input = Input::Reported(Handoff { turn, role, cause, body: report });
+                self.settle(myself, received, &subject, input).await;
+            }
+            Body::Built(artifact) => {
+                let begun = self.begin_examine(myself, received, subject, handoff, *artifact).await;
+                if let Err(error) = begun {
+                    // Dropped unacknowledged: it comes again.
+                    tracing::warn!({ fields::FLIGHT } = %self.id, error = %ErrorChain(&error), "cannot take a handoff now");
+                }
+            }
+        }
+    }
+
+    /// Whether the flight has such a waypoint; subjects are the sender's word.
+    async fn belongs(&mut self, subject: &HandoffSubject) -> Result<bool, BooksError> {
+        match self.books().await {
+            Ok(books) => Ok(books.flight.submitted.plan.waypoint(&subject.waypoint).is_some()),
+            Err(BooksError::Unknown { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Decodes a handoff and checks its sender.
+    async fn read(&mut self, received: &Received, subject: &HandoffSubject) -> Result<(Head, Body), String> {
+        let stored = &received.stored;
+        let encoding =
+            Encoding::from_content_type(stored.content_type.as_deref()).map_err(|e| ErrorChain(&e).to_string())?;
+        let bytes = &stored.payload;
+        let head: Head = codec::decode(bytes, encoding).map_err(|e| ErrorChain(&e).to_string())?;
+        let shell = self.shell.clone();
+        self.senders.verify(&shell, subject, stored, head.agent.as_str()).await?;
+        let body = match subject.kind.as_str() {
+            BuildPlan::KIND => decode::<BuildPlan>(bytes, encoding).map(|_| Body::Plan),
+            VerificationPlan::KIND => decode::<VerificationPlan>(bytes, encoding).map(|_| Body::Plan),
+            BuildArtifact::KIND => decode(bytes, encoding).map(Body::Built),
+            VerificationReport::KIND => decode(bytes, encoding).map(Body::Reported),
+            ClarificationRequest::KIND => decode::<ClarificationRequest>(bytes, encoding).map(|_| Body::Asked),
+            HelpRequest::KIND => decode::<HelpRequest>(bytes, encoding).map(|_| Body::Asked),
+            other => Err(format!("{other:?} is not a kind of handoff")),
+        }?;
+        debug_assert_eq!(senders::is_plan(&subject.kind), matches!(body, Body::Plan));
+        Ok((head, body))
+    }
+
+    /// Gives the input to the core; acknowledges once what follows is appended.
+    pub(super) async fn settle(
+        &mut self,
+        myself: &ActorRef<Msg>,
+        received: Box<Received>,
+        subject: &HandoffSubject,
+        input: Input,
+    ) {
+        let trace = received.stored.traceparent.clone();
+        match self.apply(&subject.waypoint, input, trace).await {
+            Ok(Applied::Appended | Applied::Nothing) => {
+                self.pump(myself).await;
+                let _ = received.ack().await;
+            }
+            Ok(Applied::Refused(refusal)) => {
+                self.refuse(&received, subject, &refusal.to_string()).await;
+                let _ = received.ack().await;
+            }
+            Err(error) => {
+                tracing::warn!({ fields::FLIGHT } = %self.id, { fields::WAYPOINT } = %subject.waypoint, error = %ErrorChain(&error), "cannot decide on a handoff now");
+                let _ = received.nak(RETRY_DELAY).await;
+            }
+        }
+    }
+
+    /// Tells the sender what is wrong. The role's subject is the broker's word, the agent's name the message id's.
+    pub(super) async fn refuse(&self, received: &Received, subject: &HandoffSubject, error: &str) {
+        tracing::info!({ fields::FLIGHT } = %subject.flight, { fields::WAYPOINT } = %subject.waypoint, kind = %subject.kind, error, "handoff refused");
+        let named = received.stored.message_id.as_deref().and_then(|id| id.split('.').nth(2)?.parse().ok());
+        let Some(agent) = named else { return };
+        let notice = RefusedHandoff {
+            message_id: received.stored.message_id.clone(),
+            reference: format!("{}/{}", received.stream, received.stored.sequence.0),
+            error: error.to_owned(),
+        };
+        let Ok(payload) = codec::encode(&notice, Encoding::Json) else { return };
+        let to = subjects::refused(&subject.role, &agent);
+        let _ = signals::send(&self.shell.bus, to, payload.into(), received.stored.traceparent.as_deref()).await;
+    }
+}
+
+fn decode<T: serde::de::DeserializeOwned>(bytes: &[u8], encoding: Encoding) -> Result<T, String> {
+    codec::decode(bytes, encoding).map_err(|e| ErrorChain(&e).to_string())
+}

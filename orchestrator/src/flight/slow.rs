@@ -1,0 +1,207 @@
+//! Slow work of a flight actor: spawned, its outcome cast back.
+
+use holdpoint_bus::{handoffs::Received, journal::AppendError};
+use holdpoint_core::engine::{BuildOutcome, Commit, Handoff, Input, Merge};
+use holdpoint_protocol::{
+    artifact::BuildArtifact,
+    facts::Oid,
+    ids::WaypointId,
+    journal::{Entry, Landed as LandedEntry, Record},
+    state::Phase,
+    subjects::HandoffSubject,
+    version,
+};
+use holdpoint_runtime::{
+    clock,
+    telemetry::{ErrorChain, fields},
+};
+use ractor::ActorRef;
+
+use super::{ApplyError, Msg, RETRY_DELAY, State, planned, rules};
+use crate::{
+    examine::{self, Against, ExamineError},
+    landing::{self, Accepted, LandingError},
+};
+
+/// Whether an accepted commit lands or is merged first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Land,
+    Merge,
+}
+
+/// A build handoff was examined.
+pub(crate) struct Examined {
+    received: Box<Received>,
+    subject: HandoffSubject,
+    handoff: Handoff<()>,
+    outcome: Result<BuildOutcome, ExamineError>,
+}
+
+/// A landing or merge was made.
+pub(crate) struct Landed {
+    waypoint: WaypointId,
+    accepted: Accepted,
+    outcome: Result<Made, LandingError>,
+}
+
+enum Made {
+    Landing(Commit),
+    Merge(Merge),
+}
+
+impl State {
+    /// Fetches and examines handed-off work.
+    pub(super) async fn begin_examine(
+        &mut self,
+        myself: &ActorRef<Msg>,
+        received: Box<Received>,
+        subject: HandoffSubject,
+        handoff: Handoff<()>,
+        artifact: BuildArtifact,
+    ) -> Result<(), ApplyError> {
+        let (shell, actor) = (self.shell.clone(), myself.clone());
+        let against = self.against(&subject.waypoint).await?;
+        tokio::spawn(async move {
+            let outcome = examine::examine(&shell, &against, &artifact).await;
+            // An actor that is gone leaves the handoff unacknowledged: it comes again.
+            let _ = actor.cast(Msg::Examined(Box::new(Examined { received, subject, handoff, outcome })));
+        });
+        Ok(())
+    }
+
+    async fn against(&mut self, waypoint: &WaypointId) -> Result<Against, ApplyError> {
+        let books = self.books().await?;
+        let planned = planned(books, waypoint)?;
+        let base: Oid = books.state(waypoint).base.unwrap_or_else(|| books.flight.head().clone());
+        let base_tree = books.flight.tree_of(&base).unwrap_or_else(|| books.flight.head_tree()).clone();
+        Ok(Against {
+            flight: books.id().clone(),
+            bundles: books.flight.bundles_up_to(&base),
+            rules: rules(books, &planned),
+            base,
+            base_tree,
+        })
+    }
+
+    pub(super) async fn on_examined(&mut self, myself: &ActorRef<Msg>, examined: Examined) {
+        let Examined { received, subject, handoff, outcome } = examined;
+        match outcome {
+            Ok(body) => {
+                let Handoff { turn, role, cause, body: () } = handoff;
+                let input = Input::Built(Handoff { turn, role, cause, body });
+                self.settle(myself, received, &subject, input).await;
+            }
+            Err(error) => {
+                tracing::warn!({ fields::FLIGHT } = %self.id, { fields::WAYPOINT } = %subject.waypoint, error = %ErrorChain(&error), "cannot examine a handoff now");
+                self.refuse(
+                    &received,
+                    &subject,
+                    &format!("cannot fetch the handed-off work yet: {}", ErrorChain(&error)),
+                )
+                .await;
+                // Unacknowledged either way: it comes again.
+                let _ = received.nak(RETRY_DELAY).await;
+            }
+        }
+    }
+
+    /// Starts making a landing commit or a merge. One at a time: each moves the head.
+    pub(super) async fn begin_landing(
+        &mut self,
+        myself: &ActorRef<Msg>,
+        waypoint: WaypointId,
+        kind: Kind,
+    ) -> Result<(), ApplyError> {
+        let Some(accepted) = self.accepted(&waypoint).await? else { return Ok(()) };
+        self.landing = Some(waypoint.clone());
+        let (shell, actor) = (self.shell.clone(), myself.clone());
+        tokio::spawn(async move {
+            let outcome = match kind {
+                Kind::Land => landing::land(&shell, &accepted).await.map(Made::Landing),
+                Kind::Merge => landing::merge(&shell, &accepted).await.map(Made::Merge),
+            };
+            let _ = actor.cast(Msg::Landed(Box::new(Landed { waypoint, accepted, outcome })));
+        });
+        Ok(())
+    }
+
+    async fn accepted(&mut self, waypoint: &WaypointId) -> Result<Option<Accepted>, ApplyError> {
+        let books = self.books().await?;
+        let planned = planned(books, waypoint)?;
+        let state = books.state(waypoint);
+        let (Phase::Accepted { at, report }, Some(base), Some(work)) = (&state.phase, &state.base, &state.work) else {
+            return Ok(None);
+        };
+        let (Some(commit), Some(bundle)) = (&work.commit, &work.bundle) else { return Ok(None) };
+        let head = books.flight.head().clone();
+        let mut bundles = books.flight.bundles_up_to(&head);
+        bundles.push(bundle.clone());
+        Ok(Some(Accepted {
+            flight: books.id().clone(),
+            waypoint: waypoint.clone(),
+            title: planned.title.clone(),
+            at: *at,
+            report: *report,
+            commit: commit.clone(),
+            tree: work.tree.clone(),
+            base: base.clone(),
+            head_tree: books.flight.head_tree().clone(),
+            head,
+            bundles,
+            rules: rules(books, &planned),
+        }))
+    }
+
+    pub(super) async fn on_landed(&mut self, myself: &ActorRef<Msg>, landed: Landed) {
+        self.landing = None;
+        let Landed { waypoint, accepted, outcome } = landed;
+        let result = match outcome {
+            Ok(Made::Landing(commit)) => self.append_landing(&waypoint, &accepted, commit).await,
+            Ok(Made::Merge(merge)) => self.apply(&waypoint, Input::HeadMoved(merge), None).await.map(drop),
+            Err(error) => {
+                tracing::warn!({ fields::FLIGHT } = %self.id, { fields::WAYPOINT } = %waypoint, error = %ErrorChain(&error), "cannot land now; trying again");
+                self.timer += 1;
+                let generation = self.timer;
+                myself.send_after(RETRY_DELAY, move || Msg::Tick(generation));
+                return;
+            }
+        };
+        if let Err(error) = result {
+            tracing::warn!({ fields::FLIGHT } = %self.id, { fields::WAYPOINT } = %waypoint, error = %ErrorChain(&error), "cannot journal a landing now; trying again");
+        }
+        self.pump(myself).await;
+    }
+
+    /// Appends to the flight's journal; whoever else moved it makes this landing stale, and what is due is looked at anew.
+    async fn append_landing(
+        &mut self,
+        waypoint: &WaypointId,
+        accepted: &Accepted,
+        commit: Commit,
+    ) -> Result<(), ApplyError> {
+        let shell = self.shell.clone();
+        let books = self.books().await?;
+        if books.flight.head() != &accepted.head || books.flight.landing(waypoint).is_some() {
+            return Ok(());
+        }
+        let entry = LandedEntry {
+            schema_version: version::CURRENT,
+            waypoint: waypoint.clone(),
+            tree: commit.tree,
+            commit: commit.commit,
+            parent: accepted.head.clone(),
+            bundle: commit.bundle,
+            report: accepted.report,
+            record: Record { at: clock::now(), previous: None, cause: None, state: None },
+        };
+        match books.append(&shell, None, Entry::Landed(Box::new(entry)), None).await {
+            Ok(()) => {
+                tracing::info!({ fields::FLIGHT } = %accepted.flight, { fields::WAYPOINT } = %waypoint, "landed");
+                Ok(())
+            }
+            Err(AppendError::Conflict { .. } | AppendError::Unacknowledged { .. }) => Ok(books.refresh(&shell).await?),
+            Err(error) => Err(error.into()),
+        }
+    }
+}

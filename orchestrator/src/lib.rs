@@ -1,0 +1,25 @@
+//! The orchestrator: it alone moves work on (FLY-1).
+//!
+//! A thin shell around `holdpoint-core`: handoffs and deadlines go in, journal entries come out. Its actors:
+//!
+//! ```text
+//! root ── router ── flight (one per open flight)
+//!      └─ intake (one per role and partition of handoffs)
+//! ```
+//!
+//! Nothing is kept only in memory: every actor may be ended at any point and folds its journals anew.
+
+mod api;
+mod books;
+mod examine;
+mod flight;
+mod history;
+mod intake;
+mod landing;
+mod root;
+mod router;
+mod senders;
+mod shell;
+mod submit;
+
+pub use root::{Error, Orchestrator, run, start};

@@ -1,0 +1,131 @@
+//! The process: connects, sets up the streams, starts the actors, serves the API, and drains when it is asked to end.
+
+use std::sync::Arc;
+
+use holdpoint_bus::{
+    api::{self, ApiServer, ServeError},
+    journal::Journal,
+    topology::{self, TopologyError},
+};
+use holdpoint_protocol::{
+    ids::{RoleId, role},
+    subjects::PARTITIONS,
+};
+use holdpoint_runtime::{
+    agent::{self, AgentError},
+    config::Config,
+    mirror::MirrorStore,
+    process::{self, DRAIN_DEADLINE, ProcessError},
+    supervise::{Child, ChildSpec, Started, Tree},
+};
+use holdpoint_workspace::Limits;
+use ractor::{Actor, SpawnErr};
+
+use crate::{
+    api::{Api, ENDPOINTS},
+    intake::{self, Intake},
+    router::{Router, RouterHandle},
+    shell::Shell,
+};
+
+/// Why an orchestrator cannot run.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The keys or the broker cannot be used.
+    #[error("cannot connect to the broker")]
+    Connect(#[source] AgentError),
+    /// Streams or consumers could not be set up.
+    #[error("cannot set up the streams")]
+    Topology(#[source] TopologyError),
+    /// The actors could not be started.
+    #[error("cannot start the actors")]
+    Spawn(#[source] SpawnErr),
+    /// The API could not be served.
+    #[error("cannot serve the API")]
+    Serve(#[source] ServeError),
+    /// It ran, and failed.
+    #[error("the orchestrator failed")]
+    Process(#[source] ProcessError),
+}
+
+impl Error {
+    /// Whether the environment is at fault (exit 3) rather than the configuration (exit 2).
+    #[must_use]
+    pub fn is_environment(&self) -> bool {
+        !matches!(self, Self::Connect(error) if !matches!(error, AgentError::Connect(_)))
+    }
+}
+
+/// An orchestrator that runs in this process. Dropping it ends it at once.
+pub struct Orchestrator {
+    tree: Tree,
+    api: ApiServer,
+    shell: Shell,
+}
+
+/// Starts an orchestrator.
+///
+/// # Errors
+/// [`Error`].
+pub async fn start(config: Config) -> Result<Orchestrator, Error> {
+    let shell = connect(&config).await?;
+    let router = RouterHandle::new();
+    let tree = Tree::start(children(&shell, &router)).await.map_err(Error::Spawn)?;
+    let service = Api { shell: shell.clone(), router, config: config.orchestrator };
+    let handler = move |request| service.clone().answer(request);
+    let api = api::serve(&shell.bus, shell.roots.clone(), &ENDPOINTS, handler).await.map_err(Error::Serve)?;
+    Ok(Orchestrator { tree, api, shell })
+}
+
+/// Runs an orchestrator until it is asked to end; the exit code.
+///
+/// # Errors
+/// [`Error`].
+pub async fn run(config: Config) -> Result<u8, Error> {
+    let Orchestrator { tree, api, shell } = start(config).await?;
+    let ended = process::run_process("orchestrator", tree, DRAIN_DEADLINE).await.map_err(Error::Process)?;
+    api.stop().await;
+    shell.bus.close().await;
+    Ok(ended.exit_code())
+}
+
+async fn connect(config: &Config) -> Result<Shell, Error> {
+    let (bus, roots) = agent::connect(config).await.map_err(Error::Connect)?;
+    let settings =
+        topology::Settings { turn_ack_wait: config.agent.ack_wait.duration(), ..topology::Settings::default() };
+    topology::ensure(&bus, &settings).await.map_err(Error::Topology)?;
+    let mirrors = Arc::new(MirrorStore::new(config.orchestrator.state_dir.join("mirrors"), Limits::default()));
+    Ok(Shell { journal: Journal::new(&bus), bus, roots, mirrors, settings })
+}
+
+fn children(shell: &Shell, router: &RouterHandle) -> Vec<Child> {
+    let mut children = vec![router_child(shell.clone(), router.clone())];
+    for name in role::AGENTS {
+        for partition in 0..PARTITIONS {
+            children.push(intake_child(shell.clone(), router.clone(), role::id(name), partition));
+        }
+    }
+    children
+}
+
+fn router_child(shell: Shell, handle: RouterHandle) -> Child {
+    Child::new(ChildSpec::permanent("router"), move |supervisor| {
+        let (shell, handle) = (shell.clone(), handle.clone());
+        async move {
+            let (actor, _) = Actor::spawn_linked(None, Router, shell, supervisor).await?;
+            let started = Started::by_mailbox(&actor);
+            handle.set(actor);
+            Ok(started)
+        }
+    })
+}
+
+fn intake_child(shell: Shell, router: RouterHandle, role: RoleId, partition: u32) -> Child {
+    Child::new(ChildSpec::permanent("intake"), move |supervisor| {
+        let args = intake::Args { shell: shell.clone(), router: router.clone(), role: role.clone(), partition };
+        async move {
+            let (actor, _) = Actor::spawn_linked(None, Intake, args, supervisor).await?;
+            Ok(Started::by_mailbox(&actor))
+        }
+    })
+}

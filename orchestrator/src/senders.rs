@@ -1,0 +1,75 @@
+//! Who sent a handoff: the broker's permissions say which role, the signature says which agent.
+
+use std::collections::HashMap;
+
+use holdpoint_bus::{Stored, auth::VerifiedUser, past};
+use holdpoint_protocol::subjects::HandoffSubject;
+
+use crate::shell::Shell;
+
+/// Kinds by which an agent plans; they carry its JWT.
+const PLAN_KINDS: [&str; 2] = ["build_plan", "verification_plan"];
+/// Agents whose keys are remembered; past that the oldest knowledge is read again from their plans.
+const KNOWN_MAX: usize = 4096;
+
+/// Whether a kind of handoff is a plan: it says who holds the turn and changes nothing.
+pub(crate) fn is_plan(kind: &str) -> bool {
+    PLAN_KINDS.contains(&kind)
+}
+
+/// Remembers which key belongs to which agent.
+#[derive(Default)]
+pub(crate) struct Senders {
+    known: HashMap<String, VerifiedUser>,
+}
+
+impl Senders {
+    /// The verified sender of a handoff, or why it is not believed.
+    pub(crate) async fn verify(
+        &mut self,
+        shell: &Shell,
+        subject: &HandoffSubject,
+        stored: &Stored,
+        agent: &str,
+    ) -> Result<VerifiedUser, String> {
+        let key = format!("{}.{agent}", subject.role);
+        let user = match (&stored.jwt, self.known.get(&key)) {
+            (Some(jwt), _) => self.believe(shell, subject, jwt)?,
+            (None, Some(user)) => user.clone(),
+            (None, None) => {
+                let jwt = planned(shell, subject).await.ok_or("no plan with a JWT came before this handoff")?;
+                self.believe(shell, subject, &jwt)?
+            }
+        };
+        if user.name.as_str() != agent {
+            return Err(format!("the handoff names agent {agent}, its JWT names {}", user.name));
+        }
+        if !stored.is_signed_by(&user.public_key) {
+            return Err("the signature does not fit subject, payload and the agent's key".to_owned());
+        }
+        Ok(user)
+    }
+
+    fn believe(&mut self, shell: &Shell, subject: &HandoffSubject, jwt: &str) -> Result<VerifiedUser, String> {
+        let user = shell
+            .roots
+            .verify_jwt_of(&subject.role, jwt, holdpoint_runtime::clock::now())
+            .map_err(|refusal| refusal.to_string())?;
+        if self.known.len() >= KNOWN_MAX {
+            self.known.clear();
+        }
+        self.known.insert(format!("{}.{}", user.role, user.name), user.clone());
+        Ok(user)
+    }
+}
+
+/// The JWT that came with the last plan of this waypoint and role: after a restart nothing is remembered.
+async fn planned(shell: &Shell, subject: &HandoffSubject) -> Option<String> {
+    for kind in PLAN_KINDS {
+        let plan = past::last(&shell.bus, &subject.role, &subject.flight, &subject.waypoint, kind).await;
+        if let Ok(Some(plan)) = plan {
+            return plan.jwt;
+        }
+    }
+    None
+}

@@ -1,0 +1,104 @@
+//! From handoffs to decisions, over real journals.
+
+use holdpoint_protocol::{
+    api::{FLIGHTS, Flights},
+    artifact::{Artifact, BuildArtifact, Disposition, VerificationReport},
+    facts::Verdict,
+    ids::role,
+    reason::ReasonCode,
+    state::Status,
+    turn::TurnRequest,
+    view::FlightStatus,
+};
+
+use crate::support::World;
+
+const PLAN: &str = "plan: p\nwaypoints:\n  - {id: w, title: t, goal: g, scope: [a], criteria: [{id: c, statement: s, check: 'true'}]}\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn verified_work_lands_on_the_base_it_was_verified_on() {
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+
+    let (turn, delivery) = builder.take().await;
+    let work = world.commit(&builder, "HEAD", &[("a", "2\n")]).await;
+    let artifact = builder.built(&turn, Some(work.clone()));
+    builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+    delivery.ack().await.unwrap();
+
+    let (turn, delivery) = verifier.take().await;
+    let TurnRequest::Verify(request) = &turn.request else { panic!("{turn:?}") };
+    assert_eq!((&request.tree, &request.base), (&work.1, &world.base));
+    let report = verifier.reported(&turn, Verdict::Pass);
+    verifier.hand_off(&turn, VerificationReport::KIND, &report).await;
+    delivery.ack().await.unwrap();
+
+    let waypoint = world.waypoint_when("the landing", |w| w.status == Status::Complete).await;
+    assert_eq!(waypoint.disposition, Some(Disposition::Accept));
+    let view = world.view().await;
+    assert_eq!(view.status, FlightStatus::Accepted);
+    assert_eq!(Some(&view.head), waypoint.commit.as_ref());
+    assert_eq!(view.landings.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_orchestrator_that_crashed_decides_on_what_came_meanwhile_and_only_once() {
+    let mut world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    let (turn, delivery) = builder.take().await;
+    world.crash_orchestrator();
+    let work = world.commit(&builder, "HEAD", &[("a", "2\n")]).await;
+    let artifact = builder.built(&turn, Some(work));
+    builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+    // The same again, as after a lost acknowledgement, under another message id.
+    builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+    delivery.ack().await.unwrap();
+    world.start_orchestrator().await;
+
+    let (turn, _delivery) = verifier.take().await;
+    world.crash_orchestrator();
+    let report = verifier.reported(&turn, Verdict::Pass);
+    verifier.hand_off(&turn, VerificationReport::KIND, &report).await;
+    world.start_orchestrator().await;
+    let waypoint = world.waypoint_when("the landing", |w| w.status == Status::Complete).await;
+    assert_eq!(waypoint.attempts, 1);
+    assert_eq!(world.view().await.landings.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_submission_that_is_sent_twice_is_one_flight() {
+    let world = World::start().await;
+    let first = world.submit(PLAN).await;
+    let second = world.submit(PLAN).await;
+    assert_eq!(first.flight, second.flight);
+    let flights: Flights = world.call(FLIGHTS, &serde_json::json!({})).await.unwrap();
+    assert_eq!(flights.flights.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn failing_verdicts_use_up_the_reworks_and_then_a_person_is_asked() {
+    let world = World::start().await;
+    world.submit(&PLAN.replace("plan: p\n", "plan: p\npolicy: {max_reworks: 1}\n")).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    for attempt in 1..=2 {
+        let (turn, delivery) = builder.take().await;
+        assert_eq!(turn.attempt, attempt);
+        let work = world.commit(&builder, world.base.as_str(), &[("a", &format!("try {attempt}\n"))]).await;
+        let artifact = builder.built(&turn, Some(work));
+        builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+        delivery.ack().await.unwrap();
+        let (turn, delivery) = verifier.take().await;
+        let report = verifier.reported(&turn, Verdict::Fail);
+        verifier.hand_off(&turn, VerificationReport::KIND, &report).await;
+        delivery.ack().await.unwrap();
+    }
+    let waypoint = world.waypoint_when("the end", |w| w.status == Status::Failed).await;
+    assert_eq!(waypoint.reason_code, Some(ReasonCode::AttemptsExhausted));
+    assert_eq!(waypoint.attempts, 2);
+    assert!(waypoint.remediation.is_some());
+}

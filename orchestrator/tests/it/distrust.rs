@@ -1,0 +1,114 @@
+//! What an orchestrator does not believe.
+
+use holdpoint_protocol::{
+    artifact::{Artifact, BuildArtifact, VerificationReport},
+    facts::Verdict,
+    ids::role,
+    reason::ReasonCode,
+    state::{Purpose, Status},
+    subjects,
+};
+
+use crate::support::World;
+
+const PLAN: &str = "plan: p\npolicy: {max_reworks: 0}\nwaypoints:\n  - {id: w, title: t, goal: g, scope: [a], criteria: [{id: c, statement: s, check: 'true'}]}\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_diff_is_computed_from_the_objects_whatever_builder_and_verifier_say() {
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    let (turn, _delivery) = builder.take().await;
+    // Changes a steering file outside the scope, names no touched files; and the verifier finds everything in order.
+    let work = world.commit(&builder, "HEAD", &[("a", "2\n"), ("Makefile", "all: cheat\n")]).await;
+    let artifact = builder.built(&turn, Some(work));
+    builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+    let (turn, _delivery) = verifier.take().await;
+    let report = verifier.reported(&turn, Verdict::Pass);
+    verifier.hand_off(&turn, VerificationReport::KIND, &report).await;
+    let waypoint = world.waypoint_when("the end", |w| w.status == Status::Failed).await;
+    assert!(waypoint.remediation.unwrap().contains("protected_changed"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_commit_on_another_parent_than_the_base_is_no_handoff() {
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let (turn, _delivery) = builder.take().await;
+    let (first, ..) = world.commit(&builder, "HEAD", &[("a", "2\n")]).await;
+    let second = world.commit(&builder, first.as_str(), &[("a", "3\n")]).await;
+    let artifact = builder.built(&turn, Some(second));
+    builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+    let waypoint = world.waypoint_when("the end", |w| w.status == Status::Failed).await;
+    assert_eq!((waypoint.reason_code, waypoint.attempts), (Some(ReasonCode::AttemptsExhausted), 1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handoff_for_a_turn_that_is_not_open_is_refused_and_changes_nothing() {
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let (turn, _delivery) = builder.take().await;
+    let mut artifact = builder.built(&turn, None);
+    artifact.turn = "guessed".parse().unwrap();
+    builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+    assert!(builder.refusal().await.contains("is not open"));
+    let waypoint = world.waypoint_when("the open turn", |w| w.turn.is_some()).await;
+    assert_eq!((waypoint.attempts, waypoint.turn.unwrap().purpose), (0, Purpose::Build));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_builder_cannot_report_on_its_own_work() {
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    let (turn, _delivery) = builder.take().await;
+    let work = world.commit(&builder, "HEAD", &[("a", "2\n")]).await;
+    let artifact = builder.built(&turn, Some(work));
+    builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+    let (verify, _delivery) = verifier.take().await;
+    // The report is good; the subject is the builder's own, because the broker lets it publish nowhere else.
+    let mut report = verifier.reported(&verify, Verdict::Pass);
+    report.agent = builder.name.clone();
+    let mut disguised = verify.clone();
+    disguised.handoff_subject = subjects::handoff_prefix(&builder.role, &verify.flight, &verify.waypoint);
+    builder.hand_off(&disguised, VerificationReport::KIND, &report).await;
+    assert!(builder.refusal().await.contains("belongs to role verifier"));
+    let waypoint = world.waypoint_when("the open turn", |w| w.turn.is_some()).await;
+    assert_eq!(waypoint.status, Status::Running);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handoff_in_another_agents_name_is_refused() {
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let (turn, _delivery) = builder.take().await;
+    let mut artifact = builder.built(&turn, None);
+    artifact.agent = "b2".parse().unwrap();
+    builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+    assert!(builder.refusal().await.contains("its JWT names b1"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_report_on_another_tree_is_refused_and_the_turn_stays_open() {
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    let (turn, _delivery) = builder.take().await;
+    let work = world.commit(&builder, "HEAD", &[("a", "2\n")]).await;
+    let artifact = builder.built(&turn, Some(work));
+    builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+    let (turn, _delivery) = verifier.take().await;
+    let mut report = verifier.reported(&turn, Verdict::Pass);
+    report.tree = world.base.clone();
+    verifier.hand_off(&turn, VerificationReport::KIND, &report).await;
+    assert!(verifier.refusal().await.contains("is not the tree under review"));
+    let report = verifier.reported(&turn, Verdict::Pass);
+    verifier.hand_off(&turn, VerificationReport::KIND, &report).await;
+    world.waypoint_when("the landing", |w| w.status == Status::Complete).await;
+}

@@ -1,0 +1,331 @@
+//! A broker, an orchestrator, a repository, and agents whose every word the test chooses.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+    time::Duration,
+};
+
+use bytes::Bytes;
+use holdpoint_bus::{
+    Bus, Outgoing,
+    api::{self, Call},
+    blobs,
+    broker::{LocalBroker, LocalSpec, ServerBinary},
+    handoffs::{self, ShowJwt},
+    signals::Signals,
+    turns::{Delivery, TurnQueue},
+};
+use holdpoint_core::plan;
+use holdpoint_orchestrator::Orchestrator;
+use holdpoint_protocol::{
+    Timestamp,
+    api::{RefusedHandoff, STATUS, SUBMIT, StatusQuery, Submit},
+    artifact::{
+        Artifact, BuildArtifact, BuildPlan, BuildStatus, ChecklistReceipt, CriterionReport, Metered, Origin,
+        VerificationReport,
+    },
+    codec::{self, Encoding},
+    facts::{BlobRef, BundleRef, CriterionResult, DiffSummary, Oid, Verdict},
+    ids::{AgentName, ArtifactId, FlightId, RoleId, role},
+    journal::Fleet,
+    plan::TurnBudget,
+    reason::CriterionReason,
+    streams, subjects,
+    time::Millis,
+    turn::{Turn, TurnRequest},
+    view::{FlightView, WaypointView},
+};
+use holdpoint_runtime::{clock, config::Config, fresh};
+use holdpoint_sandbox::service::Lifetime;
+use holdpoint_workspace::{HANDOFF_REF, SNAPSHOT_REF};
+use tempfile::TempDir;
+
+/// How long something that must happen may take on a busy machine.
+pub(crate) const SOON: Duration = Duration::from_secs(60);
+
+/// One test's world.
+pub(crate) struct World {
+    pub(crate) dir: TempDir,
+    pub(crate) local: LocalBroker,
+    orchestrator: Option<Orchestrator>,
+    operator: Bus,
+    flight: FlightId,
+    pub(crate) base: Oid,
+}
+
+/// An agent played by the test.
+pub(crate) struct Agent {
+    pub(crate) role: RoleId,
+    pub(crate) name: AgentName,
+    pub(crate) bus: Bus,
+    queue: TurnQueue,
+    refused: Signals,
+    handoffs: u32,
+}
+
+impl World {
+    /// A running orchestrator, and a repository with one commit.
+    pub(crate) async fn start() -> Self {
+        let dir = TempDir::new().unwrap();
+        let hint = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/nats-server");
+        let spec = LocalSpec {
+            binary: ServerBinary::find(&[hint]).await.unwrap(),
+            dir: dir.path().join("fleet"),
+            port: 0,
+            sync_always: false,
+            lifetime: Lifetime::Bound,
+        };
+        let local = LocalBroker::start(spec).await.unwrap();
+        let operator = local.authority.mint_operator(&"tester".parse().unwrap());
+        let operator = local.connect(&operator).await.unwrap();
+        let base = repository(&dir.path().join("repo"));
+        let flight = FlightId::try_new(format!("test-{}", fresh::suffix())).unwrap();
+        let mut world = Self { dir, local, orchestrator: None, operator, flight, base };
+        world.start_orchestrator().await;
+        world
+    }
+
+    /// Starts an orchestrator; one that runs already is ended at once.
+    pub(crate) async fn start_orchestrator(&mut self) {
+        self.orchestrator = None;
+        let keys = self.dir.path().join("fleet/keys");
+        let mut config = Config::default();
+        config.nats.url = self.local.broker.url();
+        config.nats.creds = Some(keys.join("orchestrator.creds"));
+        config.nats.trust = Some(keys.join("trust.json"));
+        config.orchestrator.state_dir = self.dir.path().join("orchestrator");
+        self.orchestrator = Some(holdpoint_orchestrator::start(config).await.unwrap());
+    }
+
+    /// Ends the orchestrator at once, as a crash does.
+    pub(crate) fn crash_orchestrator(&mut self) {
+        self.orchestrator = None;
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// Submits a plan on the repository.
+    pub(crate) async fn submit(&self, text: &str) -> FlightView {
+        let plan = plan::read(text, "plan.yaml", plan::BUILT_IN_WORKFLOWS).unwrap();
+        let bundle = self.path("snapshot.bundle");
+        git(&self.path("repo"), &["update-ref", SNAPSHOT_REF, self.base.as_str()]);
+        git(&self.path("repo"), &["bundle", "create", "--quiet", bundle.to_str().unwrap(), SNAPSHOT_REF]);
+        let bytes = Bytes::from(std::fs::read(bundle).unwrap());
+        let (len, role) = (bytes.len() as u64, role::id(role::OPERATOR));
+        let digest = blobs::put(&self.operator, &role, bytes).await.unwrap();
+        let submit = Submit {
+            flight: self.flight.clone(),
+            plan,
+            base: self.base.clone(),
+            snapshot: BundleRef { blob: BlobRef { role, digest, bytes: len }, tip: self.base.clone() },
+            covenant: "AGENTS.md".to_owned(),
+            fleet: Fleet {
+                pool: streams::flight_pool(&self.flight),
+                repair: false,
+                judge: false,
+                parallel: Some(1),
+                queue_grace: Millis(3_600_000),
+            },
+        };
+        self.call(SUBMIT, &submit).await.unwrap()
+    }
+
+    pub(crate) async fn call<Q: serde::Serialize, A: serde::de::DeserializeOwned>(
+        &self,
+        endpoint: &str,
+        query: &Q,
+    ) -> Result<A, api::ApiError> {
+        let payload = Bytes::from(codec::encode(query, Encoding::Json).unwrap());
+        let call = Call { endpoint, payload, timeout: SOON, traceparent: None };
+        let answer = api::request(&self.operator, call).await?;
+        Ok(codec::decode(&answer, Encoding::Json).unwrap())
+    }
+
+    pub(crate) async fn view(&self) -> FlightView {
+        self.call(STATUS, &StatusQuery { flight: self.flight.clone() }).await.unwrap()
+    }
+
+    /// The only waypoint, once this holds of it.
+    pub(crate) async fn waypoint_when(&self, what: &str, holds: impl Fn(&WaypointView) -> bool) -> WaypointView {
+        let deadline = tokio::time::Instant::now() + SOON;
+        loop {
+            let view = self.view().await;
+            let waypoint = view.waypoints.first().unwrap();
+            if holds(waypoint) {
+                return waypoint.clone();
+            }
+            assert!(tokio::time::Instant::now() < deadline, "waited in vain for {what}: {waypoint:?}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// An agent of this flight's pool.
+    pub(crate) async fn agent(&self, role: &'static str, name: &str) -> Agent {
+        let (role, name) = (role::id(role), name.parse::<AgentName>().unwrap());
+        let pool = streams::flight_pool(&self.flight);
+        let creds = self.local.authority.mint_agent(&role, &name, &pool, None).unwrap();
+        let bus = self.local.connect(&creds).await.unwrap();
+        let roots = Arc::new(self.local.authority.trust_roots().clone());
+        let queue = TurnQueue::open(&bus, &role, &pool, roots).await.unwrap();
+        let refused = Signals::listen(&bus, subjects::refused(&role, &name)).await.unwrap();
+        Agent { role, name, bus, queue, refused, handoffs: 0 }
+    }
+
+    /// A commit on the base that changes these files, in a bundle in the blob stream.
+    pub(crate) async fn commit(&self, agent: &Agent, parent: &str, files: &[(&str, &str)]) -> (Oid, Oid, BundleRef) {
+        let dir = self.path(&format!("work-{}", fresh::suffix()));
+        let repo = self.path("repo");
+        git(&repo, &["worktree", "add", "--quiet", "--detach", dir.to_str().unwrap(), parent]);
+        for (name, text) in files {
+            std::fs::write(dir.join(name), text).unwrap();
+        }
+        git(&dir, &["add", "--all"]);
+        git(&dir, &["commit", "--quiet", "--allow-empty", "--message=work"]);
+        let commit: Oid = git(&dir, &["rev-parse", "HEAD"]).trim().parse().unwrap();
+        let tree: Oid = git(&dir, &["rev-parse", "HEAD^{tree}"]).trim().parse().unwrap();
+        git(&repo, &["update-ref", HANDOFF_REF, commit.as_str()]);
+        let bundle = dir.with_extension("bundle");
+        let range = format!("{}..{HANDOFF_REF}", self.base);
+        git(&repo, &["bundle", "create", "--quiet", bundle.to_str().unwrap(), &range]);
+        let bytes = Bytes::from(std::fs::read(bundle).unwrap());
+        let len = bytes.len() as u64;
+        let digest = blobs::put(&agent.bus, &agent.role, bytes).await.unwrap();
+        let blob = BlobRef { role: agent.role.clone(), digest, bytes: len };
+        (commit.clone(), tree, BundleRef { blob, tip: commit })
+    }
+}
+
+impl Agent {
+    /// The next turn, planned for as an agent does.
+    pub(crate) async fn take(&mut self) -> (Turn, Delivery) {
+        let delivery = tokio::time::timeout(SOON, self.queue.next()).await.expect("a turn");
+        let turn: Turn = codec::decode(&delivery.stored.payload, Encoding::Json).unwrap();
+        let plan = BuildPlan::new(
+            origin(&turn, &self.role),
+            turn.turn_id.clone(),
+            u32::try_from(delivery.number).unwrap(),
+            self.name.clone(),
+            false,
+            vec![],
+            vec![],
+            vec![],
+            TurnBudget::default(),
+        );
+        self.hand_off(&turn, BuildPlan::KIND, &plan).await;
+        (turn, delivery)
+    }
+
+    /// Publishes anything on the turn's subject.
+    pub(crate) async fn hand_off<T: serde::Serialize>(&mut self, turn: &Turn, kind: &str, artifact: &T) {
+        self.handoffs += 1;
+        let outgoing = Outgoing {
+            payload: codec::encode(artifact, Encoding::Json).unwrap().into(),
+            content_type: Encoding::Json.content_type(),
+            schema: format!("{kind}/1.0"),
+            message_id: format!("{}.1.{}.{kind}.{}", turn.turn_id, self.name, self.handoffs),
+            traceparent: None,
+        };
+        let subject = format!("{}.{kind}", turn.handoff_subject);
+        handoffs::publish(&self.bus, &subject, &outgoing, ShowJwt::Yes).await.unwrap();
+    }
+
+    /// What a refusal says.
+    pub(crate) async fn refusal(&mut self) -> String {
+        let signal = tokio::time::timeout(SOON, self.refused.next()).await.expect("a refusal").unwrap();
+        codec::decode::<RefusedHandoff>(&signal.payload, Encoding::Json).unwrap().error
+    }
+
+    /// A build artifact for this turn.
+    pub(crate) fn built(&self, turn: &Turn, work: Option<(Oid, Oid, BundleRef)>) -> BuildArtifact {
+        let (commit, tree, bundle) = match work {
+            Some((commit, tree, bundle)) => (Some(commit), Some(tree), Some(bundle)),
+            None => (None, None, None),
+        };
+        BuildArtifact::new(
+            origin(turn, &self.role),
+            turn.turn_id.clone(),
+            1,
+            self.name.clone(),
+            BuildStatus::Ok,
+            None,
+            commit,
+            tree,
+            bundle,
+            vec![],
+            DiffSummary::default(),
+            vec![],
+            vec![],
+            None,
+            Metered::default(),
+        )
+    }
+
+    /// A report on this turn in which every criterion has this verdict.
+    pub(crate) fn reported(&self, turn: &Turn, verdict: Verdict) -> VerificationReport {
+        let TurnRequest::Verify(request) = &turn.request else { panic!("not a verifier's turn") };
+        let criteria = request.criteria.iter().map(|criterion| CriterionReport {
+            result: CriterionResult {
+                id: criterion.id.clone(),
+                verdict,
+                reason: (verdict == Verdict::Fail).then_some(CriterionReason::ExitCode),
+                evidence: vec![holdpoint_protocol::Digest::of(b"output")],
+            },
+            command: None,
+            exit_code: Some(0),
+            output_tail: "output".to_owned(),
+            note: None,
+        });
+        VerificationReport::new(
+            origin(turn, &self.role),
+            turn.turn_id.clone(),
+            1,
+            self.name.clone(),
+            request.purpose,
+            request.commit.clone(),
+            request.tree.clone(),
+            criteria.collect(),
+            vec![],
+            vec![],
+            DiffSummary::default(),
+            vec![],
+            ChecklistReceipt { checks: vec![], properties: vec![], foreign: true },
+            false,
+        )
+    }
+}
+
+fn origin(turn: &Turn, role: &RoleId) -> Origin {
+    Origin {
+        artifact_id: ArtifactId::try_new(fresh::suffix()).unwrap(),
+        waypoint_id: turn.waypoint.clone(),
+        produced_by_role: role.clone(),
+        produced_at: now(),
+        source_refs: vec![],
+    }
+}
+
+fn now() -> Timestamp {
+    clock::now()
+}
+
+fn repository(dir: &Path) -> Oid {
+    std::fs::create_dir(dir).unwrap();
+    git(dir, &["init", "--quiet", "--initial-branch=main"]);
+    std::fs::write(dir.join("a"), "1\n").unwrap();
+    std::fs::write(dir.join("Makefile"), "all:\n").unwrap();
+    git(dir, &["add", "--all"]);
+    git(dir, &["commit", "--quiet", "--message=begin"]);
+    git(dir, &["rev-parse", "HEAD"]).trim().parse().unwrap()
+}
+
+pub(crate) fn git(dir: &Path, args: &[&str]) -> String {
+    let mut git = Command::new("git");
+    git.args(["-c", "user.name=Test", "-c", "user.email=test@localhost", "-c", "commit.gpgsign=false"]);
+    let output = git.args(args).current_dir(dir).output().unwrap();
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
