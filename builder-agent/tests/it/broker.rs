@@ -1,0 +1,218 @@
+//! Turns as the broker's agents do them: mirrors filled from blobs, results stored as blobs.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use holdpoint_bus::{
+    Bus, blobs,
+    broker::{LocalBroker, LocalSpec, ServerBinary},
+};
+use holdpoint_protocol::{
+    artifact::{BuildArtifact, BuildStatus, LedgerSource},
+    facts::{BlobRef, BundleRef},
+    ids::{FlightId, role},
+    plan::Criterion,
+    streams,
+    turn::BuildRequest,
+};
+use holdpoint_runtime::{
+    agent::{Final, Job, JobArgs, Plan, StopReason, Worker, stop_signal},
+    build_turn::BuildWorker,
+    config::Config,
+    mirror::{MirrorError, MirrorStore, from_wire, to_wire},
+};
+use holdpoint_sandbox::{Sandbox, service::Lifetime};
+use holdpoint_workspace::Limits;
+
+use crate::support::{SHIM, Shop, agent, wait_until};
+
+/// More than any file here has.
+const READ_MAX: u64 = 1 << 20;
+
+/// A broker with a repository's snapshot in it, and a builder's connection.
+struct Fleet {
+    shop: Shop,
+    local: LocalBroker,
+    bus: Bus,
+    snapshot: BundleRef,
+}
+
+impl Fleet {
+    async fn new() -> Self {
+        let shop = Shop::new().await;
+        let hint = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/tools/nats-server");
+        let binary = ServerBinary::find(&[hint]).await.unwrap();
+        let spec =
+            LocalSpec { binary, dir: shop.path("broker"), port: 0, sync_always: false, lifetime: Lifetime::Bound };
+        let local = LocalBroker::start(spec).await.unwrap();
+        let operator = local.connect(&local.authority.mint_operator(&"op".parse().unwrap())).await.unwrap();
+        let snapshot = store(&operator, role::OPERATOR, &shop.path("snapshot.bundle"), &to_wire(&shop.base)).await;
+        let builder = role::id(role::BUILDER);
+        let minted = local.authority.mint_agent(&builder, &agent(), &streams::fleet_pool(), None).unwrap();
+        let bus = local.connect(&minted).await.unwrap();
+        Self { shop, local, bus, snapshot }
+    }
+
+    async fn worker(&self, command: &str) -> BuildWorker {
+        let mut config = Config::default();
+        config.agent.state_dir = self.shop.path("agent");
+        config.agents.builder.command = Some(command.to_owned());
+        BuildWorker::start(&config, role::id(role::BUILDER), Sandbox::new(SHIM)).await.unwrap()
+    }
+
+    fn request(&self, request: &mut BuildRequest) {
+        request.bundles = vec![self.snapshot.clone()];
+        let statement = "It is done".to_owned();
+        request.criteria = vec![Criterion { id: "done".parse().unwrap(), statement, check: None }];
+    }
+
+    fn job(&self, adjust: impl FnOnce(&mut BuildRequest)) -> (Arc<Job>, holdpoint_runtime::agent::Stopper) {
+        let (stopper, stop) = stop_signal();
+        let turn = self.shop.turn_with(|request| {
+            self.request(request);
+            adjust(request);
+        });
+        let job = Job::new(JobArgs {
+            turn,
+            turn_ref: "HP_JOURNAL/7".to_owned(),
+            delivery: 1,
+            agent: agent(),
+            role: role::id(role::BUILDER),
+            bus: self.bus.clone(),
+            stop,
+            traceparent: None,
+        });
+        (Arc::new(job), stopper)
+    }
+
+    fn mirrors(&self) -> MirrorStore {
+        MirrorStore::new(self.shop.path("mirrors"), Limits::default())
+    }
+}
+
+async fn store(bus: &Bus, role: &'static str, file: &Path, tip: &holdpoint_protocol::facts::Oid) -> BundleRef {
+    let role = role::id(role);
+    let digest = blobs::put_file(bus, &role, file).await.unwrap();
+    let bytes = std::fs::metadata(file).unwrap().len();
+    BundleRef { blob: BlobRef { role, digest, bytes }, tip: tip.clone() }
+}
+
+fn artifact(handoff: Final) -> BuildArtifact {
+    match handoff {
+        Final::Build(artifact) => artifact,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn flight(id: &str) -> FlightId {
+    id.parse().unwrap()
+}
+
+#[tokio::test]
+async fn a_turn_ends_with_a_handoff_whose_blobs_are_stored() {
+    let fleet = Fleet::new().await;
+    let worker = fleet.worker("echo two >> a.txt; echo hello").await;
+    let (job, _stopper) = fleet.job(|_| {});
+    let Plan::Build(plan) = worker.plan(&job) else { panic!("not a builder's plan") };
+    assert!(!plan.declared && plan.coverage.len() == 1 && plan.turn == job.turn.turn_id);
+
+    let artifact = artifact(worker.work(job).await.unwrap());
+    assert_eq!((artifact.status, artifact.failure), (BuildStatus::Ok, None));
+    assert_eq!(artifact.source_refs, ["HP_JOURNAL/7"]);
+    assert_eq!((artifact.touched.len(), artifact.diff.insertions), (1, 1));
+    let run = &artifact.ledger[0];
+    assert_eq!((run.source, run.exit_code), (LedgerSource::Harness, Some(0)));
+
+    let orchestrator = fleet.local.connect(&fleet.local.orchestrator).await.unwrap();
+    let roles = [role::id(role::BUILDER)];
+    let output = blobs::get(&orchestrator, run.evidence.unwrap(), &roles, READ_MAX).await.unwrap();
+    assert!(String::from_utf8_lossy(&output).contains("\nhello\n"));
+    let bundle = artifact.bundle.unwrap();
+    assert_eq!(artifact.commit.as_ref(), Some(&bundle.tip));
+    let flight = flight("elsewhere");
+    let mirror =
+        fleet.mirrors().ensure(&orchestrator, &flight, &[fleet.snapshot.clone(), bundle.clone()]).await.unwrap();
+    assert_eq!(Some(to_wire(&mirror.tree_of(&from_wire(&bundle.tip)).await.unwrap())), artifact.tree);
+}
+
+#[tokio::test]
+async fn no_change_and_failure_are_handed_off_without_a_bundle() {
+    let fleet = Fleet::new().await;
+    let (job, _stopper) = fleet.job(|_| {});
+    let nothing = artifact(fleet.worker("true").await.work(job).await.unwrap());
+    assert_eq!((nothing.status, nothing.commit, nothing.bundle), (BuildStatus::Ok, None, None));
+    assert!(nothing.tree.is_some());
+    let (job, _stopper) = fleet.job(|_| {});
+    let failed = artifact(fleet.worker("echo x >> a.txt; exit 1").await.work(job).await.unwrap());
+    assert_eq!((failed.status, failed.commit, failed.tree), (BuildStatus::Failed, None, None));
+    assert!(failed.failure.is_some() && failed.ledger.len() == 1);
+}
+
+#[tokio::test]
+async fn what_cannot_be_fetched_is_our_failure_and_not_the_programs() {
+    let fleet = Fleet::new().await;
+    let worker = fleet.worker("touch \"$HOME/ran\"").await;
+    let (job, _stopper) = fleet.job(|request| request.bundles[0].blob.digest = holdpoint_protocol::Digest::of(b"lost"));
+    assert!(worker.work(job).await.is_err());
+    assert!(!fleet.shop.path("agent/homes/builder/ran").exists());
+}
+
+#[tokio::test]
+async fn a_stopped_turn_ends_its_program_and_hands_nothing_off() {
+    let fleet = Fleet::new().await;
+    let worker = Arc::new(fleet.worker("touch \"$HOME/started\"; sleep 600").await);
+    let (job, stopper) = fleet.job(|_| {});
+    let working = tokio::spawn({
+        let worker = Arc::clone(&worker);
+        async move { worker.work(job).await }
+    });
+    wait_until(|| fleet.shop.path("agent/homes/builder/started").exists()).await;
+    stopper.stop(StopReason::Told { reason: "superseded".to_owned() });
+    let ended = tokio::time::timeout(Duration::from_secs(30), working).await.unwrap().unwrap();
+    assert!(ended.is_err() && !fleet.shop.path("agent/turns/turn1").exists());
+}
+
+#[tokio::test]
+async fn a_mirror_is_filled_once_and_a_broken_one_is_made_anew() {
+    let fleet = Fleet::new().await;
+    let (id, bundles) = (flight("flight1"), [fleet.snapshot.clone()]);
+    let mirrors = fleet.mirrors();
+    let (first, second) =
+        tokio::join!(mirrors.ensure(&fleet.bus, &id, &bundles), mirrors.ensure(&fleet.bus, &id, &bundles));
+    assert_eq!(first.unwrap().dir(), second.unwrap().dir());
+    let repository = fleet.shop.path("mirrors/flight1/repository");
+    std::fs::write(repository.join("config"), "[core\n").unwrap();
+    let mirror = fleet.mirrors().ensure(&fleet.bus, &id, &bundles).await.unwrap();
+    assert!(mirror.has(&fleet.shop.base).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_bundle_that_is_not_what_was_said_is_refused() {
+    let fleet = Fleet::new().await;
+    let mut wrong = fleet.snapshot.clone();
+    wrong.tip = "a".repeat(40).parse().unwrap();
+    let error = fleet.mirrors().ensure(&fleet.bus, &flight("f1"), &[wrong]).await.unwrap_err();
+    assert!(matches!(error, MirrorError::WrongTip { .. }) && error.is_refusal());
+    let longer = BundleRef { blob: BlobRef { bytes: 10, ..fleet.snapshot.blob.clone() }, ..fleet.snapshot.clone() };
+    let error = fleet.mirrors().ensure(&fleet.bus, &flight("f2"), &[longer]).await.unwrap_err();
+    assert!(matches!(error, MirrorError::Blob { .. }));
+}
+
+#[tokio::test]
+async fn only_the_latest_mirrors_are_kept() {
+    const FLIGHTS: usize = 18;
+    let fleet = Fleet::new().await;
+    let mirrors = fleet.mirrors();
+    for number in 0..FLIGHTS {
+        let bundles = [fleet.snapshot.clone()];
+        mirrors.ensure(&fleet.bus, &flight(&format!("flight{number}")), &bundles).await.unwrap();
+    }
+    let there = |number: usize| fleet.shop.path(&format!("mirrors/flight{number}")).exists();
+    assert_eq!((0..FLIGHTS).filter(|number| there(*number)).count(), 16);
+    assert!(!there(0) && !there(1) && there(FLIGHTS - 1));
+    // A mirror that is gone is filled again.
+    mirrors.ensure(&fleet.bus, &flight("flight0"), std::slice::from_ref(&fleet.snapshot)).await.unwrap();
+}

@@ -1,0 +1,100 @@
+//! What is handed off: a tree on the base, as git sees it.
+
+use holdpoint_protocol::{facts::ChangeStatus, reason::ReasonCode};
+use holdpoint_runtime::{build_turn::Ready, mirror::to_wire};
+use holdpoint_workspace::{HANDOFF_REF, Import, Limits, Mirror, Oid};
+
+use crate::support::{Shop, agent, failure, ready};
+
+fn commit(ready: &Ready) -> &Oid {
+    &ready.work.as_ref().unwrap().0
+}
+
+#[tokio::test]
+async fn edits_become_one_commit_on_the_base() {
+    let shop = Shop::new().await;
+    let built =
+        shop.run("echo two >> a.txt; rm run.sh; printf x > 'new file'; chmod +x 'new file'; echo x > x.log").await;
+    let ready = ready(&built);
+    assert_eq!(shop.mirror.parents(commit(ready)).await.unwrap(), std::slice::from_ref(&shop.base));
+    assert_eq!(shop.mirror.tree_of(commit(ready)).await.unwrap(), ready.tree);
+    assert_eq!(shop.text(&ready.tree, "a.txt").await.unwrap(), "one\ntwo\n");
+    let touched: Vec<_> = ready.touched.iter().map(|c| (c.path.as_str(), c.status, c.new_mode.as_deref())).collect();
+    let expected = [
+        ("a.txt", ChangeStatus::Modified, Some("100644")),
+        ("new file", ChangeStatus::Added, Some("100755")),
+        ("run.sh", ChangeStatus::Deleted, None),
+    ];
+    assert_eq!(touched, expected);
+    assert_eq!((ready.diff.files, ready.diff.insertions, ready.diff.deletions), (3, 2, 1));
+    assert_eq!(built.exit_code, Some(0));
+}
+
+#[tokio::test]
+async fn the_bundle_brings_the_commit_to_whoever_has_the_base() {
+    let shop = Shop::new().await;
+    let built = shop.run("echo two >> a.txt").await;
+    let (commit, bundle) = ready(&built).work.as_ref().unwrap();
+    let other = Mirror::open_or_create(&shop.path("other"), shop.base.format(), Limits::default()).await.unwrap();
+    let snapshot = shop.path("snapshot.bundle");
+    let snapshot = Import { bundle: &snapshot, ref_name: holdpoint_workspace::SNAPSHOT_REF, base: None };
+    other.import(snapshot).await.unwrap();
+    let import = Import { bundle: &bundle.path, ref_name: HANDOFF_REF, base: Some(&shop.base) };
+    assert_eq!(&other.import(import).await.unwrap(), commit);
+}
+
+#[tokio::test]
+async fn the_same_result_gives_the_same_commit_with_the_agent_as_co_author() {
+    let shop = Shop::new().await;
+    let first = shop.run("echo two >> a.txt").await;
+    let first = commit(ready(&first)).clone();
+    let second = shop.run("echo two >> a.txt").await;
+    assert_eq!(&first, commit(ready(&second)));
+    let text = crate::support::git(shop.mirror.dir(), &["cat-file", "commit", first.as_str()]).await;
+    assert!(text.contains("author Holdpoint <holdpoint@localhost> 1700000000 +0000"), "{text}");
+    assert!(text.contains("\n\nw1: Do it\n\nCo-authored-by: builder builder-1 <builder-1@localhost>"), "{text}");
+}
+
+#[tokio::test]
+async fn commits_of_the_agent_count_as_files_only() {
+    let shop = Shop::new().await;
+    let built = shop.run("echo two >> a.txt && git commit --quiet -am mine && echo three >> a.txt").await;
+    let ready = ready(&built);
+    assert_eq!(shop.mirror.parents(commit(ready)).await.unwrap(), std::slice::from_ref(&shop.base));
+    assert_eq!(shop.text(&ready.tree, "a.txt").await.unwrap(), "one\ntwo\nthree\n");
+}
+
+#[tokio::test]
+async fn no_change_is_no_commit() {
+    let shop = Shop::new().await;
+    let built = shop.run("echo two >> a.txt; echo one > a.txt; echo done").await;
+    let ready = ready(&built);
+    assert!(ready.work.is_none() && ready.touched.is_empty());
+    assert_eq!(ready.tree, shop.mirror.tree_of(&shop.base).await.unwrap());
+}
+
+#[tokio::test]
+async fn a_rework_starts_from_the_last_handoff_and_stays_one_commit_on_the_base() {
+    let shop = Shop::new().await;
+    let first = shop.run("echo two >> a.txt").await;
+    let last = commit(ready(&first)).clone();
+    drop(first);
+    let turn = shop.turn_with(|request| request.start = to_wire(&last));
+    let built = shop.bench("echo three >> a.txt").await.run(&turn, &agent(), &shop.mirror).await.unwrap();
+    let ready = ready(&built);
+    assert_eq!(shop.text(&ready.tree, "a.txt").await.unwrap(), "one\ntwo\nthree\n");
+    assert_eq!(shop.mirror.parents(commit(ready)).await.unwrap(), std::slice::from_ref(&shop.base));
+}
+
+#[tokio::test]
+async fn what_cannot_be_a_tree_fails_the_turn() {
+    let shop = Shop::new().await;
+    for command in [
+        "git init --quiet inner && echo x > inner/file",
+        "rm a.txt && mkfifo a.txt",
+        "mkdir sub && mkfifo sub/.gitignore",
+    ] {
+        let built = shop.run(command).await;
+        assert_eq!(failure(&built).reason, ReasonCode::HandoffInvalid, "{command}");
+    }
+}

@@ -1,0 +1,23 @@
+//! The repair agent: mends what a verifier found failing, from the last handed-off tree (FLY-4).
+//!
+//! It works as a builder does, and its program also gets the failing criteria with their evidence. It is a role of its
+//! own, so that another program with other rights can do it.
+
+use holdpoint_protocol::ids::role;
+use holdpoint_runtime::{
+    build_turn::{RunError, process},
+    config::Config,
+    process::Ended,
+};
+
+/// The role of this agent.
+pub const ROLE: &str = role::REPAIR;
+
+/// Runs the agent until it is asked to end. The executable has to be its own sandbox shim:
+/// `holdpoint_sandbox::shim::maybe_run` comes first in its `main`.
+///
+/// # Errors
+/// [`RunError`], with its exit code.
+pub async fn run(config: Config) -> Result<Ended, RunError> {
+    process::run(ROLE, &config).await
+}

@@ -1,0 +1,20 @@
+//! `holdpoint-repair`: the repair agent as a process of its own, for lean images.
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::Parser;
+
+/// Takes repair turns from the broker until it is asked to end.
+#[derive(Debug, Parser)]
+#[command(name = "holdpoint-repair", version)]
+struct Args {
+    /// The configuration file (TOML). `HOLDPOINT__…` variables win over it.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+fn main() -> ExitCode {
+    holdpoint_sandbox::shim::maybe_run();
+    let args = Args::parse();
+    holdpoint_runtime::build_turn::process::main(holdpoint_repair_agent::ROLE, args.config.as_deref())
+}

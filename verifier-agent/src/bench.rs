@@ -1,0 +1,221 @@
+//! The bench: judges one tree, with git and the sandbox and without the broker.
+
+use holdpoint_protocol::{
+    artifact::{ChecklistReceipt, CriterionReport, Doubt, VerificationPurpose, VerificationRequest},
+    facts::{DiffSummary, Oid, Violation},
+    plan::Criterion,
+};
+use holdpoint_runtime::mirror::{from_wire, to_wire};
+use holdpoint_sandbox::{Command, Limits, Network, Profile, PropertyReport, Sandbox};
+use holdpoint_workspace::Mirror;
+
+use crate::{
+    base_runs::BaseRuns,
+    changes::Changes,
+    criterion::{Named, Subject, by_judge, judged, not_run, plain},
+    error::BenchError,
+    evidence::Evidence,
+    folder::{TurnFolder, clear_stale},
+    runs::{Record, Runs},
+    settings::Settings,
+};
+
+/// What a verification found: everything of a report but who, when and for which turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Findings {
+    /// One for each criterion asked, in that order; for a baseline, for each that has to be red first.
+    pub criteria: Vec<CriterionReport>,
+    /// One for each guard asked, in that order.
+    pub guards: Vec<CriterionReport>,
+    /// Broken path rules.
+    pub violations: Vec<Violation>,
+    /// How much changed.
+    pub diff: DiffSummary,
+    /// What could not be settled.
+    pub doubts: Vec<Doubt>,
+    /// What was run.
+    pub receipt: ChecklistReceipt,
+    /// What has to be stored before the report is handed off: every digest in it names one of these.
+    pub evidence: Vec<Evidence>,
+}
+
+/// Judges trees. One a process; its turns may run one after another or at once.
+#[derive(Debug)]
+pub struct Bench {
+    settings: Settings,
+    sandbox: Sandbox,
+    base_runs: BaseRuns,
+}
+
+/// Hears in one line what is being done.
+pub type Notes<'a> = &'a (dyn Fn(&str) + Send + Sync);
+
+impl Bench {
+    /// A bench. Clears what an earlier process left in the state folder.
+    ///
+    /// # Errors
+    /// The state folder cannot be used.
+    pub fn new(mut settings: Settings, sandbox: Sandbox) -> Result<Self, BenchError> {
+        clear_stale(&settings.state_dir)?;
+        let resolved = settings.state_dir.canonicalize();
+        settings.state_dir = resolved.map_err(BenchError::io("resolve", &settings.state_dir))?;
+        Ok(Self { settings, sandbox, base_runs: BaseRuns::default() })
+    }
+
+    /// Tries the sandbox by running nothing much as a check, and says what keeps each promise to checks.
+    ///
+    /// # Errors
+    /// A required property is not given here and not waived.
+    pub async fn prove(&self) -> Result<Vec<PropertyReport>, holdpoint_sandbox::Error> {
+        let profile = Profile {
+            read: Vec::new(),
+            write: Vec::new(),
+            deny: Vec::new(),
+            network: Network::Loopback,
+            limits: Limits::default(),
+        };
+        let mut command = Command::shell("true", "/", profile);
+        command.env.insert("PATH".to_owned(), self.settings.path.clone());
+        Ok(self.sandbox.run(&command, None).await?.properties)
+    }
+
+    /// Judges what a request names, in a folder called `name` that goes afterwards. Dropping the future ends all
+    /// programs.
+    ///
+    /// # Errors
+    /// A failure of ours. What is wrong with the work under review is in the findings.
+    pub async fn verify(
+        &self,
+        name: &str,
+        request: &VerificationRequest,
+        mirror: &Mirror,
+        notes: Notes<'_>,
+    ) -> Result<Findings, BenchError> {
+        let base_tree = match base_tree(mirror, request).await? {
+            Ok(base_tree) => base_tree,
+            Err(why) => return Ok(Findings::refused(request, &why)),
+        };
+        let changes = match request.purpose {
+            VerificationPurpose::Baseline => Changes::default(),
+            VerificationPurpose::Handoff | VerificationPurpose::Merge => {
+                Changes::between(mirror, &base_tree, request).await?
+            }
+        };
+        let subject = Subject {
+            tree: &request.tree,
+            base_tree: &base_tree,
+            changes: &changes,
+            mirror,
+            base_runs: &self.base_runs,
+            prepare: request.prepare.as_deref(),
+        };
+        let folder = TurnFolder::create(&self.settings.state_dir, name)?;
+        let mut runs = Runs::new(&self.settings, &self.sandbox, mirror, request.prepare.as_deref(), folder);
+        let mut verdicts = Verdicts::default();
+        for criterion in asked(request) {
+            notes(&format!("criterion {}", criterion.id));
+            self.criterion(&mut runs, &subject, request.purpose, criterion, &mut verdicts).await?;
+        }
+        let mut guards = Vec::new();
+        for guard in &request.guards {
+            notes(&format!("guard {}", guard.id));
+            let named = Named { id: &guard.id, check: &guard.check };
+            guards.push(check(&mut runs, &subject, request.purpose, named).await?);
+        }
+        Ok(findings(verdicts, guards, changes, runs.record))
+    }
+
+    async fn criterion(
+        &self,
+        runs: &mut Runs<'_>,
+        subject: &Subject<'_>,
+        purpose: VerificationPurpose,
+        criterion: &Criterion,
+        verdicts: &mut Verdicts,
+    ) -> Result<(), BenchError> {
+        let report = match &criterion.check {
+            Some(command) => check(runs, subject, purpose, Named { id: &criterion.id, check: command }).await?,
+            None => {
+                let judge = self.settings.judge.as_ref();
+                let (report, doubts) = by_judge(runs, subject, criterion, judge, &verdicts.criteria).await?;
+                let doubts = doubts.into_iter().map(|text| format!("{}: {text}", criterion.id));
+                verdicts.doubts.extend(doubts.map(|text| Doubt { blocking: false, text }));
+                report
+            }
+        };
+        verdicts.criteria.push(report);
+        Ok(())
+    }
+}
+
+impl Findings {
+    /// Findings on something that cannot even be looked at, such as a commit that is not on its base: nothing was run,
+    /// and a doubt says why.
+    #[must_use]
+    pub fn refused(request: &VerificationRequest, why: &str) -> Self {
+        let mut record = Record::default();
+        let criteria = asked(request).map(|c| not_run(&mut record, &c.id, c.check.as_ref(), why)).collect();
+        let guards = request.guards.iter().map(|g| not_run(&mut record, &g.id, Some(&g.check), why)).collect();
+        let doubts = vec![Doubt { blocking: true, text: why.to_owned() }];
+        findings(Verdicts { criteria, doubts }, guards, Changes::default(), record)
+    }
+}
+
+/// The criteria that a request wants judged. A baseline only shows that what has to be red first is.
+fn asked(request: &VerificationRequest) -> impl Iterator<Item = &Criterion> {
+    let baseline = request.purpose == VerificationPurpose::Baseline;
+    request.criteria.iter().filter(move |criterion| !baseline || criterion.check.as_ref().is_some_and(|c| c.red_first))
+}
+
+#[derive(Default)]
+struct Verdicts {
+    criteria: Vec<CriterionReport>,
+    doubts: Vec<Doubt>,
+}
+
+async fn check(
+    runs: &mut Runs<'_>,
+    subject: &Subject<'_>,
+    purpose: VerificationPurpose,
+    named: Named<'_>,
+) -> Result<CriterionReport, BenchError> {
+    match purpose {
+        VerificationPurpose::Baseline => plain(runs, subject, named).await,
+        VerificationPurpose::Handoff | VerificationPurpose::Merge => judged(runs, subject, named).await,
+    }
+}
+
+fn findings(verdicts: Verdicts, guards: Vec<CriterionReport>, changes: Changes, record: Record) -> Findings {
+    let Verdicts { criteria, mut doubts } = verdicts;
+    if record.left_running > 0 {
+        let text = format!("after {} runs, programs could not be shown to have ended", record.left_running);
+        doubts.push(Doubt { blocking: true, text });
+    }
+    let (receipt, evidence) = record.into_parts();
+    let (violations, diff) = (changes.violations, changes.summary);
+    Findings { criteria, guards, violations, diff, doubts, receipt, evidence }
+}
+
+/// The tree of the base, if what is to be judged is what it has to be: one commit on that base, with that tree. The
+/// inner error says what is wrong with it.
+async fn base_tree(mirror: &Mirror, request: &VerificationRequest) -> Result<Result<Oid, String>, BenchError> {
+    let VerificationRequest { base, commit, tree, .. } = request;
+    for wanted in [base, commit] {
+        if !mirror.has(&from_wire(wanted)).await? {
+            return Ok(Err(format!("the commit {wanted} was not brought by the bundles")));
+        }
+    }
+    let found = match mirror.tree_of(&from_wire(commit)).await {
+        Err(holdpoint_workspace::Error::NoSuchObject { .. }) => return Ok(Err(format!("{commit} is not a commit"))),
+        found => to_wire(&found?),
+    };
+    if &found != tree {
+        return Ok(Err(format!("the commit {commit} has the tree {found} and not {tree}")));
+    }
+    let parents = mirror.parents(&from_wire(commit)).await?;
+    let one_on_base = parents.iter().map(to_wire).eq([base.clone()]);
+    if request.purpose != VerificationPurpose::Baseline && commit != base && !one_on_base {
+        return Ok(Err(format!("the commit {commit} is not one commit on the base {base}")));
+    }
+    Ok(Ok(to_wire(&mirror.tree_of(&from_wire(base)).await?)))
+}

@@ -1,0 +1,90 @@
+//! What changed between the base and the tree under review, from a diff of our own: the path rules, and the tree with
+//! the tests as on the base.
+//!
+//! Which path is what is decided by `holdpoint_core::paths`, over what `holdpoint_runtime::path_rules` reads.
+
+use holdpoint_protocol::{
+    artifact::VerificationRequest,
+    facts::{DiffSummary, Oid, Violation},
+};
+use holdpoint_runtime::{
+    mirror::{diff_summary, from_wire, to_wire, wire_path},
+    path_rules::{self, RuleTexts},
+};
+use holdpoint_workspace::{Change, FileAs, Mirror, Replacement};
+
+use crate::error::BenchError;
+
+/// The difference between the base and the tree under review, judged.
+#[derive(Debug, Default)]
+pub(crate) struct Changes {
+    /// Broken path rules.
+    pub(crate) violations: Vec<Violation>,
+    /// How much changed.
+    pub(crate) summary: DiffSummary,
+    /// Changed tests and fixtures that the scope does not name.
+    unnamed: Vec<Replacement>,
+    /// Changed tests and fixtures that the scope names.
+    named: Vec<Replacement>,
+}
+
+impl Changes {
+    /// Computes and judges the difference.
+    pub(crate) async fn between(
+        mirror: &Mirror,
+        base_tree: &Oid,
+        request: &VerificationRequest,
+    ) -> Result<Self, BenchError> {
+        let (from, to) = (from_wire(base_tree), from_wire(&request.tree));
+        let found = path_rules::judge(mirror, &from, &to, &texts(request)).await?;
+        let tests = found.changes.iter().filter(|c| found.judgement.tests.contains(&wire_path(&c.path)));
+        let (named, unnamed): (Vec<_>, Vec<_>) =
+            tests.partition(|change| found.rules.scope_names_test(&wire_path(&change.path)));
+        Ok(Self {
+            violations: found.judgement.violations,
+            summary: diff_summary(&mirror.diff_summary(&from, &to).await?),
+            unnamed: unnamed.into_iter().map(as_on_base).collect(),
+            named: named.into_iter().map(as_on_base).collect(),
+        })
+    }
+
+    /// Whether tests were changed at all.
+    pub(crate) fn tests_changed(&self) -> bool {
+        !self.unnamed.is_empty() || !self.named.is_empty()
+    }
+
+    /// Whether tests were changed, and the scope names every one of them.
+    pub(crate) fn tests_named(&self) -> bool {
+        self.unnamed.is_empty() && !self.named.is_empty()
+    }
+
+    /// Whether every changed test that the scope does not name is a new file: all tests of the base are there as they
+    /// were.
+    pub(crate) fn tests_only_added(&self) -> bool {
+        self.unnamed.iter().all(|(_, on_base)| on_base.is_none())
+    }
+
+    /// The tree under review with the tests exactly as on the base. Tests that the scope names stay as they are, unless
+    /// it names all that changed: then the tree only shows the difference.
+    pub(crate) async fn with_tests_of_base(&self, mirror: &Mirror, tree: &Oid) -> Result<Oid, BenchError> {
+        let back = if self.tests_named() { &self.named } else { &self.unnamed };
+        Ok(to_wire(&mirror.compose_tree(&from_wire(tree), back).await?))
+    }
+}
+
+/// The path as it is on the base.
+fn as_on_base(change: &Change) -> Replacement {
+    let old = change.old.clone().map(|(mode, oid)| FileAs { mode, oid });
+    (change.path.clone(), old)
+}
+
+fn texts(request: &VerificationRequest) -> RuleTexts {
+    let criteria = request.criteria.iter().filter_map(|criterion| criterion.check.as_ref());
+    let checks = criteria.chain(request.guards.iter().map(|guard| &guard.check));
+    RuleTexts {
+        scope: request.scope.clone(),
+        protected: request.protected.clone(),
+        covenant: request.covenant.clone(),
+        commands: RuleTexts::commands(checks, request.prepare.as_ref()),
+    }
+}

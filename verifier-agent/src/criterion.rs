@@ -1,0 +1,320 @@
+//! One criterion or guard: the runs that settle it, and the report on it.
+//!
+//! Which run says what is decided by `holdpoint_core::checks`; this makes the runs that can still change the verdict,
+//! and no others.
+
+use holdpoint_core::checks::{self, CriterionJudgement};
+use holdpoint_protocol::{
+    artifact::{CriterionReport, TreeTested},
+    facts::{CriterionResult, Oid, Verdict},
+    ids::CriterionId,
+    plan::{Check, Criterion},
+    reason::CriterionReason,
+};
+use holdpoint_workspace::Mirror;
+use regex::Regex;
+
+use crate::{
+    base_runs::{BaseRun, BaseRuns, Key},
+    changes::Changes,
+    counting::may_run_tests,
+    error::BenchError,
+    evidence::{self, Evidence},
+    judge::{self, Judged, Question},
+    place::Allowed,
+    runs::{CheckArgs, Program, Ran, Record, Runs, Tree, exit_code},
+    settings::JudgeSettings,
+};
+
+/// Bytes of an expression once compiled: the default of its crate, against expressions that use up the memory.
+const EXPECT_BYTES_MAX: usize = 10 << 20;
+
+/// What is judged, and against what.
+pub(crate) struct Subject<'a> {
+    pub(crate) tree: &'a Oid,
+    pub(crate) base_tree: &'a Oid,
+    pub(crate) changes: &'a Changes,
+    pub(crate) mirror: &'a Mirror,
+    pub(crate) base_runs: &'a BaseRuns,
+    pub(crate) prepare: Option<&'a str>,
+}
+
+/// A named check: of a criterion or a guard.
+#[derive(Clone, Copy)]
+pub(crate) struct Named<'a> {
+    pub(crate) id: &'a CriterionId,
+    pub(crate) check: &'a Check,
+}
+
+/// The verdict of one plain run, compared with nothing: what a baseline asks.
+pub(crate) async fn plain(
+    runs: &mut Runs<'_>,
+    subject: &Subject<'_>,
+    named: Named<'_>,
+) -> Result<CriterionReport, BenchError> {
+    let expect = expect_of(named)?;
+    let tree = Tree { oid: subject.base_tree, tested: TreeTested::Base };
+    let ran = runs.check(CheckArgs { id: named.id, check: named.check, expect: expect.as_ref(), tree }).await?;
+    keep(runs, subject, named, &ran);
+    Ok(report_of_run(named, &ran))
+}
+
+/// The verdict on the tree under review.
+pub(crate) async fn judged(
+    runs: &mut Runs<'_>,
+    subject: &Subject<'_>,
+    named: Named<'_>,
+) -> Result<CriterionReport, BenchError> {
+    let expect = expect_of(named)?;
+    let of = |tree| CheckArgs { id: named.id, check: named.check, expect: expect.as_ref(), tree };
+    let first = runs.check(of(Tree { oid: subject.tree, tested: TreeTested::Handoff })).await?;
+    if first.unprepared || first.run.verdict != Verdict::Pass || subject.tree == subject.base_tree {
+        return Ok(report_of_run(named, &first));
+    }
+    let changes = subject.changes;
+    let counted = first.read.counts.is_some() || may_run_tests(&named.check.command);
+    let wanted = counted && !changes.tests_named();
+    let base = if wanted { Some(base_run(runs, subject, named, of).await?) } else { None };
+    let uncounted = base.as_ref().is_some_and(|base| base.unprepared);
+    let base = base.filter(|base| !base.unprepared);
+    let composed = if changes.tests_changed() {
+        let tree = changes.with_tests_of_base(subject.mirror, subject.tree).await?;
+        Some(runs.check(of(Tree { oid: &tree, tested: TreeTested::TestsAsOnBase })).await?)
+    } else {
+        None
+    };
+    if let Some(failed) = composed.as_ref().filter(|composed| composed.unprepared && !changes.tests_named()) {
+        return Ok(report_of_run(named, failed));
+    }
+    let nothing_there = changes.tests_only_added() && no_base_tests(&first, base.as_ref(), composed.as_ref());
+    let judgement = checks::judge_criterion(checks::Runs {
+        first: &first.read,
+        base: base.as_ref().map(|ran| &ran.read),
+        composed: composed.as_ref().map(|ran| &ran.read).filter(|_| !nothing_there),
+        tests_named: changes.tests_named(),
+    });
+    let mut report = report(named, &judgement, &first, base.as_ref(), composed.as_ref());
+    if report.note.is_none() {
+        let red = composed.is_some_and(|composed| composed.run.verdict != Verdict::Pass);
+        let note = if uncounted {
+            Some("prepare fails on the base, so the tests that ran were not compared with those on it")
+        } else if nothing_there {
+            Some("the base has no test that this check runs: only the added ones speak for it")
+        } else {
+            red.then_some("tests of the base that this tree no longer has are red on it: see the evidence")
+        };
+        report.note = note.map(str::to_owned);
+    }
+    Ok(report)
+}
+
+/// The verdict of the judge on a criterion without a check, with what it doubts.
+pub(crate) async fn by_judge(
+    runs: &mut Runs<'_>,
+    subject: &Subject<'_>,
+    criterion: &Criterion,
+    judge: Option<&JudgeSettings>,
+    shown: &[CriterionReport],
+) -> Result<(CriterionReport, Vec<String>), BenchError> {
+    let tree = Tree { oid: subject.tree, tested: TreeTested::Handoff };
+    let Some(judge) = judge else {
+        let evidence = Evidence::of_reason("there is no judge");
+        return Ok((report_of_judge(runs, criterion, Judged::nobody(), evidence), Vec::new()));
+    };
+    if let Some(failed) = runs.failed_prepare(tree).await? {
+        let mut report = report_of_prepare(&criterion.id, &failed);
+        report.command = None;
+        return Ok((report, Vec::new()));
+    }
+    let stdin = Question::new(criterion, subject.tree, shown.iter()).to_bytes();
+    let allowed =
+        Allowed { network: judge.network, writes_dir: false, writes_caches: false, wall: judge::JUDGE_TIMEOUT };
+    let program = Program { command: &judge.command, env: &judge.env, read: &judge.read_paths, stdin, allowed };
+    let outcome = runs.program(tree, program).await?;
+    let evidence = Evidence::of_run(&judge.command, subject.tree, &outcome);
+    let judged = judge::read(outcome.ended, &outcome.stdout);
+    let doubts = judged.doubts.clone();
+    let mut report = report_of_judge(runs, criterion, judged, evidence);
+    report.exit_code = exit_code(outcome.ended);
+    report.output_tail = evidence::last_lines(&evidence::text(&outcome));
+    Ok((report, doubts))
+}
+
+/// The report on a criterion for which nothing could be run.
+pub(crate) fn not_run(record: &mut Record, id: &CriterionId, check: Option<&Check>, why: &str) -> CriterionReport {
+    let evidence = record.keep(Evidence::of_reason(why));
+    CriterionReport {
+        result: CriterionResult {
+            id: id.clone(),
+            verdict: Verdict::Inconclusive,
+            reason: None,
+            evidence: vec![evidence],
+        },
+        command: check.map(|check| check.command.clone()),
+        exit_code: None,
+        output_tail: String::new(),
+        note: Some(format!("nothing was run: {why}")),
+    }
+}
+
+fn expect_of(named: Named<'_>) -> Result<Option<Regex>, BenchError> {
+    let compile = |text: &String| regex::RegexBuilder::new(text).size_limit(EXPECT_BYTES_MAX).build();
+    let expect = named.check.expect.as_ref().map(compile).transpose();
+    expect.map_err(|source| BenchError::Expect { id: named.id.clone(), source })
+}
+
+/// The run on the base, from an earlier turn if there was one.
+async fn base_run<'c>(
+    runs: &mut Runs<'_>,
+    subject: &'c Subject<'_>,
+    named: Named<'c>,
+    of: impl Fn(Tree<'c>) -> CheckArgs<'c>,
+) -> Result<Ran, BenchError> {
+    if let Some(known) = subject.base_runs.get(&key(subject, named)) {
+        let run = holdpoint_protocol::artifact::CheckRun { criterion: Some(named.id.clone()), ..known.run };
+        runs.record.ran(run.clone(), known.evidence);
+        return Ok(Ran { run, read: known.read, tail: String::new(), ending: String::new(), unprepared: false });
+    }
+    let ran = runs.check(of(Tree { oid: subject.base_tree, tested: TreeTested::Base })).await?;
+    keep(runs, subject, named, &ran);
+    Ok(ran)
+}
+
+/// Whether a check runs no test of the base: its runner was understood on the tree under review, and neither the base
+/// nor that tree with the tests of the base has anything for it to run (a check that names a new test file). Both came
+/// to a plain end, so it is not that they were kept from running.
+fn no_base_tests(first: &Ran, base: Option<&Ran>, composed: Option<&Ran>) -> bool {
+    let ran_none = |ran: Option<&Ran>| {
+        ran.is_some_and(|ran| {
+            let none = ran.read.counts.as_ref().is_none_or(|counts| counts.total().run == 0);
+            none && ran.run.reason == Some(CriterionReason::ExitCode)
+        })
+    };
+    first.read.counts.is_some() && ran_none(base) && ran_none(composed)
+}
+
+/// Keeps a run on the base for later.
+fn keep(runs: &Runs<'_>, subject: &Subject<'_>, named: Named<'_>, ran: &Ran) {
+    if let (false, Some(evidence)) = (ran.unprepared, runs.record.evidence(&ran.run.output)) {
+        let run = BaseRun { run: ran.run.clone(), read: ran.read.clone(), evidence: evidence.clone() };
+        subject.base_runs.put(key(subject, named), run);
+    }
+}
+
+fn key(subject: &Subject<'_>, named: Named<'_>) -> Key {
+    Key { tree: subject.base_tree.clone(), prepare: subject.prepare.map(str::to_owned), check: named.check.clone() }
+}
+
+/// The report where one run decided.
+fn report_of_run(named: Named<'_>, ran: &Ran) -> CriterionReport {
+    if ran.unprepared {
+        return report_of_prepare(named.id, ran);
+    }
+    let note = match ran.run.reason {
+        None => None,
+        Some(CriterionReason::ExpectUnmatched) => {
+            let expect = named.check.expect.as_deref().unwrap_or_default();
+            Some(format!("the check ended well, but its output does not match `{expect}`"))
+        }
+        Some(CriterionReason::NotExecutable) => Some(format!("the command could not be run ({})", ran.ending)),
+        Some(CriterionReason::Timeout) => {
+            Some(format!("the check did not end within {} s", named.check.timeout.duration().as_secs()))
+        }
+        Some(_) => Some(format!("the check ended with: {}", ran.ending)),
+    };
+    CriterionReport {
+        result: CriterionResult {
+            id: named.id.clone(),
+            verdict: ran.run.verdict,
+            reason: ran.run.reason,
+            evidence: vec![ran.run.output],
+        },
+        command: Some(named.check.command.clone()),
+        exit_code: ran.run.exit_code,
+        output_tail: ran.tail.clone(),
+        note,
+    }
+}
+
+fn report_of_prepare(id: &CriterionId, ran: &Ran) -> CriterionReport {
+    CriterionReport {
+        result: CriterionResult {
+            id: id.clone(),
+            verdict: Verdict::Inconclusive,
+            reason: None,
+            evidence: vec![ran.run.output],
+        },
+        command: Some(ran.run.command.clone()),
+        exit_code: ran.run.exit_code,
+        output_tail: ran.tail.clone(),
+        note: Some(format!("prepare failed, so the check was not run ({})", ran.ending)),
+    }
+}
+
+/// The report where several runs were compared.
+fn report(
+    named: Named<'_>,
+    judgement: &CriterionJudgement,
+    first: &Ran,
+    base: Option<&Ran>,
+    composed: Option<&Ran>,
+) -> CriterionReport {
+    let deciding = match judgement.reason {
+        Some(CriterionReason::TestsWeakened) => composed.unwrap_or(first),
+        _ => first,
+    };
+    let mut evidence = vec![deciding.run.output];
+    let others = [Some(first), base, composed];
+    evidence
+        .extend(others.into_iter().flatten().map(|ran| ran.run.output).filter(|output| *output != deciding.run.output));
+    evidence.dedup();
+    CriterionReport {
+        result: CriterionResult {
+            id: named.id.clone(),
+            verdict: judgement.verdict,
+            reason: judgement.reason,
+            evidence,
+        },
+        command: Some(named.check.command.clone()),
+        exit_code: deciding.run.exit_code,
+        output_tail: deciding.tail.clone(),
+        note: difference(judgement, first, base),
+    }
+}
+
+/// What the comparisons had against the first run, in one sentence.
+fn difference(judgement: &CriterionJudgement, first: &Ran, base: Option<&Ran>) -> Option<String> {
+    let total = |ran: &Ran| ran.read.counts.as_ref().map(holdpoint_core::runners::Counts::total).unwrap_or_default();
+    let (now, then) = (total(first), base.map(total).unwrap_or_default());
+    let text = match judgement.difference? {
+        CriterionReason::FewerTests => format!("{} tests ran, {} on the base", now.run, then.run),
+        CriterionReason::MoreSkipped => format!("{} tests were skipped, {} on the base", now.skipped, then.skipped),
+        _ if judgement.lost.is_empty() => "it is not green with the tests as on the base".to_owned(),
+        _ => {
+            let names: Vec<&str> = judgement.lost.iter().map(String::as_str).take(NAMES_SHOWN).collect();
+            let more = if judgement.lost.len() > NAMES_SHOWN { ", …" } else { "" };
+            format!("green only with the changed tests, not with those of the base: {}{more}", names.join(", "))
+        }
+    };
+    let counts = judgement.verdict == Verdict::Pass;
+    Some(if counts { format!("the scope names the changed tests, so this does not count: {text}") } else { text })
+}
+
+/// Names of tests that a note shows.
+const NAMES_SHOWN: usize = 5;
+
+fn report_of_judge(runs: &mut Runs<'_>, criterion: &Criterion, judged: Judged, evidence: Evidence) -> CriterionReport {
+    let evidence = runs.record.keep(evidence);
+    CriterionReport {
+        result: CriterionResult {
+            id: criterion.id.clone(),
+            verdict: judged.verdict,
+            reason: judged.reason,
+            evidence: vec![evidence],
+        },
+        command: None,
+        exit_code: None,
+        output_tail: String::new(),
+        note: judged.note,
+    }
+}

@@ -1,0 +1,144 @@
+//! Evidence: what a run printed, as the bytes that are stored and the lines that are shown.
+//!
+//! Pure. The stored form begins with what was run and how it ended, so it is never empty and stands for itself.
+
+use std::fmt::Write as _;
+
+use holdpoint_protocol::{Digest, facts::Oid, time::Millis};
+use holdpoint_sandbox::{Chunk, Ended, Outcome};
+
+/// Lines of output that a report shows.
+const TAIL_LINES: usize = 20;
+/// Bytes of output that a report shows.
+const TAIL_BYTES: usize = 2 << 10;
+
+/// Bytes to be stored under their digest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Evidence {
+    /// What they are called.
+    pub digest: Digest,
+    /// The bytes; never empty.
+    pub bytes: Vec<u8>,
+}
+
+impl Evidence {
+    /// Takes bytes as evidence.
+    pub(crate) fn new(bytes: Vec<u8>) -> Self {
+        Self { digest: Digest::of(&bytes), bytes }
+    }
+
+    /// A run: a head that names it, then both outputs.
+    pub(crate) fn of_run(command: &str, tree: &Oid, outcome: &Outcome) -> Self {
+        let duration = Millis::from(outcome.duration).0;
+        let mut head = String::new();
+        for line in command.trim_end().lines() {
+            let _ = writeln!(head, "$ {line}");
+        }
+        let _ = writeln!(head, "tree: {tree}\nended: {} after {duration} ms", ending(outcome.ended));
+        let mut bytes = head.into_bytes();
+        for (name, output) in [("standard output", &outcome.stdout), ("standard error", &outcome.stderr)] {
+            bytes.extend(format!("--- {name}: {} bytes\n", output.len()).bytes());
+            bytes.extend_from_slice(output);
+            if output.last().is_some_and(|last| *last != b'\n') {
+                bytes.push(b'\n');
+            }
+        }
+        Self::new(bytes)
+    }
+
+    /// Why nothing was run.
+    pub(crate) fn of_reason(reason: &str) -> Self {
+        Self::new(format!("nothing was run: {reason}\n").into_bytes())
+    }
+}
+
+/// How a program ended, in words.
+pub(crate) fn ending(ended: Ended) -> String {
+    match ended {
+        Ended::Exited(code) => format!("exit {code}"),
+        Ended::Signalled(signal) => format!("signal {signal}"),
+        Ended::TimedOut => "its time was up".to_owned(),
+        Ended::OutputLimit => "it printed more than allowed".to_owned(),
+    }
+}
+
+/// Both outputs as text, one after the other: what `expect` and the runners' counts are read from. It does not depend
+/// on how the two streams were scheduled.
+pub(crate) fn text(outcome: &Outcome) -> String {
+    let mut text = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text.push_str(&String::from_utf8_lossy(&outcome.stderr));
+    text
+}
+
+/// The last lines, both outputs interleaved about as they came (two pipes have no order between them); one after the other if the record of that has holes.
+pub(crate) fn tail(outcome: &Outcome, chunks: &[Chunk]) -> String {
+    let seen: usize = chunks.iter().map(|chunk| chunk.bytes.len()).sum();
+    if seen == outcome.stdout.len() + outcome.stderr.len() {
+        let bytes: Vec<u8> = chunks.iter().flat_map(|chunk| chunk.bytes.iter().copied()).collect();
+        return last_lines(&String::from_utf8_lossy(&bytes));
+    }
+    last_lines(&text(outcome))
+}
+
+/// The end of a text: at most [`TAIL_LINES`] lines and [`TAIL_BYTES`] bytes.
+pub(crate) fn last_lines(text: &str) -> String {
+    let text = text.trim_end();
+    let by_lines = text.rmatch_indices('\n').nth(TAIL_LINES - 1).map_or(0, |(at, _)| at + 1);
+    let by_bytes = text.len().saturating_sub(TAIL_BYTES);
+    let start = (by_lines.max(by_bytes)..=text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+    text.get(start..).unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use holdpoint_sandbox::Stream;
+
+    use super::*;
+
+    fn outcome(stdout: &str, stderr: &str) -> Outcome {
+        Outcome {
+            ended: Ended::Exited(1),
+            stdout: stdout.into(),
+            stderr: stderr.into(),
+            duration: Duration::from_millis(7),
+            tree_ended: true,
+            properties: Vec::new(),
+        }
+    }
+
+    fn tree() -> Oid {
+        "a".repeat(40).parse().unwrap()
+    }
+
+    #[test]
+    fn evidence_names_the_run_and_is_never_empty() {
+        let evidence = Evidence::of_run("make\ntest\n", &tree(), &outcome("out", ""));
+        let text = String::from_utf8(evidence.bytes.clone()).unwrap();
+        let head = format!("$ make\n$ test\ntree: {}\nended: exit 1 after 7 ms\n", tree());
+        assert_eq!(text, format!("{head}--- standard output: 3 bytes\nout\n--- standard error: 0 bytes\n"));
+        assert_eq!(evidence.digest, Digest::of(&evidence.bytes));
+    }
+
+    #[test]
+    fn tail_has_the_last_lines_within_its_bounds() {
+        let lines: Vec<String> = (0..100).map(|n| n.to_string()).collect();
+        assert_eq!(last_lines(&lines.join("\n")), lines[80..].join("\n"));
+        assert_eq!(last_lines("short\n\n"), "short");
+        assert_eq!(last_lines(""), "");
+        let long = last_lines(&"ä".repeat(5_000));
+        assert!(long.len() <= TAIL_BYTES && long.chars().all(|c| c == 'ä'));
+    }
+
+    #[test]
+    fn tail_is_interleaved_only_when_all_of_it_was_seen() {
+        let chunk = |stream, text: &str| Chunk { stream, bytes: text.into() };
+        let all = [chunk(Stream::Stderr, "1\n"), chunk(Stream::Stdout, "2\n")];
+        assert_eq!(tail(&outcome("2\n", "1\n"), &all), "1\n2");
+        assert_eq!(tail(&outcome("2\n", "1\n"), &all[..1]), "2\n1");
+    }
+}

@@ -1,0 +1,105 @@
+//! The folder of one turn: everything a verification writes is in it, and it goes when the turn is over.
+
+use std::{
+    fs, io,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use crate::error::BenchError;
+
+/// Turn folders, below the state folder.
+const TURNS: &str = "turns";
+/// Read, write and enter, for the owner alone.
+const OWN_FOLDER: u32 = 0o700;
+
+/// A folder that is removed when dropped.
+#[derive(Debug)]
+pub(crate) struct TurnFolder {
+    path: PathBuf,
+}
+
+impl TurnFolder {
+    /// Makes the folder of a turn, empty.
+    pub(crate) fn create(state_dir: &Path, name: &str) -> Result<Self, BenchError> {
+        let path = state_dir.join(TURNS).join(name);
+        remove_tree(&path).map_err(BenchError::io("remove", &path))?;
+        make_dir(&path)?;
+        let path = path.canonicalize().map_err(BenchError::io("resolve", &path))?;
+        Ok(Self { path })
+    }
+
+    /// Where it is: absolute and without symbolic links.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for TurnFolder {
+    fn drop(&mut self) {
+        if let Err(error) = remove_tree(&self.path) {
+            // The next start removes it.
+            tracing::warn!(folder = %self.path.display(), %error, "cannot remove a turn's folder");
+        }
+    }
+}
+
+/// Removes what a crashed process left behind.
+pub(crate) fn clear_stale(state_dir: &Path) -> Result<(), BenchError> {
+    let turns = state_dir.join(TURNS);
+    remove_tree(&turns).map_err(BenchError::io("remove", &turns))?;
+    make_dir(&turns)
+}
+
+/// Makes a folder and those above it.
+pub(crate) fn make_dir(path: &Path) -> Result<(), BenchError> {
+    fs::create_dir_all(path).map_err(BenchError::io("create", path))
+}
+
+/// Removes a tree, also one with folders that its programs closed for writing (module caches do that).
+pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
+    match fs::remove_dir_all(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+            open_folders(path)?;
+            fs::remove_dir_all(path)
+        }
+        other => other,
+    }
+}
+
+fn open_folders(path: &Path) -> io::Result<()> {
+    fs::set_permissions(path, fs::Permissions::from_mode(OWN_FOLDER))?;
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            open_folders(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folder_goes_with_its_turn_even_if_parts_of_it_are_closed() {
+        let state = tempfile::tempdir().unwrap();
+        let folder = TurnFolder::create(state.path(), "turn").unwrap();
+        let closed = folder.path().join("closed");
+        make_dir(&closed.join("inner")).unwrap();
+        fs::set_permissions(&closed, fs::Permissions::from_mode(0o500)).unwrap();
+        let path = folder.path().to_owned();
+        drop(folder);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn left_overs_of_a_crash_are_cleared() {
+        let state = tempfile::tempdir().unwrap();
+        make_dir(&state.path().join("turns/old/tree")).unwrap();
+        clear_stale(state.path()).unwrap();
+        assert_eq!(fs::read_dir(state.path().join("turns")).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,193 @@
+//! Criteria without a check: what the judge is asked, and how its answer is read.
+//!
+//! Pure. The judge sees the criterion, what the checks showed and the tree itself; never a word of the builder's. It
+//! cannot speak about criteria that have a check.
+
+use std::time::Duration;
+
+use holdpoint_protocol::{
+    artifact::CriterionReport,
+    facts::{Oid, Verdict},
+    plan::Criterion,
+    reason::CriterionReason,
+};
+use holdpoint_sandbox::Ended;
+use serde::{Deserialize, Serialize};
+
+/// How long a judge may take: a model that reads a whole tree needs minutes.
+pub(crate) const JUDGE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
+
+/// What a judge gets on standard input, as JSON.
+#[derive(Debug, Serialize)]
+pub(crate) struct Question<'a> {
+    criterion: Asked<'a>,
+    /// The tree that is its current directory.
+    tree: &'a Oid,
+    evidence: Vec<Shown<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct Asked<'a> {
+    id: &'a str,
+    statement: &'a str,
+}
+
+/// What a check showed.
+#[derive(Debug, Serialize)]
+struct Shown<'a> {
+    id: &'a str,
+    verdict: Verdict,
+    reason: Option<CriterionReason>,
+    command: Option<&'a str>,
+    exit_code: Option<i32>,
+    output_tail: &'a str,
+    evidence: Vec<String>,
+}
+
+impl<'a> Question<'a> {
+    /// The question about a criterion, with what was shown so far.
+    pub(crate) fn new(
+        criterion: &'a Criterion,
+        tree: &'a Oid,
+        shown: impl Iterator<Item = &'a CriterionReport>,
+    ) -> Self {
+        let shown = shown.map(|report| Shown {
+            id: report.result.id.as_str(),
+            verdict: report.result.verdict,
+            reason: report.result.reason,
+            command: report.command.as_deref(),
+            exit_code: report.exit_code,
+            output_tail: &report.output_tail,
+            evidence: report.result.evidence.iter().map(ToString::to_string).collect(),
+        });
+        let asked = Asked { id: criterion.id.as_str(), statement: &criterion.statement };
+        Self { criterion: asked, tree, evidence: shown.collect() }
+    }
+
+    /// The bytes for standard input.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        serde_json::to_vec_pretty(self).expect("it has only strings and numbers")
+    }
+}
+
+/// What a judge prints (contract, "`command` backend").
+#[derive(Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Answer {
+    verdict: Verdict,
+    evidence: Vec<String>,
+    doubts: Vec<String>,
+}
+
+/// What a judge's run comes to.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Judged {
+    pub(crate) verdict: Verdict,
+    pub(crate) reason: Option<CriterionReason>,
+    /// One sentence for people.
+    pub(crate) note: Option<String>,
+    pub(crate) doubts: Vec<String>,
+}
+
+impl Judged {
+    fn inconclusive(reason: Option<CriterionReason>, note: impl Into<String>) -> Self {
+        Self { verdict: Verdict::Inconclusive, reason, note: Some(note.into()), doubts: Vec::new() }
+    }
+
+    /// There is no judge.
+    pub(crate) fn nobody() -> Self {
+        Self::inconclusive(Some(CriterionReason::NoJudge), "it has no check, and there is no judge")
+    }
+}
+
+/// Reads how a judge ended and what it printed on standard output: exactly one verdict object, or nothing is settled.
+pub(crate) fn read(ended: Ended, stdout: &[u8]) -> Judged {
+    let reason = match ended {
+        Ended::Exited(0) => return read_answer(stdout),
+        Ended::Exited(code) => {
+            return Judged::inconclusive(Some(CriterionReason::ExitCode), format!("the judge ended with exit {code}"));
+        }
+        Ended::Signalled(_) => CriterionReason::Signal,
+        Ended::TimedOut => CriterionReason::Timeout,
+        Ended::OutputLimit => CriterionReason::Limit,
+    };
+    Judged::inconclusive(Some(reason), format!("the judge gave no verdict: {}", crate::evidence::ending(ended)))
+}
+
+fn read_answer(stdout: &[u8]) -> Judged {
+    let answer: Answer = match serde_json::from_slice(stdout) {
+        Ok(answer) => answer,
+        Err(error) => return Judged::inconclusive(None, format!("the judge printed no verdict object: {error}")),
+    };
+    let shows = |texts: Vec<String>| texts.into_iter().filter(|text| !text.trim().is_empty()).collect::<Vec<_>>();
+    let doubts = shows(answer.doubts);
+    let evidence = shows(answer.evidence);
+    if answer.verdict == Verdict::Pass && evidence.is_empty() {
+        let judged = Judged::inconclusive(
+            Some(CriterionReason::JudgeWithoutEvidence),
+            "the judge said pass and named no evidence",
+        );
+        return Judged { doubts, ..judged };
+    }
+    let word = answer.verdict.as_str();
+    let because = if evidence.is_empty() { String::new() } else { format!(": {}", evidence.join("; ")) };
+    Judged { verdict: answer.verdict, reason: None, note: Some(format!("the judge said {word}{because}")), doubts }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answered(text: &str) -> Judged {
+        read(Ended::Exited(0), text.as_bytes())
+    }
+
+    #[test]
+    fn verdict_with_evidence_counts() {
+        let judged =
+            answered("{\"verdict\": \"pass\", \"evidence\": [\"src/retry.rs:10\"], \"doubts\": [\"names\"]}\n");
+        assert_eq!((judged.verdict, judged.reason), (Verdict::Pass, None));
+        assert_eq!(judged.doubts, ["names"]);
+        let failed = answered(r#"{"verdict": "fail", "evidence": [], "doubts": []}"#);
+        assert_eq!((failed.verdict, failed.reason), (Verdict::Fail, None));
+    }
+
+    #[test]
+    fn pass_without_evidence_settles_nothing() {
+        for evidence in ["[]", "[\"\", \"  \"]"] {
+            let judged = answered(&format!(r#"{{"verdict": "pass", "evidence": {evidence}, "doubts": []}}"#));
+            assert_eq!(judged.reason, Some(CriterionReason::JudgeWithoutEvidence));
+            assert_eq!(judged.verdict, Verdict::Inconclusive);
+        }
+    }
+
+    #[test]
+    fn anything_but_one_verdict_object_settles_nothing() {
+        let object = r#"{"verdict": "pass", "evidence": ["x"], "doubts": []}"#;
+        for text in [
+            "",
+            "pass",
+            "{\"verdict\": \"pass\"}",
+            r#"{"verdict": "Pass", "evidence": ["x"], "doubts": []}"#,
+            r#"{"verdict": "pass", "evidence": "x", "doubts": []}"#,
+            &format!("I think: {object}"),
+            &format!("{object}{object}"),
+        ] {
+            assert_eq!(answered(text).verdict, Verdict::Inconclusive, "{text}");
+        }
+    }
+
+    #[test]
+    fn judge_that_did_not_end_well_settles_nothing_whatever_it_printed() {
+        let object = br#"{"verdict": "pass", "evidence": ["x"], "doubts": []}"#;
+        for (ended, reason) in [
+            (Ended::Exited(1), CriterionReason::ExitCode),
+            (Ended::Signalled(9), CriterionReason::Signal),
+            (Ended::TimedOut, CriterionReason::Timeout),
+            (Ended::OutputLimit, CriterionReason::Limit),
+        ] {
+            let judged = read(ended, object);
+            assert_eq!((judged.verdict, judged.reason), (Verdict::Inconclusive, Some(reason)));
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! The verifier: judges handed-off trees by evidence, in a read-only sandbox (FLY-3, FLY-34).
+//!
+//! It has no way to change what it judges, and it never sees what a builder wrote in prose: it gets commits and
+//! criteria, checks the tree out afresh, and says of each criterion what was shown. It decides nothing about a
+//! waypoint: that is the orchestrator's.
+//!
+//! - [`worker`]: a turn, from its plan to its report; [`process`]: the whole agent.
+//! - [`bench`]: judging one tree, without the broker; [`settings`]: what it is told about its machine.
+//! - [`place`]: what a program may touch; [`evidence`]: what it printed.
+
+mod base_runs;
+pub mod bench;
+mod changes;
+mod counting;
+mod criterion;
+pub mod error;
+pub mod evidence;
+mod folder;
+mod judge;
+pub mod place;
+pub mod process;
+mod runs;
+pub mod settings;
+pub mod worker;
+
+pub use bench::{Bench, Findings};
+pub use error::BenchError;
+pub use process::{ROLE, RunError, main, run};
+pub use settings::{JudgeSettings, Settings};
+pub use worker::{StartError, VerifyWorker};

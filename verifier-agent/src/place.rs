@@ -1,0 +1,181 @@
+//! Places: where a program runs and what it may touch there.
+//!
+//! Pure: makes paths, environments and profiles. What has to exist is made by `checkout` and `runs`.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsStr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use holdpoint_sandbox::{Limits, Network, Profile, toolchain_paths};
+
+use crate::settings::Settings;
+
+/// Bytes a check may print. A test suite of thousands of tests with names prints less than one.
+pub const CHECK_OUTPUT_BYTES_MAX: usize = 4 << 20;
+
+/// The folders of one tree in a turn: its files, and what is kept beside them for all its runs.
+#[derive(Debug, Clone)]
+pub(crate) struct Place {
+    /// The checked-out files. Nobody writes here.
+    pub(crate) tree: PathBuf,
+    /// What `prepare` downloads: written by it and by checks with network, read by the others.
+    pub(crate) caches: PathBuf,
+    /// What builds leave for the next check of the same tree.
+    pub(crate) build: PathBuf,
+    /// The home that `prepare` has filled, where there is one.
+    pub(crate) home: PathBuf,
+}
+
+impl Place {
+    /// The folders of the tree called `name` in a turn's folder.
+    pub(crate) fn in_folder(folder: &Path, name: &str) -> Self {
+        let of = |kind: &str| folder.join(kind).join(name);
+        Self { tree: of("trees"), caches: of("caches"), build: of("builds"), home: of("homes") }
+    }
+}
+
+/// The folders of one run.
+#[derive(Debug, Clone)]
+pub(crate) struct RunFolders {
+    /// The current directory: the tree, or a copy of it that goes after the run.
+    pub(crate) dir: PathBuf,
+    /// `HOME`.
+    pub(crate) home: PathBuf,
+    /// `TMPDIR`.
+    pub(crate) tmp: PathBuf,
+}
+
+/// What one run is allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Allowed {
+    /// The machine's network instead of a loopback of its own.
+    pub(crate) network: bool,
+    /// Its directory may be written: it is a throw-away copy.
+    pub(crate) writes_dir: bool,
+    /// The caches of the tree may be written.
+    pub(crate) writes_caches: bool,
+    /// How long it may take.
+    pub(crate) wall: Duration,
+}
+
+/// The profile of one run. It may read `more` as well.
+pub(crate) fn profile(
+    settings: &Settings,
+    place: &Place,
+    run: &RunFolders,
+    allowed: Allowed,
+    more: &[PathBuf],
+) -> Profile {
+    let toolchains = toolchain_paths(OsStr::new(&settings.path), &settings.home);
+    let mut read = toolchains.read;
+    read.extend(settings.read_paths.iter().chain(more).cloned());
+    let mut write = vec![place.build.clone(), run.home.clone(), run.tmp.clone()];
+    if allowed.writes_dir { &mut write } else { &mut read }.push(run.dir.clone());
+    if allowed.writes_caches { &mut write } else { &mut read }.push(place.caches.clone());
+    let mut deny = toolchains.deny;
+    deny.extend(settings.deny_paths.iter().cloned());
+    deny.push(settings.state_dir.clone());
+    let network = if allowed.network { Network::Host } else { Network::Loopback };
+    let limits = Limits { wall: allowed.wall, output_bytes: CHECK_OUTPUT_BYTES_MAX, ..Limits::default() };
+    Profile { read, write, deny, network, limits }
+}
+
+/// The environment of one run: exactly this. What settings add never replaces what is set here.
+pub(crate) fn environment(
+    settings: &Settings,
+    place: &Place,
+    run: &RunFolders,
+    more: &BTreeMap<String, String>,
+) -> BTreeMap<String, String> {
+    let text = |path: &Path| path.display().to_string();
+    let toolchains = toolchain_paths(OsStr::new(&settings.path), &settings.home);
+    let mut env = more.clone();
+    env.extend(toolchains.env.iter().map(|(name, path)| (name.clone(), text(path))));
+    for (name, folder) in [
+        ("CARGO_HOME", "cargo"),
+        ("GOMODCACHE", "go"),
+        ("npm_config_cache", "npm"),
+        ("PIP_CACHE_DIR", "pip"),
+        ("PYTHONUSERBASE", "python"),
+    ] {
+        env.insert(name.to_owned(), text(&place.caches.join(folder)));
+    }
+    for (name, folder) in [("CARGO_TARGET_DIR", "cargo"), ("GOCACHE", "go")] {
+        env.insert(name.to_owned(), text(&place.build.join(folder)));
+    }
+    env.insert("PATH".to_owned(), settings.path.clone());
+    env.insert("HOME".to_owned(), text(&run.home));
+    env.insert("TMPDIR".to_owned(), text(&run.tmp));
+    env.insert("LANG".to_owned(), "C.UTF-8".to_owned());
+    // Every tree is built from nothing, so a record of what changed only costs time.
+    env.insert("CARGO_INCREMENTAL".to_owned(), "0".to_owned());
+    // Both would write beside the sources, which are read-only.
+    env.insert("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned());
+    env.insert("PYTEST_ADDOPTS".to_owned(), format!("-o cache_dir='{}'", text(&run.tmp.join("pytest-cache"))));
+    env
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings() -> Settings {
+        Settings {
+            state_dir: "/state".into(),
+            path: "/home/v/.cargo/bin:/usr/bin".to_owned(),
+            home: "/home/v".into(),
+            check_env: BTreeMap::new(),
+            read_paths: vec!["/data".into()],
+            deny_paths: vec!["/data/secret".into()],
+            judge: None,
+        }
+    }
+
+    fn run() -> (Place, RunFolders) {
+        let place = Place::in_folder(Path::new("/state/turns/t"), "abc");
+        let run =
+            RunFolders { dir: place.tree.clone(), home: "/state/turns/t/h".into(), tmp: "/state/turns/t/x".into() };
+        (place, run)
+    }
+
+    fn allowed() -> Allowed {
+        Allowed { network: false, writes_dir: false, writes_caches: false, wall: Duration::from_secs(1) }
+    }
+
+    #[test]
+    fn plain_check_writes_scratch_and_build_output_only() {
+        let (place, run) = run();
+        let profile = profile(&settings(), &place, &run, allowed(), &[]);
+        assert_eq!(profile.write, [place.build.clone(), run.home.clone(), run.tmp.clone()]);
+        assert!(profile.read.contains(&place.tree) && profile.read.contains(&place.caches));
+        assert!(
+            profile.deny.contains(&PathBuf::from("/state")) && profile.deny.contains(&PathBuf::from("/data/secret"))
+        );
+        assert_eq!(profile.network, Network::Loopback);
+    }
+
+    #[test]
+    fn rights_open_one_by_one() {
+        let (place, run) = run();
+        let network = profile(&settings(), &place, &run, Allowed { network: true, ..allowed() }, &[]);
+        assert_eq!(network.network, Network::Host);
+        assert!(!network.write.contains(&place.caches));
+        let caches = profile(&settings(), &place, &run, Allowed { writes_caches: true, ..allowed() }, &[]);
+        assert!(caches.write.contains(&place.caches) && !caches.write.contains(&place.tree));
+        let copy = profile(&settings(), &place, &run, Allowed { writes_dir: true, ..allowed() }, &[]);
+        assert!(copy.write.contains(&run.dir) && !copy.read.contains(&run.dir));
+    }
+
+    #[test]
+    fn environment_keeps_the_harness_values_and_the_real_toolchain() {
+        let (place, run) = run();
+        let more = BTreeMap::from([("HOME", "/root"), ("CI", "1")].map(|(k, v)| (k.to_owned(), v.to_owned())));
+        let env = environment(&settings(), &place, &run, &more);
+        assert_eq!((env["HOME"].as_str(), env["CI"].as_str()), ("/state/turns/t/h", "1"));
+        assert_eq!(env["RUSTUP_HOME"], "/home/v/.rustup");
+        assert_eq!(env["CARGO_HOME"], place.caches.join("cargo").display().to_string());
+    }
+}

@@ -1,0 +1,271 @@
+//! Running one program on one tree: checkout, `prepare` before the first run, the sandbox, and the record of it all.
+//!
+//! What a run means for a criterion is decided in `criterion`; this only says how each run ended.
+
+mod record;
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use holdpoint_core::checks::{CheckEnd, Run};
+use holdpoint_protocol::{
+    artifact::{CheckRun, TreeTested},
+    facts::{Oid, Verdict},
+    ids::CriterionId,
+    plan::Check,
+    time::Millis,
+};
+use holdpoint_runtime::mirror::from_wire;
+use holdpoint_sandbox::{Command, Ended, Input, Outcome, Sandbox};
+use holdpoint_workspace::Mirror;
+use regex::Regex;
+use tokio::sync::mpsc;
+
+pub(crate) use record::Record;
+
+use crate::{
+    error::BenchError,
+    evidence::{self, Evidence},
+    folder::{TurnFolder, make_dir, remove_tree},
+    place::{Allowed, Place, RunFolders, environment, profile},
+    settings::Settings,
+};
+
+/// How long `prepare` may take: it fetches what a whole project needs.
+const PREPARE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
+/// Pieces of output that are remembered in the order they came. Programs that print more of them are shown with
+/// standard error after standard output.
+const CHUNKS_KEPT: usize = 16_384;
+/// The signal for a file that grew over the limit.
+const SIGXFSZ: i32 = 25;
+
+/// A tree, and which kind of tree it is to the turn.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tree<'a> {
+    pub(crate) oid: &'a Oid,
+    pub(crate) tested: TreeTested,
+}
+
+/// One run of a check.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CheckArgs<'a> {
+    /// The criterion or guard.
+    pub(crate) id: &'a CriterionId,
+    pub(crate) check: &'a Check,
+    pub(crate) expect: Option<&'a Regex>,
+    pub(crate) tree: Tree<'a>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone)]
+pub(crate) struct Ran {
+    /// Its line in the receipt.
+    pub(crate) run: CheckRun,
+    /// What it says: the verdict of this run alone, and counts of tests.
+    pub(crate) read: Run,
+    /// The last lines, for people.
+    pub(crate) tail: String,
+    /// How it ended, in words.
+    pub(crate) ending: String,
+    /// It was not the check that ran but `prepare`, and it failed.
+    pub(crate) unprepared: bool,
+}
+
+/// A program to run on a tree.
+pub(crate) struct Program<'a> {
+    pub(crate) command: &'a str,
+    pub(crate) env: &'a BTreeMap<String, String>,
+    /// What it may read besides what all programs may.
+    pub(crate) read: &'a [PathBuf],
+    pub(crate) stdin: Vec<u8>,
+    pub(crate) allowed: Allowed,
+}
+
+/// A turn's bench in use: its folder, the trees that are ready, and the record so far.
+pub(crate) struct Runs<'a> {
+    settings: &'a Settings,
+    sandbox: &'a Sandbox,
+    mirror: &'a Mirror,
+    prepare: Option<&'a str>,
+    trees: HashMap<Oid, Ready>,
+    started: u32,
+    /// What was run so far.
+    pub(crate) record: Record,
+    folder: TurnFolder,
+}
+
+/// A tree that is checked out and prepared.
+#[derive(Debug, Clone)]
+struct Ready {
+    place: Place,
+    /// `prepare` failed on it.
+    unprepared: Option<Box<Ran>>,
+}
+
+impl<'a> Runs<'a> {
+    /// A bench that uses `folder` for everything.
+    pub(crate) fn new(
+        settings: &'a Settings,
+        sandbox: &'a Sandbox,
+        mirror: &'a Mirror,
+        prepare: Option<&'a str>,
+        folder: TurnFolder,
+    ) -> Self {
+        Self {
+            settings,
+            sandbox,
+            mirror,
+            prepare,
+            trees: HashMap::new(),
+            started: 0,
+            record: Record::default(),
+            folder,
+        }
+    }
+
+    /// Runs a check on a tree.
+    pub(crate) async fn check(&mut self, args: CheckArgs<'_>) -> Result<Ran, BenchError> {
+        let ready = self.ready(args.tree).await?;
+        if let Some(failed) = ready.unprepared {
+            return Ok(*failed);
+        }
+        let allowed = Allowed {
+            network: args.check.network,
+            writes_dir: args.check.writes_tree,
+            writes_caches: args.check.network,
+            wall: args.check.timeout.duration(),
+        };
+        let env = &self.settings.check_env;
+        let program = Program { command: &args.check.command, env, read: &[], stdin: Vec::new(), allowed };
+        let (outcome, tail) = self.run(&ready.place, args.tree.oid, program).await?;
+        let read = read(&args.check.command, args.expect, &outcome);
+        Ok(self.noted(Some(args.id), &args.check.command, args.tree, &outcome, tail, read))
+    }
+
+    /// Runs a program that is no check on a tree. Its output is not noted.
+    pub(crate) async fn program(&mut self, tree: Tree<'_>, program: Program<'_>) -> Result<Outcome, BenchError> {
+        let ready = self.ready(tree).await?;
+        Ok(self.run(&ready.place, tree.oid, program).await?.0)
+    }
+
+    /// The failed `prepare` of a tree, if it failed.
+    pub(crate) async fn failed_prepare(&mut self, tree: Tree<'_>) -> Result<Option<Ran>, BenchError> {
+        Ok(self.ready(tree).await?.unprepared.map(|ran| *ran))
+    }
+
+    /// Checks a tree out and prepares it, once.
+    async fn ready(&mut self, tree: Tree<'_>) -> Result<Ready, BenchError> {
+        if let Some(ready) = self.trees.get(tree.oid) {
+            return Ok(ready.clone());
+        }
+        let place = Place::in_folder(self.folder.path(), tree.oid.as_str());
+        for folder in [&place.caches, &place.build, &place.home] {
+            make_dir(folder)?;
+        }
+        self.checkout(tree.oid, &place.tree).await?;
+        let unprepared = self.prepare(tree, &place).await?.map(Box::new);
+        let ready = Ready { place, unprepared };
+        self.trees.insert(tree.oid.clone(), ready.clone());
+        Ok(ready)
+    }
+
+    async fn checkout(&self, tree: &Oid, dir: &Path) -> Result<(), BenchError> {
+        if let Some(parent) = dir.parent() {
+            make_dir(parent)?;
+        }
+        self.mirror.checkout(&from_wire(tree), dir).await?;
+        Ok(())
+    }
+
+    /// Runs `prepare` where there is one. Gives the run only if it failed.
+    async fn prepare(&mut self, tree: Tree<'_>, place: &Place) -> Result<Option<Ran>, BenchError> {
+        let Some(command) = self.prepare else { return Ok(None) };
+        let allowed = Allowed { network: true, writes_dir: false, writes_caches: true, wall: PREPARE_TIMEOUT };
+        let program = Program { command, env: &self.settings.check_env, read: &[], stdin: Vec::new(), allowed };
+        let (outcome, tail) = self.run(place, tree.oid, program).await?;
+        let read = read(command, None, &outcome);
+        let ran = Ran { unprepared: true, ..self.noted(None, command, tree, &outcome, tail, read) };
+        Ok((ran.run.verdict != Verdict::Pass).then_some(ran))
+    }
+
+    /// Runs a program in the sandbox, in folders of its own.
+    async fn run(&mut self, place: &Place, tree: &Oid, program: Program<'_>) -> Result<(Outcome, String), BenchError> {
+        let scratch = self.folder.path().join("runs").join(self.started.to_string());
+        self.started += 1;
+        let home = if self.prepare.is_some() { place.home.clone() } else { scratch.join("home") };
+        let dir = if program.allowed.writes_dir { scratch.join("tree") } else { place.tree.clone() };
+        let folders = RunFolders { dir, home, tmp: scratch.join("tmp") };
+        make_dir(&folders.home)?;
+        make_dir(&folders.tmp)?;
+        if program.allowed.writes_dir {
+            self.checkout(tree, &folders.dir).await?;
+        }
+        let profile = profile(self.settings, place, &folders, program.allowed, program.read);
+        let mut command = Command::shell(program.command, &folders.dir, profile);
+        command.env = environment(self.settings, place, &folders, program.env);
+        if !program.stdin.is_empty() {
+            command.stdin = Input::Bytes(program.stdin);
+        }
+        let (sender, mut receiver) = mpsc::channel(CHUNKS_KEPT);
+        let outcome = self.sandbox.run(&command, Some(sender)).await?;
+        let mut chunks = Vec::new();
+        while let Ok(chunk) = receiver.try_recv() {
+            chunks.push(chunk);
+        }
+        // No later run uses it, and copies of big trees add up. What stays goes with the turn.
+        let _ = remove_tree(&scratch);
+        let tail = evidence::tail(&outcome, &chunks);
+        self.record.enforced(&outcome);
+        Ok((outcome, tail))
+    }
+
+    /// Puts a run into the record.
+    fn noted(
+        &mut self,
+        criterion: Option<&CriterionId>,
+        command: &str,
+        tree: Tree<'_>,
+        outcome: &Outcome,
+        tail: String,
+        read: Run,
+    ) -> Ran {
+        let (verdict, reason) = read.outcome;
+        let evidence = Evidence::of_run(command, tree.oid, outcome);
+        let run = CheckRun {
+            criterion: criterion.cloned(),
+            command: command.to_owned(),
+            tested: tree.tested,
+            tree: tree.oid.clone(),
+            exit_code: exit_code(outcome.ended),
+            signal: if let Ended::Signalled(signal) = outcome.ended { Some(signal) } else { None },
+            duration: Millis::from(outcome.duration),
+            output: evidence.digest,
+            output_bytes: evidence.bytes.len() as u64,
+            verdict,
+            reason,
+        };
+        self.record.ran(run.clone(), evidence);
+        Ran { run, read, tail, ending: evidence::ending(outcome.ended), unprepared: false }
+    }
+}
+
+/// The exit code, if the program exited by itself.
+pub(crate) fn exit_code(ended: Ended) -> Option<i32> {
+    if let Ended::Exited(code) = ended { Some(code) } else { None }
+}
+
+/// What a run says by itself.
+fn read(command: &str, expect: Option<&Regex>, outcome: &Outcome) -> Run {
+    let whole = outcome.ended != Ended::OutputLimit;
+    Run::read(command, end_of(outcome.ended), expect, &evidence::text(outcome), whole)
+}
+
+/// How a program ended, for the core's rules.
+fn end_of(ended: Ended) -> CheckEnd {
+    let limit = matches!(ended, Ended::OutputLimit | Ended::Signalled(SIGXFSZ));
+    let signal = if let Ended::Signalled(signal) = ended { Some(signal) } else { None };
+    CheckEnd { exit: exit_code(ended), signal, timed_out: ended == Ended::TimedOut, limit }
+}

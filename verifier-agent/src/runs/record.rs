@@ -1,0 +1,63 @@
+//! What a turn has to show: every run, the bytes that stand behind it, and what the sandbox enforced.
+
+use holdpoint_protocol::{
+    Digest,
+    artifact::{CheckRun, ChecklistReceipt, PropertyEnforced},
+};
+use holdpoint_sandbox::Outcome;
+
+use crate::evidence::Evidence;
+
+/// The record of a turn.
+#[derive(Debug, Default)]
+pub(crate) struct Record {
+    checks: Vec<CheckRun>,
+    evidence: Vec<Evidence>,
+    properties: Vec<PropertyEnforced>,
+    /// Programs after which something may still run.
+    pub(crate) left_running: u32,
+}
+
+impl Record {
+    /// Adds a run with what it printed.
+    pub(crate) fn ran(&mut self, run: CheckRun, evidence: Evidence) {
+        self.checks.push(run);
+        self.keep(evidence);
+    }
+
+    /// Adds bytes to be stored and gives their reference.
+    pub(crate) fn keep(&mut self, evidence: Evidence) -> Digest {
+        let digest = evidence.digest;
+        if !self.evidence.iter().any(|kept| kept.digest == digest) {
+            self.evidence.push(evidence);
+        }
+        digest
+    }
+
+    /// Bytes that were kept.
+    pub(crate) fn evidence(&self, digest: &Digest) -> Option<&Evidence> {
+        self.evidence.iter().find(|kept| &kept.digest == digest)
+    }
+
+    /// Notes what the sandbox enforced in one run. A property that one run went without counts as not enforced.
+    pub(crate) fn enforced(&mut self, outcome: &Outcome) {
+        for report in &outcome.properties {
+            let name = report.property.name();
+            match self.properties.iter_mut().find(|known| known.property == name) {
+                Some(known) if report.mechanism.is_none() => known.mechanism = None,
+                Some(_) => {}
+                None => self
+                    .properties
+                    .push(PropertyEnforced { property: name.to_owned(), mechanism: report.mechanism.clone() }),
+            }
+        }
+        if !outcome.tree_ended {
+            self.left_running += 1;
+        }
+    }
+
+    /// The receipt, and the bytes to be stored with it.
+    pub(crate) fn into_parts(self) -> (ChecklistReceipt, Vec<Evidence>) {
+        (ChecklistReceipt { checks: self.checks, properties: self.properties, foreign: false }, self.evidence)
+    }
+}

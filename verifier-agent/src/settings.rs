@@ -1,0 +1,104 @@
+//! What the bench is told about its machine: plain data, and how it follows from the configuration of the process.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use holdpoint_runtime::{
+    backend::program::{program_files, readable},
+    config::{Config, VerifierConfig},
+};
+
+/// Where programs are looked for when this process has no `PATH`.
+const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
+/// The home of a process that has none: it has no toolchains of its own.
+const HOME_DEFAULT: &str = "/nonexistent";
+
+/// Where the bench works and what the programs it runs may see.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// Turn folders live below it. Absolute; no other agent uses it.
+    pub state_dir: PathBuf,
+    /// The `PATH` of every program.
+    pub path: String,
+    /// The home that this process runs in. Toolchains in it are opened for reading, the rest of it is not.
+    pub home: PathBuf,
+    /// More variables for checks, with their values.
+    pub check_env: BTreeMap<String, String>,
+    /// Trees that programs may read besides the system, the toolchains and the tree under review.
+    pub read_paths: Vec<PathBuf>,
+    /// What programs never reach, even below something they may read.
+    pub deny_paths: Vec<PathBuf>,
+    /// Who judges criteria without a check.
+    pub judge: Option<JudgeSettings>,
+}
+
+/// The program that judges criteria without a check.
+#[derive(Debug, Clone)]
+pub struct JudgeSettings {
+    /// The shell command line.
+    pub command: String,
+    /// More variables for it, with their values.
+    pub env: BTreeMap<String, String>,
+    /// More that it may read than checks may: its own program.
+    pub read_paths: Vec<PathBuf>,
+    /// Whether it may use the network; a judge that asks a model has to.
+    pub network: bool,
+}
+
+impl Settings {
+    /// The settings of a verifier with this configuration and environment.
+    ///
+    /// # Errors
+    /// The path that cannot be made absolute, because the current directory is gone.
+    pub fn from_config(config: &Config, own_env: &BTreeMap<String, String>) -> Result<Self, (PathBuf, std::io::Error)> {
+        let VerifierConfig { judge, pass_env, read_paths, deny_paths } = &config.agents.verifier;
+        let own = |name: &str, default: &str| own_env.get(name).cloned().unwrap_or_else(|| default.to_owned());
+        let passed: BTreeMap<String, String> =
+            pass_env.iter().filter_map(|name| Some((name.clone(), own_env.get(name)?.clone()))).collect();
+        let home = PathBuf::from(own("HOME", HOME_DEFAULT));
+        let keys = [&config.nats.creds, &config.nats.trust].into_iter().flatten();
+        let judge = judge.as_ref().map(|command| JudgeSettings {
+            command: command.clone(),
+            env: passed.clone(),
+            read_paths: readable(&program_files(command), &home),
+            network: true,
+        });
+        Ok(Self {
+            state_dir: absolute(&config.agent.state_dir)?,
+            path: own("PATH", PATH_DEFAULT),
+            home,
+            check_env: passed,
+            read_paths: read_paths.iter().map(|path| absolute(path)).collect::<Result<_, _>>()?,
+            deny_paths: deny_paths.iter().chain(keys).map(|path| absolute(path)).collect::<Result<_, _>>()?,
+            judge,
+        })
+    }
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, (PathBuf, std::io::Error)> {
+    std::path::absolute(path).map_err(|error| (path.to_owned(), error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_named_variables_are_passed_on_and_keys_are_out_of_reach() {
+        let mut config = Config::default();
+        config.agent.state_dir = "/state".into();
+        config.nats.creds = Some("/keys/v.creds".into());
+        config.agents.verifier.pass_env = vec!["CI".to_owned(), "MISSING".to_owned()];
+        config.agents.verifier.judge = Some("/opt/judge/run --strict".to_owned());
+        let own = [("CI", "1"), ("SECRET", "s"), ("PATH", "/bin"), ("HOME", "/home/v")];
+        let own = own.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let settings = Settings::from_config(&config, &own).unwrap();
+        assert_eq!(settings.check_env, BTreeMap::from([("CI".to_owned(), "1".to_owned())]));
+        assert_eq!((settings.path.as_str(), settings.home.as_path()), ("/bin", Path::new("/home/v")));
+        assert!(settings.deny_paths.contains(&PathBuf::from("/keys/v.creds")));
+        assert!(settings.judge.unwrap().read_paths.contains(&PathBuf::from("/opt/judge")));
+        assert!(settings.read_paths.is_empty());
+    }
+}

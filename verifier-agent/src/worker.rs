@@ -1,0 +1,194 @@
+//! The verifier's turn, with the broker around the bench: plan, mirror, verdicts, evidence stored, report.
+
+use std::{path::PathBuf, sync::Arc};
+
+use holdpoint_bus::{
+    Bus,
+    blobs::{self, BlobError},
+};
+use holdpoint_protocol::{
+    artifact::{EvidenceWanted, VerificationPlan, VerificationReport, VerificationRequest},
+    ids::RoleId,
+    turn::TurnRequest,
+};
+use holdpoint_runtime::{
+    agent::{Final, Job, Plan, WorkError, Worker},
+    backend::command::own_environment,
+    config::Config,
+    mirror::MirrorStore,
+    process::exit,
+    telemetry::ErrorChain,
+};
+use holdpoint_sandbox::{PropertyReport, Sandbox};
+use holdpoint_workspace::Limits;
+
+use crate::{
+    bench::{Bench, Findings},
+    error::BenchError,
+    evidence::Evidence,
+    settings::Settings,
+};
+
+/// Why a verifier does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A configured path cannot be made absolute.
+    #[error("cannot use {}", path.display())]
+    Path {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The state folder cannot be used.
+    #[error("cannot use the state folder")]
+    Bench(#[source] BenchError),
+    /// The sandbox cannot be enforced here.
+    #[error("the sandbox does not work here")]
+    Sandbox(#[source] holdpoint_sandbox::Error),
+    /// Git is missing or too old.
+    #[error("git does not work here")]
+    Git(#[source] holdpoint_workspace::Error),
+}
+
+impl StartError {
+    /// The exit code of a process that fails with this.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Path { .. } | Self::Bench(_) => exit::USAGE,
+            Self::Sandbox(_) | Self::Git(_) => exit::ENVIRONMENT,
+        }
+    }
+}
+
+/// A turn was stopped. What is returned for it is not handed off.
+#[derive(Debug, thiserror::Error)]
+#[error("the turn was stopped")]
+struct Stopped;
+
+/// A turn of this role that wants something else than a verification.
+#[derive(Debug, thiserror::Error)]
+#[error("the turn asks for no verification")]
+struct NoVerification;
+
+/// Does the turns of a verifier.
+#[derive(Debug)]
+pub struct VerifyWorker {
+    bench: Bench,
+    mirrors: MirrorStore,
+    properties: Vec<PropertyReport>,
+}
+
+impl VerifyWorker {
+    /// A worker by the configuration, whose sandbox was tried.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start(config: &Config, sandbox: Sandbox) -> Result<Self, StartError> {
+        holdpoint_workspace::require_git().await.map_err(StartError::Git)?;
+        let settings = Settings::from_config(config, &own_environment());
+        let settings = settings.map_err(|(path, source)| StartError::Path { path, source })?;
+        let mirrors = MirrorStore::new(settings.state_dir.join("mirrors"), Limits::default());
+        let bench = Bench::new(settings, sandbox.waiving(config.sandbox.waive.iter().copied()));
+        let bench = bench.map_err(StartError::Bench)?;
+        let properties = bench.prove().await.map_err(StartError::Sandbox)?;
+        Ok(Self { bench, mirrors, properties })
+    }
+
+    /// What the sandbox promises to checks here, and by what.
+    #[must_use]
+    pub fn properties(&self) -> &[PropertyReport] {
+        &self.properties
+    }
+
+    async fn findings(&self, job: &Job, request: &VerificationRequest) -> Result<Findings, WorkError> {
+        job.note("fetching the tree");
+        let mirror = match self.mirrors.ensure(&job.bus, &job.turn.flight, &request.bundles).await {
+            Ok(mirror) => mirror,
+            Err(error) if error.is_refusal() => return Ok(refused(request, &error)),
+            Err(error) => return Err(WorkError::new("fetch what is to be judged", error)),
+        };
+        let name = format!("{}-{}", job.turn.turn_id, job.delivery);
+        match self.bench.verify(&name, request, &mirror, &|note| job.note(note)).await {
+            Ok(findings) => Ok(findings),
+            Err(error) if error.is_permanent() => Ok(refused(request, &error)),
+            Err(error) => Err(WorkError::new("judge the tree", error)),
+        }
+    }
+
+    async fn report(&self, job: &Job) -> Result<Final, WorkError> {
+        let TurnRequest::Verify(request) = &job.turn.request else {
+            return Err(WorkError::new("take the turn", NoVerification));
+        };
+        let findings = self.findings(job, request).await?;
+        job.note("storing the evidence");
+        let stored = store(&job.bus, &job.role, &findings.evidence).await;
+        stored.map_err(|error| WorkError::new("store the evidence", error))?;
+        Ok(Final::Verify(report(job, request, findings)))
+    }
+}
+
+impl Worker for VerifyWorker {
+    fn plan(&self, job: &Job) -> Plan {
+        let wanted = match &job.turn.request {
+            TurnRequest::Verify(request) => wanted(request),
+            TurnRequest::Build(_) => Vec::new(),
+        };
+        let (turn, agent) = (job.turn.turn_id.clone(), job.agent.clone());
+        Plan::Verify(VerificationPlan::new(job.origin(), turn, job.delivery, agent, wanted))
+    }
+
+    async fn work(&self, job: Arc<Job>) -> Result<Final, WorkError> {
+        tokio::select! {
+            // Dropping the other branch ends every program it has running.
+            _ = job.stop.stopped() => Err(WorkError::new("finish the turn", Stopped)),
+            done = Box::pin(self.report(&job)) => done,
+        }
+    }
+}
+
+/// What would show each criterion and guard (FLY-10b).
+fn wanted(request: &VerificationRequest) -> Vec<EvidenceWanted> {
+    let criteria = request.criteria.iter().map(|criterion| EvidenceWanted {
+        criterion: criterion.id.clone(),
+        command: criterion.check.as_ref().map(|check| check.command.clone()),
+    });
+    let guards = request
+        .guards
+        .iter()
+        .map(|guard| EvidenceWanted { criterion: guard.id.clone(), command: Some(guard.check.command.clone()) });
+    criteria.chain(guards).collect()
+}
+
+fn refused(request: &VerificationRequest, error: &dyn std::error::Error) -> Findings {
+    Findings::refused(request, &ErrorChain(error).to_string())
+}
+
+/// Stores the bytes that a report refers to.
+async fn store(bus: &Bus, role: &RoleId, evidence: &[Evidence]) -> Result<(), BlobError> {
+    for evidence in evidence {
+        blobs::put(bus, role, evidence.bytes.clone().into()).await?;
+    }
+    Ok(())
+}
+
+fn report(job: &Job, request: &VerificationRequest, findings: Findings) -> VerificationReport {
+    VerificationReport::new(
+        job.origin(),
+        job.turn.turn_id.clone(),
+        job.delivery,
+        job.agent.clone(),
+        request.purpose,
+        request.commit.clone(),
+        request.tree.clone(),
+        findings.criteria,
+        findings.guards,
+        findings.violations,
+        findings.diff,
+        findings.doubts,
+        findings.receipt,
+        false,
+    )
+}

@@ -1,0 +1,209 @@
+//! Comparisons with the base: counts, and tests that were changed. With Python's own test runner.
+
+use holdpoint_protocol::{
+    artifact::TreeTested::{Base, Handoff, TestsAsOnBase},
+    facts::Verdict::{Fail, Pass},
+    reason::CriterionReason as Reason,
+};
+
+use crate::support::{Rig, check, criterion, guard, of, only, tested};
+
+const PRODUCT: &str = "def add(a, b):\n    return a + b\n\ndef twice(a):\n    return 2 * a\n";
+const TESTS: &str = "import unittest
+import calc
+
+class Calc(unittest.TestCase):
+    def test_add(self):
+        self.assertEqual(calc.add(1, 2), 3)
+
+    def test_twice(self):
+        self.assertEqual(calc.twice(2), 4)
+
+if __name__ == '__main__':
+    unittest.main()
+";
+const UNITTEST: &str = "python3 -m unittest discover -v -s tests";
+
+async fn rig() -> Rig {
+    Rig::new(&[("calc.py", PRODUCT), ("tests/test_calc.py", TESTS)]).await
+}
+
+#[tokio::test]
+async fn honest_change_passes_and_the_base_runs_once_a_process() {
+    let rig = rig().await;
+    let commit = rig.change(&[("calc.py", Some(&PRODUCT.replace("2 * a", "a + a")))]).await;
+    let first = rig.check(&commit, UNITTEST).await;
+    assert_eq!((only(&first), tested(&first)), ((Pass, None), vec![Handoff, Base]), "{:#?}", first.criteria);
+    let again = rig.check(&commit, UNITTEST).await;
+    assert_eq!((only(&again), tested(&again)), ((Pass, None), vec![Handoff, Base]));
+    let duration = |findings: &holdpoint_verifier_agent::Findings| findings.receipt.checks[1].output;
+    assert_eq!(duration(&first), duration(&again), "the very same run, with its duration");
+}
+
+#[tokio::test]
+async fn red_check_is_compared_with_nothing() {
+    let rig = rig().await;
+    let commit = rig.change(&[("calc.py", Some(&PRODUCT.replace("a + b", "a - b")))]).await;
+    let findings = rig.check(&commit, UNITTEST).await;
+    assert_eq!((only(&findings), tested(&findings)), ((Fail, Some(Reason::ExitCode)), vec![Handoff]));
+    assert!(findings.criteria[0].output_tail.contains("FAILED"));
+}
+
+#[tokio::test]
+async fn product_that_ends_the_runner_early_is_not_green() {
+    let rig = rig().await;
+    let commit = rig.change(&[("calc.py", Some("import os\nos._exit(0)\n"))]).await;
+    let findings = rig.check(&commit, UNITTEST).await;
+    assert_eq!(only(&findings), (Fail, Some(Reason::FewerTests)));
+    assert_eq!(findings.criteria[0].note.as_deref(), Some("0 tests ran, 2 on the base"));
+}
+
+#[tokio::test]
+async fn removed_and_skipped_tests_are_not_green() {
+    let rig = rig().await;
+    let removed = TESTS.replace("test_twice", "helper");
+    let skipped = TESTS.replace("    def test_twice", "    @unittest.skip('later')\n    def test_twice");
+    for (text, reason) in [(removed, Reason::FewerTests), (skipped, Reason::MoreSkipped)] {
+        let commit = rig.change(&[("tests/test_calc.py", Some(&text))]).await;
+        let findings = rig.check(&commit, UNITTEST).await;
+        assert_eq!(only(&findings).0, Fail, "{:#?}", findings.criteria);
+        assert!([reason, Reason::FewerTests].contains(&only(&findings).1.unwrap()));
+    }
+}
+
+#[tokio::test]
+async fn expectation_bent_to_the_product_is_found() {
+    let rig = rig().await;
+    let files = [
+        ("calc.py", Some(PRODUCT.replace("a + b", "a - b"))),
+        ("tests/test_calc.py", Some(TESTS.replace("calc.add(1, 2), 3", "calc.add(1, 2), -1"))),
+    ];
+    let files: Vec<_> = files.iter().map(|(name, text)| (*name, text.as_deref())).collect();
+    let commit = rig.change(&files).await;
+    let findings = rig.check(&commit, UNITTEST).await;
+    assert_eq!(only(&findings), (Fail, Some(Reason::TestsWeakened)));
+    assert_eq!(tested(&findings), [Handoff, Base, TestsAsOnBase]);
+    let report = &findings.criteria[0];
+    assert!(report.note.as_deref().unwrap().contains("test_add"), "{report:#?}");
+    assert!(report.output_tail.contains("FAILED"), "the run that decided is shown: {report:#?}");
+
+    let mut request = rig.request(&commit, vec![criterion("only", check(UNITTEST))]).await;
+    request.scope = vec!["calc.py".to_owned(), "tests/**".to_owned()];
+    let named = rig.verify(&request).await;
+    assert_eq!((only(&named), tested(&named)), ((Pass, None), vec![Handoff, TestsAsOnBase]));
+    assert!(named.criteria[0].note.as_deref().unwrap().contains("does not count"));
+}
+
+#[tokio::test]
+async fn deleted_test_file_is_put_back() {
+    let more = TESTS.replace("Calc", "More").replace("test_add", "test_more");
+    let rig = Rig::new(&[("calc.py", PRODUCT), ("tests/test_calc.py", TESTS), ("tests/test_more.py", &more)]).await;
+    let commit =
+        rig.change(&[("tests/test_more.py", None), ("tests/test_new.py", Some(&more.replace("More", "New")))]).await;
+    let findings = rig.check(&commit, UNITTEST).await;
+    assert_eq!(only(&findings), (Pass, None), "as many tests, and the old ones are green: {:#?}", findings.criteria);
+}
+
+#[tokio::test]
+async fn red_tests_of_the_base_that_were_taken_out_are_shown() {
+    let rig = rig().await;
+    let files = [
+        ("calc.py", Some(PRODUCT.replace("a + b", "a - b"))),
+        ("tests/test_calc.py", None),
+        ("tests/test_new.py", Some(TESTS.replace("Calc", "New").replace("calc.add(1, 2), 3", "3, 3"))),
+    ];
+    let files: Vec<_> = files.iter().map(|(name, text)| (*name, text.as_deref())).collect();
+    let findings = rig.check(&rig.change(&files).await, UNITTEST).await;
+    let report = &findings.criteria[0];
+    assert!(report.note.as_deref().is_some_and(|note| note.contains("test")), "{report:#?}");
+    assert_eq!(tested(&findings), [Handoff, Base, TestsAsOnBase]);
+}
+
+#[tokio::test]
+async fn added_test_file_passes_when_the_old_tests_do() {
+    let rig = rig().await;
+    let new =
+        TESTS.replace("Calc", "Thrice").replace("calc.twice(2), 4", "calc.thrice(2), 6").replace("twice", "thrice");
+    let product = format!("{PRODUCT}\ndef thrice(a):\n    return 3 * a\n");
+    let commit = rig.change(&[("calc.py", Some(&product)), ("tests/test_thrice.py", Some(&new))]).await;
+    let findings = rig.check(&commit, UNITTEST).await;
+    assert_eq!(only(&findings), (Pass, None), "{:#?}", findings.criteria);
+    assert_eq!(tested(&findings), [Handoff, Base, TestsAsOnBase]);
+}
+
+#[tokio::test]
+async fn changed_fixture_is_not_trusted_where_no_runner_is_understood() {
+    let rig = Rig::new(&[("out.txt", "1\n"), ("tests/expected.txt", "1\n")]).await;
+    let commit = rig.change(&[("out.txt", Some("2\n")), ("tests/expected.txt", Some("2\n"))]).await;
+    let findings = rig.check(&commit, "cmp out.txt tests/expected.txt").await;
+    assert_eq!(
+        (only(&findings), tested(&findings)),
+        ((Fail, Some(Reason::TestsWeakened)), vec![Handoff, TestsAsOnBase])
+    );
+}
+
+#[tokio::test]
+async fn guards_are_compared_like_criteria() {
+    let rig = rig().await;
+    let commit = rig.change(&[("tests/test_calc.py", Some(&TESTS.replace("test_twice", "helper")))]).await;
+    let mut request = rig.request(&commit, Vec::new()).await;
+    request.guards = vec![guard("suite", check(UNITTEST))];
+    let findings = rig.verify(&request).await;
+    assert_eq!(of(&findings.guards[0]), (Fail, Some(Reason::FewerTests)));
+}
+
+#[tokio::test]
+async fn only_tests_that_the_scope_names_are_taken_as_handed_off() {
+    let other =
+        "import unittest\n\nclass Other(unittest.TestCase):\n    def test_one(self):\n        self.assertEqual(1, 1)\n";
+    let rig = Rig::new(&[("calc.py", PRODUCT), ("tests/test_calc.py", TESTS), ("tests/test_other.py", other)]).await;
+    let product = PRODUCT.replace("a + b", "a - b");
+    let bent = TESTS.replace("calc.add(1, 2), 3", "calc.add(1, 2), -1");
+    let harmless = other.replace("(1, 1)", "(2, 2)");
+    let commit = rig
+        .change(&[
+            ("calc.py", Some(&product)),
+            ("tests/test_calc.py", Some(&bent)),
+            ("tests/test_other.py", Some(&harmless)),
+        ])
+        .await;
+    let mut request = rig.request(&commit, vec![criterion("only", check(UNITTEST))]).await;
+    request.scope = vec!["**".to_owned(), "tests/test_calc.py".to_owned()];
+    assert_eq!(only(&rig.verify(&request).await), (Pass, None));
+    request.scope = vec!["**".to_owned(), "tests/test_other.py".to_owned()];
+    assert_eq!(only(&rig.verify(&request).await), (Fail, Some(Reason::TestsWeakened)));
+}
+
+#[tokio::test]
+async fn base_that_cannot_be_prepared_is_said_to_be_uncompared() {
+    let rig = rig().await;
+    let commit = rig.change(&[("ready", Some(""))]).await;
+    let mut request = rig.request(&commit, vec![criterion("only", check(UNITTEST))]).await;
+    request.prepare = Some("test -e ready".to_owned());
+    let findings = rig.verify(&request).await;
+    assert_eq!(only(&findings), (Pass, None));
+    assert!(findings.criteria[0].note.as_deref().unwrap().contains("not compared"));
+}
+
+#[tokio::test]
+async fn check_of_a_new_test_file_has_nothing_on_the_base_to_be_compared_with() {
+    let rig = rig().await;
+    let new = TESTS.replace("Calc", "New");
+    let commit = rig.change(&[("tests/test_new.py", Some(&new))]).await;
+    for command in ["PYTHONPATH=. python3 tests/test_new.py", "python3 -m unittest discover -s tests -p test_new.py"] {
+        let findings = rig.check(&commit, command).await;
+        assert_eq!(only(&findings), (Pass, None), "{command}: {:#?}", findings.criteria);
+        assert_eq!(tested(&findings), [Handoff, Base, TestsAsOnBase]);
+    }
+}
+
+#[tokio::test]
+async fn tests_that_wait_on_the_base_for_their_product_cannot_be_bent() {
+    let waiting = TESTS.replace("import calc", "from calc import add, twice, thrice").replace("calc.", "");
+    let rig = Rig::new(&[("calc.py", PRODUCT), ("tests/test_calc.py", &waiting)]).await;
+    let product = format!("{PRODUCT}\ndef triple(a):\n    return 3 * a\n");
+    let bent = waiting.replace("thrice", "triple");
+    let commit = rig.change(&[("calc.py", Some(&product)), ("tests/test_calc.py", Some(&bent))]).await;
+    let findings = rig.check(&commit, "PYTHONPATH=. python3 tests/test_calc.py").await;
+    assert_eq!(only(&findings), (Fail, Some(Reason::TestsWeakened)));
+}

@@ -1,0 +1,12 @@
+//! The bench on real repositories, with real git, the real sandbox and real test runners.
+
+#![allow(clippy::unwrap_used, reason = "helpers of tests are no #[test] functions themselves")]
+
+mod compared;
+mod judges;
+mod requests;
+mod runners;
+mod sandboxed;
+mod support;
+mod turns;
+mod verdicts;
