@@ -1,0 +1,258 @@
+//! What can be typed: commands, flags, and the help that teaches them.
+
+mod places;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use holdpoint_protocol::ids::{FlightId, WaypointId};
+
+pub(crate) use places::{CommandFlags, FleetFlags, Place};
+
+/// Builders build, an independent verifier judges by evidence, and only what was shown to be right lands.
+#[derive(Debug, Parser)]
+#[command(name = "holdpoint", version, about, max_term_width = 110)]
+#[command(after_help = "Begin with: holdpoint doctor, then holdpoint run --help.\n\n\
+    Exit codes: 0 done, all waypoints accepted; 1 ended, not all accepted; 2 usage, plan or configuration;\n\
+    3 environment (broker, sandbox, git); 130 interrupted, the flight can be resumed.")]
+pub(crate) struct Cli {
+    /// The command.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// All commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Fly a plan against a repository, from its first waypoint to the branch with what was accepted
+    Run(RunArgs),
+    /// Keep a fleet running for several flights, until Ctrl-C
+    Up(UpArgs),
+    /// Hand a plan to a running fleet and print the flight's id
+    Submit(SubmitArgs),
+    /// Follow a flight until it ends
+    Watch(WatchArgs),
+    /// Show how a flight stands, or list all flights
+    Status(StatusArgs),
+    /// Show all artifacts and decisions of a waypoint, in order
+    History(HistoryArgs),
+    /// Show one artifact, or the bytes of evidence
+    Artifact(ArtifactArgs),
+    /// Write the branch with a flight's accepted work
+    Fetch(FetchArgs),
+    /// Check broker, git, sandbox, clock and state folder
+    Doctor(DoctorArgs),
+    /// Print a shell's completion script
+    Completion(CompletionArgs),
+    /// Run one orchestrator process
+    Orchestrator(ProcessArgs),
+    /// Run one agent process
+    Agent(AgentArgs),
+}
+
+/// `run`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    holdpoint run plan.yaml --builder 'claude -p --permission-mode acceptEdits'\n  \
+    holdpoint run plan.yaml --repo ../client --config holdpoint.toml --builders 3\n  \
+    holdpoint run --resume harden-client-0a1b2c3d\n\n\
+    The command line of --builder is run with `sh -c` in a clone of its own, in a sandbox, with the task in Markdown on\n\
+    its standard input; it edits files. Your working tree and branches are not touched: what was accepted stands on the\n\
+    branch holdpoint/<flight>. Ctrl-C leaves the flight resumable.")]
+pub(crate) struct RunArgs {
+    /// The plan file (YAML)
+    #[arg(required_unless_present = "resume")]
+    pub(crate) plan: Option<PathBuf>,
+    /// Go on with a flight that was interrupted; its fleet's commands are remembered
+    #[arg(long, value_name = "FLIGHT", conflicts_with_all = ["plan", "builder", "repair", "judge", "builders", "config"])]
+    pub(crate) resume: Option<FlightId>,
+    /// What the fleet runs
+    #[command(flatten)]
+    pub(crate) commands: CommandFlags,
+    /// Which repository, and which fleet
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `up`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  \
+    holdpoint up --builders 2 --builder ./agent.sh &\n  \
+    holdpoint submit plan.yaml\n  \
+    holdpoint watch FLIGHT\n\n\
+    Prints the broker's address and the place of credentials for --nats and --creds. Ctrl-C or SIGTERM ends it; flights\n\
+    that are under way go on with the next `up`.")]
+pub(crate) struct UpArgs {
+    /// The repository whose fleet it is
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) repo: PathBuf,
+    /// What the fleet runs
+    #[command(flatten)]
+    pub(crate) commands: CommandFlags,
+    /// Print the addresses as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `submit`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  holdpoint submit plan.yaml\n  \
+    holdpoint submit plan.yaml --nats nats://fleet:4222 --creds me.creds")]
+pub(crate) struct SubmitArgs {
+    /// The plan file (YAML)
+    pub(crate) plan: PathBuf,
+    /// What the fleet is told about itself
+    #[command(flatten)]
+    pub(crate) fleet: FleetFlags,
+    /// Which repository, and which fleet
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print the flight as a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `watch`
+#[derive(Debug, Args)]
+pub(crate) struct WatchArgs {
+    /// The flight
+    pub(crate) flight: FlightId,
+    /// Which repository, and which fleet
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `status`
+#[derive(Debug, Args)]
+pub(crate) struct StatusArgs {
+    /// The flight; without it all flights are listed, newest first
+    pub(crate) flight: Option<FlightId>,
+    /// Which repository, and which fleet
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print JSON: the flight as `run --json` does, or an array of flights
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `history`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  holdpoint history retry-backoff\n  holdpoint artifact sha256:…")]
+pub(crate) struct HistoryArgs {
+    /// The waypoint
+    pub(crate) waypoint: WaypointId,
+    /// The flight; without it the newest one that has such a waypoint
+    #[arg(long)]
+    pub(crate) flight: Option<FlightId>,
+    /// Which repository, and which fleet
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print one JSON object a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `artifact`
+#[derive(Debug, Args)]
+pub(crate) struct ArtifactArgs {
+    /// STREAM/SEQUENCE, or sha256:… for the bytes of evidence
+    #[arg(value_name = "REF")]
+    pub(crate) reference: String,
+    /// Which repository, and which fleet
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print an artifact as one JSON object; evidence is printed as it is
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `fetch`
+#[derive(Debug, Args)]
+pub(crate) struct FetchArgs {
+    /// The flight
+    pub(crate) flight: FlightId,
+    /// Which repository, and which fleet
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print the branch as a JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `doctor`
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// The repository whose state folder and fleet are looked at
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) repo: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `completion`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  holdpoint completion bash > ~/.local/share/bash-completion/completions/holdpoint")]
+pub(crate) struct CompletionArgs {
+    /// The shell
+    #[arg(value_enum)]
+    pub(crate) shell: Shell,
+}
+
+/// Shells that completion is written for.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub(crate) enum Shell {
+    /// Bash
+    Bash,
+    /// Z shell
+    Zsh,
+    /// Fish
+    Fish,
+}
+
+/// `orchestrator`
+#[derive(Debug, Args)]
+pub(crate) struct ProcessArgs {
+    /// The configuration file (TOML); variables HOLDPOINT__SECTION__KEY override it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// `agent`
+#[derive(Debug, Args)]
+pub(crate) struct AgentArgs {
+    /// What it does
+    #[arg(value_enum)]
+    pub(crate) role: AgentRole,
+    /// The configuration file (TOML); variables HOLDPOINT__SECTION__KEY override it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// Roles of agent processes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AgentRole {
+    /// Builds
+    Builder,
+    /// Judges
+    Verifier,
+    /// Mends what was rejected
+    Repair,
+}
+
+impl AgentRole {
+    /// The word on the command line and in names.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Builder => "builder",
+            Self::Verifier => "verifier",
+            Self::Repair => "repair",
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! Flags that several commands share: where to work, and what the fleet runs.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// Most builders of one local fleet; each is a process with a program of its own.
+const BUILDERS_MAX: i64 = 64;
+
+/// Which repository, and which fleet.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Place {
+    /// The repository
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) repo: PathBuf,
+    /// The broker of a fleet that runs elsewhere; without it a local fleet is used
+    #[arg(long, value_name = "URL")]
+    pub(crate) nats: Option<String>,
+    /// The operator's .creds file for that broker
+    #[arg(long, value_name = "FILE")]
+    pub(crate) creds: Option<PathBuf>,
+}
+
+/// What the fleet is told about itself.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct FleetFlags {
+    /// The configuration file (TOML)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// What the fleet runs.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct CommandFlags {
+    /// The program that builds: a shell command line, the task on its standard input
+    #[arg(long, value_name = "CMD")]
+    pub(crate) builder: Option<String>,
+    /// The program that mends what was rejected; without it the builder does
+    #[arg(long, value_name = "CMD")]
+    pub(crate) repair: Option<String>,
+    /// The program that judges criteria without a check
+    #[arg(long, value_name = "CMD")]
+    pub(crate) judge: Option<String>,
+    /// How many builders work at once [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=BUILDERS_MAX))]
+    pub(crate) builders: Option<u32>,
+    /// The configuration file (TOML); flags and variables HOLDPOINT__SECTION__KEY override it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+impl CommandFlags {
+    /// The flags as settings of the configuration.
+    pub(crate) fn overrides(&self) -> Vec<(String, String)> {
+        let settings = [
+            ("agents.builder.command", &self.builder),
+            ("agents.repair.command", &self.repair),
+            ("agents.verifier.judge", &self.judge),
+        ];
+        settings.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?))).collect()
+    }
+
+    /// The flags that describe a fleet of one's own, as far as they were given.
+    pub(crate) fn given(&self) -> Vec<&'static str> {
+        let flags = [
+            ("--builder", self.builder.is_some()),
+            ("--repair", self.repair.is_some()),
+            ("--judge", self.judge.is_some()),
+            ("--builders", self.builders.is_some()),
+        ];
+        flags.into_iter().filter_map(|(flag, given)| given.then_some(flag)).collect()
+    }
+}

@@ -1,0 +1,132 @@
+//! Requests to the API, typed, and repeated while nobody answers.
+
+use std::time::Duration;
+
+use holdpoint_bus::{
+    Bus,
+    api::{self, ApiError, Call},
+};
+use holdpoint_protocol::{
+    api::{ARTIFACT, ArtifactQuery, FLIGHTS, FlightLine, Flights, HISTORY, History, HistoryLine, HistoryQuery, STATUS, SUBMIT, StatusQuery, Submit},
+    ids::{FlightId, WaypointId},
+    view::FlightView,
+};
+use serde::{Serialize, de::DeserializeOwned};
+use tokio::time::Instant;
+
+/// How long one answer may take. The orchestrator itself gives up after 20 s.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(25);
+/// How long a submission may take: the orchestrator fetches the snapshot and checks all of its objects.
+const SUBMIT_TIMEOUT: Duration = Duration::from_secs(300);
+/// How long it is asked again while nobody serves the API: a process of ours is starting, or was just started again.
+const PATIENCE: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(50);
+/// A reference that no artifact has.
+const NO_ARTIFACT: &str = "-";
+
+/// A connection to the orchestrators as a person.
+#[derive(Debug, Clone)]
+pub(crate) struct Client {
+    bus: Bus,
+}
+
+impl Client {
+    /// Asks over this connection.
+    pub(crate) fn new(bus: Bus) -> Self {
+        Self { bus }
+    }
+
+    /// The connection, for blobs.
+    pub(crate) fn bus(&self) -> &Bus {
+        &self.bus
+    }
+
+    /// Whether an orchestrator answers at all, right now.
+    pub(crate) async fn anybody_there(&self) -> bool {
+        let query = ArtifactQuery { reference: NO_ARTIFACT.to_owned() };
+        let answer = self.ask::<HistoryLine>(ARTIFACT, &query, ANSWER_TIMEOUT).await;
+        !matches!(answer, Err(ApiError::NobodyThere { .. }))
+    }
+
+    /// Waits until an orchestrator answers.
+    pub(crate) async fn somebody_there(&self) -> Result<(), ApiError> {
+        let query = ArtifactQuery { reference: NO_ARTIFACT.to_owned() };
+        match self.patiently::<HistoryLine>(ARTIFACT, &query).await {
+            Ok(_) | Err(ApiError::Refused { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Begins a flight. Asked again until there is an answer: the flight's id makes that safe.
+    pub(crate) async fn submit(&self, submit: &Submit) -> Result<FlightView, ApiError> {
+        let deadline = Instant::now() + SUBMIT_TIMEOUT;
+        loop {
+            match self.ask(SUBMIT, submit, SUBMIT_TIMEOUT).await {
+                Err(error) if is_passing(&error) && Instant::now() < deadline => tokio::time::sleep(PAUSE).await,
+                other => return other,
+            }
+        }
+    }
+
+    /// How a flight stands; asked once, because whoever follows it asks again anyway.
+    pub(crate) async fn status_now(&self, flight: &FlightId) -> Result<FlightView, ApiError> {
+        self.ask(STATUS, &StatusQuery { flight: flight.clone() }, ANSWER_TIMEOUT).await
+    }
+
+    /// How a flight stands.
+    pub(crate) async fn status(&self, flight: &FlightId) -> Result<FlightView, ApiError> {
+        self.patiently(STATUS, &StatusQuery { flight: flight.clone() }).await
+    }
+
+    /// All flights, newest first.
+    pub(crate) async fn flights(&self) -> Result<Vec<FlightLine>, ApiError> {
+        Ok(self.patiently::<Flights>(FLIGHTS, &serde_json::json!({})).await?.flights)
+    }
+
+    /// Everything about a waypoint, in order.
+    pub(crate) async fn history(
+        &self,
+        flight: &FlightId,
+        waypoint: &WaypointId,
+    ) -> Result<Vec<HistoryLine>, ApiError> {
+        let query = HistoryQuery { flight: flight.clone(), waypoint: waypoint.clone() };
+        Ok(self.patiently::<History>(HISTORY, &query).await?.lines)
+    }
+
+    /// One artifact by `STREAM/SEQUENCE`.
+    pub(crate) async fn artifact(&self, reference: &str) -> Result<HistoryLine, ApiError> {
+        self.patiently(ARTIFACT, &ArtifactQuery { reference: reference.to_owned() }).await
+    }
+
+    async fn patiently<A: DeserializeOwned>(&self, endpoint: &str, question: &impl Serialize) -> Result<A, ApiError> {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match self.ask(endpoint, question, ANSWER_TIMEOUT).await {
+                Err(error) if is_passing(&error) && Instant::now() < deadline => tokio::time::sleep(PAUSE).await,
+                other => return other,
+            }
+        }
+    }
+
+    async fn ask<A: DeserializeOwned>(
+        &self,
+        endpoint: &str,
+        question: &impl Serialize,
+        timeout: Duration,
+    ) -> Result<A, ApiError> {
+        let payload = serde_json::to_vec(question).expect("plain data with text keys").into();
+        let answer = api::request(&self.bus, Call { endpoint, payload, timeout, traceparent: None }).await?;
+        serde_json::from_slice(&answer).map_err(|error| ApiError::Refused {
+            endpoint: endpoint.to_owned(),
+            failure: api::Failure::new(500, format!("the answer to {endpoint} cannot be read: {error}")),
+        })
+    }
+}
+
+/// Whether asking again may help.
+pub(crate) fn is_passing(error: &ApiError) -> bool {
+    match error {
+        ApiError::Refused { failure, .. } => failure.code == 503,
+        ApiError::NobodyThere { .. } | ApiError::TimedOut { .. } | ApiError::Send { .. } => true,
+    }
+}

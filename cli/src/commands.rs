@@ -1,0 +1,47 @@
+//! One module a command.
+
+mod doctor;
+mod look;
+mod process;
+mod run;
+mod submit;
+mod up;
+mod watch;
+
+use clap::CommandFactory as _;
+use clap_complete::Shell;
+
+use crate::{
+    args::{self, Cli, Command},
+    failure::{Exit, Failure},
+};
+
+/// Runs a command to its end.
+pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
+    match command {
+        Command::Run(args) => Box::pin(run::run(args)).await,
+        Command::Up(args) => up::up(args).await,
+        Command::Submit(args) => submit::submit(args).await,
+        Command::Watch(args) => watch::watch(args).await,
+        Command::Status(args) => look::status(args).await,
+        Command::History(args) => look::history(args).await,
+        Command::Artifact(args) => look::artifact(args).await,
+        Command::Fetch(args) => watch::fetch(args).await,
+        Command::Doctor(args) => doctor::doctor(args).await,
+        Command::Completion(args) => Ok(completion(args.shell)),
+        Command::Orchestrator(args) => Box::pin(process::orchestrator(args)).await,
+        Command::Agent(args) => Box::pin(process::agent(args)).await,
+    }
+}
+
+fn completion(shell: args::Shell) -> Exit {
+    let shell = match shell {
+        args::Shell::Bash => Shell::Bash,
+        args::Shell::Zsh => Shell::Zsh,
+        args::Shell::Fish => Shell::Fish,
+    };
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Cli::command(), "holdpoint", &mut script);
+    crate::output::bytes(&script);
+    Exit::Success
+}

@@ -1,0 +1,231 @@
+//! `doctor`: what this machine has of what is needed, part by part, and what to do about the rest.
+
+use std::time::{Duration, Instant, SystemTime};
+
+use holdpoint_bus::broker::FLOOR;
+use holdpoint_runtime::config::Config;
+use holdpoint_sandbox::{PropertyReport, Sandbox};
+use holdpoint_workspace::{GIT_FLOOR, UserRepo, require_git};
+use serde::Serialize;
+
+use crate::{
+    args::DoctorArgs,
+    failure::{Exit, Failure, chain},
+    fleet::{find_server, known_broker},
+    output,
+    state::{self, StateDir},
+};
+
+/// How far the clocks of day and of time passed may drift apart while doctor looks: more means that somebody sets one.
+const DRIFT_MAX: Duration = Duration::from_millis(500);
+/// Before this the clock of day was never set (seconds after 1970: start of 2024).
+const CLOCK_MIN_S: u64 = 1_704_067_200;
+
+/// The whole report; its JSON form is what `--json` prints.
+#[derive(Debug, Serialize)]
+struct Report {
+    /// Whether flights can be flown here.
+    ok: bool,
+    broker: Part,
+    git: Part,
+    sandbox: SandboxPart,
+    clock: Part,
+    state: Part,
+}
+
+/// One part of the machine.
+#[derive(Debug, Serialize)]
+struct Part {
+    ok: bool,
+    /// Where it is.
+    found: Option<String>,
+    version: Option<String>,
+    /// The oldest version that will do.
+    floor: Option<String>,
+    /// What is wrong.
+    problem: Option<String>,
+    hint: Option<String>,
+    /// Where the repository's broker runs, if it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    running: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct SandboxPart {
+    ok: bool,
+    properties: Vec<PropertyLine>,
+    problem: Option<String>,
+    hint: Option<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct PropertyLine {
+    property: String,
+    enforced: bool,
+    /// By what; `null`: by nothing.
+    by: Option<String>,
+    /// What is left open, or why nothing enforces it.
+    detail: String,
+    /// Whether programs are refused without it.
+    required: bool,
+    /// Whether the configuration does without it.
+    waived: bool,
+}
+
+/// Looks at everything, also when something is wrong.
+pub(super) async fn doctor(args: DoctorArgs) -> Result<Exit, Failure> {
+    let config = Config::load(None, Vec::new())?;
+    let began = (Instant::now(), SystemTime::now());
+    let git = git().await;
+    let repo = if git.ok { UserRepo::open(&args.repo).await.ok() } else { None };
+    let state = repo.as_ref().and_then(|repo| StateDir::of(repo).ok());
+    let broker = broker(state.as_ref()).await;
+    let sandbox = sandbox(&config).await;
+    let folder = state_folder(state.as_ref());
+    let clock = clock(began);
+    let ok = broker.ok && git.ok && sandbox.ok && clock.ok && folder.ok;
+    let report = Report { ok, broker, git, sandbox, clock, state: folder };
+    if args.json {
+        output::json(&report);
+    } else {
+        print(&report);
+    }
+    Ok(if ok { Exit::Success } else { Exit::Environment })
+}
+
+impl Part {
+    fn good(found: Option<String>, version: Option<String>, floor: Option<String>) -> Self {
+        Self { ok: true, found, version, floor, problem: None, hint: None, running: None }
+    }
+
+    fn bad(failure: &Failure, floor: Option<String>) -> Self {
+        let (problem, hint) = words(failure);
+        Self { ok: false, found: None, version: None, floor, problem: Some(problem), hint: Some(hint), running: None }
+    }
+}
+
+fn words(failure: &Failure) -> (String, String) {
+    match failure {
+        Failure::Other { message, hint, .. } => (message.clone(), hint.clone()),
+        Failure::Plan(errors) => (errors.to_string(), String::new()),
+    }
+}
+
+async fn broker(state: Option<&StateDir>) -> Part {
+    let floor = Some(FLOOR.to_string());
+    let mut part = match find_server().await {
+        Ok(server) => {
+            Part::good(Some(server.path().display().to_string()), Some(server.version().to_string()), floor)
+        }
+        Err(error) => Part::bad(&error.into(), floor),
+    };
+    part.running = state.and_then(known_broker);
+    part
+}
+
+async fn git() -> Part {
+    let floor = Some(GIT_FLOOR.to_string());
+    match require_git().await {
+        Ok(version) => Part::good(Some("git".to_owned()), Some(version.to_string()), floor),
+        Err(error) => Part::bad(&error.into(), floor),
+    }
+}
+
+async fn sandbox(config: &Config) -> SandboxPart {
+    let waived = &config.sandbox.waive;
+    let line = |report: PropertyReport| PropertyLine {
+        property: report.property.to_string(),
+        enforced: report.enforced(),
+        required: report.property.required(),
+        waived: waived.contains(&report.property),
+        by: report.mechanism,
+        detail: report.detail,
+    };
+    match Sandbox::of_this_executable().probe().await {
+        Ok(reports) => {
+            let properties: Vec<PropertyLine> = reports.into_iter().map(line).collect();
+            let ok = properties.iter().all(|line| line.enforced || line.waived || !line.required);
+            let hint = (!ok).then(|| {
+                "HOLDPOINT__SANDBOX__WAIVE=name,… or `waive` below [sandbox] does without a property; reports say so".to_owned()
+            });
+            SandboxPart { ok, properties, problem: None, hint }
+        }
+        Err(error) => SandboxPart {
+            ok: false,
+            properties: Vec::new(),
+            problem: Some(chain(&error)),
+            hint: Some("Holdpoint needs Linux with Landlock or user namespaces".to_owned()),
+        },
+    }
+}
+
+/// Deadlines are times of day: a clock that was never set, or is set while work goes on, ends turns too early.
+fn clock((since, at): (Instant, SystemTime)) -> Part {
+    let now = SystemTime::now();
+    let by_day = now.duration_since(at).unwrap_or_default();
+    let drift = by_day.abs_diff(since.elapsed());
+    let unix_s = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default().as_secs();
+    let hint = "let the system keep its clock, with NTP for example";
+    if unix_s < CLOCK_MIN_S {
+        return Part::bad(&Failure::environment("clock", "the clock was never set", hint), None);
+    }
+    if now < at || drift > DRIFT_MAX {
+        let message = format!("the clock jumped by {drift:?} while it was looked at");
+        return Part::bad(&Failure::environment("clock", message, hint), None);
+    }
+    Part::good(Some(holdpoint_runtime::clock::now().to_string()), None, None)
+}
+
+fn state_folder(state: Option<&StateDir>) -> Part {
+    let tried = match state {
+        Some(state) => state.ensure().map(|()| state.dir().to_owned()),
+        None => state::root(),
+    };
+    match tried.and_then(|dir| writable(&dir).map(|()| dir)) {
+        Ok(dir) => Part::good(Some(dir.display().to_string()), None, None),
+        Err(failure) => Part::bad(&failure, None),
+    }
+}
+
+/// Outside of a repository only the root is known, and it may not be there yet.
+fn writable(dir: &std::path::Path) -> Result<(), Failure> {
+    let there = dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(dir);
+    let tried = tempfile::tempfile_in(there);
+    tried.map(drop).map_err(|source| state::unusable("write in", there, &source))
+}
+
+fn print(report: &Report) {
+    for (name, part) in [("broker", &report.broker), ("git", &report.git)] {
+        print_part(name, part);
+    }
+    output::out(&format!("{} sandbox", mark(report.sandbox.ok)));
+    for line in &report.sandbox.properties {
+        let by = line.by.as_deref().unwrap_or(if line.waived { "nothing (waived)" } else { "nothing" });
+        let detail = if line.detail.is_empty() { String::new() } else { format!(" ({})", line.detail) };
+        output::out(&format!("    {} {:<22} {by}{detail}", mark(line.enforced), line.property));
+    }
+    print_problem(report.sandbox.problem.as_deref(), report.sandbox.hint.as_deref());
+    for (name, part) in [("clock", &report.clock), ("state", &report.state)] {
+        print_part(name, part);
+    }
+}
+
+fn print_part(name: &str, part: &Part) {
+    let mut words = vec![format!("{} {name:<8}", mark(part.ok))];
+    words.extend(part.version.clone());
+    words.extend(part.found.clone());
+    words.extend(part.floor.as_ref().map(|floor| format!("({floor} or newer is needed)")));
+    words.extend(part.running.as_ref().map(|url| format!("running at {url}")));
+    output::out(&words.join(" "));
+    print_problem(part.problem.as_deref(), part.hint.as_deref());
+}
+
+fn print_problem(problem: Option<&str>, hint: Option<&str>) {
+    for words in [problem.map(str::to_owned), hint.map(|hint| format!("hint: {hint}"))].into_iter().flatten() {
+        output::out(&format!("    {words}"));
+    }
+}
+
+fn mark(ok: bool) -> &'static str {
+    if ok { "✓" } else { "✗" }
+}

@@ -1,0 +1,130 @@
+//! `status`, `history` and `artifact`: looking at what is and was.
+
+use holdpoint_bus::blobs;
+use holdpoint_protocol::{
+    Digest,
+    api::HistoryLine,
+    ids::{FlightId, WaypointId, role},
+};
+
+use super::run::print;
+use crate::{
+    args::{ArtifactArgs, HistoryArgs, StatusArgs},
+    client::Client,
+    failure::{Exit, Failure},
+    output,
+    target::Target,
+    view,
+};
+
+/// What begins the name of bytes.
+const DIGEST_PREFIX: &str = "sha256:";
+/// The most bytes of evidence that are printed. What a check may print is capped far below it.
+const EVIDENCE_BYTES_MAX: u64 = 256 << 20;
+
+/// Shows a flight, or lists all.
+pub(super) async fn status(args: StatusArgs) -> Result<Exit, Failure> {
+    let Some(flight) = &args.flight else { return list(&args).await };
+    let target = Target::existing(&args.place).await?;
+    let view = target.serve(async |client| Ok(client.status(flight).await?)).await?;
+    print(&view, args.json);
+    Ok(Exit::Success)
+}
+
+async fn list(args: &StatusArgs) -> Result<Exit, Failure> {
+    let flights = match Target::find(&args.place).await? {
+        Some(target) => target.serve(async |client| Ok(client.flights().await?)).await?,
+        None => Vec::new(),
+    };
+    if args.json {
+        output::json(&flights);
+    } else if flights.is_empty() {
+        output::out("no flights yet");
+    } else {
+        output::out(&view::list(&flights));
+    }
+    Ok(Exit::Success)
+}
+
+/// Shows everything about a waypoint.
+pub(super) async fn history(args: HistoryArgs) -> Result<Exit, Failure> {
+    let target = Target::existing(&args.place).await?;
+    let lines = target
+        .serve(async |client| {
+            let flight = match &args.flight {
+                Some(flight) => flight.clone(),
+                None => newest_with(client, &args.waypoint).await?,
+            };
+            let view = client.status(&flight).await?;
+            if !view.waypoints.iter().any(|waypoint| waypoint.id == args.waypoint) {
+                return Err(no_waypoint(&args.waypoint, &format!("the flight {flight}")));
+            }
+            Ok(client.history(&flight, &args.waypoint).await?)
+        })
+        .await?;
+    for line in &lines {
+        if args.json {
+            output::json_line(line);
+        } else {
+            output::out(&readable(line));
+        }
+    }
+    Ok(Exit::Success)
+}
+
+async fn newest_with(client: &Client, waypoint: &WaypointId) -> Result<FlightId, Failure> {
+    for line in client.flights().await? {
+        let view = client.status(&line.flight).await?;
+        if view.waypoints.iter().any(|known| known.id == *waypoint) {
+            return Ok(line.flight);
+        }
+    }
+    Err(no_waypoint(waypoint, "any flight"))
+}
+
+fn no_waypoint(waypoint: &WaypointId, place: &str) -> Failure {
+    let hint = "`holdpoint status FLIGHT` lists the waypoints of a flight";
+    Failure::usage("not_found", format!("there is no waypoint {waypoint} in {place}"), hint)
+}
+
+/// One line: when, what, where to find it, and the few fields that say most.
+fn readable(line: &HistoryLine) -> String {
+    const TELLING: [&str; 6] = ["role", "status", "disposition", "reason_code", "verdict", "summary"];
+    let field = |name: &str| {
+        let value = line.artifact.get(name).or_else(|| line.artifact.get("decision")?.get(name))?;
+        Some(format!("{name}={}", output::plain(value.as_str()?)))
+    };
+    let fields: Vec<String> = TELLING.iter().filter_map(|name| field(name)).collect();
+    format!("{}  {:<20} {:<28} {}", view::seconds(line.at), line.kind, line.reference, fields.join(" ")).trim_end().to_owned()
+}
+
+/// Shows one artifact, or the bytes behind a digest.
+pub(super) async fn artifact(args: ArtifactArgs) -> Result<Exit, Failure> {
+    if let Some(hex) = args.reference.strip_prefix(DIGEST_PREFIX) {
+        let digest = Digest::from_hex(hex).map_err(|error| {
+            let hint = "references are printed by `holdpoint history WAYPOINT` and `holdpoint status FLIGHT --json`";
+            Failure::usage("bad_reference", format!("{} is no reference: {error}", args.reference), hint)
+        })?;
+        return evidence(&args, digest).await;
+    }
+    let target = Target::existing(&args.place).await?;
+    let line = target.serve(async |client| Ok(client.artifact(&args.reference).await?)).await?;
+    if args.json {
+        output::json_line(&line);
+    } else {
+        output::json(&line.artifact);
+    }
+    Ok(Exit::Success)
+}
+
+async fn evidence(args: &ArtifactArgs, digest: Digest) -> Result<Exit, Failure> {
+    // People may read all of them; evidence is the verifier's.
+    let roles =
+        [role::VERIFIER, role::BUILDER, role::REPAIR, role::ORCHESTRATOR, role::OPERATOR].map(role::id);
+    let target = Target::existing(&args.place).await?;
+    let bytes = target
+        .serve(async |client| Ok(blobs::get(client.bus(), digest, &roles, EVIDENCE_BYTES_MAX).await?))
+        .await?;
+    output::bytes(&bytes);
+    Ok(Exit::Success)
+}

@@ -1,0 +1,59 @@
+//! `orchestrator` and `agent`: this executable as one of the processes.
+
+use std::path::Path;
+
+use holdpoint_runtime::{
+    config::Config,
+    telemetry::{self, Guard},
+};
+
+use crate::{
+    args::{AgentArgs, AgentRole, ProcessArgs},
+    failure::{Exit, Failure, chain},
+};
+
+/// Runs an orchestrator until it is asked to end.
+pub(super) async fn orchestrator(args: ProcessArgs) -> Result<Exit, Failure> {
+    let (config, _telemetry) = begin(args.config.as_deref(), "orchestrator")?;
+    match holdpoint_orchestrator::run(config).await {
+        Ok(code) => Ok(Exit::of(code)),
+        Err(error) => {
+            let exit = if error.is_environment() { Exit::Environment } else { Exit::Usage };
+            Err(failed(exit, &error))
+        }
+    }
+}
+
+/// Runs an agent until it is asked to end.
+pub(super) async fn agent(args: AgentArgs) -> Result<Exit, Failure> {
+    let (config, _telemetry) = begin(args.config.as_deref(), args.role.as_str())?;
+    let ended = match args.role {
+        AgentRole::Builder => {
+            let ended = Box::pin(holdpoint_builder_agent::run(config)).await;
+            ended.map_err(|error| failed(Exit::of(error.exit_code()), &error))
+        }
+        AgentRole::Repair => {
+            let ended = Box::pin(holdpoint_repair_agent::run(config)).await;
+            ended.map_err(|error| failed(Exit::of(error.exit_code()), &error))
+        }
+        AgentRole::Verifier => {
+            let ended = Box::pin(holdpoint_verifier_agent::run(config)).await;
+            ended.map_err(|error| failed(Exit::of(error.exit_code()), &error))
+        }
+    };
+    Ok(Exit::of(ended?.exit_code()))
+}
+
+/// Reads the configuration and sets up logs.
+fn begin(file: Option<&Path>, role: &str) -> Result<(Config, Guard), Failure> {
+    let config = Config::load(file, Vec::new())?;
+    let instance = config.agent.name.as_ref().map_or(role, |name| name.as_str()).to_owned();
+    let guard = telemetry::init(&config.telemetry, &format!("holdpoint-{role}"), &instance)
+        .map_err(|error| Failure::usage("telemetry", chain(&error), "look at [telemetry] in the configuration"))?;
+    tracing::debug!(configuration = %config, "starting");
+    Ok((config, guard))
+}
+
+fn failed(exit: Exit, error: &dyn std::error::Error) -> Failure {
+    Failure::Other { exit, code: "process", message: chain(error), hint: String::new() }
+}

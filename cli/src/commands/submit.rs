@@ -1,0 +1,49 @@
+//! `submit`: handing a plan to a fleet that runs already.
+
+use holdpoint_protocol::{ids::FlightId, journal::Fleet as FleetFacts, streams};
+use holdpoint_runtime::config::Config;
+use serde_json::json;
+
+use super::{run::facts, up::RunningFleet};
+use crate::{
+    args::SubmitArgs,
+    branch,
+    failure::{Exit, Failure},
+    flight_id, output,
+    preflight::{self, Ready},
+    state::StateDir,
+    target::{Remote, Target},
+};
+
+/// Begins a flight and prints its id.
+pub(super) async fn submit(args: SubmitArgs) -> Result<Exit, Failure> {
+    let plan = preflight::read_plan(&args.plan)?;
+    let config = Config::load(args.fleet.config.as_deref(), Vec::new())?;
+    let remote = Remote::named(&args.place)?;
+    let ready = Ready::check(plan, &args.place.repo).await?;
+    let flight = flight_id::fresh(&ready.plan.plan);
+    branch::check(&ready.repo, &flight).await?;
+    let mut fleet = facts(&config, streams::fleet_pool(), None);
+    if remote.is_none() {
+        let state = StateDir::of(&ready.repo)?;
+        let running = RunningFleet::find(&state).ok_or_else(|| {
+            let message = format!("no fleet runs for the repository in {}", ready.repo.dir().display());
+            let hint = "start one with `holdpoint up`, name one with --nats URL, or fly at once with `holdpoint run`";
+            Failure::environment("no_fleet", message, hint)
+        })?;
+        fleet.repair = running.repair;
+        fleet.judge = running.judge;
+    }
+    begin(&args, ready, &flight, fleet).await?;
+    if args.json {
+        output::json(&json!({"flight": flight}));
+    } else {
+        output::out(flight.as_str());
+    }
+    Ok(Exit::Success)
+}
+
+async fn begin(args: &SubmitArgs, ready: Ready, flight: &FlightId, fleet: FleetFacts) -> Result<(), Failure> {
+    let target = Target::existing(&args.place).await?;
+    target.serve(async |client| ready.submit(client, flight, fleet).await).await
+}

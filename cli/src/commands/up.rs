@@ -1,0 +1,104 @@
+//! `up`: a fleet in the foreground that serves several flights.
+
+use std::path::PathBuf;
+
+use holdpoint_protocol::streams;
+use holdpoint_runtime::{config::Config, fresh};
+use holdpoint_sandbox::ProcessId;
+use holdpoint_workspace::UserRepo;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::run::BUILDERS_DEFAULT;
+use crate::{
+    args::UpArgs,
+    failure::{Exit, Failure},
+    fleet::{Crew, Fleet},
+    interrupt::Interrupts,
+    output, preflight,
+    state::{StateDir, write_private},
+};
+
+/// What `submit` has to know of a fleet that runs here: `up.json`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RunningFleet {
+    /// The process of `up`.
+    process: ProcessId,
+    /// Whether it has a repair agent.
+    pub(super) repair: bool,
+    /// Whether it has a judge.
+    pub(super) judge: bool,
+}
+
+impl RunningFleet {
+    /// The fleet that runs for this repository, if one does.
+    pub(super) fn find(state: &StateDir) -> Option<Self> {
+        let fleet: Self = serde_json::from_slice(&std::fs::read(file(state)).ok()?).ok()?;
+        fleet.process.alive().then_some(fleet)
+    }
+}
+
+fn file(state: &StateDir) -> PathBuf {
+    state.path("up.json")
+}
+
+/// Keeps a fleet running until it is interrupted.
+pub(super) async fn up(args: UpArgs) -> Result<Exit, Failure> {
+    let config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
+    preflight::check_builder(&config)?;
+    let repo = UserRepo::open(&args.repo).await?;
+    preflight::check_sandbox(&config).await?;
+    let state = StateDir::of(&repo)?;
+    let mut interrupts = Interrupts::listen()?;
+    let mut fleet = Fleet::attach(&state, &format!("up-{}", fresh::suffix())).await?;
+    let result = tokio::select! {
+        failure = serve(&mut fleet, &args, &config, &repo, &state) => Err(failure),
+        () = interrupts.next() => Ok(Exit::Success),
+    };
+    output::err("stopping; Ctrl-C again stops at once");
+    fleet.stop(interrupts.next()).await;
+    result
+}
+
+/// Returns when the fleet cannot be kept running.
+async fn serve(fleet: &mut Fleet, args: &UpArgs, config: &Config, repo: &UserRepo, state: &StateDir) -> Failure {
+    if let Err(failure) = begin(fleet, args, config, repo, state).await {
+        return failure;
+    }
+    fleet.failed().await
+}
+
+async fn begin(
+    fleet: &mut Fleet,
+    args: &UpArgs,
+    config: &Config,
+    repo: &UserRepo,
+    state: &StateDir,
+) -> Result<(), Failure> {
+    let client = fleet.client().await?;
+    fleet.start_orchestrator(config)?;
+    let builders = args.commands.builders.unwrap_or(BUILDERS_DEFAULT);
+    let deny = vec![repo.dir().to_owned(), repo.git_dir().to_owned()];
+    let crew = Crew { config, builders, read: Vec::new(), deny };
+    fleet.start_crew(&crew, &streams::fleet_pool())?;
+    tokio::select! {
+        there = client.somebody_there() => there?,
+        failure = fleet.failed() => return Err(failure),
+    }
+    if let Some(process) = ProcessId::current() {
+        let running = RunningFleet {
+            process,
+            repair: config.agents.repair.command.is_some(),
+            judge: config.agents.verifier.judge.is_some(),
+        };
+        write_private(&file(state), &serde_json::to_vec_pretty(&running).expect("plain data with text keys"))?;
+    }
+    let (url, creds) = (fleet.url(), fleet.operator_file()?);
+    if args.json {
+        output::json(&json!({"url": url, "creds": creds, "state": state.dir()}));
+    } else {
+        output::out(&format!("broker       {url}\ncredentials  {}\nstate        {}", creds.display(), state.dir().display()));
+    }
+    Ok(())
+}

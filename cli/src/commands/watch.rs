@@ -1,0 +1,47 @@
+//! `watch` and `fetch`: following a flight that others fly, and taking its accepted work.
+
+use holdpoint_workspace::UserRepo;
+use serde_json::json;
+
+use super::run::print;
+use crate::{
+    args::{FetchArgs, WatchArgs},
+    branch,
+    failure::{Exit, Failure},
+    output, progress,
+    target::Target,
+    view,
+};
+
+/// Follows a flight until only people can move it on.
+pub(super) async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
+    let target = Target::existing(&args.place).await?;
+    let view = target
+        .serve(async |client| {
+            // An unknown flight is told at once.
+            client.status(&args.flight).await?;
+            progress::follow(client, &args.flight).await
+        })
+        .await?;
+    print(&view, args.json);
+    Ok(view::exit(&view))
+}
+
+/// Writes the branch of a flight, whatever has landed so far.
+pub(super) async fn fetch(args: FetchArgs) -> Result<Exit, Failure> {
+    let repo = UserRepo::open(&args.place.repo).await?;
+    let target = Target::existing(&args.place).await?;
+    let view = target
+        .serve(async |client| {
+            let view = client.status(&args.flight).await?;
+            branch::write(client, &repo, &view).await?;
+            Ok(view)
+        })
+        .await?;
+    if args.json {
+        output::json(&json!({"flight": view.flight, "branch": view.branch, "head": view.head}));
+    } else {
+        output::out(&format!("{} is at {}", view.branch, view::short(&view.head)));
+    }
+    Ok(Exit::Success)
+}

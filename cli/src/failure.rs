@@ -1,0 +1,153 @@
+//! What can go wrong, in the words of users: what, why, and what to do next.
+//!
+//! Errors of other crates become a [`Failure`] here or where they happen; nothing is retried here.
+
+mod from;
+
+use std::{error::Error, process::ExitCode};
+
+use holdpoint_core::plan::PlanErrors;
+use holdpoint_runtime::process::exit;
+use serde_json::json;
+
+use crate::output;
+
+/// Exit codes of all commands (contract, "Commands").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// What was wanted is done; for a flight: all waypoints accepted.
+    Success,
+    /// The flight ended, or only people can move it on, and not all is accepted.
+    Incomplete,
+    /// Usage, plan or configuration.
+    Usage,
+    /// No broker, a broker that is too old, a sandbox that is not enforceable, no git.
+    Environment,
+    /// Interrupted; the flight can be resumed.
+    Interrupted,
+}
+
+impl Exit {
+    /// The exit that has this code.
+    pub(crate) fn of(code: u8) -> Self {
+        match code {
+            exit::OK => Self::Success,
+            exit::USAGE => Self::Usage,
+            exit::ENVIRONMENT => Self::Environment,
+            exit::INTERRUPTED => Self::Interrupted,
+            _ => Self::Incomplete,
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Success => exit::OK,
+            Exit::Incomplete => exit::INCOMPLETE,
+            Exit::Usage => exit::USAGE,
+            Exit::Environment => exit::ENVIRONMENT,
+            Exit::Interrupted => exit::INTERRUPTED,
+        })
+    }
+}
+
+/// A command that failed.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// The plan has problems.
+    Plan(PlanErrors),
+    /// Anything else.
+    Other {
+        /// How the process ends.
+        exit: Exit,
+        /// A short word for scripts.
+        code: &'static str,
+        /// What happened and why.
+        message: String,
+        /// What to do next.
+        hint: String,
+    },
+}
+
+impl Failure {
+    /// The user asked for something that cannot be (exit 2).
+    pub(crate) fn usage(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Other { exit: Exit::Usage, code, message: message.into(), hint: hint.into() }
+    }
+
+    /// The machine lacks something (exit 3).
+    pub(crate) fn environment(code: &'static str, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self::Other { exit: Exit::Environment, code, message: message.into(), hint: hint.into() }
+    }
+
+    /// How the process ends.
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Plan(_) => Exit::Usage,
+            Self::Other { exit, .. } => *exit,
+        }
+    }
+
+    /// Says it on standard error, and as an object on standard output if `json`.
+    pub(crate) fn report(&self, json: bool) -> Exit {
+        match self {
+            Self::Plan(errors) => output::err(errors.render().trim_end()),
+            Self::Other { message, hint, .. } => {
+                output::err(&format!("error: {message}"));
+                if !hint.is_empty() {
+                    output::err(&format!(" hint: {hint}"));
+                }
+            }
+        }
+        if json {
+            self.report_json();
+        }
+        self.exit()
+    }
+
+    /// Says it on standard output, for scripts.
+    pub(crate) fn report_json(&self) {
+        output::json(&match self {
+            Self::Plan(errors) => json!(errors),
+            Self::Other { code, message, hint, .. } => {
+                json!({"error": {"code": code, "message": message, "hint": hint}})
+            }
+        });
+    }
+}
+
+/// An error with all its causes in one line.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        let cause_text = cause.to_string();
+        // Some libraries repeat their cause in their own words.
+        if !text.ends_with(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        next = cause.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let inner = std::io::Error::other("disk full");
+        let outer = std::io::Error::other(inner);
+        assert_eq!(chain(&outer), "disk full");
+    }
+
+    #[test]
+    fn codes_read_back_as_written() {
+        for exit in [Exit::Success, Exit::Incomplete, Exit::Usage, Exit::Environment, Exit::Interrupted] {
+            let code = [0, 1, 2, 3, 130].into_iter().find(|code| ExitCode::from(*code) == ExitCode::from(exit));
+            assert_eq!(code.map(Exit::of), Some(exit));
+        }
+    }
+}

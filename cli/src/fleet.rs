@@ -1,0 +1,166 @@
+//! A local fleet: a broker that all commands of a repository share, and the processes that one command needs.
+//!
+//! The processes end with the command that started them, also when it is killed; the broker ends with its last user.
+
+mod broker;
+mod child;
+mod roles;
+
+use std::{path::PathBuf, sync::Arc};
+
+use holdpoint_bus::Bus;
+use holdpoint_protocol::ids::{AgentName, PoolId};
+use holdpoint_runtime::{config::Config, fresh};
+use tokio::sync::mpsc;
+
+pub(crate) use broker::{BrokerLease, find_server, known_broker};
+pub(crate) use roles::{Crew, plan_folder};
+
+use crate::{
+    args::AgentRole,
+    client::Client,
+    failure::Failure,
+    state::{Slot, StateDir},
+};
+use child::Child;
+
+/// From this many builders on there are two verifiers: checks of several trees run at once then.
+const BUILDERS_FOR_TWO_VERIFIERS: u32 = 4;
+
+/// The part of a local fleet that this command keeps running.
+#[derive(Debug)]
+pub(crate) struct Fleet {
+    state: StateDir,
+    lease: Arc<BrokerLease>,
+    /// The name of this run in the folders of logs and processes.
+    run: String,
+    children: Vec<Child>,
+    trouble: mpsc::Receiver<Failure>,
+    reporter: mpsc::Sender<Failure>,
+}
+
+impl Fleet {
+    /// Uses the broker of the repository, or starts it. `run` names this command's logs.
+    pub(crate) async fn attach(state: &StateDir, run: &str) -> Result<Self, Failure> {
+        state.ensure()?;
+        let lease = Arc::new(BrokerLease::take(state).await?);
+        let (reporter, trouble) = mpsc::channel(1);
+        Ok(Self { state: state.clone(), lease, run: run.to_owned(), children: Vec::new(), trouble, reporter })
+    }
+
+    /// Where the broker is.
+    pub(crate) fn url(&self) -> &str {
+        self.lease.url()
+    }
+
+    /// A file with credentials for people, for the time of this command.
+    pub(crate) fn operator_file(&self) -> Result<PathBuf, Failure> {
+        let name = operator_name();
+        let path = self.processes()?.join("operator.creds");
+        self.lease.authority().mint_operator(&name).save(&path)?;
+        Ok(path)
+    }
+
+    /// A connection with credentials of its own.
+    pub(crate) async fn client(&self) -> Result<Client, Failure> {
+        let credentials = self.lease.authority().mint_operator(&operator_name());
+        let bus = Bus::connect(holdpoint_bus::ConnectArgs { url: self.lease.url().to_owned(), credentials }).await?;
+        Ok(Client::new(bus))
+    }
+
+    /// Starts an orchestrator.
+    pub(crate) fn start_orchestrator(&mut self, config: &Config) -> Result<(), Failure> {
+        let slot = Slot::take(&self.state, "orchestrator", "orchestrator")?;
+        let config = roles::orchestrator(config, &self.lease, &self.state, &slot);
+        let label = format!("orchestrator-{}", slot.number);
+        self.start(slot, &label, vec!["orchestrator".into()], &config, Vec::new())
+    }
+
+    /// Starts the agents of a crew: builders, one verifier or two, and a repair agent if it has a program.
+    pub(crate) fn start_crew(&mut self, crew: &Crew<'_>, pool: &PoolId) -> Result<(), Failure> {
+        let verifiers = if crew.builders >= BUILDERS_FOR_TWO_VERIFIERS { 2 } else { 1 };
+        let repairs = u32::from(crew.config.agents.repair.command.is_some());
+        let wanted =
+            [(AgentRole::Builder, crew.builders), (AgentRole::Verifier, verifiers), (AgentRole::Repair, repairs)];
+        for (role, count) in wanted {
+            for _ in 0..count {
+                self.start_agent(role, crew, pool)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn start_agent(&mut self, role: AgentRole, crew: &Crew<'_>, pool: &PoolId) -> Result<(), Failure> {
+        let slot = Slot::take(&self.state, "agents", role.as_str())?;
+        let label = format!("{}-{}", role.as_str(), slot.number);
+        let name = AgentName::try_new(&label).expect("a role and a number are an id");
+        let creds = self.processes()?.join(format!("{label}.creds"));
+        let role_id = role.as_str().parse().expect("a role's word is an id");
+        let credentials = self.lease.authority().mint_agent(&role_id, &name, pool, None);
+        let credentials = credentials.map_err(|error| {
+            Failure::environment("keys", error.to_string(), "the keys in the state folder are of another version")
+        })?;
+        credentials.save(&creds)?;
+        let agent = roles::Agent { role, name, pool: pool.clone(), creds, slot: &slot };
+        let config = roles::agent(crew, agent, &self.lease, &self.state);
+        let env = roles::passed_on(&config, role);
+        self.start(slot, &label, vec!["agent".into(), role.as_str().into()], &config, env)
+    }
+
+    fn start(
+        &mut self,
+        slot: Slot,
+        label: &str,
+        mut args: Vec<std::ffi::OsString>,
+        config: &Config,
+        env: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+    ) -> Result<(), Failure> {
+        let file = self.processes()?.join(format!("{label}.toml"));
+        crate::state::write_private(&file, config.to_toml().as_bytes())?;
+        args.extend(["--config".into(), file.into()]);
+        let log = self.state.folder(&format!("logs/{}", self.run))?.join(format!("{label}.log"));
+        let spec = child::spec(args, env, log);
+        self.children.push(Child::start(label.to_owned(), spec, slot, self.reporter.clone()));
+        Ok(())
+    }
+
+    fn processes(&self) -> Result<PathBuf, Failure> {
+        self.state.folder(&format!("processes/{}", self.run))
+    }
+
+    /// Waits until something fails for good: a process that cannot be kept running, a broker that does not come back.
+    pub(crate) async fn failed(&mut self) -> Failure {
+        tokio::select! {
+            failure = self.trouble.recv() => failure.expect("this value holds a sender"),
+            failure = self.lease.keep() => failure,
+        }
+    }
+
+    /// Ends the processes in order, then gives the broker back. `hurry` completing ends them the hard way.
+    pub(crate) async fn stop(self, hurry: impl Future<Output = ()>) {
+        for child in &self.children {
+            child.drain();
+        }
+        let mut hurry = std::pin::pin!(hurry);
+        let mut hurried = false;
+        for mut child in self.children {
+            tokio::select! {
+                () = child.ended() => continue,
+                () = &mut hurry, if !hurried => hurried = true,
+            }
+            child.kill();
+            child.ended().await;
+        }
+        let processes = self.state.path(&format!("processes/{}", self.run));
+        if let Err(error) = std::fs::remove_dir_all(&processes) {
+            tracing::debug!(%error, "the folder of the processes was not there");
+        }
+        if let Err(failure) = self.lease.give_back().await {
+            failure.report(false);
+        }
+    }
+}
+
+fn operator_name() -> AgentName {
+    AgentName::try_new(format!("operator-{}", fresh::suffix())).expect("letters and hex digits are an id")
+}

@@ -1,0 +1,224 @@
+//! The one broker of a repository's local fleets, shared by all commands of its user.
+//!
+//! Who starts or ends it holds `start.lock`. Every user shares `users.lock`; who can have it alone at the end stops the
+//! broker. It runs detached, so that it outlives the command that happened to start it.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use holdpoint_bus::{
+    auth::{Authority, Credentials},
+    broker::{BrokerError, LocalBroker, LocalSpec, ServerBinary},
+};
+use holdpoint_sandbox::{ProcessId, service::Lifetime};
+use serde::{Deserialize, Serialize};
+use tokio::{net::TcpStream, time::Instant};
+
+use crate::{
+    failure::Failure,
+    state::{Lock, StateDir, unusable, write_private},
+};
+
+/// How often it is looked whether the broker still runs.
+const LOOK_EVERY: Duration = Duration::from_millis(300);
+/// How long a broker that runs may take to answer, and an ended one's port to be free again.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long it may take to end in order.
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
+const POLL: Duration = Duration::from_millis(50);
+
+/// What is kept of a broker that was started: `broker.json`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Known {
+    url: String,
+    process: ProcessId,
+}
+
+impl Known {
+    fn load(state: &StateDir) -> Option<Self> {
+        // A damaged file is as good as none: the broker is started anew.
+        serde_json::from_slice(&std::fs::read(state.path("broker.json")).ok()?).ok()
+    }
+
+    fn address(&self) -> Option<&str> {
+        self.url.strip_prefix("nats://")
+    }
+
+    fn port(&self) -> Option<u16> {
+        self.address()?.rsplit(':').next()?.parse().ok()
+    }
+
+    async fn answers(&self) -> bool {
+        let Some(address) = self.address() else { return false };
+        let deadline = Instant::now() + ANSWER_TIMEOUT;
+        while self.process.alive() && Instant::now() < deadline {
+            if TcpStream::connect(address).await.is_ok() {
+                return true;
+            }
+            tokio::time::sleep(POLL).await;
+        }
+        false
+    }
+}
+
+/// The address of the repository's broker, if it runs.
+pub(crate) fn known_broker(state: &StateDir) -> Option<String> {
+    Known::load(state).filter(|known| known.process.alive()).map(|known| known.url)
+}
+
+/// A share in the broker. It is given back by [`BrokerLease::give_back`]; a command that dies gives it back as well, and
+/// the next one's end stops the broker.
+#[derive(Debug)]
+pub(crate) struct BrokerLease {
+    state: StateDir,
+    users: Lock,
+    url: String,
+    authority: Authority,
+}
+
+impl BrokerLease {
+    /// Uses the broker that runs, or starts it.
+    pub(crate) async fn take(state: &StateDir) -> Result<Self, Failure> {
+        let _start = start_lock(state).await?;
+        let users = Lock::shared(&state.path("users.lock"))?;
+        let known = Known::load(state);
+        let running = match &known {
+            Some(known) if known.answers().await => known.clone(),
+            Some(known) if known.process.alive() => {
+                let message = format!("the broker at {} does not answer", known.url);
+                let hint = format!("its log is broker/nats.log in {}; `kill {}` ends it", state.dir().display(), known.process.pid);
+                return Err(Failure::environment("broker", message, hint));
+            }
+            _ => start_on(state, known.as_ref().and_then(Known::port)).await?,
+        };
+        let authority = Authority::load(&keys(state))?.ok_or_else(|| {
+            let source = std::io::Error::from(std::io::ErrorKind::NotFound);
+            unusable("read", &keys(state), &source)
+        })?;
+        // Says early that the keys are whole.
+        Credentials::load(&orchestrator_creds(state))?;
+        Ok(Self { state: state.clone(), users, url: running.url, authority })
+    }
+
+    /// Where it is.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The keys.
+    pub(crate) fn authority(&self) -> &Authority {
+        &self.authority
+    }
+
+    /// The orchestrators' credentials.
+    pub(crate) fn orchestrator_creds(&self) -> PathBuf {
+        orchestrator_creds(&self.state)
+    }
+
+    /// The file that says whose signatures count.
+    pub(crate) fn trust(&self) -> PathBuf {
+        keys(&self.state).join("trust.json")
+    }
+
+    /// Starts the broker again whenever it has ended; returns when that does not work.
+    pub(crate) async fn keep(&self) -> Failure {
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            if known_broker(&self.state).is_some() {
+                continue;
+            }
+            if let Err(failure) = self.start_again().await {
+                return failure;
+            }
+        }
+    }
+
+    /// On the port it had: clients of all runs come back there.
+    async fn start_again(&self) -> Result<(), Failure> {
+        let _start = start_lock(&self.state).await?;
+        if known_broker(&self.state).is_some() {
+            return Ok(());
+        }
+        let port = Known { url: self.url.clone(), process: ProcessId { pid: 1, start_time: 0 } }.port().unwrap_or(0);
+        let deadline = Instant::now() + ANSWER_TIMEOUT;
+        loop {
+            match start(&self.state, port).await {
+                Ok(_) => return Ok(()),
+                Err(_) if Instant::now() < deadline => tokio::time::sleep(POLL).await,
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Gives the share back, and stops the broker if nobody else has one.
+    pub(crate) async fn give_back(&self) -> Result<(), Failure> {
+        let _start = start_lock(&self.state).await?;
+        if !self.users.try_upgrade()? {
+            return Ok(());
+        }
+        let Some(known) = Known::load(&self.state) else { return Ok(()) };
+        let end = |result: std::io::Result<bool>| {
+            result.map_err(|source| unusable("end the broker of", self.state.dir(), &source))
+        };
+        end(known.process.terminate())?;
+        let deadline = Instant::now() + STOP_TIMEOUT;
+        while known.process.alive() && Instant::now() < deadline {
+            tokio::time::sleep(POLL).await;
+        }
+        end(known.process.kill()).map(drop)
+    }
+}
+
+async fn start_lock(state: &StateDir) -> Result<Lock, Failure> {
+    Lock::exclusive(&state.path("start.lock")).await
+}
+
+fn keys(state: &StateDir) -> PathBuf {
+    state.path("keys")
+}
+
+fn orchestrator_creds(state: &StateDir) -> PathBuf {
+    keys(state).join("orchestrator.creds")
+}
+
+/// Starts it on the port it had the last time, or on any other if somebody else has that one now.
+async fn start_on(state: &StateDir, port: Option<u16>) -> Result<Known, Failure> {
+    if let Some(port) = port {
+        match start(state, port).await {
+            Err(BrokerError::Ended { log_tail }) => tracing::debug!(port, log_tail, "taking another port"),
+            other => return Ok(other?),
+        }
+    }
+    Ok(start(state, 0).await?)
+}
+
+async fn start(state: &StateDir, port: u16) -> Result<Known, BrokerError> {
+    let spec = LocalSpec {
+        binary: find_server().await?,
+        dir: state.dir().to_owned(),
+        port,
+        sync_always: true,
+        lifetime: Lifetime::Detached,
+    };
+    let local = LocalBroker::start(spec).await?;
+    let process = local.broker.running().id().ok_or_else(|| BrokerError::Ended { log_tail: String::new() })?;
+    let known = Known { url: local.broker.url(), process };
+    let bytes = serde_json::to_vec_pretty(&known).expect("plain data with text keys");
+    write_private(&state.path("broker.json"), &bytes).map_err(|_| BrokerError::Io {
+        path: state.path("broker.json"),
+        source: std::io::ErrorKind::WriteZero.into(),
+    })?;
+    Ok(known)
+}
+
+/// A server that will do: as `HOLDPOINT_NATS_SERVER` says, beside this program in a build folder, or in `PATH`.
+pub(crate) async fn find_server() -> Result<ServerBinary, BrokerError> {
+    let own = std::env::current_exe().unwrap_or_default();
+    // Only where this program was built: a folder that the user happens to stand in is not trusted.
+    let target = own.ancestors().find(|dir| dir.file_name().is_some_and(|name| name == "target"));
+    let hints: Vec<PathBuf> = target.map(|dir| dir.join(Path::new("tools/nats-server"))).into_iter().collect();
+    ServerBinary::find(&hints).await
+}

@@ -1,0 +1,127 @@
+//! The configuration of each process of a local fleet, made from the user's. Plain data: nothing is started here.
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
+
+use holdpoint_protocol::ids::{AgentName, PoolId};
+use holdpoint_runtime::config::Config;
+
+use super::broker::BrokerLease;
+use crate::{
+    args::AgentRole,
+    state::{Slot, StateDir},
+};
+
+/// The agents of one fleet.
+#[derive(Debug)]
+pub(crate) struct Crew<'a> {
+    /// What the user configured.
+    pub(crate) config: &'a Config,
+    /// How many build at once.
+    pub(crate) builders: u32,
+    /// What their programs may read besides: the plan's folder.
+    pub(crate) read: Vec<PathBuf>,
+    /// What no program of an agent may reach: the user's repository.
+    pub(crate) deny: Vec<PathBuf>,
+}
+
+/// One agent.
+#[derive(Debug)]
+pub(super) struct Agent<'a> {
+    pub(super) role: AgentRole,
+    pub(super) name: AgentName,
+    pub(super) pool: PoolId,
+    pub(super) creds: PathBuf,
+    pub(super) slot: &'a Slot,
+}
+
+/// The configuration of an orchestrator.
+pub(super) fn orchestrator(user: &Config, lease: &BrokerLease, state: &StateDir, slot: &Slot) -> Config {
+    let mut config = connected(user, lease, lease.orchestrator_creds());
+    config.orchestrator.state_dir.clone_from(&slot.dir);
+    // Never used by an orchestrator, and never elsewhere than in the state folder.
+    config.agent.state_dir = state.path("agents");
+    config
+}
+
+/// The configuration of an agent.
+pub(super) fn agent(crew: &Crew<'_>, agent: Agent<'_>, lease: &BrokerLease, state: &StateDir) -> Config {
+    let mut config = connected(crew.config, lease, agent.creds);
+    config.agent.name = Some(agent.name);
+    config.agent.pool = agent.pool;
+    config.agent.state_dir.clone_from(&agent.slot.dir);
+    let mut deny = crew.deny.clone();
+    deny.push(state.root().to_owned());
+    for program in [&mut config.agents.builder, &mut config.agents.repair] {
+        program.read_paths.extend(crew.read.iter().cloned());
+        program.deny_paths.extend(deny.iter().cloned());
+    }
+    config.agents.verifier.deny_paths.extend(deny);
+    only_own_secrets(&mut config, agent.role);
+    config
+}
+
+fn connected(user: &Config, lease: &BrokerLease, creds: PathBuf) -> Config {
+    let mut config = user.clone();
+    lease.url().clone_into(&mut config.nats.url);
+    config.nats.creds = Some(creds);
+    config.nats.trust = Some(lease.trust());
+    config
+}
+
+/// A process does not get the variables of other roles' programs.
+fn only_own_secrets(config: &mut Config, role: AgentRole) {
+    if role != AgentRole::Builder {
+        config.agents.builder.env.0.clear();
+    }
+    if role != AgentRole::Repair {
+        config.agents.repair.env.0.clear();
+    }
+}
+
+/// The variables of ours that a role's programs get.
+pub(super) fn passed_on(config: &Config, role: AgentRole) -> Vec<(OsString, OsString)> {
+    let names = match role {
+        AgentRole::Builder => &config.agents.builder.pass_env,
+        AgentRole::Repair => &config.agents.repair.pass_env,
+        AgentRole::Verifier => &config.agents.verifier.pass_env,
+    };
+    names.iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect()
+}
+
+/// What of the plan's folder may be read: all of it, unless a whole home lies below it.
+pub(crate) fn plan_folder(plan: &Path) -> Vec<PathBuf> {
+    let plan = plan.canonicalize().or_else(|_| std::path::absolute(plan)).unwrap_or_else(|_| plan.to_owned());
+    let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
+    let folder = plan.parent().filter(|folder| !home.starts_with(folder)).map(Path::to_owned);
+    folder.into_iter().chain(std::iter::once(plan)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_of_a_plan_is_readable_with_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let plan = dir.path().canonicalize().unwrap().join("plan.yaml");
+        std::fs::write(&plan, "").unwrap();
+        assert_eq!(plan_folder(&plan), [plan.parent().unwrap().to_owned(), plan.clone()]);
+    }
+
+    #[test]
+    fn a_plan_at_the_root_opens_nothing_else() {
+        assert_eq!(plan_folder(Path::new("/plan.yaml")), [PathBuf::from("/plan.yaml")]);
+    }
+
+    #[test]
+    fn an_agent_does_not_know_the_variables_of_others() {
+        let mut config = Config::default();
+        config.agents.builder.env.0.insert("TOKEN".to_owned(), "x".to_owned());
+        config.agents.repair.env.0.insert("OTHER".to_owned(), "y".to_owned());
+        only_own_secrets(&mut config, AgentRole::Verifier);
+        assert!(config.agents.builder.env.0.is_empty() && config.agents.repair.env.0.is_empty());
+    }
+}

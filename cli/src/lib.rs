@@ -1,0 +1,71 @@
+//! The command line: submits plans, shows what becomes of them, and keeps a local fleet running meanwhile.
+//!
+//! No decision about a flight is made here. Commands ask the orchestrators through the API and show the answer.
+//!
+//! - [`args`]: what can be typed; [`failure`]: what goes wrong and what to do then; [`output`]: where words go.
+//! - [`commands`]: one module a command.
+//! - [`state`]: the state folder of a repository; [`fleet`]: broker and processes of a local fleet.
+//! - [`client`]: requests to the API; [`target`]: which broker they go to; [`view`]: what a flight looks like.
+//! - [`preflight`], [`branch`], [`progress`]: what `run` does before, after and during a flight.
+
+mod args;
+mod branch;
+mod client;
+mod commands;
+mod failure;
+mod fleet;
+mod flight_id;
+mod interrupt;
+mod output;
+mod preflight;
+mod progress;
+mod state;
+mod target;
+mod view;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use failure::{Exit, Failure};
+
+/// Reads the arguments, runs the command and gives its exit code. A sandbox shim must have been served before.
+#[must_use]
+pub fn main() -> ExitCode {
+    let json = std::env::args_os().any(|arg| arg == "--json");
+    let cli = match args::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error, json),
+    };
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            let failure = Failure::environment("runtime", format!("cannot start: {error}"), "close other programs");
+            return failure.report(json).into();
+        }
+    };
+    // Boxed: the future of all commands together is large.
+    let ended = runtime.block_on(Box::pin(commands::run(cli.command)));
+    // Reading standard input or a lock may still block a thread of the runtime; nobody waits for it.
+    runtime.shutdown_background();
+    match ended {
+        Ok(exit) => exit.into(),
+        Err(failure) => failure.report(json).into(),
+    }
+}
+
+/// What clap has to say: help and versions are no errors.
+fn usage(error: &clap::Error, json: bool) -> ExitCode {
+    // Nobody is left to tell when the terminal is gone.
+    let _ = error.print();
+    if !error.use_stderr() {
+        return Exit::Success.into();
+    }
+    if json {
+        let words = error.render().to_string();
+        let first = words.lines().next().unwrap_or_default().trim_start_matches("error: ").to_owned();
+        let hint = "`holdpoint --help` lists the commands, and each has a `--help` of its own";
+        Failure::usage("arguments", first, hint).report_json();
+    }
+    Exit::Usage.into()
+}

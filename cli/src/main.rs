@@ -1,0 +1,9 @@
+//! `holdpoint`: every user command, and every process as a subcommand. All of it is in the library.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // First of all, before any thread: this executable is also the shim of its own sandbox.
+    holdpoint_sandbox::shim::maybe_run();
+    holdpoint_cli::main()
+}

@@ -1,0 +1,74 @@
+//! Following a flight: what happens to each waypoint, as it happens, until nothing can move on by itself.
+
+mod evidence;
+mod news;
+mod screen;
+
+use std::time::Duration;
+
+use holdpoint_bus::api::ApiError;
+use holdpoint_protocol::{
+    ids::FlightId,
+    view::{FlightStatus, FlightView},
+};
+use holdpoint_runtime::clock;
+use tokio::time::Instant;
+
+use crate::{
+    client::{Client, is_passing},
+    failure::Failure,
+};
+use news::{News, Tracker};
+use screen::Screen;
+
+/// How often it is asked how the flight stands.
+const LOOK_EVERY: Duration = Duration::from_millis(300);
+/// How long "no such flight" is not believed: an orchestrator that is just stopping says the same.
+const DISBELIEF: Duration = Duration::from_secs(20);
+
+/// Shows a flight on standard error until only people can move it on, and gives its last view.
+pub(crate) async fn follow(client: &Client, flight: &FlightId) -> Result<FlightView, Failure> {
+    let mut screen = Screen::for_stderr();
+    let mut tracker = Tracker::default();
+    let mut refused_since = None;
+    loop {
+        match client.status_now(flight).await {
+            Ok(view) => {
+                refused_since = None;
+                screen.connected();
+                for news in tracker.update(&view, clock::now()) {
+                    tell(client, &mut screen, &news).await;
+                }
+                screen.show(&view);
+                if view.status != FlightStatus::Running {
+                    screen.close();
+                    return Ok(view);
+                }
+            }
+            Err(error) if is_passing(&error) => screen.reconnecting(),
+            Err(error) => {
+                let since = *refused_since.get_or_insert_with(Instant::now);
+                if !is_doubtful(&error) || since.elapsed() > DISBELIEF {
+                    screen.close();
+                    return Err(error.into());
+                }
+            }
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
+fn is_doubtful(error: &ApiError) -> bool {
+    matches!(error, ApiError::Refused { failure, .. } if failure.code == 404 || failure.code >= 500)
+}
+
+async fn tell(client: &Client, screen: &mut Screen, news: &News) {
+    screen.line(&news.waypoint, &news.text);
+    for red in &news.red {
+        let shown = evidence::of(client, red).await;
+        screen.detail(&format!("{}{}", red.text, shown.ended.map(|e| format!(": {e}")).unwrap_or_default()));
+        for line in shown.last_lines {
+            screen.detail(&format!("    {line}"));
+        }
+    }
+}

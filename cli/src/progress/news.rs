@@ -1,0 +1,179 @@
+//! What is new in a flight's view compared with the last one, in words. Pure.
+
+use std::collections::BTreeMap;
+
+use holdpoint_protocol::{
+    Digest, Timestamp,
+    artifact::{Disposition, VerificationPurpose},
+    facts::{CriterionResult, Verdict},
+    ids::{AgentName, RoleId, TurnId, WaypointId, role},
+    reason::ReasonCode,
+    state::{Purpose, Status},
+    view::{FlightView, TurnView, WaypointView},
+};
+
+use crate::view::{short, status};
+
+/// A turn without an agent is news only after this long: usually its agent is known at the next look.
+const PATIENCE_MS: u128 = 3_000;
+
+/// Something that happened to a waypoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct News {
+    /// The waypoint.
+    pub(super) waypoint: WaypointId,
+    /// One line.
+    pub(super) text: String,
+    /// Criteria and guards that are not green, where the line is about a verdict.
+    pub(super) red: Vec<Red>,
+}
+
+/// A criterion or guard that is not green.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Red {
+    /// `✗ unit`
+    pub(super) text: String,
+    /// The reason's word, shown where the evidence does not say more.
+    pub(super) reason: Option<&'static str>,
+    /// The output.
+    pub(super) evidence: Option<Digest>,
+}
+
+/// Remembers what was told.
+#[derive(Debug, Default)]
+pub(super) struct Tracker {
+    told: BTreeMap<WaypointId, Told>,
+}
+
+#[derive(Debug, Default)]
+struct Told {
+    turn: Option<(TurnId, Option<AgentName>)>,
+    decision: Option<Decision>,
+    results: Vec<CriterionResult>,
+    status: Option<Status>,
+}
+
+/// What tells one decision from another.
+type Decision = (Disposition, Option<ReasonCode>, u32, Vec<CriterionResult>);
+
+impl Tracker {
+    /// What happened since the last view.
+    pub(super) fn update(&mut self, view: &FlightView, now: Timestamp) -> Vec<News> {
+        let mut all = Vec::new();
+        for waypoint in &view.waypoints {
+            let told = self.told.entry(waypoint.id.clone()).or_default();
+            let news = [decided(told, waypoint), ended(told, waypoint), turn(told, waypoint, now)];
+            all.extend(news.into_iter().flatten());
+        }
+        all
+    }
+}
+
+fn news(waypoint: &WaypointView, text: String) -> News {
+    News { waypoint: waypoint.id.clone(), text, red: Vec::new() }
+}
+
+fn decided(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
+    let disposition = waypoint.disposition?;
+    let results: Vec<CriterionResult> = waypoint.criteria.iter().chain(&waypoint.guards).cloned().collect();
+    let decision = (disposition, waypoint.reason_code, waypoint.attempts, results.clone());
+    if told.decision.as_ref() == Some(&decision) {
+        return None;
+    }
+    told.decision = Some(decision);
+    let reason = waypoint.reason_code.map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let next = match disposition {
+        Disposition::Accept => passed(&waypoint.criteria),
+        Disposition::Rework | Disposition::Rollback => match &waypoint.turn {
+            Some(turn) => format!(": {} takes the next turn", turn.role),
+            None => String::new(),
+        },
+        Disposition::Escalate => ": a person has to look at it".to_owned(),
+    };
+    let fresh = told.results != results;
+    told.results = results;
+    let about_verdicts = fresh || matches!(waypoint.reason_code, Some(ReasonCode::CriteriaFailed | ReasonCode::Regression));
+    let red = if about_verdicts { waypoint.criteria.iter().chain(&waypoint.guards).filter_map(red).collect() } else { Vec::new() };
+    Some(News { red, ..news(waypoint, format!("{disposition}{reason}{next}")) })
+}
+
+fn passed(criteria: &[CriterionResult]) -> String {
+    let ids: Vec<String> = criteria.iter().map(|c| format!("✓ {}", c.id)).collect();
+    if ids.is_empty() { String::new() } else { format!(": {}", ids.join(", ")) }
+}
+
+fn red(result: &CriterionResult) -> Option<Red> {
+    let mark = match result.verdict {
+        Verdict::Pass => return None,
+        Verdict::Fail => "✗",
+        Verdict::Inconclusive => "?",
+    };
+    Some(Red {
+        text: format!("{mark} {}", result.id),
+        reason: result.reason.map(|reason| reason.as_str()),
+        evidence: result.evidence.first().copied(),
+    })
+}
+
+fn ended(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
+    if told.status.replace(waypoint.status) == Some(waypoint.status) {
+        return None;
+    }
+    let text = match waypoint.status {
+        Status::Pending | Status::Running => return None,
+        Status::Complete => match &waypoint.commit {
+            Some(commit) => format!("landed as {}", short(commit)),
+            None => "complete; nothing had to change".to_owned(),
+        },
+        Status::Waiting | Status::Blocked | Status::Failed | Status::Cancelled => {
+            let remedy = waypoint.remediation.as_ref().map(|text| format!(": {}", crate::output::plain(text)));
+            format!("{}{}", status(waypoint.status), remedy.unwrap_or_default())
+        }
+    };
+    Some(news(waypoint, text))
+}
+
+fn turn(told: &mut Told, waypoint: &WaypointView, now: Timestamp) -> Option<News> {
+    let open = waypoint.turn.as_ref()?;
+    let holder = (open.turn.clone(), open.agent.clone());
+    let waits = open.agent.is_none();
+    let too_early = waits && now.since(open.opened_at).as_millis() < PATIENCE_MS;
+    // Who held it is forgotten by an orchestrator that was started again: no news.
+    let known = told.turn.as_ref().is_some_and(|(turn, _)| *turn == open.turn) && waits;
+    if too_early || known || told.turn.as_ref() == Some(&holder) {
+        return None;
+    }
+    told.turn = Some(holder);
+    Some(news(waypoint, activity(waypoint, open)))
+}
+
+/// What an open turn is doing, who does it.
+pub(super) fn activity(waypoint: &WaypointView, turn: &TurnView) -> String {
+    let Some(agent) = &turn.agent else { return format!("waits for a {}", turn.role) };
+    match doing(turn) {
+        Doing::Attempt(word) => format!("{word}  attempt {}  {agent}", waypoint.attempts + 1),
+        Doing::Check(words) => format!("{words}  {agent}"),
+    }
+}
+
+enum Doing {
+    Attempt(&'static str),
+    Check(&'static str),
+}
+
+fn doing(turn: &TurnView) -> Doing {
+    match &turn.purpose {
+        Purpose::Build if is_repair(&turn.role) => Doing::Attempt("repairing"),
+        Purpose::Build => Doing::Attempt("building"),
+        Purpose::Verify(VerificationPurpose::Baseline) => Doing::Check("checking the base"),
+        Purpose::Verify(VerificationPurpose::Handoff) => Doing::Check("verifying"),
+        Purpose::Verify(VerificationPurpose::Merge) => Doing::Check("verifying the merge"),
+    }
+}
+
+fn is_repair(of: &RoleId) -> bool {
+    of.as_str() == role::REPAIR
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,138 @@
+//! Showing progress on standard error: plain lines, and on a terminal a live view of the open turns below them.
+
+use std::{
+    collections::BTreeMap,
+    io::IsTerminal as _,
+    time::{Duration, Instant},
+};
+
+use holdpoint_protocol::{ids::WaypointId, view::FlightView};
+use holdpoint_runtime::clock;
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+
+use super::news::activity;
+use crate::output;
+
+/// How often the live view moves.
+const TICK: Duration = Duration::from_millis(120);
+/// How long the API may be away before it is said: an orchestrator that is started again is back within that.
+const AWAY: Duration = Duration::from_secs(2);
+/// Columns that waypoints get at least, so that lines of short and long ones are below each other.
+const NAME_WIDTH: usize = 16;
+
+/// Where progress goes.
+pub(super) struct Screen {
+    began: Instant,
+    live: Option<Live>,
+    away_since: Option<Instant>,
+    away_told: bool,
+}
+
+struct Live {
+    all: MultiProgress,
+    bars: BTreeMap<WaypointId, ProgressBar>,
+}
+
+impl Screen {
+    /// A live view if standard error is a terminal.
+    pub(super) fn for_stderr() -> Self {
+        let live = std::io::stderr().is_terminal().then(|| Live { all: MultiProgress::new(), bars: BTreeMap::new() });
+        Self { began: Instant::now(), live, away_since: None, away_told: false }
+    }
+
+    /// A line about a waypoint.
+    pub(super) fn line(&mut self, waypoint: &WaypointId, text: &str) {
+        let at = minutes(self.began.elapsed());
+        self.print(&format!("[{at}] {:<NAME_WIDTH$}  {text}", waypoint.as_str()));
+    }
+
+    /// A line that belongs to the one before.
+    pub(super) fn detail(&mut self, text: &str) {
+        self.print(&format!("          {text}"));
+    }
+
+    /// The open turns, if this is a terminal.
+    pub(super) fn show(&mut self, view: &FlightView) {
+        let Some(live) = &mut self.live else { return };
+        let now = clock::now();
+        for waypoint in &view.waypoints {
+            let Some(turn) = &waypoint.turn else {
+                if let Some(bar) = live.bars.remove(&waypoint.id) {
+                    bar.finish_and_clear();
+                }
+                continue;
+            };
+            let bar = live.bars.entry(waypoint.id.clone()).or_insert_with(|| spinner(&live.all));
+            let since = minutes(now.since(turn.opened_at));
+            bar.set_message(format!("{:<NAME_WIDTH$}  {}  {since}", waypoint.id.as_str(), activity(waypoint, turn)));
+        }
+    }
+
+    /// Nobody answers at the moment.
+    pub(super) fn reconnecting(&mut self) {
+        let since = *self.away_since.get_or_insert_with(Instant::now);
+        if !self.away_told && since.elapsed() > AWAY {
+            self.away_told = true;
+            let at = minutes(self.began.elapsed());
+            self.print(&format!("[{at}] reconnecting: the fleet does not answer"));
+        }
+    }
+
+    /// Somebody answers.
+    pub(super) fn connected(&mut self) {
+        self.away_since = None;
+        if std::mem::take(&mut self.away_told) {
+            let at = minutes(self.began.elapsed());
+            self.print(&format!("[{at}] connected again"));
+        }
+    }
+
+    /// Takes the live view away.
+    pub(super) fn close(&mut self) {
+        if let Some(live) = self.live.take() {
+            for bar in live.bars.values() {
+                bar.finish_and_clear();
+            }
+        }
+    }
+
+    fn print(&mut self, line: &str) {
+        match &self.live {
+            // A terminal that is gone has nobody who reads.
+            Some(live) => drop(live.all.println(line)),
+            None => output::err(line),
+        }
+    }
+}
+
+/// Also when following is cut short.
+impl Drop for Screen {
+    fn drop(&mut self) {
+        self.close();
+    }
+}
+
+fn spinner(all: &MultiProgress) -> ProgressBar {
+    let style = ProgressStyle::with_template("{spinner} {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+    let bar = all.add(ProgressBar::new_spinner().with_style(style));
+    bar.enable_steady_tick(TICK);
+    bar
+}
+
+/// `01:07`, or `1:00:07`.
+fn minutes(span: Duration) -> String {
+    let seconds = span.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes:02}:{seconds:02}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_are_minutes_and_seconds() {
+        assert_eq!(minutes(Duration::from_millis(5_999)), "00:05");
+        assert_eq!(minutes(Duration::from_secs(3_607)), "1:00:07");
+    }
+}

@@ -1,0 +1,47 @@
+//! What has to be remembered of a flight so that it can be resumed with the same fleet.
+
+use std::{fs, io, path::PathBuf};
+
+use holdpoint_protocol::ids::FlightId;
+use serde::{Deserialize, Serialize};
+
+use super::{StateDir, unusable, write_private};
+use crate::failure::Failure;
+
+/// A flight that `run` began here. Secret: its configuration may hold values of variables.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct FlightRecord {
+    /// The flight.
+    pub(crate) flight: FlightId,
+    /// The plan file, which may be gone by now; its folder is readable for the builders.
+    pub(crate) plan: PathBuf,
+    /// How many builders it has.
+    pub(crate) builders: u32,
+    /// The configuration of its fleet (TOML).
+    pub(crate) config: String,
+}
+
+impl FlightRecord {
+    /// Keeps it.
+    pub(crate) fn save(&self, state: &StateDir) -> Result<(), Failure> {
+        let bytes = serde_json::to_vec_pretty(self).expect("plain data with text keys");
+        write_private(&path(state, &self.flight), &bytes)
+    }
+
+    /// Reads it back; `None` if no such flight was begun here.
+    pub(crate) fn load(state: &StateDir, flight: &FlightId) -> Result<Option<Self>, Failure> {
+        let path = path(state, flight);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(unusable("read", &path, &source)),
+        };
+        let damaged = |error: serde_json::Error| unusable("read", &path, &io::Error::other(error));
+        serde_json::from_slice(&bytes).map(Some).map_err(damaged)
+    }
+}
+
+fn path(state: &StateDir, flight: &FlightId) -> PathBuf {
+    state.path(&format!("flights/{flight}.json"))
+}

@@ -1,0 +1,86 @@
+//! Numbered places of processes: each has a folder that outlives a run, so that mirrors and caches are used again.
+
+use std::{fs, io, path::PathBuf};
+
+use holdpoint_sandbox::ProcessId;
+
+use super::{Lock, StateDir, unusable, write_private};
+use crate::failure::Failure;
+
+/// A place that is ours until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Slot {
+    /// From 1; the lowest that was free.
+    pub(crate) number: u32,
+    /// The folder.
+    pub(crate) dir: PathBuf,
+    lock: Lock,
+}
+
+impl Slot {
+    /// Takes the first free place called `name` in the folder `below`.
+    pub(crate) fn take(state: &StateDir, below: &str, name: &str) -> Result<Self, Failure> {
+        let folder = state.folder(below)?;
+        let mut number = 1;
+        loop {
+            let lock = Lock::try_exclusive(&folder.join(format!("{name}-{number}.lock")))?;
+            if let Some(lock) = lock
+                && !still_used(&lock)?
+            {
+                let dir = state.folder(&format!("{below}/{name}-{number}"))?;
+                return Ok(Self { number, dir, lock });
+            }
+            number += 1;
+        }
+    }
+
+    /// Notes who works in it. A process that outlives the command that started it keeps its place as long as it lives.
+    pub(crate) fn used_by(&self, process: Option<ProcessId>) -> Result<(), Failure> {
+        let text = process.map(|process| serde_json::to_vec(&process).expect("two numbers")).unwrap_or_default();
+        write_private(&self.process_file(), &text)
+    }
+
+    fn process_file(&self) -> PathBuf {
+        self.lock.path().with_extension("process")
+    }
+}
+
+fn still_used(lock: &Lock) -> Result<bool, Failure> {
+    let path = lock.path().with_extension("process");
+    match fs::read(&path) {
+        Ok(bytes) => Ok(serde_json::from_slice::<ProcessId>(&bytes).is_ok_and(|process| process.alive())),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(source) => Err(unusable("read", &path, &source)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(dir: &tempfile::TempDir) -> StateDir {
+        StateDir { root: dir.path().to_owned(), dir: dir.path().join("r") }
+    }
+
+    #[test]
+    fn places_are_used_again_when_they_are_free() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = state(&dir);
+        let one = Slot::take(&state, "agents", "builder").unwrap();
+        let two = Slot::take(&state, "agents", "builder").unwrap();
+        assert_eq!((one.number, two.number), (1, 2));
+        drop(one);
+        assert_eq!(Slot::take(&state, "agents", "builder").unwrap().number, 1);
+    }
+
+    #[test]
+    fn the_place_of_a_process_that_lives_on_is_not_given_away() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = state(&dir);
+        let one = Slot::take(&state, "agents", "builder").unwrap();
+        one.used_by(ProcessId::current()).unwrap();
+        drop(one);
+        let two = Slot::take(&state, "agents", "builder").unwrap();
+        assert_eq!(two.number, 2);
+    }
+}

@@ -1,0 +1,101 @@
+//! Which fleet a command talks to: one elsewhere (`--nats`), or the local one of a repository.
+
+use holdpoint_bus::{Bus, ConnectArgs, auth::Credentials};
+use holdpoint_runtime::{config::Config, fresh};
+use holdpoint_workspace::UserRepo;
+
+use crate::{args::Place, client::Client, failure::Failure, fleet::Fleet, state::StateDir};
+
+/// The variable that names a fleet elsewhere, as `--nats` does.
+const URL_VARIABLE: &str = "HOLDPOINT__NATS__URL";
+
+/// A fleet elsewhere.
+#[derive(Debug, Clone)]
+pub(crate) struct Remote {
+    config: Config,
+}
+
+impl Remote {
+    /// The fleet that a flag or the environment names; `None`: the local one is meant.
+    pub(crate) fn named(place: &Place) -> Result<Option<Self>, Failure> {
+        let by_variable = std::env::var_os(URL_VARIABLE).is_some_and(|value| !value.is_empty());
+        if place.nats.is_none() && !by_variable {
+            if place.creds.is_some() {
+                let hint = "name the fleet with --nats URL, or leave --creds out to use the local one";
+                return Err(Failure::usage("creds_without_nats", "--creds is for a fleet elsewhere", hint));
+            }
+            return Ok(None);
+        }
+        let mut overrides = Vec::new();
+        overrides.extend(place.nats.clone().map(|url| ("nats.url".to_owned(), url)));
+        overrides.extend(place.creds.as_ref().map(|path| ("nats.creds".to_owned(), path.display().to_string())));
+        Ok(Some(Self { config: Config::load(None, overrides)? }))
+    }
+
+    /// Connects to it.
+    pub(crate) async fn connect(&self) -> Result<Client, Failure> {
+        let Some(creds) = &self.config.nats.creds else {
+            let hint = "name an operator's .creds file with --creds FILE or HOLDPOINT__NATS__CREDS";
+            return Err(Failure::usage("no_creds", "a fleet elsewhere wants credentials", hint));
+        };
+        let credentials = Credentials::load(creds)?;
+        let url = self.config.nats.url.clone();
+        Ok(Client::new(Bus::connect(ConnectArgs { url, credentials }).await?))
+    }
+}
+
+/// A fleet that questions go to.
+#[derive(Debug)]
+pub(crate) struct Target {
+    /// The connection.
+    pub(crate) client: Client,
+    /// What of a local fleet this command keeps running.
+    pub(crate) fleet: Option<Fleet>,
+}
+
+impl Target {
+    /// The fleet that `place` names. `None`: it would be the local one, and nothing was ever flown here.
+    pub(crate) async fn find(place: &Place) -> Result<Option<Self>, Failure> {
+        if let Some(remote) = Remote::named(place)? {
+            return Ok(Some(Self { client: remote.connect().await?, fleet: None }));
+        }
+        let state = StateDir::of(&UserRepo::open(&place.repo).await?)?;
+        if !state.path("broker.json").is_file() {
+            return Ok(None);
+        }
+        let mut fleet = Fleet::attach(&state, &format!("command-{}", fresh::suffix())).await?;
+        let client = fleet.client().await?;
+        if !client.anybody_there().await {
+            fleet.start_orchestrator(&Config::load(None, Vec::new())?)?;
+        }
+        Ok(Some(Self { client, fleet: Some(fleet) }))
+    }
+
+    /// As [`Target::find`], for commands that have nothing to say where nothing was flown.
+    pub(crate) async fn existing(place: &Place) -> Result<Self, Failure> {
+        let nothing = || {
+            let message = format!("nothing was flown for the repository in {} yet", place.repo.display());
+            Failure::usage("not_found", message, "--repo DIR names another repository, --nats URL a fleet elsewhere")
+        };
+        Self::find(place).await?.ok_or_else(nothing)
+    }
+
+    /// Runs `work` while the fleet is kept running, then ends what this command started of it.
+    pub(crate) async fn serve<T>(
+        mut self,
+        work: impl AsyncFnOnce(&Client) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let result = match &mut self.fleet {
+            None => work(&self.client).await,
+            Some(fleet) => tokio::select! {
+                result = work(&self.client) => result,
+                failure = fleet.failed() => Err(failure),
+            },
+        };
+        self.client.bus().close().await;
+        if let Some(fleet) = self.fleet {
+            fleet.stop(std::future::pending()).await;
+        }
+        result
+    }
+}

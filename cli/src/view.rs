@@ -1,0 +1,151 @@
+//! A flight as it is printed: the contract's JSON object, and a table for people.
+
+use std::fmt::Write as _;
+
+use holdpoint_protocol::{
+    Timestamp,
+    api::FlightLine,
+    facts::{Oid, Verdict},
+    ids::FlightId,
+    state::Status,
+    view::{FlightStatus, FlightView, WaypointView},
+};
+use serde::Serialize;
+
+use crate::{failure::Exit, output::plain};
+
+/// Digits of a commit's name that people read.
+const SHORT_OID: usize = 10;
+
+/// The contract's object ("With `--json`"). What it has beyond the contract may grow.
+#[derive(Debug, Serialize)]
+pub(crate) struct Shown<'a> {
+    flight: &'a FlightId,
+    plan: &'a str,
+    status: FlightStatus,
+    base: &'a Oid,
+    branch: &'a str,
+    head: &'a Oid,
+    waypoints: &'a [WaypointView],
+}
+
+impl<'a> From<&'a FlightView> for Shown<'a> {
+    fn from(view: &'a FlightView) -> Self {
+        let FlightView { flight, plan, status, base, branch, head, waypoints, landings: _ } = view;
+        Self { flight, plan, status: *status, base, branch, head, waypoints }
+    }
+}
+
+/// The exit code of a flight that has this status.
+pub(crate) fn exit(view: &FlightView) -> Exit {
+    if view.status == FlightStatus::Accepted { Exit::Success } else { Exit::Incomplete }
+}
+
+/// The flight for people.
+pub(crate) fn table(view: &FlightView) -> String {
+    let mut text = String::new();
+    let width = view.waypoints.iter().map(|w| w.id.as_str().len()).max().unwrap_or_default();
+    // Writing into a string cannot fail.
+    let _ = writeln!(text, "flight {} is {}", view.flight, flight_status(view.status));
+    for waypoint in &view.waypoints {
+        let _ = writeln!(text, "  {} {:<width$}  {}", mark(waypoint.status), waypoint.id.as_str(), summary(waypoint));
+        if let Some(remediation) = waypoint.remediation.as_deref().filter(|_| needs_people(waypoint.status)) {
+            let _ = writeln!(text, "    {:<width$}  {}", "", plain(remediation));
+        }
+    }
+    let landed = view.waypoints.iter().filter(|w| w.commit.is_some()).count();
+    if landed > 0 {
+        let commits = if landed == 1 { "1 commit".to_owned() } else { format!("{landed} commits") };
+        let _ = writeln!(text, "branch {} at {} ({commits} on {})", view.branch, short(&view.head), short(&view.base));
+    }
+    text.truncate(text.trim_end().len());
+    text
+}
+
+/// All flights for people.
+pub(crate) fn list(flights: &[FlightLine]) -> String {
+    let width = flights.iter().map(|line| line.flight.as_str().len()).max().unwrap_or_default();
+    let line = |line: &FlightLine| {
+        let (flight, status) = (line.flight.as_str(), flight_status(line.status));
+        format!("{flight:<width$}  {status:<10}  {}", seconds(line.submitted_at))
+    };
+    flights.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Everything that a waypoint has come to, in one line.
+fn summary(waypoint: &WaypointView) -> String {
+    let mut parts = vec![status(waypoint.status).to_owned()];
+    if let Some(turn) = &waypoint.turn {
+        parts.push(format!("turn of {}", turn.role));
+    } else if let Some(reason) = waypoint.reason_code.filter(|_| waypoint.status != Status::Complete) {
+        parts.push(reason.to_string());
+    }
+    match waypoint.attempts {
+        0 => {}
+        1 => parts.push("1 attempt".to_owned()),
+        attempts => parts.push(format!("{attempts} attempts")),
+    }
+    let passed = waypoint.criteria.iter().filter(|c| c.verdict == Verdict::Pass).count();
+    if !waypoint.criteria.is_empty() {
+        parts.push(format!("{passed} of {} criteria pass", waypoint.criteria.len()));
+    }
+    match &waypoint.commit {
+        Some(commit) => parts.push(format!("commit {}", short(commit))),
+        None if waypoint.status == Status::Complete => parts.push("nothing had to change".to_owned()),
+        None => {}
+    }
+    parts.join(", ")
+}
+
+fn needs_people(status: Status) -> bool {
+    matches!(status, Status::Blocked | Status::Failed | Status::Waiting)
+}
+
+fn mark(status: Status) -> &'static str {
+    match status {
+        Status::Complete => "✓",
+        Status::Blocked | Status::Failed | Status::Cancelled => "✗",
+        Status::Waiting => "?",
+        Status::Running => "…",
+        Status::Pending => "·",
+    }
+}
+
+/// The word of the contract.
+pub(crate) fn status(status: Status) -> &'static str {
+    match status {
+        Status::Pending => "pending",
+        Status::Running => "running",
+        Status::Waiting => "waiting",
+        Status::Complete => "complete",
+        Status::Blocked => "blocked",
+        Status::Failed => "failed",
+        Status::Cancelled => "cancelled",
+    }
+}
+
+fn flight_status(status: FlightStatus) -> &'static str {
+    match status {
+        FlightStatus::Running => "running",
+        FlightStatus::Waiting => "waiting",
+        FlightStatus::Accepted => "accepted",
+        FlightStatus::Incomplete => "incomplete",
+    }
+}
+
+/// The start of a commit's name.
+pub(crate) fn short(oid: &Oid) -> &str {
+    oid.as_str().get(..SHORT_OID).unwrap_or(oid.as_str())
+}
+
+/// A time without its milliseconds.
+pub(crate) fn seconds(at: Timestamp) -> String {
+    let text = at.to_string();
+    match text.split_once('.') {
+        Some((seconds, _)) => format!("{seconds}Z"),
+        None => text,
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,95 @@
+use holdpoint_protocol::{
+    Digest,
+    artifact::Disposition,
+    facts::CriterionResult,
+    reason::{CriterionReason, ReasonCode},
+};
+
+use super::*;
+
+/// A flight with one complete waypoint and one that is blocked.
+pub(crate) fn flight() -> FlightView {
+    let oid = |digit: &str| digit.repeat(40).parse::<Oid>().unwrap();
+    let waypoint = |id: &str| WaypointView {
+        id: id.parse().unwrap(),
+        title: "A title".to_owned(),
+        status: Status::Complete,
+        gate: None,
+        disposition: Some(Disposition::Accept),
+        reason_code: Some(ReasonCode::CriteriaMet),
+        attempts: 1,
+        commit: Some(oid("b")),
+        criteria: vec![CriterionResult {
+            id: "unit".parse().unwrap(),
+            verdict: Verdict::Pass,
+            reason: None,
+            evidence: vec![Digest::of(b"x")],
+        }],
+        guards: Vec::new(),
+        remediation: None,
+        turn: None,
+    };
+    let mut blocked = waypoint("two");
+    blocked.status = Status::Blocked;
+    blocked.disposition = Some(Disposition::Escalate);
+    blocked.reason_code = Some(ReasonCode::NotRed);
+    blocked.commit = None;
+    blocked.attempts = 0;
+    blocked.remediation = Some("make the check red\u{1b}[2J first".to_owned());
+    blocked.criteria[0].verdict = Verdict::Fail;
+    blocked.criteria[0].reason = Some(CriterionReason::ExitCode);
+    FlightView {
+        flight: "p-00000000".parse().unwrap(),
+        plan: "p".to_owned(),
+        status: FlightStatus::Incomplete,
+        base: oid("a"),
+        branch: "holdpoint/p-00000000".to_owned(),
+        head: oid("b"),
+        waypoints: vec![waypoint("one"), blocked],
+        landings: Vec::new(),
+    }
+}
+
+#[test]
+fn the_json_object_is_the_contracts() {
+    let flight = flight();
+    let object = serde_json::to_value(Shown::from(&flight)).unwrap();
+    let keys: Vec<_> = object.as_object().unwrap().keys().map(String::as_str).collect();
+    for key in ["flight", "plan", "status", "base", "branch", "head", "waypoints"] {
+        assert!(keys.contains(&key), "{key}");
+    }
+    let [one, two] = object["waypoints"].as_array().unwrap().as_slice() else { panic!("two waypoints") };
+    for key in ["id", "status", "gate", "disposition", "reason_code", "attempts", "commit", "criteria"] {
+        assert!(one.get(key).is_some(), "{key}");
+    }
+    assert_eq!(object["status"], "incomplete");
+    assert_eq!(one["gate"], serde_json::Value::Null);
+    assert_eq!(one["disposition"], "accept");
+    assert_eq!(two["commit"], serde_json::Value::Null);
+    assert_eq!(two["reason_code"], "not_red");
+    assert_eq!(two["criteria"][0]["verdict"], "fail");
+    assert_eq!(two["criteria"][0]["reason"], "exit_code");
+    assert!(one["criteria"][0]["evidence"][0].as_str().unwrap().starts_with("sha256:"));
+}
+
+#[test]
+fn the_table_says_what_a_person_can_do_and_moves_no_cursor() {
+    let table = table(&flight());
+    for part in ["p-00000000 is incomplete", "✓ one", "1 attempt", "✗ two", "not_red", "make the check red", "bbbbbbbbbb"] {
+        assert!(table.contains(part), "{part} in {table}");
+    }
+    assert!(!table.contains('\u{1b}'));
+}
+
+#[test]
+fn only_an_accepted_flight_is_a_success() {
+    let mut flight = flight();
+    for (status, expected) in [
+        (FlightStatus::Accepted, Exit::Success),
+        (FlightStatus::Incomplete, Exit::Incomplete),
+        (FlightStatus::Waiting, Exit::Incomplete),
+    ] {
+        flight.status = status;
+        assert_eq!(exit(&flight), expected);
+    }
+}
