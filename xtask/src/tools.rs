@@ -1,0 +1,43 @@
+//! What a build and its tests need besides Rust: git, and a nats-server.
+
+mod server;
+mod version;
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+
+use crate::layout::Layout;
+use crate::process;
+use crate::tools::version::Version;
+
+/// `git merge-tree --write-tree` came with it.
+const GIT_OLDEST: Version = Version(2, 38, 0);
+
+/// The environment variable that tells tests and the product which nats-server to start.
+pub(crate) const SERVER_VARIABLE: &str = "HOLDPOINT_NATS_SERVER";
+
+/// What was found.
+pub(crate) struct Tools {
+    /// Absolute path of a nats-server of an accepted version.
+    pub(crate) nats_server: PathBuf,
+}
+
+/// Checks git, finds or gets a nats-server, and prints what it found.
+pub(crate) fn prepare(layout: &Layout) -> anyhow::Result<Tools> {
+    let git = git_version(layout)?;
+    println!("git          {git}");
+    let (nats_server, version) = server::find_or_get(layout)?;
+    println!("nats-server  {version}  {}", nats_server.display());
+    Ok(Tools { nats_server })
+}
+
+fn git_version(layout: &Layout) -> anyhow::Result<Version> {
+    let remedy = format!("Holdpoint needs git {GIT_OLDEST} or newer: install it (Debian: apt-get install git).");
+    let words = process::output(&mut process::command("git", &["--version"], &layout.root), &remedy)?;
+    match Version::find_in(&words) {
+        Some(version) if version >= GIT_OLDEST => Ok(version),
+        Some(version) => bail!("git {version} is too old\n{remedy}"),
+        None => bail!("`git --version` answered {words:?}, which holds no version\n{remedy}"),
+    }
+}

@@ -1,0 +1,7 @@
+//! Rules of the repository that no compiler checks. Each test lists everything that breaks its rule.
+
+mod conformance;
+mod files;
+mod manifests;
+mod sources;
+mod yaml;

@@ -1,0 +1,160 @@
+//! What may depend on what. `ARCHITECTURE.md` says why; these tables are the rule.
+
+use toml::{Table, Value};
+
+use crate::files;
+
+const PREFIX: &str = "holdpoint-";
+
+const CORE: &[&str] = &["protocol", "core"];
+const SHARED: &[&str] = &["protocol", "core", "sandbox", "workspace", "bus", "runtime"];
+const ALL: &[&str] = &[
+    "protocol",
+    "core",
+    "sandbox",
+    "workspace",
+    "bus",
+    "runtime",
+    "orchestrator",
+    "builder-agent",
+    "verifier-agent",
+    "repair-agent",
+    "cli",
+];
+
+/// Per member, the members it may depend on.
+const MAY_USE: [(&str, &[&str]); 13] = [
+    ("protocol", &[]),
+    ("core", &["protocol"]),
+    ("sandbox", CORE),
+    ("workspace", &["protocol", "core", "sandbox"]),
+    // The local broker is a process, and processes are started by the sandbox.
+    ("bus", &["protocol", "core", "sandbox"]),
+    ("runtime", &["protocol", "core", "sandbox", "workspace", "bus"]),
+    ("orchestrator", SHARED),
+    ("builder-agent", SHARED),
+    ("verifier-agent", SHARED),
+    ("repair-agent", SHARED),
+    ("cli", ALL),
+    ("tests", ALL),
+    ("xtask", &[]),
+];
+
+/// Foreign crates (by prefix) and the only members that may depend on them. Tests look from outside at everything.
+const ONLY_IN: [(&str, &[&str]); 7] = [
+    ("async-nats", &["bus", "tests"]),
+    ("opentelemetry", &["runtime", "tests"]),
+    ("tracing-opentelemetry", &["runtime", "tests"]),
+    ("ractor", &["runtime", "orchestrator", "builder-agent", "verifier-agent", "repair-agent", "cli"]),
+    ("landlock", &["sandbox"]),
+    ("seccompiler", &["sandbox"]),
+    ("testcontainers", &["tests"]),
+];
+
+/// Crates that do I/O or bring a runtime, which the pure crates never see.
+const IMPURE: [&str; 9] =
+    ["tokio", "futures", "async-nats", "ractor", "nix", "rustix", "tracing-subscriber", "tempfile", "config"];
+
+/// Calls `check(member, dependency)` for every dependency of every member, development and build ones included.
+fn for_each_dependency(mut check: impl FnMut(&str, &str)) -> anyhow::Result<()> {
+    for member in files::members()? {
+        let manifest: Table = files::read(&format!("{member}/Cargo.toml"))?.parse()?;
+        for section in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            for name in manifest.get(section).and_then(Value::as_table).into_iter().flat_map(Table::keys) {
+                check(&member, name);
+            }
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn members_depend_only_on_members_below_them() -> anyhow::Result<()> {
+    let mut wrong = Vec::new();
+    for_each_dependency(|member, dependency| {
+        let Some(used) = dependency.strip_prefix(PREFIX) else { return };
+        let allowed = MAY_USE.iter().find(|(name, _)| *name == member).map_or(&[][..], |(_, allowed)| allowed);
+        if !allowed.contains(&used) {
+            wrong.push(format!("{member} depends on {used}"));
+        }
+    })?;
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    Ok(())
+}
+
+#[test]
+fn every_member_is_in_the_dependency_table() -> anyhow::Result<()> {
+    let unknown: Vec<_> =
+        files::members()?.into_iter().filter(|member| !MAY_USE.iter().any(|(name, _)| name == member)).collect();
+    assert!(unknown.is_empty(), "say in MAY_USE what these may depend on: {unknown:?}");
+    Ok(())
+}
+
+#[test]
+fn each_foreign_thing_has_one_owner() -> anyhow::Result<()> {
+    let mut wrong = Vec::new();
+    for_each_dependency(|member, dependency| {
+        for (prefix, owners) in ONLY_IN {
+            if dependency.starts_with(prefix) && !owners.contains(&member) {
+                wrong.push(format!("{member} depends on {dependency}; only {owners:?} may"));
+            }
+        }
+    })?;
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    Ok(())
+}
+
+#[test]
+fn protocol_and_core_are_pure() -> anyhow::Result<()> {
+    let mut wrong = Vec::new();
+    for_each_dependency(|member, dependency| {
+        if CORE.contains(&member) && IMPURE.contains(&dependency) {
+            wrong.push(format!("{member} depends on {dependency}"));
+        }
+    })?;
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    Ok(())
+}
+
+#[test]
+fn every_member_takes_lints_and_package_facts_from_the_workspace() -> anyhow::Result<()> {
+    let mut wrong = Vec::new();
+    for member in files::members()? {
+        let manifest: Table = files::read(&format!("{member}/Cargo.toml"))?.parse()?;
+        let inherits = |table: &str, key: &str| {
+            let value = manifest.get(table).and_then(|table| table.get(key));
+            let value = if table == "lints" { value } else { value.and_then(|value| value.get("workspace")) };
+            value.and_then(Value::as_bool) == Some(true)
+        };
+        if !inherits("lints", "workspace") {
+            wrong.push(format!("{member} has no `[lints] workspace = true`"));
+        }
+        for key in ["edition", "rust-version", "version", "license", "publish"] {
+            if !inherits("package", key) {
+                wrong.push(format!("{member} has no `{key}.workspace = true`"));
+            }
+        }
+        if manifest["package"]["name"].as_str() != Some(&format!("{PREFIX}{member}")) {
+            wrong.push(format!("{member} is not named {PREFIX}{member}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    Ok(())
+}
+
+#[test]
+fn versions_are_written_in_the_root_only() -> anyhow::Result<()> {
+    let mut wrong = Vec::new();
+    for member in files::members()? {
+        let manifest: Table = files::read(&format!("{member}/Cargo.toml"))?.parse()?;
+        for section in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            for (name, value) in manifest.get(section).and_then(Value::as_table).into_iter().flatten() {
+                if value.get("workspace").and_then(Value::as_bool) != Some(true) {
+                    wrong.push(format!("{member}: {name} is not `workspace = true`"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! Every YAML file that we ship explains each of its keys, where the key first appears.
+
+use std::collections::HashSet;
+
+use crate::files::{self, TextFile};
+
+/// A key and its place.
+struct Key<'file> {
+    name: &'file str,
+    line: usize,
+    explained: bool,
+}
+
+/// The keys of block mappings. Knows as much YAML as our own files use: no keys in quotes, no flow mappings.
+fn keys(file: &TextFile) -> Vec<Key<'_>> {
+    let mut keys = Vec::new();
+    let mut comment_above = false;
+    let mut literal_above: Option<usize> = None;
+    for (index, line) in file.text.lines().enumerate() {
+        let content = line.trim_start();
+        let indent = line.len() - content.len();
+        if literal_above.is_some_and(|above| content.is_empty() || indent > above) {
+            continue;
+        }
+        literal_above = None;
+        if content.starts_with('#') {
+            comment_above = true;
+            continue;
+        }
+        let item = content.trim_start_matches("- ");
+        let key_indent = indent + content.len() - item.len();
+        if let Some((name, value)) = item.split_once(':').filter(|(name, value)| is_key(name, value)) {
+            keys.push(Key { name, line: index + 1, explained: comment_above || value.contains(" #") });
+            let value = value.split(" #").next().unwrap_or_default().trim();
+            if value.starts_with('|') || value.starts_with('>') {
+                literal_above = Some(key_indent);
+            }
+        }
+        comment_above = false;
+    }
+    keys
+}
+
+fn is_key(name: &str, value: &str) -> bool {
+    let plain = |character: char| character.is_alphanumeric() || "_-.".contains(character);
+    !name.is_empty() && name.chars().all(plain) && (value.is_empty() || value.starts_with(' '))
+}
+
+#[test]
+fn every_key_of_shipped_yaml_is_explained() -> anyhow::Result<()> {
+    let mut wrong = Vec::new();
+    for file in files::below("", &[".yaml", ".yml"])? {
+        let mut seen = HashSet::new();
+        for key in keys(&file) {
+            if seen.insert(key.name) && !key.explained {
+                wrong.push(format!("{}:{}: `{}` has no comment", file.path, key.line, key.name));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    Ok(())
+}
+
+#[test]
+fn a_key_without_a_comment_is_found_and_text_is_not_taken_for_keys() {
+    let text = "# a plan\nplan: x\nwaypoints: # units of work\n  - id: a\n    goal: | # Markdown\n      not: a key\n    bare: 1\n";
+    let file = TextFile { path: "x.yaml".to_owned(), text: text.to_owned() };
+    let found: Vec<_> = keys(&file).into_iter().map(|key| (key.name, key.explained)).collect();
+    assert_eq!(found, [("plan", true), ("waypoints", true), ("id", false), ("goal", true), ("bare", false)]);
+}
