@@ -1,3 +1,5 @@
+//! What a program can read and write, and what it cannot.
+
 use holdpoint_sandbox::{Error, Property};
 
 use crate::lab::Lab;

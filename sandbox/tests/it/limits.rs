@@ -1,3 +1,5 @@
+//! Time, output, file size and processes: what ends a program that wants too much.
+
 use std::time::Duration;
 
 use holdpoint_sandbox::{Ended, Property, Stream};

@@ -1,3 +1,5 @@
+//! No network but an isolated loopback; no socket of the outside.
+
 use std::net::TcpListener;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};

@@ -1,3 +1,5 @@
+//! The whole tree ends; nobody outside is seen or signalled.
+
 use std::io::Write;
 use std::process::Stdio;
 

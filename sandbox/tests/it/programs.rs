@@ -1,3 +1,5 @@
+//! Honest programs work: shells, python, git, cargo.
+
 use std::path::{Path, PathBuf};
 
 use holdpoint_sandbox::{Ended, Error, Input, toolchain_paths};

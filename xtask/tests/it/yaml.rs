@@ -49,7 +49,9 @@ fn is_key(name: &str, value: &str) -> bool {
 #[test]
 fn every_key_of_shipped_yaml_is_explained() -> anyhow::Result<()> {
     let mut wrong = Vec::new();
-    for file in files::below("", &[".yaml", ".yml"])? {
+    // Fixtures are input for tests, wrong on purpose, and nobody's example.
+    let shipped = |file: &TextFile| !file.path.contains("/fixtures/");
+    for file in files::below("", &[".yaml", ".yml"])?.into_iter().filter(shipped) {
         let mut seen = HashSet::new();
         for key in keys(&file) {
             if seen.insert(key.name) && !key.explained {
