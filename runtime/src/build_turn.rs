@@ -3,7 +3,7 @@
 //! The harness gives a program a disposable clone, lets a [`crate::backend`] run it, and reads what it left as plain
 //! files. What changed is what git says, never what the program says; whether it is right is a verifier's matter.
 //!
-//! - [`folder`]: the folders of a turn. [`bench`]: the turn itself, without the broker.
+//! - [`folder`]: the folders of a turn. [`mod@bench`]: the turn itself, without the broker.
 //! - [`answer`]: pure; what an ended program means. [`output`]: pure; what is kept of its output.
 //! - [`worker`]: the turn as the broker's agents do it: plan, mirror, bench, upload, handoff. [`process`]: the agent.
 

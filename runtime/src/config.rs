@@ -3,6 +3,7 @@
 //! Defaults < TOML file < environment (`HOLDPOINT__NATS__URL`, …) < flags. Unknown keys are refused by name. A process
 //! reads what it needs of it; nothing here looks whether files exist or somebody answers.
 
+mod home;
 mod load;
 mod sections;
 #[cfg(test)]

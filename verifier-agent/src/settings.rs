@@ -53,15 +53,16 @@ impl Settings {
     /// # Errors
     /// The path that cannot be made absolute, because the current directory is gone.
     pub fn from_config(config: &Config, own_env: &BTreeMap<String, String>) -> Result<Self, (PathBuf, std::io::Error)> {
-        let VerifierConfig { judge, pass_env, read_paths, deny_paths } = &config.agents.verifier;
+        let VerifierConfig { judge, judge_pass_env, pass_env, read_paths, deny_paths } = &config.agents.verifier;
         let own = |name: &str, default: &str| own_env.get(name).cloned().unwrap_or_else(|| default.to_owned());
-        let passed: BTreeMap<String, String> =
-            pass_env.iter().filter_map(|name| Some((name.clone(), own_env.get(name)?.clone()))).collect();
+        let passed = |names: &[String]| -> BTreeMap<String, String> {
+            names.iter().filter_map(|name| Some((name.clone(), own_env.get(name)?.clone()))).collect()
+        };
         let home = PathBuf::from(own("HOME", HOME_DEFAULT));
         let keys = [&config.nats.creds, &config.nats.trust].into_iter().flatten();
         let judge = judge.as_ref().map(|command| JudgeSettings {
             command: command.clone(),
-            env: passed.clone(),
+            env: passed(judge_pass_env),
             read_paths: readable(&program_files(command), &home),
             network: true,
         });
@@ -69,7 +70,7 @@ impl Settings {
             state_dir: absolute(&config.agent.state_dir)?,
             path: own("PATH", PATH_DEFAULT),
             home,
-            check_env: passed,
+            check_env: passed(pass_env),
             read_paths: read_paths.iter().map(|path| absolute(path)).collect::<Result<_, _>>()?,
             deny_paths: deny_paths.iter().chain(keys).map(|path| absolute(path)).collect::<Result<_, _>>()?,
             judge,

@@ -11,7 +11,7 @@ use std::{
 use config::{Environment, File, FileFormat};
 use tracing_subscriber::EnvFilter;
 
-use super::Config;
+use super::{Config, home};
 
 /// What environment variables of the configuration begin with, and what is between their parts.
 const PREFIX: &str = "HOLDPOINT";
@@ -114,7 +114,10 @@ impl Config {
             check(alone).map_err(|source| ConfigError::Flag { key: key.clone(), source })?;
             builder = builder.set_override(&key, value).map_err(|source| ConfigError::Flag { key, source })?;
         }
-        let config: Self = check(builder.build()).map_err(ConfigError::Merge)?;
+        let mut config: Self = check(builder.build()).map_err(ConfigError::Merge)?;
+        if let Some(home) = std::env::var_os("HOME").filter(|home| !home.is_empty()) {
+            home::expand(&mut config, Path::new(&home));
+        }
         config.validate()?;
         Ok(config)
     }

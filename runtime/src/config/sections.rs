@@ -117,6 +117,10 @@ impl Default for ProgramConfig {
 pub struct VerifierConfig {
     /// The program that judges criteria without a check, a shell command line. Without one such criteria escalate.
     pub judge: Option<String>,
+    /// Names of variables that the judge gets from the environment of the verifier's process: its keys. Checks run the
+    /// code under review and never get them.
+    #[serde(deserialize_with = "list")]
+    pub judge_pass_env: Vec<String>,
     /// Names of variables that checks and the judge get from the environment of the verifier's process.
     #[serde(deserialize_with = "list")]
     pub pass_env: Vec<String>,

@@ -204,9 +204,11 @@ fn a_builder_reaches_neither_the_state_folder_nor_the_users_repository() {
     let builder = world.program(
         "builder.sh",
         &format!(
-            "if ls {state}/* >/dev/null 2>&1 || cat {repo}/kept 2>/dev/null; then exit 9; fi\n\
-             if (echo x > {repo}/planted) 2>/dev/null; then exit 9; fi\n\
+            "find {state} -name '*.creds' -o -name authority.json -o -name '*.toml' | grep . && exit 9\n\
+             cat {repo}/kept && exit 9\n\
+             (echo x > {repo}/planted) && exit 9\n\
              env | grep -i creds && exit 9\n\
+             cat /proc/$PPID/environ | grep -a HOLDPOINT__ && exit 9\n\
              echo hello > greeting",
             state = state.display(),
             repo = repo.display()

@@ -1,0 +1,45 @@
+//! `~/` at the beginning of configured paths: people write it, and no shell stands in between.
+
+use std::path::{Path, PathBuf};
+
+use super::Config;
+
+/// Replaces `~/` by the user's home folder in every configured path.
+pub(super) fn expand(config: &mut Config, home: &Path) {
+    let agents = &mut config.agents;
+    let lists = [
+        &mut agents.builder.read_paths,
+        &mut agents.builder.write_paths,
+        &mut agents.builder.deny_paths,
+        &mut agents.repair.read_paths,
+        &mut agents.repair.write_paths,
+        &mut agents.repair.deny_paths,
+        &mut agents.verifier.read_paths,
+        &mut agents.verifier.deny_paths,
+    ];
+    let single = [&mut config.agent.state_dir, &mut config.orchestrator.state_dir];
+    let keys = config.nats.creds.iter_mut().chain(&mut config.nats.trust);
+    for path in lists.into_iter().flatten().chain(single).chain(keys) {
+        expand_path(path, home);
+    }
+}
+
+fn expand_path(path: &mut PathBuf, home: &Path) {
+    if let Ok(rest) = path.strip_prefix("~") {
+        *path = home.join(rest);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_leading_tilde_is_the_home_folder_and_any_other_is_a_name() {
+        let mut config = Config::default();
+        config.agents.builder.read_paths = ["~/.claude", "~", "/a/~/b", "~other"].map(PathBuf::from).to_vec();
+        expand(&mut config, Path::new("/home/me"));
+        let expected = ["/home/me/.claude", "/home/me/", "/a/~/b", "~other"].map(PathBuf::from);
+        assert_eq!(config.agents.builder.read_paths, expected);
+    }
+}
