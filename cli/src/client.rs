@@ -7,7 +7,10 @@ use holdpoint_bus::{
     api::{self, ApiError, Call},
 };
 use holdpoint_protocol::{
-    api::{ARTIFACT, ArtifactQuery, FLIGHTS, FlightLine, Flights, HISTORY, History, HistoryLine, HistoryQuery, STATUS, SUBMIT, StatusQuery, Submit},
+    api::{
+        ARTIFACT, ArtifactQuery, FLIGHTS, FlightLine, Flights, HISTORY, History, HistoryLine, HistoryQuery, STATUS,
+        SUBMIT, StatusQuery, Submit,
+    },
     ids::{FlightId, WaypointId},
     view::FlightView,
 };
@@ -84,11 +87,7 @@ impl Client {
     }
 
     /// Everything about a waypoint, in order.
-    pub(crate) async fn history(
-        &self,
-        flight: &FlightId,
-        waypoint: &WaypointId,
-    ) -> Result<Vec<HistoryLine>, ApiError> {
+    pub(crate) async fn history(&self, flight: &FlightId, waypoint: &WaypointId) -> Result<Vec<HistoryLine>, ApiError> {
         let query = HistoryQuery { flight: flight.clone(), waypoint: waypoint.clone() };
         Ok(self.patiently::<History>(HISTORY, &query).await?.lines)
     }

@@ -16,18 +16,18 @@ use crate::{
     failure::{Exit, Failure},
 };
 
-/// Runs a command to its end.
+/// Runs a command to its end. Each is boxed: together they would be one large future.
 pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Run(args) => Box::pin(run::run(args)).await,
-        Command::Up(args) => up::up(args).await,
-        Command::Submit(args) => submit::submit(args).await,
-        Command::Watch(args) => watch::watch(args).await,
-        Command::Status(args) => look::status(args).await,
-        Command::History(args) => look::history(args).await,
-        Command::Artifact(args) => look::artifact(args).await,
-        Command::Fetch(args) => watch::fetch(args).await,
-        Command::Doctor(args) => doctor::doctor(args).await,
+        Command::Up(args) => Box::pin(up::up(args)).await,
+        Command::Submit(args) => Box::pin(submit::submit(args)).await,
+        Command::Watch(args) => Box::pin(watch::watch(args)).await,
+        Command::Status(args) => Box::pin(look::status(args)).await,
+        Command::History(args) => Box::pin(look::history(args)).await,
+        Command::Artifact(args) => Box::pin(look::artifact(args)).await,
+        Command::Fetch(args) => Box::pin(watch::fetch(args)).await,
+        Command::Doctor(args) => Box::pin(doctor::doctor(args)).await,
         Command::Completion(args) => Ok(completion(args.shell)),
         Command::Orchestrator(args) => Box::pin(process::orchestrator(args)).await,
         Command::Agent(args) => Box::pin(process::agent(args)).await,

@@ -4,6 +4,7 @@
 
 mod broker;
 mod child;
+mod leftovers;
 mod roles;
 
 use std::{path::PathBuf, sync::Arc};
@@ -44,6 +45,7 @@ impl Fleet {
     pub(crate) async fn attach(state: &StateDir, run: &str) -> Result<Self, Failure> {
         state.ensure()?;
         let lease = Arc::new(BrokerLease::take(state).await?);
+        leftovers::sweep(state);
         let (reporter, trouble) = mpsc::channel(1);
         Ok(Self { state: state.clone(), lease, run: run.to_owned(), children: Vec::new(), trouble, reporter })
     }
@@ -124,8 +126,11 @@ impl Fleet {
         Ok(())
     }
 
+    /// The folder of the processes' configuration and credentials; removed when they have ended.
     fn processes(&self) -> Result<PathBuf, Failure> {
-        self.state.folder(&format!("processes/{}", self.run))
+        let folder = self.state.folder(&format!("processes/{}", self.run))?;
+        leftovers::own(&folder)?;
+        Ok(folder)
     }
 
     /// Waits until something fails for good: a process that cannot be kept running, a broker that does not come back.

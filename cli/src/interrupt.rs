@@ -15,7 +15,8 @@ impl Interrupts {
     /// Starts listening.
     pub(crate) fn listen() -> Result<Self, Failure> {
         let listen = |kind| {
-            signal(kind).map_err(|error| Failure::environment("signals", format!("cannot listen for signals: {error}"), ""))
+            signal(kind)
+                .map_err(|error| Failure::environment("signals", format!("cannot listen for signals: {error}"), ""))
         };
         Ok(Self { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
     }

@@ -30,7 +30,30 @@ pub(crate) fn bytes(bytes: &[u8]) {
     let _ = stdout.write_all(bytes).and_then(|()| stdout.flush());
 }
 
-/// Text of others without what could move a terminal's cursor.
+/// Text of others without colours and without what could move a terminal's cursor.
 pub(crate) fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() && c != '\t' { ' ' } else { c }).collect()
+    let mut plain = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        if character == '\u{1b}' && characters.next_if_eq(&'[').is_some() {
+            // A control sequence: parameters, then one letter.
+            while characters.next_if(|c| !c.is_ascii_alphabetic() && c.is_ascii()).is_some() {}
+            characters.next_if(char::is_ascii_alphabetic);
+        } else {
+            plain.push(if character.is_control() && character != '\t' { ' ' } else { character });
+        }
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_and_control_characters_are_taken_out() {
+        assert_eq!(plain("\u{1b}[1;31mred\u{1b}[0m and \u{7}plain\u{1b}]x"), "red and  plain ]x");
+        assert_eq!(plain("cut\u{1b}["), "cut");
+        assert_eq!(plain("ä\u{1b}[2Jü"), "äü");
+    }
 }

@@ -86,15 +86,15 @@ impl Target {
         work: impl AsyncFnOnce(&Client) -> Result<T, Failure>,
     ) -> Result<T, Failure> {
         let result = match &mut self.fleet {
-            None => work(&self.client).await,
+            None => Box::pin(work(&self.client)).await,
             Some(fleet) => tokio::select! {
-                result = work(&self.client) => result,
+                result = Box::pin(work(&self.client)) => result,
                 failure = fleet.failed() => Err(failure),
             },
         };
         self.client.bus().close().await;
         if let Some(fleet) = self.fleet {
-            fleet.stop(std::future::pending()).await;
+            Box::pin(fleet.stop(std::future::pending())).await;
         }
         result
     }

@@ -15,7 +15,7 @@ use holdpoint_protocol::{
     Timestamp,
     artifact::{Failure, VerificationReport},
     facts::{BundleRef, Oid, Violation},
-    ids::{ArtifactId, RoleId, TurnId},
+    ids::{AgentName, ArtifactId, RoleId, TurnId},
     journal::{Cause, Entry},
     plan::Waypoint,
     state::{Phase, WaypointState},
@@ -78,6 +78,8 @@ pub struct Handoff<T> {
     pub turn: TurnId,
     /// The role that published it, from its subject.
     pub role: RoleId,
+    /// The agent that signed it.
+    pub agent: AgentName,
     /// Where it is stored.
     pub cause: Cause,
     /// What it says.
@@ -164,8 +166,8 @@ pub enum Refusal {
         /// What it wants.
         wanted: &'static str,
     },
-    /// The report is about something else than what was asked.
-    #[error("the report on turn {turn} does not fit its request: {what}")]
+    /// The handoff is about something else than what was asked.
+    #[error("the handoff on turn {turn} does not fit its request: {what}")]
     Mismatch {
         /// The turn.
         turn: TurnId,

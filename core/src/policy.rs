@@ -52,7 +52,7 @@ pub struct Ruling {
 #[must_use]
 pub fn rule(facts: &Facts<'_>) -> Ruling {
     if let Some(reason) = facts.clarification {
-        return escalate(reason, "answer the open question, then retry the waypoint");
+        return escalate(reason, "answer the open question in the goal, then fly the plan again");
     }
     if facts.criteria.iter().any(|c| c.reason == Some(CriterionReason::NoJudge)) {
         return escalate(ReasonCode::JudgeMissing, "give the criterion a check, or run with a judge (--judge)");

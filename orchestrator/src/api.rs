@@ -71,6 +71,7 @@ impl Api {
             fleet.judge = self.config.judge;
             fleet.parallel = None;
             fleet.queue_grace = self.config.queue_grace.duration().into();
+            fleet.build_wall = self.config.build_wall.duration().into();
         }
     }
 

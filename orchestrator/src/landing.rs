@@ -9,7 +9,7 @@ use holdpoint_core::engine::{Commit, Merge};
 use holdpoint_protocol::{
     Digest, Timestamp,
     facts::{BlobRef, BundleRef, Oid},
-    ids::{FlightId, WaypointId, role},
+    ids::{AgentName, FlightId, RoleId, WaypointId, role},
 };
 use holdpoint_runtime::{
     mirror::{MirrorError, from_wire, to_wire},
@@ -32,6 +32,8 @@ pub(crate) struct Accepted {
     pub(crate) title: String,
     pub(crate) at: Timestamp,
     pub(crate) report: Digest,
+    /// The role and agent that made it.
+    pub(crate) maker: (RoleId, AgentName),
     /// The accepted commit, its base, and what brings both and the head.
     pub(crate) commit: Oid,
     pub(crate) tree: Oid,
@@ -63,8 +65,15 @@ pub(crate) enum LandingError {
 pub(crate) async fn land(shell: &Shell, accepted: &Accepted) -> Result<Commit, LandingError> {
     let mirror = fetch(shell, accepted).await?;
     let message = format!(
-        "{}: {}\n\nHoldpoint-Flight: {}\nHoldpoint-Waypoint: {}\nHoldpoint-Report: {}\n",
-        accepted.waypoint, accepted.title, accepted.flight, accepted.waypoint, accepted.report,
+        "{}: {}\n\nHoldpoint-Flight: {}\nHoldpoint-Waypoint: {}\nHoldpoint-Report: {}\nCo-authored-by: {} {} <{}@localhost>\n",
+        accepted.waypoint,
+        accepted.title,
+        accepted.flight,
+        accepted.waypoint,
+        accepted.report,
+        accepted.maker.0,
+        accepted.maker.1,
+        accepted.maker.1,
     );
     commit_on_head(shell, &mirror, accepted, &from_wire(&accepted.tree), message).await
 }

@@ -101,7 +101,7 @@ pub struct HistoryLine {
     pub artifact: serde_json::Value,
 }
 
-/// Asks for one artifact by `STREAM/SEQUENCE` or artifact id; the answer is a [`HistoryLine`].
+/// Asks for one artifact by `STREAM/SEQUENCE`; the answer is a [`HistoryLine`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ArtifactQuery {
     /// The reference.

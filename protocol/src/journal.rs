@@ -145,6 +145,8 @@ pub struct Fleet {
     pub parallel: Option<u32>,
     /// How long a turn may wait for an agent, beside the time its work may take.
     pub queue_grace: Millis,
+    /// How long the program of a build turn may run where the plan does not say.
+    pub build_wall: Millis,
 }
 
 /// The first entry of a flight's journal: everything it is flown by.

@@ -2,7 +2,7 @@
 
 use schemars::{Schema, schema_for};
 
-use crate::{artifact, journal, turn, view};
+use crate::{api, artifact, journal, turn, view};
 
 /// Every published schema with its file name, sorted by name.
 #[must_use]
@@ -15,11 +15,17 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("clarification_response", schema_for!(artifact::ClarificationResponse)),
         ("decided", schema_for!(journal::Decided)),
         ("feedback", schema_for!(turn::Feedback)),
+        ("flight_line", schema_for!(api::FlightLine)),
         ("flight_view", schema_for!(view::FlightView)),
         ("guidance_packet", schema_for!(artifact::GuidancePacket)),
         ("help_request", schema_for!(artifact::HelpRequest)),
+        ("history_line", schema_for!(api::HistoryLine)),
         ("landed", schema_for!(journal::Landed)),
         ("orchestrator_decision", schema_for!(artifact::OrchestratorDecision)),
+        ("progress", schema_for!(api::Progress)),
+        ("progress_answer", schema_for!(api::ProgressAnswer)),
+        ("refused_handoff", schema_for!(api::RefusedHandoff)),
+        ("submit", schema_for!(api::Submit)),
         ("submitted", schema_for!(journal::Submitted)),
         ("turn", schema_for!(turn::Turn)),
         ("verification_plan", schema_for!(artifact::VerificationPlan)),

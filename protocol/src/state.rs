@@ -9,7 +9,7 @@ use crate::{
     Timestamp,
     artifact::{Disposition, VerificationPurpose},
     facts::{BundleRef, CriterionResult, Oid, Violation},
-    ids::{ArtifactId, GateId, RoleId, TurnId},
+    ids::{AgentName, ArtifactId, GateId, RoleId, TurnId},
     reason::ReasonCode,
 };
 
@@ -93,8 +93,10 @@ pub struct Work {
     pub bundle: Option<BundleRef>,
     /// Broken path rules, as the orchestrator computed them from the objects.
     pub violations: Vec<Violation>,
-    /// Who made it: `builder` or `repair`.
+    /// Which role made it: `builder` or `repair`.
     pub role: RoleId,
+    /// Which agent of that role.
+    pub agent: AgentName,
 }
 
 /// One visit of a gate (GATE-8).

@@ -114,9 +114,7 @@ fn words(failure: &Failure) -> (String, String) {
 async fn broker(state: Option<&StateDir>) -> Part {
     let floor = Some(FLOOR.to_string());
     let mut part = match find_server().await {
-        Ok(server) => {
-            Part::good(Some(server.path().display().to_string()), Some(server.version().to_string()), floor)
-        }
+        Ok(server) => Part::good(Some(server.path().display().to_string()), Some(server.version().to_string()), floor),
         Err(error) => Part::bad(&error.into(), floor),
     };
     part.running = state.and_then(known_broker);

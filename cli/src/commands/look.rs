@@ -95,7 +95,9 @@ fn readable(line: &HistoryLine) -> String {
         Some(format!("{name}={}", output::plain(value.as_str()?)))
     };
     let fields: Vec<String> = TELLING.iter().filter_map(|name| field(name)).collect();
-    format!("{}  {:<20} {:<28} {}", view::seconds(line.at), line.kind, line.reference, fields.join(" ")).trim_end().to_owned()
+    format!("{}  {:<20} {:<28} {}", view::seconds(line.at), line.kind, line.reference, fields.join(" "))
+        .trim_end()
+        .to_owned()
 }
 
 /// Shows one artifact, or the bytes behind a digest.
@@ -119,12 +121,10 @@ pub(super) async fn artifact(args: ArtifactArgs) -> Result<Exit, Failure> {
 
 async fn evidence(args: &ArtifactArgs, digest: Digest) -> Result<Exit, Failure> {
     // People may read all of them; evidence is the verifier's.
-    let roles =
-        [role::VERIFIER, role::BUILDER, role::REPAIR, role::ORCHESTRATOR, role::OPERATOR].map(role::id);
+    let roles = [role::VERIFIER, role::BUILDER, role::REPAIR, role::ORCHESTRATOR, role::OPERATOR].map(role::id);
     let target = Target::existing(&args.place).await?;
-    let bytes = target
-        .serve(async |client| Ok(blobs::get(client.bus(), digest, &roles, EVIDENCE_BYTES_MAX).await?))
-        .await?;
+    let bytes =
+        target.serve(async |client| Ok(blobs::get(client.bus(), digest, &roles, EVIDENCE_BYTES_MAX).await?)).await?;
     output::bytes(&bytes);
     Ok(Exit::Success)
 }

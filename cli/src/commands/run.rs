@@ -37,12 +37,16 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
         refuse_own_fleet(&args)?;
     }
     let view = match (remote, &args.resume, &args.plan) {
-        (Some(remote), Some(flight), _) => resume_elsewhere(&args, &remote, flight).await?,
-        (Some(remote), None, Some(plan)) => fly_elsewhere(&args, &remote, plan).await?,
-        (None, Some(flight), _) => resume(&args, flight).await?,
-        (None, None, Some(plan)) => fly(&args, plan).await?,
+        (Some(remote), Some(flight), _) => Box::pin(resume_elsewhere(&args, &remote, flight)).await?,
+        (Some(remote), None, Some(plan)) => Box::pin(fly_elsewhere(&args, &remote, plan)).await?,
+        (None, Some(flight), _) => Box::pin(resume(&args, flight)).await?,
+        (None, None, Some(plan)) => Box::pin(fly(&args, plan)).await?,
         (_, None, None) => {
-            return Err(Failure::usage("arguments", "there is no plan", "holdpoint run PLAN, or holdpoint run --resume FLIGHT"));
+            return Err(Failure::usage(
+                "arguments",
+                "there is no plan",
+                "holdpoint run PLAN, or holdpoint run --resume FLIGHT",
+            ));
         }
     };
     print(&view, args.json);
@@ -93,7 +97,11 @@ async fn resume(args: &RunArgs, flight: &FlightId) -> Result<FlightView, Failure
     let state = StateDir::of(&repo)?;
     let record = FlightRecord::load(&state, flight)?.ok_or_else(|| {
         let message = format!("no flight {flight} was begun here with `holdpoint run`");
-        Failure::usage("not_found", message, "`holdpoint status` lists the flights; --repo DIR names another repository")
+        Failure::usage(
+            "not_found",
+            message,
+            "`holdpoint status` lists the flights; --repo DIR names another repository",
+        )
     })?;
     branch::check(&repo, flight).await?;
     let config = remembered(&record)?;
@@ -125,7 +133,8 @@ impl Local {
         let run = format!("{}-{}", self.record.flight, fresh::suffix());
         let mut fleet = Fleet::attach(&self.state, &run).await?;
         let result = tokio::select! {
-            result = self.keep(&mut fleet, new) => result,
+            // Boxed: it holds a whole flight.
+            result = Box::pin(self.keep(&mut fleet, new)) => result,
             () = interrupts.next() => Err(self.interrupted()),
         };
         let interrupted = matches!(&result, Err(failure) if failure.exit() == Exit::Interrupted);
@@ -145,7 +154,7 @@ impl Local {
         let crew = Crew { config: &self.config, builders: self.record.builders, read, deny };
         fleet.start_crew(&crew, &streams::flight_pool(flight))?;
         tokio::select! {
-            view = self.mission(&client, new) => view,
+            view = Box::pin(self.mission(&client, new)) => view,
             failure = fleet.failed() => {
                 output::err(&format!("the flight {flight} can be resumed: {}", self.resume_command()));
                 Err(failure)
@@ -167,6 +176,11 @@ impl Local {
 
     fn interrupted(&self) -> Failure {
         let flight = &self.record.flight;
+        let begun = FlightRecord::load(&self.state, flight).is_ok_and(|record| record.is_some());
+        if !begun {
+            let (message, hint) = ("interrupted before the flight began".to_owned(), String::new());
+            return Failure::Other { exit: Exit::Interrupted, code: "interrupted", message, hint };
+        }
         let message = format!("interrupted; the flight {flight} can be resumed");
         Failure::Other { exit: Exit::Interrupted, code: "interrupted", message, hint: self.resume_command() }
     }
@@ -190,13 +204,19 @@ pub(super) fn facts(config: &Config, pool: holdpoint_protocol::ids::PoolId, para
         judge: config.agents.verifier.judge.is_some(),
         parallel,
         queue_grace: config.orchestrator.queue_grace.duration().into(),
+        build_wall: config.agents.builder.wall.duration().max(config.agents.repair.wall.duration()).into(),
     }
+}
+
+/// Whether there is something to write a branch for; an accepted flight has one also if nothing had to change.
+pub(super) fn anything_landed(view: &FlightView) -> bool {
+    view.status == FlightStatus::Accepted || !view.landings.is_empty()
 }
 
 /// Follows a flight to its end and writes its branch.
 async fn conclude(client: &Client, repo: &UserRepo, flight: &FlightId) -> Result<FlightView, Failure> {
     let view = progress::follow(client, flight).await?;
-    if view.status == FlightStatus::Accepted || !view.landings.is_empty() {
+    if anything_landed(&view) {
         branch::write(client, repo, &view).await?;
     }
     Ok(view)

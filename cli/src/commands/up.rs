@@ -98,7 +98,11 @@ async fn begin(
     if args.json {
         output::json(&json!({"url": url, "creds": creds, "state": state.dir()}));
     } else {
-        output::out(&format!("broker       {url}\ncredentials  {}\nstate        {}", creds.display(), state.dir().display()));
+        output::out(&format!(
+            "broker       {url}\ncredentials  {}\nstate        {}",
+            creds.display(),
+            state.dir().display()
+        ));
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use holdpoint_workspace::UserRepo;
 use serde_json::json;
 
-use super::run::print;
+use super::run::{anything_landed, print};
 use crate::{
     args::{FetchArgs, WatchArgs},
     branch,
@@ -34,10 +34,17 @@ pub(super) async fn fetch(args: FetchArgs) -> Result<Exit, Failure> {
     let view = target
         .serve(async |client| {
             let view = client.status(&args.flight).await?;
-            branch::write(client, &repo, &view).await?;
+            if anything_landed(&view) {
+                branch::write(client, &repo, &view).await?;
+            }
             Ok(view)
         })
         .await?;
+    if !anything_landed(&view) {
+        let message = format!("nothing of the flight {} has landed yet", view.flight);
+        let hint = "`holdpoint status FLIGHT` shows how it stands".to_owned();
+        return Err(Failure::Other { exit: Exit::Incomplete, code: "nothing_landed", message, hint });
+    }
     if args.json {
         output::json(&json!({"flight": view.flight, "branch": view.branch, "head": view.head}));
     } else {

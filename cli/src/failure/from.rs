@@ -1,7 +1,10 @@
 //! Errors of the crates below, in the words of users.
 
-use holdpoint_bus::{ConnectError, api::ApiError, auth::StoreError, blobs::BlobError, broker::BrokerError, broker::FLOOR};
+use holdpoint_bus::{
+    ConnectError, api::ApiError, auth::StoreError, blobs::BlobError, broker::BrokerError, broker::FLOOR,
+};
 use holdpoint_core::plan::PlanErrors;
+use holdpoint_protocol::api::STATUS;
 use holdpoint_runtime::config::ConfigError;
 use holdpoint_workspace::{self as workspace, GIT_FLOOR};
 
@@ -32,18 +35,22 @@ impl From<workspace::Error> for Failure {
         match &error {
             Error::GitMissing => Self::environment("git_missing", message, get_git()),
             Error::GitTooOld { .. } => Self::environment("git_too_old", message, get_git()),
-            Error::NotARepository { .. } => {
-                Self::usage("not_a_repository", message, "name a repository with --repo DIR, or make one with `git init`")
-            }
+            Error::NotARepository { .. } => Self::usage(
+                "not_a_repository",
+                message,
+                "name a repository with --repo DIR, or make one with `git init`",
+            ),
             Error::NoCommits { .. } => {
                 Self::usage("no_commits", message, "commit something first: a flight starts from a commit")
             }
             Error::Shallow { .. } => {
                 Self::usage("shallow", message, "`git fetch --unshallow` brings the missing history")
             }
-            Error::UnknownRef { .. } => {
-                Self::usage("unknown_ref", message, "`base` in the plan has to name a branch, tag or commit of the repository")
-            }
+            Error::UnknownRef { .. } => Self::usage(
+                "unknown_ref",
+                message,
+                "`base` in the plan has to name a branch, tag or commit of the repository",
+            ),
             Error::BranchUnusable { .. } => {
                 Self::usage("branch_unusable", message, "rename or remove what is in the way, then try again")
             }
@@ -54,6 +61,11 @@ impl From<workspace::Error> for Failure {
                 let hint = "rename the branch (`git branch -m`); `holdpoint fetch FLIGHT` then writes it anew";
                 Self::usage("branch_diverged", message, hint)
             }
+            Error::Refused(_) => Self::usage(
+                "wrong_repository",
+                message,
+                "--repo has to name the repository that the flight started from",
+            ),
             _ => Self::environment("git", message, "`holdpoint doctor` looks at the machine part by part"),
         }
     }
@@ -113,7 +125,10 @@ impl From<ApiError> for Failure {
     fn from(error: ApiError) -> Self {
         let message = chain(&error);
         match error {
-            ApiError::Refused { failure, .. } => match failure.code {
+            ApiError::Refused { failure, endpoint } => match failure.code {
+                404 if endpoint == STATUS => {
+                    Self::usage("not_found", "there is no such flight", "`holdpoint status` lists the flights")
+                }
                 404 => Self::usage("not_found", failure.message, "`holdpoint status` lists the flights"),
                 403 => Self::usage("not_allowed", failure.message, "--creds has to name an operator's .creds file"),
                 400..=499 => Self::usage("refused", failure.message, ""),

@@ -89,7 +89,11 @@ impl BrokerLease {
             Some(known) if known.answers().await => known.clone(),
             Some(known) if known.process.alive() => {
                 let message = format!("the broker at {} does not answer", known.url);
-                let hint = format!("its log is broker/nats.log in {}; `kill {}` ends it", state.dir().display(), known.process.pid);
+                let hint = format!(
+                    "its log is broker/nats.log in {}; `kill {}` ends it",
+                    state.dir().display(),
+                    known.process.pid
+                );
                 return Err(Failure::environment("broker", message, hint));
             }
             _ => start_on(state, known.as_ref().and_then(Known::port)).await?,

@@ -99,9 +99,8 @@ async fn keep(
     let mut restarts = Restarts::default();
     let mut lacking = 0;
     loop {
-        let mut running = Service::spawn(spec).map_err(|error| {
-            Failure::environment("process", format!("cannot start {label}: {}", chain(&error)), "")
-        })?;
+        let mut running = Service::spawn(spec)
+            .map_err(|error| Failure::environment("process", format!("cannot start {label}: {}", chain(&error)), ""))?;
         slot.used_by(running.id())?;
         let status = tokio::select! {
             status = running.wait() => Some(status),
@@ -111,7 +110,8 @@ async fn keep(
             end(&mut running, &mut wanted).await;
             return slot.used_by(None);
         };
-        let status = status.map_err(|error| Failure::environment("process", format!("{label} was lost: {error}"), ""))?;
+        let status =
+            status.map_err(|error| Failure::environment("process", format!("{label} was lost: {error}"), ""))?;
         let exit = status.code().and_then(|code| u8::try_from(code).ok()).map(Exit::of);
         lacking = if exit == Some(Exit::Environment) { lacking + 1 } else { 0 };
         if let Some(exit) = exit.filter(|exit| *exit == Exit::Usage || lacking >= LACKING_MAX) {
@@ -201,7 +201,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let log = dir.path().join("x.log");
         fs::write(&log, "one\n\n\u{1b}[31mtwo\n").unwrap();
-        assert_eq!(log_tail(&log), "  one\n   [31mtwo");
+        assert_eq!(log_tail(&log), "  one\n  two");
         assert_eq!(log_tail(&dir.path().join("none")), "");
     }
 }

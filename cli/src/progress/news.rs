@@ -92,8 +92,13 @@ fn decided(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
     };
     let fresh = told.results != results;
     told.results = results;
-    let about_verdicts = fresh || matches!(waypoint.reason_code, Some(ReasonCode::CriteriaFailed | ReasonCode::Regression));
-    let red = if about_verdicts { waypoint.criteria.iter().chain(&waypoint.guards).filter_map(red).collect() } else { Vec::new() };
+    let about_verdicts =
+        fresh || matches!(waypoint.reason_code, Some(ReasonCode::CriteriaFailed | ReasonCode::Regression));
+    let red = if about_verdicts {
+        waypoint.criteria.iter().chain(&waypoint.guards).filter_map(red).collect()
+    } else {
+        Vec::new()
+    };
     Some(News { red, ..news(waypoint, format!("{disposition}{reason}{next}")) })
 }
 

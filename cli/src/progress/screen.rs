@@ -113,7 +113,8 @@ impl Drop for Screen {
 }
 
 fn spinner(all: &MultiProgress) -> ProgressBar {
-    let style = ProgressStyle::with_template("{spinner} {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+    let style =
+        ProgressStyle::with_template("{spinner} {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
     let bar = all.add(ProgressBar::new_spinner().with_style(style));
     bar.enable_steady_tick(TICK);
     bar

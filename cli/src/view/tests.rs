@@ -75,7 +75,9 @@ fn the_json_object_is_the_contracts() {
 #[test]
 fn the_table_says_what_a_person_can_do_and_moves_no_cursor() {
     let table = table(&flight());
-    for part in ["p-00000000 is incomplete", "✓ one", "1 attempt", "✗ two", "not_red", "make the check red", "bbbbbbbbbb"] {
+    for part in
+        ["p-00000000 is incomplete", "✓ one", "1 attempt", "✗ two", "not_red", "make the check red", "bbbbbbbbbb"]
+    {
         assert!(table.contains(part), "{part} in {table}");
     }
     assert!(!table.contains('\u{1b}'));

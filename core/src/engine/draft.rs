@@ -44,6 +44,14 @@ pub(super) fn answered(state: &WaypointState, cause: &Cause, outcome: Outcome, c
     next
 }
 
+/// A decided build or repair turn is an attempt, unless a landing conflict opened it (contract, `attempts`).
+pub(super) fn count_attempt(before: &WaypointState, next: &mut WaypointState) {
+    let after_conflict = before.decision.as_ref().is_some_and(|d| d.reason_code == ReasonCode::MergeConflict);
+    if !after_conflict {
+        next.counters.attempts += 1;
+    }
+}
+
 /// Closes the open gate visit.
 pub(super) fn leave_gate(state: &mut WaypointState, outcome: Outcome, cx: &Context<'_>) {
     if let Some(visit) = state.history.last_mut().filter(|v| v.exited.is_none()) {

@@ -9,13 +9,22 @@ use holdpoint_protocol::{
 
 use super::{
     BuildOutcome, Context, Fresh, Handoff, Refusal, Step,
-    draft::{answered, escalation, halt, open_turn},
+    draft::{answered, count_attempt, escalation, halt, open_turn},
     turns::{self, Opening},
 };
 use crate::{
     gates::Move,
     policy::{self, Ruling},
 };
+
+/// Why a program may say that its turn failed; everything else is the orchestrator's to say.
+const FAILURES: [ReasonCode; 5] = [
+    ReasonCode::AgentFailed,
+    ReasonCode::AgentTimeout,
+    ReasonCode::OutputLimit,
+    ReasonCode::HandoffInvalid,
+    ReasonCode::Unsupported,
+];
 
 /// A build or repair turn ended: on to the next gate, or another turn.
 pub(super) fn built(state: &WaypointState, handoff: Handoff<BuildOutcome>, cx: &Context<'_>, fresh: &Fresh) -> Step {
@@ -27,6 +36,10 @@ pub(super) fn built(state: &WaypointState, handoff: Handoff<BuildOutcome>, cx: &
         return Step::Refuse(Refusal::WrongKind { turn: handoff.turn, wanted: "a verification report" });
     }
     let (commit, violations) = match handoff.body {
+        BuildOutcome::Failed(failure) if !FAILURES.contains(&failure.reason) => {
+            let what = format!("{} is not a reason for which a turn can fail", failure.reason);
+            return Step::Refuse(Refusal::Mismatch { turn: handoff.turn, what });
+        }
         BuildOutcome::Failed(failure) => {
             let next = answered(state, &handoff.cause, Outcome::NeedsReview, cx);
             return failed(state, next, &failure, handoff.cause, cx, fresh);
@@ -45,6 +58,7 @@ pub(super) fn built(state: &WaypointState, handoff: Handoff<BuildOutcome>, cx: &
         bundle: commit.map(|c| c.bundle),
         violations,
         role: handoff.role,
+        agent: handoff.agent,
     });
     match cx.workflow.evaluate(&open.gate, Outcome::Complete) {
         Ok(Move::Advance(gate)) => {
@@ -72,7 +86,7 @@ fn failed(
     cx: &Context<'_>,
     fresh: &Fresh,
 ) -> Step {
-    next.counters.attempts += 1;
+    count_attempt(state, &mut next);
     let budget_left = next.counters.reworks < cx.flight.submitted.plan.policy.max_reworks;
     let ruling = policy::rule_failed_turn(failure.reason, budget_left);
     if ruling.disposition != Disposition::Rework {
@@ -116,7 +130,7 @@ pub(super) fn asked(state: &WaypointState, handoff: &Handoff<()>, cx: &Context<'
     let mut next = answered(state, &handoff.cause, Outcome::Blocked, cx);
     if matches!(open.purpose, Purpose::Build | Purpose::Verify(VerificationPurpose::Handoff)) {
         // A build turn is decided by it.
-        next.counters.attempts += 1;
+        count_attempt(state, &mut next);
     }
     let ruling = escalation(
         ReasonCode::Unsupported,

@@ -37,13 +37,12 @@ pub(super) fn head_moved(state: &WaypointState, merge: Merge, cx: &Context<'_>, 
     next.base = Some(head.clone());
     match merge {
         Merge::Clean { commit, violations } => {
-            let role = state.work.as_ref().map_or_else(|| cx.workflow.first().role.clone(), |w| w.role.clone());
-            next.work = Some(Work {
+            next.work = next.work.map(|work| Work {
                 commit: Some(commit.commit),
                 tree: commit.tree,
                 bundle: Some(commit.bundle),
                 violations,
-                role,
+                ..work
             });
             // A merge is verified at the gate that accepted its part.
             let gate = match cx.workflow.evaluate(&cx.workflow.first().id, Outcome::Complete) {

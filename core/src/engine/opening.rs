@@ -49,7 +49,7 @@ pub(super) fn deadline_passed(state: &WaypointState, turn: Turn, cx: &Context<'_
         let ruling = escalation(
             ReasonCode::TurnPoisoned,
             false,
-            "no agent answered this turn in time, again and again: look at the agents' logs, then retry the waypoint",
+            "no agent answered this turn in time, again and again: look at the agents' logs, then fly the plan again",
         );
         return halt(state, next, &ruling, None, cx, fresh);
     }

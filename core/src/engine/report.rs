@@ -12,7 +12,7 @@ use holdpoint_protocol::{
 
 use super::{
     Context, Fresh, Handoff, Refusal, Step,
-    draft::{answered, decided, escalation, halt, open_turn},
+    draft::{answered, count_attempt, decided, escalation, halt, open_turn},
     handoff::reopen,
     landing,
     turns::{self, Opening},
@@ -158,7 +158,7 @@ fn judged(state: &WaypointState, report: &VerificationReport, cause: Cause, cx: 
         Disposition::Escalate => Outcome::Blocked,
     };
     let mut next = answered(state, &cause, outcome, cx);
-    next.counters.attempts += 1;
+    count_attempt(state, &mut next);
     next.criteria = results(&report.criteria);
     next.guards = results(&report.guards);
     match ruling.disposition {

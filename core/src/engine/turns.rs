@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     facts::{BundleRef, Oid},
     ids::{RoleId, role},
     journal::{Cause, Entry, Record},
-    plan::{Check, Criterion},
+    plan::{Check, Criterion, TurnBudget},
     state::{OpenTurn, Phase, Purpose, WaypointState},
     subjects,
     time::Millis,
@@ -123,10 +123,15 @@ fn open_turn(opening: &Opening, cx: &Context<'_>, fresh: &Fresh) -> OpenTurn {
 
 fn deadline(purpose: Purpose, cx: &Context<'_>) -> Timestamp {
     let work = match purpose {
-        Purpose::Build => cx.waypoint.budget.wall.map_or(BUILD_WALL_DEFAULT, Millis::duration),
+        Purpose::Build => build_wall(cx).duration(),
         Purpose::Verify(_) => verification_time(cx),
     };
     cx.now.after(work + OVERHEAD + cx.flight.submitted.fleet.queue_grace.duration())
+}
+
+/// The wall time of a build turn's program: the plan's, or the fleet's.
+fn build_wall(cx: &Context<'_>) -> Millis {
+    cx.waypoint.budget.wall.unwrap_or(cx.flight.submitted.fleet.build_wall)
 }
 
 /// The longest that preparing, checks and judge of a verification may take together.
@@ -204,7 +209,7 @@ fn build_request(next: &WaypointState, feedback: Option<Feedback>, cx: &Context<
         start,
         bundles,
         feedback,
-        budget: cx.waypoint.budget.clone(),
+        budget: TurnBudget { wall: Some(build_wall(cx)), ..cx.waypoint.budget.clone() },
         tests: cx.waypoint.tests.clone(),
     }
 }

@@ -60,9 +60,9 @@ impl State {
         waypoint: &WaypointId,
         turn: &holdpoint_protocol::ids::TurnId,
     ) -> Result<(), ApplyError> {
-        let Some(last) = self.books().await?.last_turn(waypoint).filter(|t| &t.turn_id == turn).cloned() else {
-            return Ok(());
-        };
+        let last = self.books().await?.last_turn(waypoint).filter(|t| &t.turn_id == turn).cloned();
+        // The turn of the state is the journal's last; if it is not, others moved on and the journal is read again.
+        let last = last.ok_or(ApplyError::Races)?;
         self.apply(waypoint, Input::DeadlinePassed(Box::new(last)), None).await?;
         Ok(())
     }

@@ -71,7 +71,8 @@ impl State {
             digest: Digest::of(&received.stored.payload),
             artifact: head.artifact_id,
         };
-        let handoff = Handoff { turn: head.turn.clone(), role: subject.role.clone(), cause, body: () };
+        let (turn, role, agent) = (head.turn.clone(), subject.role.clone(), head.agent.clone());
+        let handoff = Handoff { turn, role, agent, cause, body: () };
         match body {
             Body::Plan => {
                 self.holders.insert(head.turn, head.agent);
@@ -79,8 +80,8 @@ impl State {
             }
             Body::Asked => self.settle(myself, received, &subject, Input::Asked(handoff)).await,
             Body::Reported(report) => {
-                let Handoff { turn, role, cause, body: () } = handoff;
-                let input = Input::Reported(Handoff { turn, role, cause, body: report });
+                let Handoff { turn, role, agent, cause, body: () } = handoff;
+                let input = Input::Reported(Handoff { turn, role, agent, cause, body: report });
                 self.settle(myself, received, &subject, input).await;
             }
             Body::Built(artifact) => {

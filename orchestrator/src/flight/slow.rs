@@ -88,8 +88,8 @@ impl State {
         let Examined { received, subject, handoff, outcome } = examined;
         match outcome {
             Ok(body) => {
-                let Handoff { turn, role, cause, body: () } = handoff;
-                let input = Input::Built(Handoff { turn, role, cause, body });
+                let Handoff { turn, role, agent, cause, body: () } = handoff;
+                let input = Input::Built(Handoff { turn, role, agent, cause, body });
                 self.settle(myself, received, &subject, input).await;
             }
             Err(error) => {
@@ -143,6 +143,7 @@ impl State {
             title: planned.title.clone(),
             at: *at,
             report: *report,
+            maker: (work.role.clone(), work.agent.clone()),
             commit: commit.clone(),
             tree: work.tree.clone(),
             base: base.clone(),

@@ -129,6 +129,7 @@ impl World {
                 judge: false,
                 parallel: Some(1),
                 queue_grace: Millis(3_600_000),
+                build_wall: Millis(1_800_000),
             },
         };
         self.call(SUBMIT, &submit).await.unwrap()

@@ -175,6 +175,8 @@ pub enum LogFormat {
 pub struct OrchestratorConfig {
     /// How long a turn may wait for an agent, beside the time its work may take.
     pub queue_grace: Span,
+    /// How long the program of a build turn may run in the fleet's flights, where the plan does not say.
+    pub build_wall: Span,
     /// The folder of its mirrors. Not shared with another process.
     pub state_dir: PathBuf,
     /// Whether the fleet has repair agents: re-opened build turns of its flights go to them.
@@ -187,6 +189,7 @@ impl Default for OrchestratorConfig {
     fn default() -> Self {
         Self {
             queue_grace: Span::from_secs(60 * 60),
+            build_wall: Span::from_secs(30 * 60),
             state_dir: default_state_dir().join("orchestrator"),
             repair: false,
             judge: false,

@@ -46,7 +46,12 @@ fn accepted_work_stands_on_a_branch_and_the_users_tree_is_untouched() {
     assert_eq!(world.git(&["show", &format!("{branch}:greeting")]), "hello\n");
     assert_eq!(world.git(&["rev-parse", &format!("{branch}^")]), head, "one commit a waypoint, on the base");
     let message = world.git(&["log", "-1", "--format=%B", branch]);
-    for trailer in ["Holdpoint-Flight: greet-", "Holdpoint-Waypoint: hello", "Holdpoint-Report: sha256:"] {
+    for trailer in [
+        "Holdpoint-Flight: greet-",
+        "Holdpoint-Waypoint: hello",
+        "Holdpoint-Report: sha256:",
+        "Co-authored-by: builder",
+    ] {
         assert!(message.contains(trailer), "{trailer} in {message}");
     }
     assert_eq!(world.git(&["status", "--porcelain"]), status);

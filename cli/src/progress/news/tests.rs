@@ -35,7 +35,10 @@ fn a_turn_is_told_once_with_its_agent() {
     let held = running(Some("builder-1"), Purpose::Build, "builder");
     assert_eq!(texts(&mut tracker, &held, 300), ["building  attempt 1  builder-1"]);
     assert!(texts(&mut tracker, &held, 600).is_empty());
-    assert!(texts(&mut tracker, &running(None, Purpose::Build, "builder"), 9_000).is_empty(), "the holder was forgotten");
+    assert!(
+        texts(&mut tracker, &running(None, Purpose::Build, "builder"), 9_000).is_empty(),
+        "the holder was forgotten"
+    );
     let taken_over = running(Some("builder-2"), Purpose::Build, "builder");
     assert_eq!(texts(&mut tracker, &taken_over, 9_300), ["building  attempt 1  builder-2"]);
 }
@@ -91,7 +94,7 @@ fn ends_are_told_with_commit_or_remedy() {
             "accept (criteria_met): ✓ unit",
             "landed as bbbbbbbbbb",
             "escalate (not_red): a person has to look at it",
-            "blocked: make the check red [2J first",
+            "blocked: make the check red first",
         ]
     );
 }

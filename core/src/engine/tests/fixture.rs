@@ -244,7 +244,7 @@ impl Fixture {
     /// A handoff on the open turn, by its role.
     pub(crate) fn handoff<T>(&mut self, name: &str, body: T) -> Handoff<T> {
         let open = self.open_turn(name).expect("a turn is open");
-        Handoff { turn: open.turn, role: open.role, cause: self.cause(), body }
+        Handoff { turn: open.turn, role: open.role, agent: "agent-1".parse().unwrap(), cause: self.cause(), body }
     }
 
     pub(crate) fn cause(&mut self) -> Cause {

@@ -233,7 +233,8 @@ impl Story {
         let name = NAMES.into_iter().find(|n| id(n) == once.waypoint).expect("one of the flight's");
         let is_open = self.fixture.open_turn(name).is_some_and(|open| open.turn == turn.turn_id);
         let body = self.fixture.work(Vec::new());
-        let handoff = Handoff { turn: turn.turn_id, role: turn.role, cause: self.fixture.cause(), body };
+        let agent = "agent-1".parse().unwrap();
+        let handoff = Handoff { turn: turn.turn_id, role: turn.role, agent, cause: self.fixture.cause(), body };
         let taken = self.send(name, Input::Built(handoff));
         assert!(is_open || matches!(taken, Taken::Refused(_)), "a closed turn took {taken:?}");
     }

@@ -28,6 +28,8 @@ use crate::{
 
 /// Histories per property: each is dozens of transitions, and a debug build stays within seconds.
 const CASES: u32 = 24;
+/// Steps towards a shorter history that fails: a failing run ends within a minute or so.
+const SHRINKS_MAX: u32 = 512;
 /// Histories in which every kind of event has to turn up.
 const CASES_TO_REACH_ALL: u32 = 256;
 
@@ -35,6 +37,7 @@ const CASES_TO_REACH_ALL: u32 = 256;
 fn in_every_history(property: impl Fn(&mut Story) -> TestCaseResult) {
     let config = ProptestConfig {
         cases: CASES,
+        max_shrink_iters: SHRINKS_MAX,
         failure_persistence: Some(Box::new(FileFailurePersistence::Off)),
         ..ProptestConfig::default()
     };
@@ -242,7 +245,7 @@ fn every_bound_holds() {
             let used = state.counters;
             prop_assert!(used.reworks <= max_reworks && used.conflicts <= 10 && used.redeliveries <= 3, "{used:?}");
             // A landing conflict is no attempt, but the build turn after it is decided as well.
-            prop_assert!(used.attempts <= 1 + max_reworks + used.conflicts, "{used:?}");
+            prop_assert!(used.attempts <= 1 + max_reworks, "{used:?}");
         }
         Ok(())
     });

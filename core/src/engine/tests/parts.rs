@@ -81,7 +81,14 @@ pub(crate) fn plan(waypoints: Vec<Waypoint>) -> Plan {
 }
 
 pub(crate) fn fleet() -> Fleet {
-    Fleet { pool: "fleet".parse().unwrap(), repair: false, judge: false, parallel: None, queue_grace: Millis(0) }
+    Fleet {
+        pool: "fleet".parse().unwrap(),
+        repair: false,
+        judge: false,
+        parallel: None,
+        queue_grace: Millis(0),
+        build_wall: Millis(1_800_000),
+    }
 }
 
 /// What a builder's program says in prose: never shown to a verifier.

@@ -4,11 +4,12 @@ use holdpoint_protocol::{
     Digest,
     artifact::{VerificationPurpose, VerificationReport},
     ids::role,
+    reason::ReasonCode,
 };
 
 use super::{
     fixture::{Fixture, Taken},
-    parts::{oid, sound_report},
+    parts::{failure, oid, sound_report},
 };
 use crate::engine::{Handoff, Input, Refusal};
 
@@ -103,6 +104,16 @@ fn a_report_about_something_else_is_refused_and_the_turn_stays_open() {
         assert_eq!(fixture.state("w"), before);
     }
     fixture.report("w", |_| {}).decided();
+}
+
+#[test]
+fn a_program_cannot_fail_for_a_reason_that_is_the_orchestrators_to_give() {
+    let allowed = ["agent_failed", "agent_timeout", "output_limit", "handoff_invalid", "unsupported"];
+    for reason in ReasonCode::ALL {
+        let mut fixture = Fixture::opened(|_, _| {});
+        let taken = fixture.build("w", failure(*reason));
+        assert_eq!(matches!(taken, Taken::Appended(_)), allowed.contains(&reason.as_str()), "{reason}");
+    }
 }
 
 #[test]

@@ -30,6 +30,7 @@ fn state(phase: Phase) -> WaypointState {
             bundle: Some(bundle('b')),
             violations: violations(),
             role: role::id(role::REPAIR),
+            agent: "repair-1".parse().unwrap(),
         }),
         counters: Counters { attempts: 2, reworks: 1, conflicts: 1, redeliveries: 3 },
         decision: Some(LastDecision {

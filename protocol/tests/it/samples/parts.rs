@@ -117,7 +117,14 @@ fn waypoint() -> Waypoint {
 }
 
 pub(super) fn fleet() -> Fleet {
-    Fleet { pool: "fleet".parse().unwrap(), repair: true, judge: true, parallel: Some(4), queue_grace: Millis(60_000) }
+    Fleet {
+        pool: "fleet".parse().unwrap(),
+        repair: true,
+        judge: true,
+        parallel: Some(4),
+        queue_grace: Millis(60_000),
+        build_wall: Millis(1_800_000),
+    }
 }
 
 pub(super) fn cause() -> Cause {

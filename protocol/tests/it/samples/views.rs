@@ -82,14 +82,14 @@ fn api() -> Kinds {
         error: "turn turn-0a1b is not open".to_owned(),
     };
     vec![
-        unpublished("submit", submit),
+        published("submit", submit),
         unpublished("status_query", StatusQuery { flight: "demo-1".parse().unwrap() }),
-        unpublished("flight_line", line),
-        unpublished("history_line", history),
-        unpublished("progress", progress),
+        published("flight_line", line),
+        published("history_line", history),
+        published("progress", progress),
         unpublished("progress_continue", ProgressAnswer::Continue),
-        unpublished("progress_stop", ProgressAnswer::Stop { reason: "superseded".to_owned() }),
-        unpublished("refused_handoff", refused),
+        published("progress_answer", ProgressAnswer::Stop { reason: "superseded".to_owned() }),
+        published("refused_handoff", refused),
     ]
 }
 

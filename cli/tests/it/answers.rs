@@ -1,0 +1,143 @@
+//! Help, and what is refused before anything starts.
+
+use std::path::Path;
+
+use crate::lab::{Lab, git, script};
+
+const RUN: [&str; 6] = ["run", "plan.yaml", "--repo", "repo", "--builder", "true"];
+
+#[test]
+fn help_teaches_with_examples() {
+    let lab = Lab::new();
+    let help = lab.run(&["--help"]);
+    assert_eq!(help.code, Some(0));
+    for command in ["run", "up", "submit", "watch", "status", "history", "artifact", "fetch", "doctor", "completion"] {
+        assert!(help.stdout.contains(command), "{command}");
+    }
+    let run = lab.run(&["run", "--help"]);
+    assert!(run.stdout.contains("Examples:") && run.stdout.contains("--resume"), "{}", run.stdout);
+}
+
+#[test]
+fn an_unknown_flag_is_refused_also_as_json() {
+    let lab = Lab::new();
+    lab.run(&["run", "plan.yaml", "--bulder", "true"]).refuses(2, &["--bulder", "--builder"]);
+    let json = lab.run(&["run", "plan.yaml", "--bulder", "true", "--json"]);
+    assert_eq!(json.json()["error"]["code"], "arguments");
+    lab.run(&["run"]).refuses(2, &["PLAN"]);
+}
+
+#[test]
+fn completion_is_written_for_three_shells() {
+    let lab = Lab::new();
+    for shell in ["bash", "zsh", "fish"] {
+        let answer = lab.run(&["completion", shell]);
+        assert_eq!(answer.code, Some(0));
+        assert!(answer.stdout.contains("holdpoint") && answer.stdout.contains("history"), "{shell}");
+    }
+}
+
+#[test]
+fn a_folder_that_is_no_repository_is_refused_with_a_hint() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("plain")).unwrap();
+    let answer = lab.run(&["run", "plan.yaml", "--repo", "plain", "--builder", "true"]);
+    answer.refuses(2, &["not inside a git repository", "--repo"]);
+    assert!(!lab.path("state").exists(), "nothing was begun");
+    let status = lab.run(&["status", "--repo", "plain", "--json"]);
+    assert_eq!((status.code, &status.json()["error"]["code"]), (Some(2), &"not_a_repository".into()));
+}
+
+#[test]
+fn a_repository_without_commits_or_base_is_refused() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("empty")).unwrap();
+    git(&lab.path("empty"), &["init", "--quiet"]);
+    lab.run(&["run", "plan.yaml", "--repo", "empty", "--builder", "true"]).refuses(2, &["no commits yet", "commit"]);
+    std::fs::write(lab.path("plan.yaml"), format!("base: no-such-branch\n{}", crate::lab::PLAN)).unwrap();
+    lab.run(&RUN).refuses(2, &["no-such-branch", "base"]);
+}
+
+#[test]
+fn all_problems_of_a_plan_are_told_at_once() {
+    let lab = Lab::new();
+    let plan = "plan: three\nwaypoint_typo: 1\nwaypoints:\n  - id: one\n    title: One\n    goal: Do it\n    \
+                depends_on: [none]\n    criteria:\n      - {id: unit, statement: It works, check: 'true', timeout: soon}\n";
+    std::fs::write(lab.path("plan.yaml"), plan).unwrap();
+    lab.run(&RUN).refuses(2, &["plan.yaml:2:", "waypoint_typo", "none", "soon", "3 problems"]);
+    let answer = lab.run(&["run", "plan.yaml", "--repo", "repo", "--builder", "true", "--json"]);
+    let json = answer.json();
+    let errors = json["errors"].as_array().unwrap();
+    assert_eq!((answer.code, errors.len()), (Some(2), 3));
+    for error in errors {
+        for key in ["file", "line", "column", "message", "hint"] {
+            assert!(!error[key].is_null(), "{key} in {error}");
+        }
+    }
+}
+
+#[test]
+fn a_plan_that_is_not_there_is_refused() {
+    Lab::new().run(&["run", "none.yaml", "--builder", "true"]).refuses(2, &["none.yaml", "PLAN"]);
+}
+
+#[test]
+fn a_flight_without_a_builder_is_refused() {
+    Lab::new().run(&["run", "plan.yaml", "--repo", "repo"]).refuses(2, &["no builder", "--builder"]);
+}
+
+#[test]
+fn a_wrong_configuration_is_refused_with_its_place() {
+    let lab = Lab::new();
+    std::fs::write(lab.path("holdpoint.toml"), "[agents.builder]\ncomand = \"make\"\n").unwrap();
+    let answer = lab.run(&["run", "plan.yaml", "--repo", "repo", "--config", "holdpoint.toml"]);
+    answer.refuses(2, &["holdpoint.toml", "comand"]);
+}
+
+#[test]
+fn a_fleet_elsewhere_has_its_own_agents_and_wants_credentials() {
+    let lab = Lab::new();
+    let nats = ["--nats", "nats://127.0.0.1:1"];
+    lab.run(&[&RUN[..], &nats].concat()).refuses(2, &["--builder", "--nats"]);
+    lab.run(&[&["run", "plan.yaml", "--repo", "repo"][..], &nats].concat()).refuses(2, &["credentials", "--creds"]);
+    let by_variable = lab.run_with(&RUN, &[("HOLDPOINT__NATS__URL", Path::new("nats://127.0.0.1:1"))]);
+    by_variable.refuses(2, &["--builder"]);
+}
+
+#[test]
+fn a_branch_in_the_way_is_refused_before_the_flight() {
+    let lab = Lab::new();
+    git(&lab.path("repo"), &["branch", "holdpoint"]);
+    lab.run(&RUN).refuses(2, &["refs/heads/holdpoint is there", "rename or remove"]);
+}
+
+#[test]
+fn a_machine_without_git_is_told_so() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("bin")).unwrap();
+    let no_git = lab.path("bin");
+    let run = lab.run_with(&RUN, &[("PATH", &no_git)]);
+    run.refuses(3, &["git is not installed", "install git 2.38"]);
+    let doctor = lab.run_with(&["doctor", "--repo", "repo", "--json"], &[("PATH", &no_git)]);
+    assert_eq!((doctor.code, &doctor.json()["git"]["ok"]), (Some(3), &false.into()));
+}
+
+#[test]
+fn a_git_that_is_too_old_is_told_so() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("bin")).unwrap();
+    script(&lab.path("bin/git"), "#!/bin/sh\necho git version 2.30.2\n");
+    lab.run_with(&RUN, &[("PATH", &lab.path("bin"))]).refuses(3, &["2.30", "2.38"]);
+}
+
+#[test]
+fn where_nothing_was_flown_there_is_nothing_to_show() {
+    let lab = Lab::new();
+    let list = lab.run(&["status", "--repo", "repo", "--json"]);
+    assert_eq!((list.code, list.json()), (Some(0), serde_json::json!([])));
+    lab.run(&["history", "one", "--repo", "repo"]).refuses(2, &["nothing was flown"]);
+    lab.run(&["run", "--resume", "small-00000000", "--repo", "repo"])
+        .refuses(2, &["small-00000000", "holdpoint status"]);
+    lab.run(&["submit", "plan.yaml", "--repo", "repo"]).refuses(3, &["no fleet runs", "holdpoint up"]);
+    assert!(!lab.path("state").exists(), "nothing was begun");
+}

@@ -1,0 +1,7 @@
+//! The real executable, as a user types it: what it answers, where, and with which exit code. Whole flights are flown by
+//! the workspace's own tests.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+mod answers;
+mod broker;
+mod lab;
