@@ -2,11 +2,11 @@
 //!
 //! No decision about a flight is made here. Commands ask the orchestrators through the API and show the answer.
 //!
-//! - [`args`]: what can be typed; [`failure`]: what goes wrong and what to do then; [`output`]: where words go.
-//! - [`commands`]: one module a command.
-//! - [`state`]: the state folder of a repository; [`fleet`]: broker and processes of a local fleet.
-//! - [`client`]: requests to the API; [`target`]: which broker they go to; [`view`]: what a flight looks like.
-//! - [`preflight`], [`branch`], [`progress`]: what `run` does before, after and during a flight.
+//! - `args`: what can be typed; `failure`: what goes wrong and what to do then; `output`: where words go.
+//! - `commands`: one module a command.
+//! - `state`: the state folder of a repository; `fleet`: broker and processes of a local fleet.
+//! - `client`: requests to the API; `target`: which broker they go to; `view`: what a flight looks like.
+//! - `preflight`, `branch`, `progress`: what `run` does before, after and during a flight.
 
 mod args;
 mod branch;

@@ -47,10 +47,6 @@ impl Known {
         self.url.strip_prefix("nats://")
     }
 
-    fn port(&self) -> Option<u16> {
-        self.address()?.rsplit(':').next()?.parse().ok()
-    }
-
     async fn answers(&self) -> bool {
         let Some(address) = self.address() else { return false };
         let deadline = Instant::now() + ANSWER_TIMEOUT;
@@ -62,6 +58,10 @@ impl Known {
         }
         false
     }
+}
+
+fn port(url: &str) -> Option<u16> {
+    url.rsplit(':').next()?.parse().ok()
 }
 
 /// The address of the repository's broker, if it runs.
@@ -96,7 +96,7 @@ impl BrokerLease {
                 );
                 return Err(Failure::environment("broker", message, hint));
             }
-            _ => start_on(state, known.as_ref().and_then(Known::port)).await?,
+            _ => start_on(state, known.as_ref().and_then(|known| port(&known.url))).await?,
         };
         let authority = Authority::load(&keys(state))?.ok_or_else(|| {
             let source = std::io::Error::from(std::io::ErrorKind::NotFound);
@@ -146,7 +146,7 @@ impl BrokerLease {
         if known_broker(&self.state).is_some() {
             return Ok(());
         }
-        let port = Known { url: self.url.clone(), process: ProcessId { pid: 1, start_time: 0 } }.port().unwrap_or(0);
+        let port = port(&self.url).unwrap_or(0);
         let deadline = Instant::now() + ANSWER_TIMEOUT;
         loop {
             match start(&self.state, port).await {
