@@ -64,11 +64,11 @@ impl Api {
         }
     }
 
-    /// A fleet's flights are flown by what the fleet has, not by what a submitter says of it.
+    /// A fleet's flights are flown by what the fleet has, also when the submitter does not know of it.
     fn complete(&self, fleet: &mut Fleet) {
         if fleet.pool == streams::fleet_pool() {
-            fleet.repair = self.config.repair;
-            fleet.judge = self.config.judge;
+            fleet.repair |= self.config.repair;
+            fleet.judge |= self.config.judge;
             fleet.parallel = None;
             fleet.queue_grace = self.config.queue_grace.duration().into();
             fleet.build_wall = self.config.build_wall.duration().into();

@@ -63,7 +63,7 @@ pub(crate) enum BooksError {
     Consumers {
         flight: FlightId,
         #[source]
-        source: TopologyError,
+        source: Box<TopologyError>,
     },
     /// No such flight.
     #[error("there is no flight {flight}")]
@@ -142,7 +142,7 @@ impl Books {
             let (role, flight) = (role::id(name), self.id());
             topology::ensure_turn_consumers(&shell.bus, &role, pool, Some(flight), &shell.settings)
                 .await
-                .map_err(|source| BooksError::Consumers { flight: flight.clone(), source })?;
+                .map_err(|source| BooksError::Consumers { flight: flight.clone(), source: Box::new(source) })?;
         }
         Ok(())
     }

@@ -175,14 +175,21 @@ impl State {
     async fn decide(&mut self, waypoint: &WaypointId, input: Input, span: Span) -> Result<Applied, ApplyError> {
         let shell = self.shell.clone();
         let books = self.books().await?;
+        // Another orchestrator may have moved the waypoint on: a refusal counts only on a state that was read just now.
+        let mut read_on = false;
         for _ in 0..RACES_MAX {
             let planned = planned(books, waypoint)?;
             let workflow = gates::fly();
             let cx = Context { flight: &books.flight, waypoint: &planned, workflow: &workflow, now: clock::now() };
             let entry = match engine::step(&books.state(waypoint), input.clone(), &cx, &fresh_ids()) {
-                Step::Nothing => return Ok(Applied::Nothing),
-                Step::Refuse(refusal) => return Ok(Applied::Refused(refusal)),
                 Step::Append(entry) => *entry,
+                Step::Nothing if read_on => return Ok(Applied::Nothing),
+                Step::Refuse(refusal) if read_on => return Ok(Applied::Refused(refusal)),
+                Step::Nothing | Step::Refuse(_) => {
+                    books.refresh(&shell).await?;
+                    read_on = true;
+                    continue;
+                }
             };
             note(&entry, &span);
             let wake = if let Entry::Turn(turn) = &entry { Some(turn.role.clone()) } else { None };
@@ -230,18 +237,25 @@ impl State {
     }
 
     async fn on_progress(&mut self, progress: &Progress, agent: AgentName) -> ProgressAnswer {
+        match self.is_current(&progress.waypoint, &progress.turn).await {
+            Ok(false) => ProgressAnswer::Stop { reason: "the turn was answered, superseded or cancelled".to_owned() },
+            Ok(true) => {
+                self.holders.insert(progress.turn.clone(), agent);
+                ProgressAnswer::Continue
+            }
+            // Not knowing is no reason to stop anybody.
+            Err(_) => ProgressAnswer::Continue,
+        }
+    }
+
+    /// Whether a turn is open. One that we do not know may have been opened by another orchestrator a moment ago.
+    async fn is_current(&mut self, waypoint: &WaypointId, turn: &TurnId) -> Result<bool, BooksError> {
         let shell = self.shell.clone();
-        let current = |books: &Books| engine::is_current(&books.state(&progress.waypoint), &progress.turn);
-        let Ok(books) = self.books().await else { return ProgressAnswer::Continue };
-        // A turn we do not know may have been opened by another orchestrator a moment ago.
-        if !current(books) && books.refresh(&shell).await.is_err() {
-            return ProgressAnswer::Continue;
+        let books = self.books().await?;
+        if !engine::is_current(&books.state(waypoint), turn) {
+            books.refresh(&shell).await?;
         }
-        if !current(books) {
-            return ProgressAnswer::Stop { reason: "the turn was answered, superseded or cancelled".to_owned() };
-        }
-        self.holders.insert(progress.turn.clone(), agent);
-        ProgressAnswer::Continue
+        Ok(engine::is_current(&books.state(waypoint), turn))
     }
 }
 

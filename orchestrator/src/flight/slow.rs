@@ -60,6 +60,14 @@ impl State {
         handoff: Handoff<()>,
         artifact: BuildArtifact,
     ) -> Result<(), ApplyError> {
+        if !self.is_current(&subject.waypoint, &handoff.turn).await? {
+            // The core says whether it is a repetition or late; the work itself does not matter any more.
+            let Handoff { turn, role, agent, cause, body: () } = handoff;
+            let body = BuildOutcome::Work { commit: None, violations: Vec::new() };
+            let late = Input::Built(Handoff { turn, role, agent, cause, body });
+            self.settle(myself, received, &subject, late).await;
+            return Ok(());
+        }
         let (shell, actor) = (self.shell.clone(), myself.clone());
         let against = self.against(&subject.waypoint).await?;
         tokio::spawn(async move {

@@ -70,6 +70,35 @@ async fn an_orchestrator_that_crashed_decides_on_what_came_meanwhile_and_only_on
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn two_orchestrators_share_a_flight_and_neither_refuses_what_the_other_asked_for() {
+    let world = World::start().await;
+    let _second = world.second_orchestrator().await;
+    world.submit(&PLAN.replace("plan: p\n", "plan: p\npolicy: {max_reworks: 9}\n")).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    // Each handoff goes to either of them: one that knows an older state has to read on before it refuses.
+    for attempt in 1..=8 {
+        let (turn, delivery) = builder.take().await;
+        assert_eq!(turn.attempt, attempt);
+        if attempt % 2 == 0 {
+            // The broker hands them out in turns: now the other one gets the artifact.
+            builder.plan(&turn, 1).await;
+        }
+        let work = world.commit(&builder, world.base.as_str(), &[("a", &format!("try {attempt}\n"))]).await;
+        let artifact = builder.built(&turn, Some(work));
+        builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+        delivery.ack().await.unwrap();
+        let (turn, delivery) = verifier.take().await;
+        let verdict = if attempt == 8 { Verdict::Pass } else { Verdict::Fail };
+        let report = verifier.reported(&turn, verdict);
+        verifier.hand_off(&turn, VerificationReport::KIND, &report).await;
+        delivery.ack().await.unwrap();
+    }
+    world.waypoint_when("the landing", |w| w.status == Status::Complete).await;
+    assert_eq!(world.view().await.landings.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_submission_that_is_sent_twice_is_one_flight() {
     let world = World::start().await;
     let first = world.submit(PLAN).await;

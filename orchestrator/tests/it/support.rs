@@ -90,13 +90,22 @@ impl World {
     /// Starts an orchestrator; one that runs already is ended at once.
     pub(crate) async fn start_orchestrator(&mut self) {
         self.orchestrator = None;
+        self.orchestrator = Some(holdpoint_orchestrator::start(self.config("orchestrator")).await.unwrap());
+    }
+
+    /// Another orchestrator beside the first, with a state folder of its own.
+    pub(crate) async fn second_orchestrator(&self) -> Orchestrator {
+        holdpoint_orchestrator::start(self.config("orchestrator-2")).await.unwrap()
+    }
+
+    fn config(&self, state: &str) -> Config {
         let keys = self.dir.path().join("fleet/keys");
         let mut config = Config::default();
         config.nats.url = self.local.broker.url();
         config.nats.creds = Some(keys.join("orchestrator.creds"));
         config.nats.trust = Some(keys.join("trust.json"));
-        config.orchestrator.state_dir = self.dir.path().join("orchestrator");
-        self.orchestrator = Some(holdpoint_orchestrator::start(config).await.unwrap());
+        config.orchestrator.state_dir = self.dir.path().join(state);
+        config
     }
 
     /// Ends the orchestrator at once, as a crash does.
@@ -205,10 +214,16 @@ impl Agent {
     pub(crate) async fn take(&mut self) -> (Turn, Delivery) {
         let delivery = tokio::time::timeout(SOON, self.queue.next()).await.expect("a turn");
         let turn: Turn = codec::decode(&delivery.stored.payload, Encoding::Json).unwrap();
+        self.plan(&turn, delivery.number).await;
+        (turn, delivery)
+    }
+
+    /// Says that it holds the turn.
+    pub(crate) async fn plan(&mut self, turn: &Turn, delivery: u64) {
         let plan = BuildPlan::new(
-            origin(&turn, &self.role),
+            origin(turn, &self.role),
             turn.turn_id.clone(),
-            u32::try_from(delivery.number).unwrap(),
+            u32::try_from(delivery).unwrap(),
             self.name.clone(),
             false,
             vec![],
@@ -216,8 +231,7 @@ impl Agent {
             vec![],
             TurnBudget::default(),
         );
-        self.hand_off(&turn, BuildPlan::KIND, &plan).await;
-        (turn, delivery)
+        self.hand_off(turn, BuildPlan::KIND, &plan).await;
     }
 
     /// Publishes anything on the turn's subject.
