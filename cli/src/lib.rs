@@ -18,6 +18,7 @@ mod flight_id;
 mod interrupt;
 mod output;
 mod preflight;
+mod program;
 mod progress;
 mod state;
 mod target;

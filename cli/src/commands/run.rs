@@ -21,7 +21,7 @@ use crate::{
     interrupt::Interrupts,
     output,
     preflight::{self, Ready},
-    progress,
+    program, progress,
     state::{FlightRecord, StateDir},
     target::Remote,
     view,
@@ -74,9 +74,10 @@ fn refuse_own_fleet(args: &RunArgs) -> Result<(), Failure> {
 /// A new flight on a fleet of its own.
 async fn fly(args: &RunArgs, plan_file: &Path) -> Result<FlightView, Failure> {
     let plan = preflight::read_plan(plan_file)?;
-    let config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
+    let mut config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
     preflight::check_builder(&config)?;
     let ready = Ready::check(plan, &args.place.repo).await?;
+    program::anchor_all(&mut config, &ready.repo.places().await?);
     let flight = flight_id::fresh(&ready.plan.plan);
     branch::check(&ready.repo, &flight).await?;
     preflight::check_sandbox(&config).await?;
@@ -149,8 +150,8 @@ impl Local {
         let client = fleet.client().await?;
         fleet.start_orchestrator(&self.config)?;
         let flight = &self.record.flight;
-        let deny = vec![self.repo.dir().to_owned(), self.repo.git_dir().to_owned()];
-        let read = fleet::plan_folder(&self.record.plan);
+        let deny = self.repo.places().await?;
+        let read = fleet::plan_folder(&self.record.plan, &deny);
         let crew = Crew { config: &self.config, builders: self.record.builders, read, deny };
         fleet.start_crew(&crew, &streams::flight_pool(flight))?;
         tokio::select! {

@@ -15,7 +15,7 @@ use crate::{
     failure::{Exit, Failure},
     fleet::{Crew, Fleet},
     interrupt::Interrupts,
-    output, preflight,
+    output, preflight, program,
     state::{StateDir, write_private},
 };
 
@@ -45,9 +45,13 @@ fn file(state: &StateDir) -> PathBuf {
 
 /// Keeps a fleet running until it is interrupted.
 pub(super) async fn up(args: UpArgs) -> Result<Exit, Failure> {
-    let config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
+    let mut config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
     preflight::check_builder(&config)?;
     let repo = UserRepo::open(&args.repo).await?;
+    program::anchor_all(&mut config, &repo.places().await?);
+    // Whoever submits to this fleet from elsewhere need not know what it has.
+    config.orchestrator.repair = config.agents.repair.command.is_some();
+    config.orchestrator.judge = config.agents.verifier.judge.is_some();
     preflight::check_sandbox(&config).await?;
     let state = StateDir::of(&repo)?;
     let mut interrupts = Interrupts::listen()?;
@@ -79,7 +83,7 @@ async fn begin(
     let client = fleet.client().await?;
     fleet.start_orchestrator(config)?;
     let builders = args.commands.builders.unwrap_or(BUILDERS_DEFAULT);
-    let deny = vec![repo.dir().to_owned(), repo.git_dir().to_owned()];
+    let deny = repo.places().await?;
     let crew = Crew { config, builders, read: Vec::new(), deny };
     fleet.start_crew(&crew, &streams::fleet_pool())?;
     tokio::select! {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use holdpoint_protocol::ids::{AgentName, PoolId};
-use holdpoint_runtime::config::Config;
+use holdpoint_runtime::config::{AgentsConfig, Config};
 
 use super::broker::BrokerLease;
 use crate::{
@@ -83,17 +83,21 @@ fn only_own_secrets(config: &mut Config, role: AgentRole) {
 
 /// The variables of ours that a role's programs get.
 pub(super) fn passed_on(config: &Config, role: AgentRole) -> Vec<(OsString, OsString)> {
-    let names = match role {
-        AgentRole::Builder => &config.agents.builder.pass_env,
-        AgentRole::Repair => &config.agents.repair.pass_env,
-        AgentRole::Verifier => &config.agents.verifier.pass_env,
+    let AgentsConfig { builder, repair, verifier } = &config.agents;
+    let names: Vec<&String> = match role {
+        AgentRole::Builder => builder.pass_env.iter().collect(),
+        AgentRole::Repair => repair.pass_env.iter().collect(),
+        AgentRole::Verifier => verifier.pass_env.iter().chain(&verifier.judge_pass_env).collect(),
     };
-    names.iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect()
+    names.into_iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect()
 }
 
-/// What of the plan's folder may be read: all of it, unless a whole home lies below it.
-pub(crate) fn plan_folder(plan: &Path) -> Vec<PathBuf> {
+/// What of the plan's folder may be read: all of it, unless a whole home lies below it; nothing of the repository.
+pub(crate) fn plan_folder(plan: &Path, repository: &[PathBuf]) -> Vec<PathBuf> {
     let plan = plan.canonicalize().or_else(|_| std::path::absolute(plan)).unwrap_or_else(|_| plan.to_owned());
+    if repository.iter().any(|place| plan.starts_with(place)) {
+        return Vec::new();
+    }
     let home = std::env::var_os("HOME").map(PathBuf::from).unwrap_or_default();
     let folder = plan.parent().filter(|folder| !home.starts_with(folder)).map(Path::to_owned);
     folder.into_iter().chain(std::iter::once(plan)).collect()
@@ -108,12 +112,13 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let plan = dir.path().canonicalize().unwrap().join("plan.yaml");
         std::fs::write(&plan, "").unwrap();
-        assert_eq!(plan_folder(&plan), [plan.parent().unwrap().to_owned(), plan.clone()]);
+        assert_eq!(plan_folder(&plan, &[]), [plan.parent().unwrap().to_owned(), plan.clone()]);
+        assert_eq!(plan_folder(&plan, &[dir.path().canonicalize().unwrap()]), Vec::<PathBuf>::new());
     }
 
     #[test]
     fn a_plan_at_the_root_opens_nothing_else() {
-        assert_eq!(plan_folder(Path::new("/plan.yaml")), [PathBuf::from("/plan.yaml")]);
+        assert_eq!(plan_folder(Path::new("/plan.yaml"), &[]), [PathBuf::from("/plan.yaml")]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Setting up logs and spans for a process.
 
-use std::time::Duration;
+use std::{io::IsTerminal as _, time::Duration};
 
 use opentelemetry::{KeyValue, trace::TracerProvider as _};
 use opentelemetry_otlp::{SpanExporter, WithExportConfig as _};
@@ -61,7 +61,7 @@ impl Drop for Guard {
 pub fn init(config: &TelemetryConfig, service_name: &str, instance: &str) -> Result<Guard, TelemetryError> {
     let provider = provider(config, service_name, instance)?;
     let filter = EnvFilter::try_new(&config.log).map_err(TelemetryError::Filter)?;
-    let lines = fmt::layer().with_writer(std::io::stderr);
+    let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
     let lines = match config.log_format {
         LogFormat::Text => lines.boxed(),
         LogFormat::Json => lines.json().with_current_span(true).with_span_list(false).boxed(),

@@ -72,6 +72,17 @@ impl UserRepo {
         })
     }
 
+    /// Everywhere this repository is: its git directory and all of its working trees.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub async fn places(&self) -> Result<Vec<PathBuf>, Error> {
+        let listing = self.git("worktree").args(["list", "--porcelain", "-z"]).run_ok().await?;
+        let trees = listing.split(|byte| *byte == 0).filter_map(|field| field.strip_prefix(b"worktree "));
+        let trees = trees.map(|path| Path::new(OsStr::from_bytes(path)).to_owned());
+        Ok(std::iter::once(self.git_dir().to_owned()).chain(trees).collect())
+    }
+
     /// Looks for the branch itself, branches below it (`name/…`) and branches it would lie below.
     async fn refs_at(&self, full: &str, name: &str) -> Result<Found, Error> {
         let parents = name.match_indices('/').filter_map(|(at, _)| name.get(..at)).map(|p| format!("refs/heads/{p}"));

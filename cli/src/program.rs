@@ -1,0 +1,62 @@
+//! Which program a relative command means: the one where the user stands.
+//!
+//! Agents run in a clone of their own. What is part of the repository stays relative, because the clone has it and the
+//! user's own tree is out of an agent's reach.
+
+use std::path::{Path, PathBuf};
+
+use holdpoint_runtime::config::Config;
+
+/// Anchors the commands of all roles at the current folder.
+pub(crate) fn anchor_all(config: &mut Config, repository: &[PathBuf]) {
+    let Ok(here) = std::env::current_dir() else { return };
+    let agents = &mut config.agents;
+    let commands = [&mut agents.builder.command, &mut agents.repair.command, &mut agents.verifier.judge];
+    for command in commands.into_iter().flatten() {
+        *command = anchored(command, &here, repository);
+    }
+}
+
+/// The command with its first word made absolute, if that word is a path (`./x`, `../x`) of something that is there.
+fn anchored(command: &str, here: &Path, repository: &[PathBuf]) -> String {
+    let (word, rest) = command.split_at(command.find(char::is_whitespace).unwrap_or(command.len()));
+    if !word.starts_with("./") && !word.starts_with("../") {
+        return command.to_owned();
+    }
+    match here.join(word).canonicalize() {
+        Ok(path) if !repository.iter().any(|place| path.starts_with(place)) => format!("{}{rest}", quoted(&path)),
+        _ => command.to_owned(),
+    }
+}
+
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+".contains(c);
+    if text.chars().all(plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_beside_the_user_is_meant_where_it_stands_and_one_of_the_repository_is_not() {
+        let dir = tempfile::tempdir().unwrap();
+        let here = dir.path().canonicalize().unwrap();
+        for name in ["agent.sh", "an agent.sh"] {
+            std::fs::write(here.join(name), "").unwrap();
+        }
+        let absolute = here.join("agent.sh").display().to_string();
+        let cases = [
+            ("./agent.sh --fast 'a b'", format!("{absolute} --fast 'a b'")),
+            ("./missing.sh", "./missing.sh".to_owned()),
+            ("agent.sh", "agent.sh".to_owned()),
+            ("claude -p", "claude -p".to_owned()),
+        ];
+        for (command, expected) in cases {
+            assert_eq!(anchored(command, &here, &[]), expected);
+        }
+        assert_eq!(anchored("./agent.sh", &here, std::slice::from_ref(&here)), "./agent.sh");
+        assert_eq!(quoted(Path::new("/a b/it's")), r"'/a b/it'\''s'");
+    }
+}
