@@ -31,7 +31,8 @@ const ACKS_PENDING_MAX: i64 = 10_000;
 pub struct Settings {
     /// Copies of everything in the broker: 1, or 3 in a cluster.
     pub replicas: usize,
-    /// How long an orchestrator may hold a handoff before it is delivered again.
+    /// How long an orchestrator may be silent on a handoff before it is delivered again: what a crash of one costs.
+    /// It sends a heartbeat at a third of this while it looks at the work.
     pub handoff_ack_wait: Duration,
     /// How long an agent may be silent before its turn is delivered again. It sends a heartbeat at a third of this.
     pub turn_ack_wait: Duration,
@@ -39,7 +40,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { replicas: 1, handoff_ack_wait: Duration::from_secs(30), turn_ack_wait: Duration::from_secs(30) }
+        Self { replicas: 1, handoff_ack_wait: Duration::from_secs(10), turn_ack_wait: Duration::from_secs(30) }
     }
 }
 

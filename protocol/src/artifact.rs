@@ -1,6 +1,6 @@
 //! The versioned artifacts FLY-5 … FLY-13.
 //!
-//! Every artifact begins with the same six fields (FLY-5); the macro [`artifact!`] writes them, so that none can be
+//! Every artifact begins with the same six fields (FLY-5); the macro `artifact!` writes them, so that none can be
 //! forgotten and no `flatten` is needed on input.
 
 mod build;

@@ -1,5 +1,7 @@
 //! Slow work of a flight actor: spawned, its outcome cast back.
 
+use std::time::Duration;
+
 use holdpoint_bus::{handoffs::Received, journal::AppendError};
 use holdpoint_core::engine::{BuildOutcome, Commit, Handoff, Input, Merge};
 use holdpoint_protocol::{
@@ -22,6 +24,18 @@ use crate::{
     examine::{self, Against, ExamineError},
     landing::{self, Accepted, LandingError},
 };
+
+/// Does slow work on a handoff without it being delivered again meanwhile.
+async fn held<T>(received: &Received, every: Duration, work: impl Future<Output = T>) -> T {
+    tokio::pin!(work);
+    loop {
+        match tokio::time::timeout(every, &mut work).await {
+            Ok(done) => return done,
+            // A heartbeat that is lost costs a second delivery, which is recognised.
+            Err(_) => drop(received.progress().await),
+        }
+    }
+}
 
 /// Whether an accepted commit lands or is merged first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -71,7 +85,10 @@ impl State {
         let (shell, actor) = (self.shell.clone(), myself.clone());
         let against = self.against(&subject.waypoint).await?;
         tokio::spawn(async move {
-            let outcome = examine::examine(&shell, &against, &artifact).await;
+            let outcome = held(&received, shell.settings.handoff_ack_wait / 3, async {
+                examine::examine(&shell, &against, &artifact).await
+            });
+            let outcome = outcome.await;
             // An actor that is gone leaves the handoff unacknowledged: it comes again.
             let _ = actor.cast(Msg::Examined(Box::new(Examined { received, subject, handoff, outcome })));
         });

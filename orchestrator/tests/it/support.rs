@@ -150,9 +150,18 @@ impl World {
         query: &Q,
     ) -> Result<A, api::ApiError> {
         let payload = Bytes::from(codec::encode(query, Encoding::Json).unwrap());
-        let call = Call { endpoint, payload, timeout: SOON, traceparent: None };
-        let answer = api::request(&self.operator, call).await?;
-        Ok(codec::decode(&answer, Encoding::Json).unwrap())
+        let deadline = tokio::time::Instant::now() + SOON;
+        loop {
+            let call = Call { endpoint, payload: payload.clone(), timeout: SOON, traceparent: None };
+            match api::request(&self.operator, call).await {
+                Ok(answer) => return Ok(codec::decode(&answer, Encoding::Json).unwrap()),
+                // The broker has not heard of an orchestrator that has just started: a user's command asks again, too.
+                Err(api::ApiError::NobodyThere { .. }) if tokio::time::Instant::now() < deadline => {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+                Err(error) => return Err(error),
+            }
+        }
     }
 
     pub(crate) async fn view(&self) -> FlightView {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use holdpoint_protocol::{
-    artifact::{Disposition, VerificationPurpose},
+    artifact::{Disposition, StatusMutation, VerificationPurpose},
     facts::Verdict,
     ids::role,
     reason::ReasonCode,
@@ -60,6 +60,7 @@ fn a_guard_that_is_not_green_on_the_base_blocks_before_anything_is_built() {
             (decided.decision.disposition, decided.decision.reason_code),
             (Disposition::Escalate, ReasonCode::GuardRed)
         );
+        assert_eq!(decided.decision.status, Some(StatusMutation { from: Status::Running, to: Status::Blocked }));
         assert!(decided.decision.remediation.unwrap().contains("suite"));
         assert_eq!((fixture.status("w"), fixture.state("w").counters.attempts), (Status::Blocked, 0));
     }
