@@ -121,3 +121,12 @@ fn names_of_variables_keep_their_case_in_the_file() {
     let config = from_file("[agents.builder.env]\nAPI_Key = \"x\"\n").unwrap();
     assert_eq!(config.agents.builder.env.0.keys().collect::<Vec<_>>(), ["API_Key"]);
 }
+
+#[test]
+fn the_configurations_of_the_examples_load() {
+    for example in ["claude-code", "codex"] {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../examples/{example}/holdpoint.toml"));
+        let config = Config::load_from(Some(&file), BTreeMap::new(), Vec::new());
+        assert!(config.unwrap_or_else(|error| panic!("{example}: {error:?}")).agents.builder.command.is_some());
+    }
+}

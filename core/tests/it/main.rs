@@ -1,0 +1,40 @@
+//! What we ship for people to copy is what the reader of plans accepts.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+use std::{fs, path::Path};
+
+use holdpoint_core::plan;
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+}
+
+fn assert_loads(text: &str, name: &str) {
+    if let Err(errors) = plan::read(text, name, plan::BUILT_IN_WORKFLOWS) {
+        panic!("{}", errors.render());
+    }
+}
+
+#[test]
+fn every_plan_of_the_examples_loads() {
+    let mut plans = 0;
+    for example in fs::read_dir(root().join("examples")).unwrap() {
+        let file = example.unwrap().path().join("plan.yaml");
+        assert_loads(&fs::read_to_string(&file).unwrap(), &file.display().to_string());
+        plans += 1;
+    }
+    assert!(plans >= 4);
+}
+
+#[test]
+fn every_whole_plan_in_the_documentation_loads() {
+    for name in ["README.md", "docs/contract.md"] {
+        let text = fs::read_to_string(root().join(name)).unwrap();
+        let blocks = text.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+        let plans: Vec<&str> = blocks.filter(|b| b.lines().any(|l| l.starts_with("plan:"))).collect();
+        assert!(!plans.is_empty(), "{name} shows a plan");
+        for block in plans {
+            assert_loads(block, name);
+        }
+    }
+}
