@@ -17,12 +17,12 @@ use crate::{Bus, blobs::CHUNK_LEN};
 
 /// In which span a message id is known again. Longer than any retry of ours takes.
 const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
-/// The biggest entry or handoff with its headers: what a server takes by default.
-const MESSAGE_LEN_MAX: i32 = 1 << 20;
+/// The biggest entry or handoff with its headers: what our brokers take (`protocol::codec::PAYLOAD_MAX`).
+const MESSAGE_LEN_MAX: i32 = 8 << 20;
 /// Room for the headers of a chunk.
 const CHUNK_HEADERS_LEN_MAX: usize = 8 << 10;
 /// How long the consumers of a local flight are kept without an agent that asks: longer than any pause of a running one.
-const FLIGHT_CONSUMER_IDLE_MAX: Duration = Duration::from_secs(60 * 60);
+const FLIGHT_CONSUMER_IDLE_MAX: Duration = Duration::from_secs(12 * 60 * 60);
 /// Deliveries that may be out at once per consumer. Far more than there are agents, and bounded.
 const ACKS_PENDING_MAX: i64 = 10_000;
 

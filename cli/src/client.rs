@@ -21,6 +21,8 @@ use tokio::time::Instant;
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(25);
 /// How long a submission may take: the orchestrator fetches the snapshot and checks all of its objects.
 const SUBMIT_TIMEOUT: Duration = Duration::from_secs(300);
+/// How long one try of it may take; whoever took it may have been killed.
+const SUBMIT_TRY_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long it is asked again while nobody serves the API: a process of ours is starting, or was just started again.
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(50);
@@ -44,13 +46,6 @@ impl Client {
         &self.bus
     }
 
-    /// Whether an orchestrator answers at all, right now.
-    pub(crate) async fn anybody_there(&self) -> bool {
-        let query = ArtifactQuery { reference: NO_ARTIFACT.to_owned() };
-        let answer = self.ask::<HistoryLine>(ARTIFACT, &query, ANSWER_TIMEOUT).await;
-        !matches!(answer, Err(ApiError::NobodyThere { .. }))
-    }
-
     /// Waits until an orchestrator answers.
     pub(crate) async fn somebody_there(&self) -> Result<(), ApiError> {
         let query = ArtifactQuery { reference: NO_ARTIFACT.to_owned() };
@@ -64,7 +59,7 @@ impl Client {
     pub(crate) async fn submit(&self, submit: &Submit) -> Result<FlightView, ApiError> {
         let deadline = Instant::now() + SUBMIT_TIMEOUT;
         loop {
-            match self.ask(SUBMIT, submit, SUBMIT_TIMEOUT).await {
+            match self.ask(SUBMIT, submit, SUBMIT_TRY_TIMEOUT).await {
                 Err(error) if is_passing(&error) && Instant::now() < deadline => tokio::time::sleep(PAUSE).await,
                 other => return other,
             }

@@ -149,9 +149,11 @@ impl Fleet {
         let mut hurry = std::pin::pin!(hurry);
         let mut hurried = false;
         for mut child in self.children {
-            tokio::select! {
-                () = child.ended() => continue,
-                () = &mut hurry, if !hurried => hurried = true,
+            if !hurried {
+                tokio::select! {
+                    () = child.ended() => continue,
+                    () = &mut hurry => hurried = true,
+                }
             }
             child.kill();
             child.ended().await;

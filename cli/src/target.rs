@@ -1,6 +1,7 @@
 //! Which fleet a command talks to: one elsewhere (`--nats`), or the local one of a repository.
 
 use holdpoint_bus::{Bus, ConnectArgs, auth::Credentials};
+use holdpoint_protocol::ids::PoolId;
 use holdpoint_runtime::{config::Config, fresh};
 use holdpoint_workspace::UserRepo;
 
@@ -65,9 +66,10 @@ impl Target {
         }
         let mut fleet = Fleet::attach(&state, &format!("command-{}", fresh::suffix())).await?;
         let client = fleet.client().await?;
-        if !client.anybody_there().await {
-            fleet.start_orchestrator(&Config::load(None, Vec::new())?)?;
-        }
+        // One of its own, also where a flight's is there: that one ends with its flight. It only answers.
+        let mut config = Config::load(None, Vec::new())?;
+        config.orchestrator.serves = PoolId::try_new("nobody").expect("a literal id");
+        fleet.start_orchestrator(&config)?;
         Ok(Some(Self { client, fleet: Some(fleet) }))
     }
 

@@ -26,6 +26,10 @@ pub use scripts::scripts_of;
 pub use steering::is_steering;
 pub use test_path::is_test_path;
 
+/// Broken rules that are told. They travel in turns, reports and entries; an agent that vendored a whole tree broke
+/// thousands, and the first hundred say it all.
+pub const VIOLATIONS_MAX: usize = 100;
+
 /// The rules of one waypoint.
 #[derive(Debug, Clone, Default)]
 pub struct PathRules {
@@ -151,8 +155,11 @@ pub fn judge(changes: &[PathChange], rules: &PathRules, steering_manifests: &BTr
             judgement.tests.insert(path.to_owned());
         }
     }
-    judgement.violations.sort_by(|a, b| a.path.cmp(&b.path));
+    // The gravest kinds first, so that what is left out is never the reason.
+    judgement.violations.sort_by(|a, b| (a.kind, &a.path).cmp(&(b.kind, &b.path)));
     judgement.violations.dedup();
+    judgement.violations.truncate(VIOLATIONS_MAX);
+    judgement.violations.sort_by(|a, b| a.path.cmp(&b.path));
     // Without changed tests there is nothing that the scope could have asked for: a loss of tests is then a loss.
     judgement.tests_named =
         !judgement.tests.is_empty() && judgement.tests.iter().all(|path| rules.scope_names_test(path));

@@ -86,8 +86,7 @@ impl Api {
 
     async fn view(&self, flight: &FlightId) -> Result<FlightView, Failure> {
         let actor = self.flight(flight).await?;
-        let view = answered(actor.call(flight::Msg::View, Some(ANSWER_WITHIN)).await)?;
-        view.map_err(|error| Failure::new(404, error))
+        answered(actor.call(flight::Msg::View, Some(ANSWER_WITHIN)).await)?
     }
 
     async fn flights(&self) -> Result<Vec<FlightLine>, Failure> {
@@ -119,9 +118,7 @@ fn answered<T>(result: Result<CallResult<T>, ractor::MessagingErr<impl Sized>>) 
     match result {
         Ok(CallResult::Success(answer)) => Ok(answer),
         Ok(CallResult::Timeout) => Err(Failure::new(503, "the orchestrator is busy: try again")),
-        Ok(CallResult::SenderError) | Err(_) => {
-            Err(Failure::new(404, "no such flight, or the orchestrator is stopping"))
-        }
+        Ok(CallResult::SenderError) | Err(_) => Err(Failure::new(503, "the orchestrator is stopping: try again")),
     }
 }
 

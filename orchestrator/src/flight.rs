@@ -9,7 +9,7 @@ mod slow;
 
 use std::{collections::HashMap, time::Duration};
 
-use holdpoint_bus::{handoffs::Received, journal::AppendError, signals};
+use holdpoint_bus::{api::Failure, handoffs::Received, journal::AppendError, signals};
 use holdpoint_core::{
     engine::{self, Context, Fresh, Input, Refusal, Step},
     flight, gates,
@@ -28,6 +28,7 @@ use holdpoint_runtime::{
     telemetry::{self, ErrorChain, fields},
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
+use tokio::task::AbortHandle;
 use tracing::{Instrument as _, Span};
 
 use crate::{
@@ -58,9 +59,9 @@ pub(crate) enum Msg {
     /// Look at what is due. Older generations of the timer are ignored.
     Tick(u64),
     /// How does it stand?
-    View(RpcReplyPort<Result<FlightView, String>>),
+    View(RpcReplyPort<Result<FlightView, Failure>>),
     /// How does it stand, in one line?
-    Line(RpcReplyPort<Result<FlightLine, String>>),
+    Line(RpcReplyPort<Result<FlightLine, Failure>>),
     /// Is this turn still wanted?
     Progress(Progress, AgentName, RpcReplyPort<ProgressAnswer>),
 }
@@ -77,6 +78,8 @@ pub(crate) struct State {
     /// The one landing or merge that is being made.
     landing: Option<WaypointId>,
     timer: u64,
+    /// The timer that is set, if one is.
+    alarm: Option<AbortHandle>,
 }
 
 /// The actor.
@@ -97,6 +100,7 @@ impl Actor for FlightActor {
             holders: HashMap::new(),
             landing: None,
             timer: 0,
+            alarm: None,
         })
     }
 
@@ -156,6 +160,23 @@ impl State {
         self.books.as_mut().ok_or_else(|| BooksError::Unknown { flight: self.id.clone() })
     }
 
+    /// The fold with everything that anybody has appended by now. One that cannot be read on is read anew next time:
+    /// going on behind an entry that was not understood would fence nothing.
+    async fn fresh_books(&mut self) -> Result<&mut Books, BooksError> {
+        let shell = self.shell.clone();
+        if let Err(error) = self.books().await?.refresh(&shell).await {
+            self.books = None;
+            return Err(error);
+        }
+        self.books().await
+    }
+
+    /// Whether this orchestrator is the one that looks after the flight's agents. One that was started for a question
+    /// answers it; deadlines of agents that are not there are not its matter.
+    fn serves(&self) -> bool {
+        self.books.as_ref().is_some_and(|books| books.flight.submitted.fleet.pool == self.shell.serves)
+    }
+
     /// Gives an input to the core and appends what it says. A lost race folds again and decides again.
     async fn apply(
         &mut self,
@@ -169,7 +190,11 @@ impl State {
             { fields::REASON } = tracing::field::Empty,
         );
         telemetry::adopt(&span, traceparent.as_deref());
-        self.decide(waypoint, input, span.clone()).instrument(span).await
+        let decided = self.decide(waypoint, input, span.clone()).instrument(span).await;
+        if matches!(decided, Err(ApplyError::Books(_))) {
+            self.books = None;
+        }
+        decided
     }
 
     async fn decide(&mut self, waypoint: &WaypointId, input: Input, span: Span) -> Result<Applied, ApplyError> {
@@ -209,10 +234,8 @@ impl State {
     }
 
     /// The public view; reads what others appended first.
-    async fn view(&mut self, myself: &ActorRef<Msg>) -> Result<FlightView, String> {
-        let shell = self.shell.clone();
-        let books = self.books().await.map_err(|e| ErrorChain(&e).to_string())?;
-        books.refresh(&shell).await.map_err(|e| ErrorChain(&e).to_string())?;
+    async fn view(&mut self, myself: &ActorRef<Msg>) -> Result<FlightView, Failure> {
+        let books = self.fresh_books().await.map_err(|e| failure(&e))?;
         let mut view = flight::view(&books.flight, &books.waypoints);
         for waypoint in &mut view.waypoints {
             if let Some(turn) = &mut waypoint.turn {
@@ -224,10 +247,8 @@ impl State {
         Ok(view)
     }
 
-    async fn line(&mut self) -> Result<FlightLine, String> {
-        let shell = self.shell.clone();
-        let books = self.books().await.map_err(|e| ErrorChain(&e).to_string())?;
-        books.refresh(&shell).await.map_err(|e| ErrorChain(&e).to_string())?;
+    async fn line(&mut self) -> Result<FlightLine, Failure> {
+        let books = self.fresh_books().await.map_err(|e| failure(&e))?;
         Ok(FlightLine {
             flight: books.id().clone(),
             plan: books.flight.submitted.plan.plan.clone(),
@@ -250,13 +271,21 @@ impl State {
 
     /// Whether a turn is open. One that we do not know may have been opened by another orchestrator a moment ago.
     async fn is_current(&mut self, waypoint: &WaypointId, turn: &TurnId) -> Result<bool, BooksError> {
-        let shell = self.shell.clone();
-        let books = self.books().await?;
-        if !engine::is_current(&books.state(waypoint), turn) {
-            books.refresh(&shell).await?;
+        if engine::is_current(&self.books().await?.state(waypoint), turn) {
+            return Ok(true);
         }
-        Ok(engine::is_current(&books.state(waypoint), turn))
+        Ok(engine::is_current(&self.fresh_books().await?.state(waypoint), turn))
     }
+}
+
+/// What a caller is told of a flight that cannot be read.
+fn failure(error: &BooksError) -> Failure {
+    let code = match error {
+        BooksError::Unknown { .. } => 404,
+        BooksError::Read { .. } | BooksError::Consumers { .. } => 503,
+        BooksError::Entry { .. } | BooksError::Alarm { .. } | BooksError::ChainBroken { .. } => 500,
+    };
+    Failure::new(code, ErrorChain(error).to_string())
 }
 
 /// The waypoint as planned.

@@ -18,15 +18,19 @@ pub(crate) async fn of_waypoint(
     flight: &FlightId,
     waypoint: &WaypointId,
 ) -> Result<Vec<HistoryLine>, ReadError> {
-    let key = JournalKey::waypoint(flight, waypoint);
-    let journal = shell.journal.read(&key).await?;
-    let mut lines: Vec<HistoryLine> = journal.iter().map(|stored| line(streams::JOURNAL, stored)).collect();
+    let mut lines = Vec::new();
     for name in role::AGENTS {
         let role = role::id(name);
         let stream = streams::handoff(&role);
         let handoffs = past::of_waypoint(&shell.bus, &role, flight, waypoint).await?;
         lines.extend(handoffs.iter().map(|stored| line(&stream, stored)));
     }
+    for key in [JournalKey::waypoint(flight, waypoint), JournalKey::flight(flight)] {
+        let entries = shell.journal.read(&key).await?;
+        let entries = entries.iter().map(|stored| line(streams::JOURNAL, stored));
+        lines.extend(entries.filter(|line| key.waypoint.is_some() || line.artifact["waypoint"] == waypoint.as_str()));
+    }
+    // Handoffs stand before the entries of the same millisecond: a cause before what it led to.
     lines.sort_by_key(|line| line.at);
     Ok(lines)
 }

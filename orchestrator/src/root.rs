@@ -95,7 +95,8 @@ async fn connect(config: &Config) -> Result<Shell, Error> {
         topology::Settings { turn_ack_wait: config.agent.ack_wait.duration(), ..topology::Settings::default() };
     topology::ensure(&bus, &settings).await.map_err(Error::Topology)?;
     let mirrors = Arc::new(MirrorStore::new(config.orchestrator.state_dir.join("mirrors"), Limits::default()));
-    Ok(Shell { journal: Journal::new(&bus), bus, roots, mirrors, settings })
+    let serves = config.orchestrator.serves.clone();
+    Ok(Shell { journal: Journal::new(&bus), bus, roots, mirrors, serves, settings })
 }
 
 fn children(shell: &Shell, router: &RouterHandle) -> Vec<Child> {

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use holdpoint_bus::{Stored, auth::VerifiedUser, past};
+use holdpoint_bus::{Stored, auth::VerifiedUser, journal::ReadError, past};
 use holdpoint_protocol::subjects::HandoffSubject;
 
 use crate::shell::Shell;
@@ -15,6 +15,17 @@ const KNOWN_MAX: usize = 4096;
 /// Whether a kind of handoff is a plan: it says who holds the turn and changes nothing.
 pub(crate) fn is_plan(kind: &str) -> bool {
     PLAN_KINDS.contains(&kind)
+}
+
+/// Why a sender is not believed, or not yet.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum SenderError {
+    /// It will not get better.
+    #[error("{0}")]
+    Refused(String),
+    /// The broker did not answer: the handoff may be as good as any.
+    #[error("cannot look up who sent it")]
+    Unknown(#[source] ReadError),
 }
 
 /// Remembers which key belongs to which agent.
@@ -31,30 +42,33 @@ impl Senders {
         subject: &HandoffSubject,
         stored: &Stored,
         agent: &str,
-    ) -> Result<VerifiedUser, String> {
+    ) -> Result<VerifiedUser, SenderError> {
         let key = format!("{}.{agent}", subject.role);
         let user = match (&stored.jwt, self.known.get(&key)) {
             (Some(jwt), _) => self.believe(shell, subject, jwt)?,
             (None, Some(user)) => user.clone(),
             (None, None) => {
-                let jwt = planned(shell, subject).await.ok_or("no plan with a JWT came before this handoff")?;
-                self.believe(shell, subject, &jwt)?
+                let jwt = planned(shell, subject).await.map_err(SenderError::Unknown)?;
+                let none = || SenderError::Refused("no plan with a JWT came before this handoff".to_owned());
+                self.believe(shell, subject, &jwt.ok_or_else(none)?)?
             }
         };
         if user.name.as_str() != agent {
-            return Err(format!("the handoff names agent {agent}, its JWT names {}", user.name));
+            let what = format!("the handoff names agent {agent}, its JWT names {}", user.name);
+            return Err(SenderError::Refused(what));
         }
         if !stored.is_signed_by(&user.public_key) {
-            return Err("the signature does not fit subject, payload and the agent's key".to_owned());
+            let what = "the signature does not fit subject, payload and the agent's key";
+            return Err(SenderError::Refused(what.to_owned()));
         }
         Ok(user)
     }
 
-    fn believe(&mut self, shell: &Shell, subject: &HandoffSubject, jwt: &str) -> Result<VerifiedUser, String> {
+    fn believe(&mut self, shell: &Shell, subject: &HandoffSubject, jwt: &str) -> Result<VerifiedUser, SenderError> {
         let user = shell
             .roots
             .verify_jwt_of(&subject.role, jwt, holdpoint_runtime::clock::now())
-            .map_err(|refusal| refusal.to_string())?;
+            .map_err(|refusal| SenderError::Refused(refusal.to_string()))?;
         if self.known.len() >= KNOWN_MAX {
             self.known.clear();
         }
@@ -64,12 +78,12 @@ impl Senders {
 }
 
 /// The JWT that came with the last plan of this waypoint and role: after a restart nothing is remembered.
-async fn planned(shell: &Shell, subject: &HandoffSubject) -> Option<String> {
+async fn planned(shell: &Shell, subject: &HandoffSubject) -> Result<Option<String>, ReadError> {
     for kind in PLAN_KINDS {
-        let plan = past::last(&shell.bus, &subject.role, &subject.flight, &subject.waypoint, kind).await;
-        if let Ok(Some(plan)) = plan {
-            return plan.jwt;
+        let plan = past::last(&shell.bus, &subject.role, &subject.flight, &subject.waypoint, kind).await?;
+        if let Some(plan) = plan {
+            return Ok(plan.jwt);
         }
     }
-    None
+    Ok(None)
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use holdpoint_bus::{Bus, auth::TrustRoots, journal::Journal, topology};
+use holdpoint_protocol::ids::PoolId;
 use holdpoint_runtime::mirror::MirrorStore;
 
 /// Shared by all actors; cheap to clone.
@@ -16,6 +17,8 @@ pub(crate) struct Shell {
     pub(crate) roots: Arc<TrustRoots>,
     /// Private bare repositories, one a flight.
     pub(crate) mirrors: Arc<MirrorStore>,
+    /// The pool whose agents this orchestrator looks after.
+    pub(crate) serves: PoolId,
     /// How streams and consumers are set up.
     pub(crate) settings: topology::Settings,
 }

@@ -4,8 +4,9 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{headers, version};
 
-/// The largest payload that is read, in bytes: the broker's own default limit.
-pub const PAYLOAD_MAX: usize = 1024 * 1024;
+/// The largest payload that is sent or read, in bytes, and the limit our brokers are given: what their makers advise at
+/// most. A plan of some ten thousand waypoints and its status fit.
+pub const PAYLOAD_MAX: usize = 8 * 1024 * 1024;
 
 /// Which form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -4,6 +4,8 @@
 //! Between the look and the signal a number could still be recycled; the kernel hands numbers out in turn, so that
 //! window would need a whole round of them.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use nix::errno::Errno;
@@ -37,6 +39,18 @@ impl ProcessId {
     #[must_use]
     pub fn current() -> Option<Self> {
         Self::of(std::process::id())
+    }
+
+    /// Every process that was started with `argument` as one of its arguments.
+    #[must_use]
+    pub fn all_with_argument(argument: &OsStr) -> Vec<Self> {
+        let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
+        let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+        let started_so = |pid: &u32| {
+            let line = std::fs::read(Path::new("/proc").join(pid.to_string()).join("cmdline")).unwrap_or_default();
+            line.split(|byte| *byte == 0).skip(1).any(|word| word == argument.as_bytes())
+        };
+        pids.filter(started_so).filter_map(Self::of).collect()
     }
 
     /// Whether this very process still runs.
@@ -97,6 +111,17 @@ mod tests {
         other.start_time += 1;
         assert!(!other.alive());
         assert!(!other.kill().unwrap());
+    }
+
+    #[test]
+    fn a_process_is_found_by_a_whole_argument() {
+        let mut child = std::process::Command::new("sleep").arg("98.7654321").spawn().unwrap();
+        let found = ProcessId::all_with_argument(OsStr::new("98.7654321"));
+        let part = ProcessId::all_with_argument(OsStr::new("98.765432"));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert_eq!(found.iter().map(|p| p.pid).collect::<Vec<_>>(), [i32::try_from(child.id()).unwrap()]);
+        assert!(part.is_empty());
     }
 
     #[test]

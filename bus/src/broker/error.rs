@@ -42,6 +42,9 @@ pub enum BrokerError {
         #[source]
         source: io::Error,
     },
+    /// A server that was left on the folder could not be ended.
+    #[error("cannot end a server that was left on this folder")]
+    Leftover(#[source] io::Error),
     /// The process did not start.
     #[error("cannot start the broker")]
     Start(#[source] ServiceError),

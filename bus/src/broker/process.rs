@@ -7,7 +7,11 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_sandbox::service::{Lifetime, Running, Service, ServiceSpec};
+use holdpoint_protocol::codec::PAYLOAD_MAX;
+use holdpoint_sandbox::{
+    ProcessId,
+    service::{Lifetime, Running, Service, ServiceSpec},
+};
 use tokio::{net::TcpStream, time::Instant};
 
 use super::{binary::ServerBinary, error::BrokerError};
@@ -59,6 +63,7 @@ impl Broker {
     /// # Errors
     /// The folder cannot be used, or the process does not start or become ready.
     pub async fn start(mut spec: BrokerSpec) -> Result<Self, BrokerError> {
+        end_leftovers(&spec).await?;
         let mut running = launch(&spec)?;
         spec.port = ready(&spec, &mut running).await?;
         Ok(Self { spec, running })
@@ -114,6 +119,25 @@ impl Broker {
     }
 }
 
+/// Ends servers that an earlier start left on this folder. Two servers on one store would each acknowledge what the
+/// other never sees, and one half would be gone after the next start.
+async fn end_leftovers(spec: &BrokerSpec) -> Result<(), BrokerError> {
+    let left = ProcessId::all_with_argument(configuration_file(spec).as_os_str());
+    for server in &left {
+        tracing::warn!(pid = server.pid, "ending a server that was left on this folder");
+        server.kill().map_err(BrokerError::Leftover)?;
+    }
+    let deadline = Instant::now() + STOP_TIMEOUT;
+    while left.iter().any(ProcessId::alive) && Instant::now() < deadline {
+        tokio::time::sleep(READY_POLL).await;
+    }
+    Ok(())
+}
+
+fn configuration_file(spec: &BrokerSpec) -> PathBuf {
+    spec.dir.join("nats.conf")
+}
+
 fn launch(spec: &BrokerSpec) -> Result<Running, BrokerError> {
     let ports = ports_dir(spec);
     // A ports file of an earlier process would name the wrong port.
@@ -122,7 +146,7 @@ fn launch(spec: &BrokerSpec) -> Result<Running, BrokerError> {
         _ => {}
     }
     fs::create_dir_all(&ports).map_err(|source| BrokerError::Io { path: ports.clone(), source })?;
-    let file = spec.dir.join("nats.conf");
+    let file = configuration_file(spec);
     write_secret(&file, configuration(spec).as_bytes()).map_err(BrokerError::Keys)?;
     let service = ServiceSpec {
         program: spec.binary.path().to_owned(),
@@ -139,9 +163,10 @@ fn configuration(spec: &BrokerSpec) -> String {
     let port = if spec.port == 0 { "-1".to_owned() } else { spec.port.to_string() };
     let sync = if spec.sync_always { "  sync_interval: always\n" } else { "" };
     format!(
-        "server_name: holdpoint\nlisten: \"{host}:{port}\"\nports_file_dir: {ports}\n\
+        "server_name: holdpoint\nlisten: \"{host}:{port}\"\nports_file_dir: {ports}\nmax_payload: {payload}\n\
          jetstream {{\n  store_dir: {store}\n  max_memory_store: {memory}\n  max_file_store: {file}\n{sync}}}\n{authority}",
         host = Broker::HOST,
+        payload = PAYLOAD_MAX,
         ports = quoted(&ports_dir(spec)),
         store = quoted(&spec.dir.join("store")),
         memory = spec.max_memory_bytes,

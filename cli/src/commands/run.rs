@@ -148,8 +148,10 @@ impl Local {
 
     async fn keep(&self, fleet: &mut Fleet, new: Option<Ready>) -> Result<FlightView, Failure> {
         let client = fleet.client().await?;
-        fleet.start_orchestrator(&self.config)?;
         let flight = &self.record.flight;
+        let mut config = self.config.clone();
+        config.orchestrator.serves = streams::flight_pool(flight);
+        fleet.start_orchestrator(&config)?;
         let deny = self.repo.places().await?;
         let read = fleet::plan_folder(&self.record.plan, &deny);
         let crew = Crew { config: &self.config, builders: self.record.builders, read, deny };

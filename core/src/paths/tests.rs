@@ -21,6 +21,15 @@ fn broken(rules: &PathRules, path: &str) -> Option<ViolationKind> {
 }
 
 #[test]
+fn a_flood_of_violations_is_cut_and_the_gravest_stay() {
+    let mut changes: Vec<PathChange> = (0..5000).map(|n| changed(&format!("vendor/{n:04}"))).collect();
+    changes.push(changed("zz/golden"));
+    let judgement = judge(&changes, &rules(&["src/**"], &["zz/**"]), &BTreeSet::new());
+    assert_eq!(judgement.violations.len(), VIOLATIONS_MAX);
+    assert!(judgement.violations.iter().any(|v| v.kind == ViolationKind::Protected));
+}
+
+#[test]
 fn globs_stay_within_segments_unless_they_say_otherwise() {
     let table = [
         ("src/**", "src/a/b.rs", true),

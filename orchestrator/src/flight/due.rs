@@ -1,5 +1,7 @@
 //! Doing what is due: after every input, and when a deadline passes.
 
+use std::time::Duration;
+
 use holdpoint_core::{
     engine::Input,
     flight::{self, Due},
@@ -21,14 +23,25 @@ impl State {
             Ok(()) => self.arm(myself),
             Err(ApplyError::Books(BooksError::Unknown { flight })) => {
                 tracing::debug!(%flight, "no such flight");
-                myself.stop(None);
+                // Not at once: whoever asked is told first.
+                myself.exit_after(RETRY_DELAY);
             }
             Err(error) => {
                 tracing::warn!({ fields::FLIGHT } = %self.id, error = %ErrorChain(&error), "cannot go on now; trying again");
-                self.timer += 1;
-                let generation = self.timer;
-                myself.send_after(RETRY_DELAY, move || Msg::Tick(generation));
+                self.books = None;
+                self.set_alarm(myself, RETRY_DELAY);
             }
+        }
+    }
+
+    /// Looks at what is due after `delay`. One alarm at a time; its generation makes an older one harmless that is
+    /// under way already.
+    pub(super) fn set_alarm(&mut self, myself: &ActorRef<Msg>, delay: Duration) {
+        self.timer += 1;
+        let generation = self.timer;
+        let alarm = myself.send_after(delay, move || Msg::Tick(generation));
+        if let Some(earlier) = self.alarm.replace(alarm.abort_handle()) {
+            earlier.abort();
         }
     }
 
@@ -37,7 +50,12 @@ impl State {
             let landing = self.landing.is_some();
             let books = self.books().await?;
             let due = flight::due(&books.flight, &books.waypoints, clock::now());
-            let next = due.into_iter().find(|d| !(landing && matches!(d, Due::Land(_) | Due::Merge(_))));
+            let serves = self.serves();
+            let next = due.into_iter().find(|d| match d {
+                Due::Land(_) | Due::Merge(_) => !landing,
+                Due::Deadline(..) => serves,
+                Due::Open(_) | Due::Budget(_) => true,
+            });
             match next {
                 None => return Ok(()),
                 Some(Due::Land(waypoint)) => self.begin_landing(myself, waypoint, slow::Kind::Land).await?,
@@ -67,12 +85,11 @@ impl State {
         Ok(())
     }
 
-    /// One timer, for the next deadline. Its generation makes older ones harmless.
+    /// Sets the alarm for the next deadline.
     fn arm(&mut self, myself: &ActorRef<Msg>) {
-        let Some(books) = &self.books else { return };
-        let Some(deadline) = flight::next_deadline(&books.flight, &books.waypoints) else { return };
-        self.timer += 1;
-        let generation = self.timer;
-        myself.send_after(deadline.since(clock::now()), move || Msg::Tick(generation));
+        let Some(books) = self.books.as_ref().filter(|_| self.serves()) else { return };
+        if let Some(deadline) = flight::next_deadline(&books.flight, &books.waypoints) {
+            self.set_alarm(myself, deadline.since(clock::now()));
+        }
     }
 }

@@ -18,7 +18,10 @@ use ractor::ActorRef;
 use serde::Deserialize;
 
 use super::{Applied, Msg, RETRY_DELAY, State};
-use crate::{books::BooksError, senders};
+use crate::{
+    books::BooksError,
+    senders::{self, SenderError},
+};
 
 /// The fields that every handoff has: enough to know who sent it and for which turn.
 #[derive(Debug, Deserialize)]
@@ -58,7 +61,12 @@ impl State {
         }
         let (head, body) = match self.read(&received, &subject).await {
             Ok(read) => read,
-            Err(error) => {
+            Err(SenderError::Unknown(error)) => {
+                tracing::warn!({ fields::FLIGHT } = %self.id, error = %ErrorChain(&error), "cannot take a handoff now");
+                let _ = received.nak(RETRY_DELAY).await;
+                return;
+            }
+            Err(SenderError::Refused(error)) => {
                 self.refuse(&received, &subject, &error).await;
                 // It will not get better: it is stored, the sender is told, the turn stays open.
                 let _ = received.ack().await;
@@ -104,12 +112,12 @@ impl State {
     }
 
     /// Decodes a handoff and checks its sender.
-    async fn read(&mut self, received: &Received, subject: &HandoffSubject) -> Result<(Head, Body), String> {
+    async fn read(&mut self, received: &Received, subject: &HandoffSubject) -> Result<(Head, Body), SenderError> {
         let stored = &received.stored;
-        let encoding =
-            Encoding::from_content_type(stored.content_type.as_deref()).map_err(|e| ErrorChain(&e).to_string())?;
+        let unreadable = |error| SenderError::Refused(ErrorChain(&error).to_string());
+        let encoding = Encoding::from_content_type(stored.content_type.as_deref()).map_err(unreadable)?;
         let bytes = &stored.payload;
-        let head: Head = codec::decode(bytes, encoding).map_err(|e| ErrorChain(&e).to_string())?;
+        let head: Head = codec::decode(bytes, encoding).map_err(unreadable)?;
         let shell = self.shell.clone();
         self.senders.verify(&shell, subject, stored, head.agent.as_str()).await?;
         let body = match subject.kind.as_str() {
@@ -119,7 +127,7 @@ impl State {
             VerificationReport::KIND => decode(bytes, encoding).map(Body::Reported),
             ClarificationRequest::KIND => decode::<ClarificationRequest>(bytes, encoding).map(|_| Body::Asked),
             HelpRequest::KIND => decode::<HelpRequest>(bytes, encoding).map(|_| Body::Asked),
-            other => Err(format!("{other:?} is not a kind of handoff")),
+            other => Err(SenderError::Refused(format!("{other:?} is not a kind of handoff"))),
         }?;
         debug_assert_eq!(senders::is_plan(&subject.kind), matches!(body, Body::Plan));
         Ok((head, body))
@@ -166,6 +174,6 @@ impl State {
     }
 }
 
-fn decode<T: serde::de::DeserializeOwned>(bytes: &[u8], encoding: Encoding) -> Result<T, String> {
-    codec::decode(bytes, encoding).map_err(|e| ErrorChain(&e).to_string())
+fn decode<T: serde::de::DeserializeOwned>(bytes: &[u8], encoding: Encoding) -> Result<T, SenderError> {
+    codec::decode(bytes, encoding).map_err(|e| SenderError::Refused(ErrorChain(&e).to_string()))
 }

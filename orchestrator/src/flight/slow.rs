@@ -187,9 +187,7 @@ impl State {
             Ok(Made::Merge(merge)) => self.apply(&waypoint, Input::HeadMoved(merge), None).await.map(drop),
             Err(error) => {
                 tracing::warn!({ fields::FLIGHT } = %self.id, { fields::WAYPOINT } = %waypoint, error = %ErrorChain(&error), "cannot land now; trying again");
-                self.timer += 1;
-                let generation = self.timer;
-                myself.send_after(RETRY_DELAY, move || Msg::Tick(generation));
+                self.set_alarm(myself, RETRY_DELAY);
                 return;
             }
         };

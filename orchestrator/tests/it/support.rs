@@ -105,6 +105,7 @@ impl World {
         config.nats.creds = Some(keys.join("orchestrator.creds"));
         config.nats.trust = Some(keys.join("trust.json"));
         config.orchestrator.state_dir = self.dir.path().join(state);
+        config.orchestrator.serves = streams::flight_pool(&self.flight);
         config
     }
 

@@ -179,6 +179,9 @@ pub struct OrchestratorConfig {
     pub build_wall: Span,
     /// The folder of its mirrors. Not shared with another process.
     pub state_dir: PathBuf,
+    /// The pool whose agents it looks after: it opens their turns anew after a deadline. `nobody` for an orchestrator that
+    /// only answers questions.
+    pub serves: PoolId,
     /// Whether the fleet has repair agents: re-opened build turns of its flights go to them.
     pub repair: bool,
     /// Whether the fleet's verifiers have a judge: criteria without a check can be judged.
@@ -191,6 +194,7 @@ impl Default for OrchestratorConfig {
             queue_grace: Span::from_secs(60 * 60),
             build_wall: Span::from_secs(30 * 60),
             state_dir: default_state_dir().join("orchestrator"),
+            serves: streams::fleet_pool(),
             repair: false,
             judge: false,
         }
