@@ -8,7 +8,9 @@
 //! does; that is why exit codes, counts and tests as on the base are looked at as well.
 
 mod glob;
+mod links;
 mod manifest;
+mod python;
 mod scripts;
 mod steering;
 mod test_path;
@@ -21,6 +23,7 @@ use std::collections::BTreeSet;
 use holdpoint_protocol::facts::{PathChange, Violation, ViolationKind};
 
 pub use glob::{Glob, InvalidGlob};
+pub use links::{LINKS_MAX, Links};
 pub use manifest::{is_manifest, manifest_change_is_steering};
 pub use scripts::scripts_of;
 pub use steering::is_steering;
@@ -39,6 +42,8 @@ pub struct PathRules {
     pub covenant: Option<String>,
     /// Scripts that checks name, from [`scripts_of`].
     pub scripts: BTreeSet<String>,
+    /// Symlinks of the base: what is protected or steering by any of its names is so.
+    pub links: Links,
 }
 
 impl PathRules {
@@ -55,6 +60,7 @@ impl PathRules {
             protected: protected.into_iter().map(|text| Glob::new(text)).collect::<Result<_, _>>()?,
             covenant: None,
             scripts: BTreeSet::new(),
+            links: Links::default(),
         })
     }
 
@@ -67,9 +73,12 @@ impl PathRules {
     /// What `path` is. Manifests are [`PathClass::Manifest`]: what they are depends on what changed in them.
     #[must_use]
     pub fn classify(&self, path: &str) -> PathClass {
-        if self.protected.iter().any(|glob| glob.matches(path)) {
+        let names = self.links.names(path);
+        let steers =
+            |name: &String| is_steering(name) || self.covenant.as_ref() == Some(name) || self.scripts.contains(name);
+        if names.iter().any(|name| self.protected.iter().any(|glob| glob.matches(name))) {
             PathClass::Protected
-        } else if is_steering(path) || self.covenant.as_deref() == Some(path) || self.scripts.contains(path) {
+        } else if names.iter().any(steers) {
             PathClass::Steering
         } else if is_manifest(path) {
             PathClass::Manifest
@@ -173,4 +182,22 @@ fn changes_type(change: &PathChange) -> bool {
 
 fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
+}
+
+/// `word` as a path from the root when it is read in `folder`; nothing if it leads outside.
+fn resolve(folder: &str, word: &str) -> Option<String> {
+    if word.starts_with('/') {
+        return None;
+    }
+    let mut segments: Vec<&str> = Vec::new();
+    for segment in folder.split('/').chain(word.split('/')) {
+        match segment {
+            "" | "." => {}
+            ".." => {
+                segments.pop()?;
+            }
+            name => segments.push(name),
+        }
+    }
+    (!segments.is_empty()).then(|| segments.join("/"))
 }

@@ -5,8 +5,8 @@
 //!
 //! What counts can show: that tests which used to run do not run any more. What they cannot: the code under test runs
 //! inside, or below, the runner, and may print a line such as `test result: ok. 100 passed` itself. A forged line can
-//! raise counts, and so hide a loss; it never makes a red check green, because counts only ever take away from a run
-//! that was green by its exit code. Names of tests can be forged in the same way.
+//! raise counts, and so hide a loss: together with an early exit with code 0 a red check is green. Counting by itself
+//! only ever takes away from a run that was green by its exit code. Names of tests can be forged in the same way.
 //!
 //! The output must be whole: of a cut output nothing should be counted.
 

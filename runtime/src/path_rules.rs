@@ -4,14 +4,17 @@
 
 use std::collections::BTreeSet;
 
-use holdpoint_core::paths::{self, InvalidGlob, Judgement, PathRules};
+use holdpoint_core::paths::{self, InvalidGlob, Judgement, LINKS_MAX, Links, PathRules};
 use holdpoint_protocol::plan::Check;
-use holdpoint_workspace::{Change, Error as GitError, Mirror, Mode, Oid};
+use holdpoint_workspace::{Change, Error as GitError, Mirror, Mode, Oid, TreeEntry};
 
 use crate::mirror::{path_changes, wire_path};
 
 /// The longest manifest that is read, in bytes. One that is longer counts as steering.
 const MANIFEST_LEN_MAX: usize = 4 << 20;
+
+/// The longest text of a symlink, in bytes: what a kernel takes.
+const LINK_LEN_MAX: usize = 4096;
 
 /// What the rules of one waypoint are made from.
 #[derive(Debug, Clone, Default)]
@@ -66,11 +69,22 @@ pub async fn judge(mirror: &Mirror, base_tree: &Oid, tree: &Oid, texts: &RuleTex
     rules.covenant = Some(texts.covenant.clone());
     let entries = mirror.list_tree(base_tree).await?;
     let on_base: BTreeSet<String> = entries.iter().map(|entry| wire_path(&entry.path)).collect();
-    let scripts = texts.commands.iter().flat_map(|command| paths::scripts_of(command, |path| on_base.contains(path)));
-    rules.scripts = scripts.collect();
+    rules.links = links(mirror, &entries).await?;
+    let known = |path: &str| on_base.contains(path) || on_base.contains(&rules.links.resolve(path));
+    rules.scripts = texts.commands.iter().flat_map(|command| paths::scripts_of(command, known)).collect();
     let steering = steering_manifests(mirror, &changes).await?;
     let judgement = paths::judge(&path_changes(&changes), &rules, &steering);
     Ok(JudgedDiff { changes, judgement, rules })
+}
+
+/// The symlinks of a tree.
+async fn links(mirror: &Mirror, entries: &[TreeEntry]) -> Result<Links, GitError> {
+    let mut links = Vec::new();
+    for entry in entries.iter().filter(|entry| entry.mode == Mode::Symlink).take(LINKS_MAX) {
+        let text = mirror.read_blob(&entry.oid, LINK_LEN_MAX).await?;
+        links.push((wire_path(&entry.path), String::from_utf8_lossy(&text).into_owned()));
+    }
+    Ok(Links::new(links))
 }
 
 /// Changed manifests whose test or script parts changed.

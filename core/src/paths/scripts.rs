@@ -6,12 +6,12 @@
 //! (`grep -q x src/a.py`) is what the check looks at, not what steers it. Test files by name (`python3 test_a.py`) are
 //! tests: their base version is run as well.
 //!
-//! This reads the words of a shell line, not the shell's language: variables and what a script itself calls are not
-//! followed.
+//! This reads the words of a shell line, not the shell's language: variables other than the current folder, and what a
+//! script itself calls, are not followed.
 
 use std::collections::BTreeSet;
 
-use super::{file_name, test_path::is_test_name};
+use super::{file_name, resolve, test_path::is_test_name};
 
 /// Programs whose first plain argument is a script.
 const INTERPRETERS: &[&str] = &[
@@ -44,10 +44,16 @@ const PREFIXES: &[&str] = &[
     "env", "exec", "time", "nice", "nohup", "timeout", "xargs", "command", "sudo", "!", "then", "do", "else", "if",
     "while",
 ];
+/// Options of these whose value is no command.
+const PREFIX_OPTIONS: &[&str] =
+    &["-s", "-k", "-u", "-n", "-I", "-P", "-L", "--signal", "--kill-after", "--unset", "--adjustment"];
+/// Programs that run the command after their word `run` or `exec`.
+const RUNNERS: &[&str] =
+    &["uv", "poetry", "pipenv", "pdm", "hatch", "rye", "coverage", "bundle", "npm", "pnpm", "yarn"];
+/// Options of programs that are no interpreters whose value is a file of rules.
+const SHORT_RULE_OPTIONS: &[&str] = &["-f", "-c"];
 /// Options whose value is a file of rules.
 const RULE_OPTIONS: &[&str] = &[
-    "-f",
-    "-c",
     "--file",
     "--makefile",
     "--config",
@@ -60,16 +66,26 @@ const RULE_OPTIONS: &[&str] = &[
     "--loader",
 ];
 
-/// The scripts of `check` among the files of the base, which `on_base` knows.
+/// The scripts of `check` among the files of the base, which `on_base` knows; and what would be imported in place of a
+/// module that the check names, were it there.
 pub fn scripts_of(check: &str, on_base: impl Fn(&str) -> bool) -> BTreeSet<String> {
     let mut scripts = BTreeSet::new();
     let mut folder = String::new();
-    for command in commands(check) {
+    // The current folder by its usual names.
+    let check = ["$PWD/", "${PWD}/", "$(pwd)/"].iter().fold(check.to_owned(), |line, name| line.replace(name, "./"));
+    for command in commands(&check) {
         let mut found = Vec::new();
         let entered = read_command(&command, &mut found);
         for word in found {
             for path in [resolve(&folder, &word), resolve("", &word)].into_iter().flatten() {
                 if on_base(&path) && !is_test_name(file_name(&path)) {
+                    scripts.insert(path);
+                }
+            }
+        }
+        for module in modules(&command) {
+            for path in shadows(&module).filter_map(|path| resolve(&folder, &path)) {
+                if !on_base(&path) {
                     scripts.insert(path);
                 }
             }
@@ -85,10 +101,15 @@ pub fn scripts_of(check: &str, on_base: impl Fn(&str) -> bool) -> BTreeSet<Strin
 fn read_command(words: &[String], found: &mut Vec<String>) -> Option<String> {
     let mut at = 0;
     while let Some(word) = words.get(at) {
+        let next = words.get(at + 1).map(String::as_str);
         let prefix = PREFIXES.contains(&word.as_str());
         let passed =
             prefix || word.contains('=') || word.starts_with('-') || word.starts_with(|c: char| c.is_ascii_digit());
-        if !passed {
+        if (at > 0 && PREFIX_OPTIONS.contains(&word.as_str()))
+            || (RUNNERS.contains(&word.as_str()) && matches!(next, Some("run" | "exec")))
+        {
+            at += 1;
+        } else if !passed {
             break;
         }
         at += 1;
@@ -99,11 +120,13 @@ fn read_command(words: &[String], found: &mut Vec<String>) -> Option<String> {
         return arguments.first().cloned();
     }
     found.push(program.clone());
-    if INTERPRETERS.contains(&file_name(program)) {
+    let interpreter = INTERPRETERS.contains(&file_name(program));
+    if interpreter {
         read_interpreter(arguments, found);
     }
     for (option, value) in arguments.iter().zip(arguments.iter().skip(1)) {
-        if RULE_OPTIONS.contains(&option.as_str()) {
+        let short = !interpreter && SHORT_RULE_OPTIONS.contains(&option.as_str());
+        if short || RULE_OPTIONS.contains(&option.as_str()) {
             found.push(value.clone());
         }
     }
@@ -130,7 +153,18 @@ fn read_interpreter(arguments: &[String], found: &mut Vec<String>) {
             }
             // `node --test FILES`: these are tests.
             "--test" => return,
-            "-W" | "-X" | "-o" | "-O" | "-I" => {
+            "-c" => {
+                found.extend(words.next().cloned());
+                return;
+            }
+            "-W" | "-X" | "-I" | "-r" => {
+                words.next();
+            }
+            option if RULE_OPTIONS.contains(&option) => {
+                words.next();
+            }
+            // A shell's `-o pipefail`, also as the last of several letters.
+            option if is_shell_setting(option) => {
                 words.next();
             }
             option if option.starts_with('-') => {}
@@ -142,6 +176,29 @@ fn read_interpreter(arguments: &[String], found: &mut Vec<String>) {
             }
         }
     }
+}
+
+fn is_shell_setting(option: &str) -> bool {
+    let letters = option.strip_prefix(['-', '+']).unwrap_or_default();
+    letters.ends_with('o') && letters.chars().all(|c| c.is_ascii_alphabetic())
+}
+
+/// The modules that a command of Python's runs with `-m`.
+fn modules(words: &[String]) -> Vec<String> {
+    let python = |word: &String| file_name(word).starts_with("python") || file_name(word).starts_with("pypy");
+    if !words.iter().any(python) {
+        return Vec::new();
+    }
+    words.iter().zip(words.iter().skip(1)).filter(|(option, _)| *option == "-m").map(|(_, name)| name.clone()).collect()
+}
+
+/// The files that Python would take for the module `a.b` or for a package around it.
+fn shadows(module: &str) -> impl Iterator<Item = String> {
+    let path = module.replace('.', "/");
+    let ends: Vec<usize> = path.match_indices('/').map(|(at, _)| at).chain([path.len()]).collect();
+    let parts: Vec<String> = ends.iter().filter_map(|end| path.get(..*end).map(str::to_owned)).collect();
+    let main = format!("{path}/__main__.py");
+    parts.into_iter().flat_map(|part| [format!("{part}.py"), format!("{part}/__init__.py")]).chain([main])
 }
 
 /// The simple commands of a shell line, each as words without quotes. Text in quotes is read as commands as well, for
@@ -175,22 +232,4 @@ fn commands(line: &str) -> Vec<Vec<String>> {
     }
     end_word(&mut word, &mut commands);
     commands
-}
-
-/// `word` as a path from the root when it is read in `folder`; nothing if it leads outside.
-fn resolve(folder: &str, word: &str) -> Option<String> {
-    if word.starts_with('/') {
-        return None;
-    }
-    let mut segments: Vec<&str> = Vec::new();
-    for segment in folder.split('/').chain(word.split('/')) {
-        match segment {
-            "" | "." => {}
-            ".." => {
-                segments.pop()?;
-            }
-            name => segments.push(name),
-        }
-    }
-    (!segments.is_empty()).then(|| segments.join("/"))
 }

@@ -4,6 +4,8 @@
 //! started in a sub-folder reads the one it finds there. Lock files, `.gitignore` and `go.mod` are not in the lists:
 //! they hold dependencies and ignored paths.
 
+use super::python::PYTHON_MODULES;
+
 /// Holdpoint's own files at the root: the covenant's default name, workflows, the org chart.
 const OWN_ROOT: &[&str] = &["project.yaml", "org.yaml"];
 
@@ -29,6 +31,10 @@ const FOLDERS: &[&str] = &[
     ".cargo",
     ".mvn",
     ".yarn",
+    "buildSrc",
+    // Packages that Python imports before anything else.
+    "sitecustomize",
+    "usercustomize",
 ];
 
 /// File names that are steering, at any depth.
@@ -143,7 +149,20 @@ const NAMES: &[&str] = &[
     "gradle-wrapper.properties",
     "gradlew",
     "mvnw",
+    "gradle-wrapper.jar",
+    // Task runners of several languages, and what builds images.
+    "tasks.py",
+    "fabfile.py",
+    "dodo.py",
+    "SConstruct",
+    "hatch.toml",
+    "uv.toml",
+    "poetry.toml",
+    ".Rprofile",
+    ".bazelversion",
+    "WORKSPACE.bazel",
     // Ruby, PHP, Elixir, .NET.
+    "composer.json",
     "Rakefile",
     ".rspec",
     ".rubocop.yml",
@@ -169,6 +188,8 @@ const NAME_STARTS: &[&str] = &[
     "karma.conf.",
     ".mocharc.",
     "ava.config.",
+    "Gruntfile.",
+    "gulpfile.",
     "playwright.config.",
     "cypress.config.",
     "webpack.config.",
@@ -183,7 +204,7 @@ const NAME_STARTS: &[&str] = &[
 ];
 
 /// Ends of file names that are steering.
-const NAME_ENDS: &[&str] = &[".mk", ".runsettings"];
+const NAME_ENDS: &[&str] = &[".mk", ".runsettings", ".gradle", ".gradle.kts", ".csproj", ".fsproj", ".sbt"];
 
 /// Whether `path` is a steering file. Manifests and scripts of checks are looked at elsewhere.
 #[must_use]
@@ -205,5 +226,8 @@ pub(super) fn in_steering_folder(folders: &str) -> bool {
 fn shadows_runner(path: &str) -> bool {
     let first = path.split('/').next().unwrap_or(path);
     let module = first.strip_suffix(".py").unwrap_or(first);
-    (first != module || path.contains('/')) && PYTHON_RUNNER_SHADOWS.contains(&module)
+    let runner = (first != module || path.contains('/')) && PYTHON_RUNNER_SHADOWS.contains(&module);
+    // `python -m unittest` looks in the root first, for whatever its own modules import.
+    let library = path.strip_suffix(".py").map(|path| path.strip_suffix("/__init__").unwrap_or(path));
+    runner || library.is_some_and(|module| PYTHON_MODULES.contains(&module))
 }

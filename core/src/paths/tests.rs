@@ -234,6 +234,13 @@ fn a_check_names_the_scripts_it_runs_and_not_what_it_looks_at() {
         ("make -f ci/rules.mk all", &["ci/rules.mk"]),
         ("pytest --config-file=ci/rules.mk", &["ci/rules.mk"]),
         (". ./env.sh; x", &["env.sh"]),
+        ("bash -euo pipefail tools/check.sh", &["tools/check.sh"]),
+        ("timeout -s KILL 10 ./run.sh", &["run.sh"]),
+        ("env -u HOME ./run.sh", &["run.sh"]),
+        ("$PWD/run.sh && ${PWD}/tools/check.sh", &["run.sh", "tools/check.sh"]),
+        ("uv run tools/check.py", &["tools/check.py"]),
+        ("node --import tsx run.sh", &["run.sh"]),
+        ("python3 -m compileall -q -f src/a.py", &[]),
         ("grep -q retry src/a.py", &[]),
         ("cat run.sh", &[]),
         ("python3 test_a.py", &[]),
@@ -255,9 +262,46 @@ fn a_check_names_the_scripts_it_runs_and_not_what_it_looks_at() {
         "test/a.mjs",
     ];
     for (check, scripts) in table {
-        let found = scripts_of(check, |path| base.contains(&path));
+        let mut found = scripts_of(check, |path| base.contains(&path));
+        found.retain(|path| base.contains(&path.as_str()));
         assert_eq!(found, scripts.iter().map(|s| (*s).to_owned()).collect(), "{check}");
     }
+}
+
+#[test]
+fn what_python_would_import_in_place_of_a_named_module_is_steering_where_it_is_new() {
+    let found = scripts_of("cd lib && python3 -m tools.check", |path| path == "lib/tools/check.py");
+    let expected = [
+        "lib/tools.py",
+        "lib/tools/__init__.py",
+        "lib/tools/check.py",
+        "lib/tools/check/__init__.py",
+        "lib/tools/check/__main__.py",
+    ];
+    assert_eq!(found, expected.map(str::to_owned).into());
+    assert!(scripts_of("pytest -m slow", |_| false).is_empty());
+    for (path, steering) in [
+        ("argparse.py", true),
+        ("json/__init__.py", true),
+        ("json/schema.json", false),
+        ("app/json.py", false),
+        ("http/server.go", false),
+        ("lib/sitecustomize/__init__.py", true),
+    ] {
+        assert_eq!(is_steering(path), steering, "{path}");
+    }
+}
+
+#[test]
+fn what_is_protected_or_steering_by_any_of_its_names_is_so() {
+    let mut rules = rules(&[], &["golden/**"]);
+    let links = [("golden", "data/golden"), ("Makefile", "build/main.make"), ("check.sh", "tools/real.sh")];
+    rules.links = Links::new(links.map(|(path, text)| (path.to_owned(), text.to_owned())));
+    rules.scripts = scripts_of("./check.sh", |path| path == "check.sh");
+    assert_eq!(broken(&rules, "data/golden/a"), Some(ViolationKind::Protected));
+    assert_eq!(broken(&rules, "build/main.make"), Some(ViolationKind::Steering));
+    assert_eq!(broken(&rules, "tools/real.sh"), Some(ViolationKind::Steering));
+    assert_eq!(broken(&rules, "src/a.rs"), None);
 }
 
 #[test]

@@ -80,7 +80,7 @@ impl UserRepo {
         let listing = self.git("worktree").args(["list", "--porcelain", "-z"]).run_ok().await?;
         let trees = listing.split(|byte| *byte == 0).filter_map(|field| field.strip_prefix(b"worktree "));
         let trees = trees.map(|path| Path::new(OsStr::from_bytes(path)).to_owned());
-        Ok(std::iter::once(self.git_dir().to_owned()).chain(trees).collect())
+        Ok([self.git_dir().to_owned(), self.dir().to_owned()].into_iter().chain(trees).collect())
     }
 
     /// Looks for the branch itself, branches below it (`name/…`) and branches it would lie below.
