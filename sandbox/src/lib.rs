@@ -8,6 +8,7 @@
 //! - [`shim`]: the side of the sandbox that runs in between; every executable that is its own shim calls
 //!   [`shim::maybe_run`] first.
 //! - [`toolchain_paths`]: what of its caller's toolchains a program must be able to read.
+//! - [`tree`]: removing the folders that such programs wrote.
 
 mod error;
 mod layout;
@@ -20,6 +21,7 @@ pub mod service;
 pub mod shim;
 pub mod tool;
 mod toolchain;
+pub mod tree;
 mod wire;
 
 pub use error::Error;

@@ -1,17 +1,16 @@
 //! The folder of one turn: everything a verification writes is in it, and it goes when the turn is over.
 
 use std::{
-    fs, io,
-    os::unix::fs::PermissionsExt as _,
+    fs,
     path::{Path, PathBuf},
 };
+
+use holdpoint_sandbox::tree::{remove_leftovers, remove_tree};
 
 use crate::error::BenchError;
 
 /// Turn folders, below the state folder.
 const TURNS: &str = "turns";
-/// Read, write and enter, for the owner alone.
-const OWN_FOLDER: u32 = 0o700;
 
 /// A folder that is removed when dropped.
 #[derive(Debug)]
@@ -44,10 +43,14 @@ impl Drop for TurnFolder {
     }
 }
 
-/// Removes what a crashed process left behind.
+/// Removes what a crashed process left behind. What cannot be removed costs disk space and nothing else.
 pub(crate) fn clear_stale(state_dir: &Path) -> Result<(), BenchError> {
     let turns = state_dir.join(TURNS);
-    remove_tree(&turns).map_err(BenchError::io("remove", &turns))?;
+    for removed in [remove_tree(&turns), remove_leftovers(state_dir)] {
+        if let Err(error) = removed {
+            tracing::warn!(folder = %state_dir.display(), %error, "cannot remove what an earlier process left");
+        }
+    }
     make_dir(&turns)
 }
 
@@ -56,31 +59,10 @@ pub(crate) fn make_dir(path: &Path) -> Result<(), BenchError> {
     fs::create_dir_all(path).map_err(BenchError::io("create", path))
 }
 
-/// Removes a tree, also one with folders that its programs closed for writing (module caches do that).
-pub(crate) fn remove_tree(path: &Path) -> io::Result<()> {
-    match fs::remove_dir_all(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            open_folders(path)?;
-            fs::remove_dir_all(path)
-        }
-        other => other,
-    }
-}
-
-fn open_folders(path: &Path) -> io::Result<()> {
-    fs::set_permissions(path, fs::Permissions::from_mode(OWN_FOLDER))?;
-    for entry in fs::read_dir(path)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            open_folders(&entry.path())?;
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
@@ -99,7 +81,9 @@ mod tests {
     fn left_overs_of_a_crash_are_cleared() {
         let state = tempfile::tempdir().unwrap();
         make_dir(&state.path().join("turns/old/tree")).unwrap();
+        make_dir(&state.path().join(".removing-1-0/0/tree")).unwrap();
         clear_stale(state.path()).unwrap();
+        assert_eq!(fs::read_dir(state.path()).unwrap().count(), 1);
         assert_eq!(fs::read_dir(state.path().join("turns")).unwrap().count(), 0);
     }
 }

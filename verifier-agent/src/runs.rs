@@ -19,7 +19,7 @@ use holdpoint_protocol::{
     time::Millis,
 };
 use holdpoint_runtime::mirror::from_wire;
-use holdpoint_sandbox::{Command, Ended, Input, Outcome, Sandbox};
+use holdpoint_sandbox::{Command, Ended, Input, Outcome, Sandbox, tree::remove_tree};
 use holdpoint_workspace::Mirror;
 use regex::Regex;
 use tokio::sync::mpsc;
@@ -29,7 +29,7 @@ pub(crate) use record::Record;
 use crate::{
     error::BenchError,
     evidence::{self, Evidence},
-    folder::{TurnFolder, make_dir, remove_tree},
+    folder::{TurnFolder, make_dir},
     place::{Allowed, Place, RunFolders, environment, profile},
     settings::Settings,
 };

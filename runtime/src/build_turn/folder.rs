@@ -9,14 +9,15 @@
 //! ```
 
 use std::{
-    fs::{DirBuilder, File, Metadata, Permissions, TryLockError},
+    fs::{DirBuilder, File, TryLockError},
     io,
-    os::unix::fs::{DirBuilderExt, PermissionsExt},
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
 use holdpoint_protocol::ids::TurnId;
+use holdpoint_sandbox::tree::remove_tree;
 
 use crate::fresh;
 
@@ -85,8 +86,11 @@ impl TurnFolders {
         }
         for entry in std::fs::read_dir(&dir).map_err(io_error(&dir))? {
             let entry = entry.map_err(io_error(&dir))?.path();
-            if entry.is_dir() && !entry.is_symlink() {
-                put_away(&entry).map_err(io_error(&entry))?;
+            if entry.is_dir()
+                && !entry.is_symlink()
+                && let Err(error) = put_away(&entry)
+            {
+                tracing::warn!(dir = %entry.display(), %error, "cannot put away what an earlier process left");
             }
         }
         Ok(Self { dir, _lock: lock })
@@ -167,13 +171,12 @@ fn put_away(dir: &Path) -> io::Result<()> {
 
 fn remove_patiently(dir: &Path) {
     for _ in 1..REMOVE_TRIES {
-        match remove(dir) {
+        match remove_tree(dir) {
             Ok(()) => return,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
             Err(_) => std::thread::sleep(REMOVE_PAUSE),
         }
     }
-    if let Err(error) = remove(dir) {
+    if let Err(error) = remove_tree(dir) {
         tracing::warn!(dir = %dir.display(), %error, "cannot remove a turn's files: the next start does");
     }
 }
@@ -187,30 +190,10 @@ fn make(dir: &Path) -> Result<(), FolderError> {
     DirBuilder::new().recursive(true).mode(PRIVATE).create(dir).map_err(io_error(dir))
 }
 
-/// Removes a tree, also when its owner took the rights to it from himself. No link is followed.
-fn remove(dir: &Path) -> io::Result<()> {
-    match std::fs::remove_dir_all(dir) {
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            open_up(dir)?;
-            std::fs::remove_dir_all(dir)
-        }
-        removed => removed,
-    }
-}
-
-fn open_up(dir: &Path) -> io::Result<()> {
-    std::fs::set_permissions(dir, Permissions::from_mode(PRIVATE))?;
-    for entry in std::fs::read_dir(dir)? {
-        let path = entry?.path();
-        if path.symlink_metadata().as_ref().is_ok_and(Metadata::is_dir) {
-            open_up(&path)?;
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
+    use std::{fs::Permissions, os::unix::fs::PermissionsExt};
+
     use super::*;
 
     fn turn(id: &str) -> TurnId {
