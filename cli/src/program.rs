@@ -6,6 +6,12 @@
 use std::path::{Path, PathBuf};
 
 use holdpoint_runtime::config::Config;
+use holdpoint_workspace::RepoPath;
+
+use crate::{failure::Failure, preflight::Ready};
+
+/// The longest program that is looked for on the base, in bytes. Longer ones are taken to be there.
+const PROGRAM_LEN_MAX: usize = 64 << 20;
 
 /// Anchors the commands of all roles at the current folder.
 pub(crate) fn anchor_all(config: &mut Config, repository: &[PathBuf]) {
@@ -15,6 +21,25 @@ pub(crate) fn anchor_all(config: &mut Config, repository: &[PathBuf]) {
     for command in commands.into_iter().flatten() {
         *command = anchored(command, &here, repository);
     }
+}
+
+/// Refuses a program of the repository's folder that the clone of an agent will not have, because the base has not.
+pub(crate) async fn check_in_clone(config: &Config, ready: &Ready) -> Result<(), Failure> {
+    let Ok(here) = std::env::current_dir() else { return Ok(()) };
+    let agents = &config.agents;
+    for command in [&agents.builder.command, &agents.repair.command].into_iter().flatten() {
+        let word = command.split_whitespace().next().unwrap_or_default();
+        let Some(path) = word.strip_prefix("./").filter(|_| is_plain_file(&here.join(word))) else { continue };
+        let Ok(path) = RepoPath::new(path.as_bytes()) else { continue };
+        // Whatever cannot be looked at is left to the turn.
+        if let Ok(None) = ready.repo.file_at(&ready.base, &path, PROGRAM_LEN_MAX).await {
+            let message =
+                format!("{word} is in the repository's folder, but not in {}, where agents start", ready.base);
+            let hint = "agents run in a clone of that commit: commit the program, or keep it outside the repository";
+            return Err(Failure::usage("program_not_in_clone", message, hint));
+        }
+    }
+    Ok(())
 }
 
 /// The command with its first word made absolute, if that word is a path (`./x`, `../x`) of something that is there.
@@ -27,6 +52,11 @@ fn anchored(command: &str, here: &Path, repository: &[PathBuf]) -> String {
         Ok(path) if !repository.iter().any(|place| path.starts_with(place)) => format!("{}{rest}", quoted(&path)),
         _ => command.to_owned(),
     }
+}
+
+/// A link may lead anywhere: only what lies there itself is judged.
+fn is_plain_file(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_file())
 }
 
 fn quoted(path: &Path) -> String {

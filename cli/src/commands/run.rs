@@ -78,6 +78,7 @@ async fn fly(args: &RunArgs, plan_file: &Path) -> Result<FlightView, Failure> {
     preflight::check_builder(&config)?;
     let ready = Ready::check(plan, &args.place.repo).await?;
     program::anchor_all(&mut config, &ready.repo.places().await?);
+    program::check_in_clone(&config, &ready).await?;
     let flight = flight_id::fresh(&ready.plan.plan);
     branch::check(&ready.repo, &flight).await?;
     preflight::check_sandbox(&config).await?;

@@ -87,6 +87,14 @@ fn a_flight_without_a_builder_is_refused() {
 }
 
 #[test]
+fn a_program_that_the_agents_clone_will_not_have_is_refused() {
+    let lab = Lab::new();
+    script(&lab.path("repo/agent.sh"), "#!/bin/sh\n");
+    let answer = lab.run_inside(&["run", "../plan.yaml", "--builder", "./agent.sh --fast"]);
+    answer.refuses(2, &["./agent.sh", "clone", "commit the program"]);
+}
+
+#[test]
 fn a_wrong_configuration_is_refused_with_its_place() {
     let lab = Lab::new();
     std::fs::write(lab.path("holdpoint.toml"), "[agents.builder]\ncomand = \"make\"\n").unwrap();

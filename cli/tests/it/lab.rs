@@ -74,6 +74,11 @@ impl Lab {
         Answer::of(command.output().unwrap())
     }
 
+    /// As [`Lab::run`], from inside the repository.
+    pub(crate) fn run_inside(&self, args: &[&str]) -> Answer {
+        Answer::of(self.command(args).current_dir(self.path("repo")).output().unwrap())
+    }
+
     fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_holdpoint"));
         command.args(args).current_dir(self.dir.path());
