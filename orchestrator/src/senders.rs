@@ -3,19 +3,17 @@
 use std::collections::HashMap;
 
 use holdpoint_bus::{Stored, auth::VerifiedUser, journal::ReadError, past};
-use holdpoint_protocol::subjects::HandoffSubject;
+use holdpoint_protocol::{
+    artifact::{Artifact, BuildPlan, VerificationPlan},
+    subjects::HandoffSubject,
+};
 
 use crate::shell::Shell;
 
 /// Kinds by which an agent plans; they carry its JWT.
-const PLAN_KINDS: [&str; 2] = ["build_plan", "verification_plan"];
+const PLAN_KINDS: [&str; 2] = [BuildPlan::KIND, VerificationPlan::KIND];
 /// Agents whose keys are remembered; past that the oldest knowledge is read again from their plans.
 const KNOWN_MAX: usize = 4096;
-
-/// Whether a kind of handoff is a plan: it says who holds the turn and changes nothing.
-pub(crate) fn is_plan(kind: &str) -> bool {
-    PLAN_KINDS.contains(&kind)
-}
 
 /// Why a sender is not believed, or not yet.
 #[derive(Debug, thiserror::Error)]
