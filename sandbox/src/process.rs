@@ -116,7 +116,12 @@ mod tests {
     #[test]
     fn a_process_is_found_by_a_whole_argument() {
         let mut child = std::process::Command::new("sleep").arg("98.7654321").spawn().unwrap();
-        let found = ProcessId::all_with_argument(OsStr::new("98.7654321"));
+        // A starter goes on a moment before the new program's arguments can be read.
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+        let mut found = Vec::new();
+        while found.is_empty() && std::time::Instant::now() < deadline {
+            found = ProcessId::all_with_argument(OsStr::new("98.7654321"));
+        }
         let part = ProcessId::all_with_argument(OsStr::new("98.765432"));
         child.kill().unwrap();
         child.wait().unwrap();
