@@ -8,6 +8,7 @@ mod accounts;
 mod authority;
 mod credentials;
 mod jwt;
+mod known;
 mod permissions;
 mod roots;
 mod signer;
@@ -17,6 +18,7 @@ mod tests;
 
 pub use authority::{Authority, UnknownRole};
 pub use credentials::{Credentials, InvalidCredentials};
+pub use known::KnownUsers;
 pub use roots::{Refusal, TrustRoots, VerifiedUser};
 pub use signer::{Signer, verify_signature};
 pub use store::StoreError;

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use async_nats::HeaderMap;
 use bytes::Bytes;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
+use holdpoint_faults::Step;
 use holdpoint_protocol::{Digest, ids::RoleId, subjects};
 use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 
@@ -19,7 +20,7 @@ use crate::{
     publish::{self, ATTEMPTS_MAX, RETRY_PAUSE, StoreFailure},
 };
 
-pub use read::{get, get_to_file};
+pub use read::{get, get_to_file, missing};
 
 /// The length of all chunks but the last (contract, "Subjects for external agents").
 pub const CHUNK_LEN: usize = 256 << 10;
@@ -82,6 +83,7 @@ pub enum BlobError {
 /// # Errors
 /// [`BlobError::Broker`].
 pub async fn put(bus: &Bus, role: &RoleId, bytes: Bytes) -> Result<Digest, BlobError> {
+    let _at = holdpoint_faults::at(Step::Upload);
     let digest = Digest::of(&bytes);
     let size = bytes.len();
     let chunks = stream::iter(1..chunk_count(size as u64)).map(|n| {
@@ -101,6 +103,7 @@ pub async fn put(bus: &Bus, role: &RoleId, bytes: Bytes) -> Result<Digest, BlobE
 /// # Errors
 /// [`BlobError::Io`] from the file, [`BlobError::Broker`] from the broker.
 pub async fn put_file(bus: &Bus, role: &RoleId, path: &Path) -> Result<Digest, BlobError> {
+    let _at = holdpoint_faults::at(Step::Upload);
     let io = |source| BlobError::Io { path: path.to_owned(), source };
     let mut file = tokio::fs::File::open(path).await.map_err(io)?;
     let (digest, size) = digest_of(&mut file).await.map_err(io)?;

@@ -1,6 +1,10 @@
 //! One connection to the broker, shared by everything a process does with it.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{
+    fmt,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event, jetstream};
 use bytes::Bytes;
@@ -149,6 +153,13 @@ impl Bus {
     #[must_use]
     pub fn is_connected(&self) -> bool {
         self.inner.client.connection_state() == async_nats::connection::State::Connected
+    }
+
+    /// Bytes that came and went over this connection so far.
+    #[must_use]
+    pub fn bytes_moved(&self) -> u64 {
+        let statistics = self.inner.client.statistics();
+        statistics.in_bytes.load(Ordering::Relaxed) + statistics.out_bytes.load(Ordering::Relaxed)
     }
 
     /// Sends everything that was published so far, and ends the connection.

@@ -173,6 +173,7 @@ impl Received {
     /// # Errors
     /// [`QueueError::Ack`].
     pub async fn ack(&self) -> Result<(), QueueError> {
+        let _at = holdpoint_faults::at(holdpoint_faults::Step::AckHandoff);
         self.answer(AckKind::Ack).await
     }
 

@@ -6,6 +6,7 @@ use async_nats::{
     HeaderMap,
     jetstream::{self, stream::RawMessageErrorKind},
 };
+use holdpoint_faults::Step;
 use holdpoint_protocol::{
     journal::{EntryKind, Sequence},
     streams,
@@ -105,6 +106,15 @@ pub struct Append<'a> {
     pub entry: Outgoing,
 }
 
+/// Which attempt stored an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Begun {
+    /// This one.
+    Now(Sequence),
+    /// An earlier one with the same message id.
+    Earlier(Sequence),
+}
+
 /// The journals of all flights.
 #[derive(Debug, Clone)]
 pub struct Journal {
@@ -126,7 +136,19 @@ impl Journal {
     /// # Errors
     /// [`AppendError`]; only a conflict means for sure that the entry is not there.
     pub async fn append(&self, append: Append<'_>) -> Result<Sequence, AppendError> {
+        match self.begin(append).await? {
+            Begun::Now(sequence) | Begun::Earlier(sequence) => Ok(sequence),
+        }
+    }
+
+    /// As [`Journal::append`], for a message id that others may have used for the same: whether it was this attempt or
+    /// an earlier one that stored the entry. Its payload may then be another.
+    ///
+    /// # Errors
+    /// As [`Journal::append`].
+    pub async fn begin(&self, append: Append<'_>) -> Result<Begun, AppendError> {
         let Append { key, kind, expected, entry } = append;
+        let _at = holdpoint_faults::at(step_of(kind));
         let (subject, journal) = (key.entry(kind), key.filter());
         let mut headers = entry.headers(&self.bus.sign(&subject, &entry.payload));
         fence(&mut headers, &journal, expected);
@@ -138,11 +160,11 @@ impl Journal {
                     // The sequence was the expected one, so this is no retry: another entry has this id.
                     return Err(AppendError::Refused { journal, source: "its message id is another entry's".into() });
                 }
-                Ok(ack) => return Ok(Sequence(ack.sequence)),
+                Ok(ack) => return Ok(Begun::Now(Sequence(ack.sequence))),
                 Err(StoreFailure::Conflict) => {
                     let own = self.own_after(&journal, expected, &entry.message_id).await;
                     let own = own.map_err(|source| unacknowledged(&journal, source))?;
-                    return own.ok_or(AppendError::Conflict { journal, expected });
+                    return own.map(Begun::Earlier).ok_or(AppendError::Conflict { journal, expected });
                 }
                 Err(failure) if failure.is_passing() && attempt < ATTEMPTS_MAX => {
                     tracing::debug!(%subject, attempt, error = %failure, "appending again");
@@ -187,6 +209,14 @@ impl Journal {
         Replay::start(&self.bus, streams::JOURNAL, filter, known).await
     }
 
+    /// As [`Journal::replay_after`], without payloads: for whoever looks at subjects only.
+    ///
+    /// # Errors
+    /// The broker does not answer.
+    pub async fn replay_subjects(&self, filter: &str, known: Sequence) -> Result<Replay, ReadError> {
+        Ok(self.replay_after(filter, known).await?.headers_only())
+    }
+
     /// The entry that follows `expected` in this journal, if it is the one with this message id. The one that won the
     /// race is there, whatever was appended since.
     async fn own_after(&self, filter: &str, expected: Sequence, id: &str) -> Result<Option<Sequence>, ReadError> {
@@ -194,6 +224,15 @@ impl Journal {
         let next = stream.raw_message_builder().sequence(expected.0 + 1).next_by_subject(filter).send().await;
         let next = found(streams::JOURNAL, next)?;
         Ok(next.filter(|entry| entry.message_id.as_deref() == Some(id)).map(|entry| entry.sequence))
+    }
+}
+
+fn step_of(kind: &EntryKind) -> Step {
+    match kind {
+        EntryKind::Submitted => Step::AppendSubmitted,
+        EntryKind::Landed => Step::AppendLanded,
+        EntryKind::Turn { .. } => Step::AppendTurn,
+        EntryKind::Decided => Step::AppendDecided,
     }
 }
 

@@ -3,7 +3,7 @@
 use async_nats::{HeaderMap, Subscriber};
 use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _};
-use holdpoint_protocol::{headers, ids::RoleId, subjects};
+use holdpoint_protocol::{headers, ids::RoleId, plan::Priority, subjects};
 
 use crate::Bus;
 
@@ -30,12 +30,15 @@ pub enum SignalError {
     },
 }
 
-/// Tells the agents of a role that a turn may be waiting.
+/// Tells the agents of a role that a turn of this priority may be waiting. Not signed: nothing is believed of a hint but
+/// that it is worth a look.
 ///
 /// # Errors
 /// [`SignalError::Send`]. Agents look by themselves every few seconds, so nothing is lost.
-pub async fn wake(bus: &Bus, role: &RoleId) -> Result<(), SignalError> {
-    send(bus, subjects::wake(role), Bytes::new(), None).await
+pub async fn wake(bus: &Bus, role: &RoleId, priority: Priority) -> Result<(), SignalError> {
+    let subject = subjects::wake(role);
+    let sent = bus.client().publish(subject.clone(), Bytes::from_static(priority.as_str().as_bytes())).await;
+    sent.map_err(|source| SignalError::Send { subject, source })
 }
 
 /// Sends a signal, signed.
@@ -93,8 +96,8 @@ impl Signals {
         Some(Signal { subject: message.subject.to_string(), payload: message.payload, traceparent })
     }
 
-    /// Forgets what came so far.
-    pub(crate) fn clear(&mut self) {
-        while let Some(Some(_)) = self.0.next().now_or_never() {}
+    /// A signal that has come already.
+    pub(crate) fn next_now(&mut self) -> Option<Signal> {
+        self.next().now_or_never().flatten()
     }
 }

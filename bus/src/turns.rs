@@ -9,13 +9,14 @@ use holdpoint_protocol::{
     plan::Priority,
     streams, subjects,
 };
+use tokio::time::Instant;
 
 use crate::{
     Bus,
     auth::TrustRoots,
     handoffs::QueueError,
     message::Stored,
-    signals::{SignalError, Signals},
+    signals::{Signal, SignalError, Signals},
 };
 
 /// How long an agent waits for a hint before it looks by itself (contract, "Subjects for external agents").
@@ -33,6 +34,18 @@ pub struct TurnQueue {
     role: RoleId,
     pool: PoolId,
     hints: Signals,
+    /// Priorities at which there may be turns: hinted at, or not looked at for a while.
+    perhaps: [bool; Priority::ALL.len()],
+    /// When all priorities were last looked at: hints get lost, and what comes again has none.
+    looked_at_all: Instant,
+}
+
+/// What a pull came to.
+enum Pulled {
+    Turn(Box<Delivery>),
+    Nothing,
+    /// The broker did not say.
+    Failed,
 }
 
 impl TurnQueue {
@@ -42,7 +55,9 @@ impl TurnQueue {
     /// [`SignalError::Listen`] when the connection is closed.
     pub async fn open(bus: &Bus, role: &RoleId, pool: &PoolId, roots: Arc<TrustRoots>) -> Result<Self, SignalError> {
         let hints = Signals::listen(bus, subjects::wake(role)).await?;
-        Ok(Self { bus: bus.clone(), roots, role: role.clone(), pool: pool.clone(), hints })
+        let (perhaps, looked_at_all) = ([true; Priority::ALL.len()], Instant::now());
+        let (role, pool) = (role.clone(), pool.clone());
+        Ok(Self { bus: bus.clone(), roots, role, pool, hints, perhaps, looked_at_all })
     }
 
     /// Waits for the next turn: critical ones first. A broker that is away is waited for.
@@ -50,39 +65,76 @@ impl TurnQueue {
     /// When this is cancelled, a turn that was under way is delivered again after the acknowledgement wait.
     pub async fn next(&mut self) -> Delivery {
         loop {
-            self.hints.clear();
-            if let Some(delivery) = self.poll().await {
+            while let Some(hint) = self.hints.next_now() {
+                self.note(&hint);
+            }
+            if self.looked_at_all.elapsed() >= POLL_EVERY {
+                self.expect_anything();
+            }
+            if let Some(delivery) = self.look().await {
                 return delivery;
             }
             // A closed connection gives no hints, and must not make this a busy loop.
             let hint = async {
-                if self.hints.next().await.is_none() {
-                    std::future::pending::<()>().await;
+                match self.hints.next().await {
+                    Some(hint) => hint,
+                    None => std::future::pending().await,
                 }
             };
-            let _ = tokio::time::timeout(POLL_EVERY, hint).await;
+            match tokio::time::timeout_at(self.looked_at_all + POLL_EVERY, hint).await {
+                Ok(hint) => self.note(&hint),
+                Err(_) => self.expect_anything(),
+            }
         }
     }
 
     /// The next turn, if one is there now.
     pub async fn poll(&mut self) -> Option<Delivery> {
-        for priority in Priority::ALL {
-            // More than one round only after an entry that does not count.
-            while let Some(delivery) = self.pull(priority).await {
-                if delivery.stored.is_orchestrators(&self.roots) {
-                    return Some(delivery);
-                }
-                let Stored { sequence, subject, .. } = &delivery.stored;
-                tracing::error!(sequence = sequence.0, %subject, "ALARM: an entry that no orchestrator signed");
-                if let Err(error) = delivery.ack().await {
-                    tracing::warn!(%error, "it will come again");
+        self.expect_anything();
+        self.look().await
+    }
+
+    fn expect_anything(&mut self) {
+        self.perhaps = [true; Priority::ALL.len()];
+        self.looked_at_all = Instant::now();
+    }
+
+    /// A hint names the priority of the turn; one that does not may mean any.
+    fn note(&mut self, hint: &Signal) {
+        match Priority::ALL.iter().position(|priority| priority.as_str().as_bytes() == &*hint.payload) {
+            Some(index) => self.perhaps[index] = true,
+            None => self.perhaps = [true; Priority::ALL.len()],
+        }
+    }
+
+    /// The next turn where there may be one.
+    async fn look(&mut self) -> Option<Delivery> {
+        for (index, priority) in Priority::ALL.into_iter().enumerate() {
+            while std::mem::take(&mut self.perhaps[index]) {
+                match self.pull(priority).await {
+                    Pulled::Nothing => {}
+                    Pulled::Failed => {
+                        self.perhaps[index] = true;
+                        break;
+                    }
+                    Pulled::Turn(delivery) => {
+                        self.perhaps[index] = true;
+                        if delivery.stored.is_orchestrators(&self.roots) {
+                            return Some(*delivery);
+                        }
+                        let Stored { sequence, subject, .. } = &delivery.stored;
+                        tracing::error!(sequence = sequence.0, %subject, "ALARM: an entry that no orchestrator signed");
+                        if let Err(error) = delivery.ack().await {
+                            tracing::warn!(%error, "it will come again");
+                        }
+                    }
                 }
             }
         }
         None
     }
 
-    async fn pull(&self, priority: Priority) -> Option<Delivery> {
+    async fn pull(&self, priority: Priority) -> Pulled {
         let consumer = streams::turn_consumer(&self.role, &self.pool, priority);
         let subject = format!("$JS.API.CONSUMER.MSG.NEXT.{}.{consumer}", streams::JOURNAL);
         // An inbox of its own: the answer comes under the entry's subject, which the client's shared inbox cannot place.
@@ -94,21 +146,21 @@ impl TurnQueue {
             Ok(answer) => answer,
             Err(error) => {
                 tracing::warn!(%consumer, %error, "cannot pull turns");
-                return None;
+                return Pulled::Failed;
             }
         };
         match answer.status {
             None => {}
-            Some(StatusCode::NOT_FOUND) => return None,
+            Some(StatusCode::NOT_FOUND) => return Pulled::Nothing,
             Some(status) => {
                 tracing::warn!(%consumer, %status, description = answer.description, "the broker gives no turns");
-                return None;
+                return Pulled::Failed;
             }
         }
         let message = jetstream::Message { message: answer, context: self.bus.jetstream().clone() };
-        let (stored, number) = Stored::from_delivery(&message)?;
-        let reply = message.message.reply.as_ref()?.to_string();
-        Some(Delivery { stored, number, bus: self.bus.clone(), reply })
+        let Some((stored, number)) = Stored::from_delivery(&message) else { return Pulled::Failed };
+        let Some(reply) = message.message.reply.as_ref().map(ToString::to_string) else { return Pulled::Failed };
+        Pulled::Turn(Box::new(Delivery { stored, number, bus: self.bus.clone(), reply }))
     }
 }
 
@@ -133,11 +185,23 @@ impl Delivery {
         sent.map_err(|error| QueueError::Ack(error.into()))
     }
 
-    /// Done: the final handoff is stored. Returns when the broker has the acknowledgement.
+    /// Done: the final handoff is stored. Does not wait for the broker: an acknowledgement that gets lost means that the
+    /// turn is delivered again, and found to be over.
+    ///
+    /// # Errors
+    /// [`QueueError::Ack`] when the connection is closed.
+    pub async fn finish(&self) -> Result<(), QueueError> {
+        let _at = holdpoint_faults::at(holdpoint_faults::Step::AckTurn);
+        let sent = self.bus.client().publish(self.reply.clone(), Bytes::from_static(b"+ACK")).await;
+        sent.map_err(|error| QueueError::Ack(error.into()))
+    }
+
+    /// As [`Delivery::finish`]. Returns when the broker has the acknowledgement.
     ///
     /// # Errors
     /// [`QueueError::Ack`]; the turn may be delivered again.
     pub async fn ack(&self) -> Result<(), QueueError> {
+        let _at = holdpoint_faults::at(holdpoint_faults::Step::AckTurn);
         self.answer(Bytes::from_static(b"+ACK")).await
     }
 

@@ -1,5 +1,6 @@
 //! What can be typed: commands, flags, and the help that teaches them.
 
+pub(crate) mod bench;
 mod places;
 
 use std::path::PathBuf;
@@ -42,6 +43,8 @@ pub(crate) enum Command {
     Fetch(FetchArgs),
     /// Check broker, git, sandbox, clock and state folder
     Doctor(DoctorArgs),
+    /// Measure this machine: the protocol and git work, each beside a yardstick
+    Bench(bench::BenchArgs),
     /// Print a shell's completion script
     Completion(CompletionArgs),
     /// Run one orchestrator process

@@ -1,5 +1,7 @@
 //! The branch `holdpoint/<flight>` in the user's repository: looked at before a flight, written after it.
 
+use std::path::{Path, PathBuf};
+
 use holdpoint_bus::blobs;
 use holdpoint_core::flight;
 use holdpoint_protocol::{ids::FlightId, view::FlightView};
@@ -8,11 +10,26 @@ use holdpoint_workspace::{BranchState, BranchUpdate, Error, HANDOFF_REF, UserRep
 
 use crate::{client::Client, failure::Failure};
 
+/// How often a branch may be moved by others while it is written.
+const MOVED_MAX: u32 = 5;
+
 /// Refuses a branch that could not be written later.
 ///
 /// A branch that is there is let through: whether the flight's head will be ahead of it is not known yet.
 pub(crate) async fn check(repo: &UserRepo, id: &FlightId) -> Result<(), Failure> {
     tip(repo, &flight::branch(id)).await.map(drop)
+}
+
+/// Refuses a branch that is not on the flight's way, as far as the flight has come: nothing could be written to it in
+/// the end.
+pub(crate) async fn check_fits(repo: &UserRepo, flight: &FlightView) -> Result<(), Failure> {
+    let Some(tip) = tip(repo, &flight.branch).await? else { return Ok(()) };
+    let landed = flight.landings.iter().map(|landing| &landing.tip).chain([&flight.head]);
+    let known = landed.map(from_wire).any(|landed| landed == tip);
+    if known || repo.is_ancestor(&tip, &from_wire(&flight.base)).await? {
+        return Ok(());
+    }
+    Err(Error::BranchDiverged { branch: flight.branch.clone(), tip, new: from_wire(&flight.head) }.into())
 }
 
 /// Where the branch is, if it may be written.
@@ -26,29 +43,45 @@ async fn tip(repo: &UserRepo, branch: &str) -> Result<Option<holdpoint_workspace
     }
 }
 
-/// Creates the branch or moves it forward to the flight's head.
+/// Creates the branch or moves it forward to the flight's head. Several commands may do that at once.
 pub(crate) async fn write(client: &Client, repo: &UserRepo, flight: &FlightView) -> Result<(), Failure> {
-    let old = tip(repo, &flight.branch).await?;
+    let _at = holdpoint_faults::at(holdpoint_faults::Step::WriteBranch);
     let head = from_wire(&flight.head);
-    if old.as_ref() == Some(&head) {
-        return Ok(());
-    }
     let dir = tempfile::tempdir().map_err(|error| {
         Failure::environment("temporary_folder", format!("cannot make a temporary folder: {error}"), "look at TMPDIR")
     })?;
     let mut bundles = Vec::new();
+    let mut old = tip(repo, &flight.branch).await?;
+    for _ in 0..MOVED_MAX {
+        if old.as_ref() == Some(&head) {
+            return Ok(());
+        }
+        if bundles.is_empty() {
+            bundles = fetch(client, flight, dir.path()).await?;
+        }
+        let update = BranchUpdate {
+            bundles: &bundles,
+            ref_name: HANDOFF_REF,
+            branch: &flight.branch,
+            expected_old: old.as_ref(),
+            new: &head,
+        };
+        match repo.import_branch(update).await {
+            // Another command wrote what had landed a moment ago; a user's own commits are refused in the next round.
+            Err(Error::BranchMoved { found, .. }) => old = found,
+            done => return Ok(done?),
+        }
+    }
+    Err(Error::BranchMoved { branch: flight.branch.clone(), found: old }.into())
+}
+
+async fn fetch(client: &Client, flight: &FlightView, dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let mut bundles = Vec::new();
     for (number, bundle) in flight.landings.iter().enumerate() {
-        let path = dir.path().join(format!("{number}.bundle"));
+        let path = dir.join(format!("{number}.bundle"));
         let roles = std::slice::from_ref(&bundle.blob.role);
         blobs::get_to_file(client.bus(), bundle.blob.digest, roles, bundle.blob.bytes, &path).await?;
         bundles.push(path);
     }
-    let update = BranchUpdate {
-        bundles: &bundles,
-        ref_name: HANDOFF_REF,
-        branch: &flight.branch,
-        expected_old: old.as_ref(),
-        new: &head,
-    };
-    Ok(repo.import_branch(update).await?)
+    Ok(bundles)
 }

@@ -121,6 +121,8 @@ impl Client {
 pub(crate) fn is_passing(error: &ApiError) -> bool {
     match error {
         ApiError::Refused { failure, .. } => failure.code == 503,
-        ApiError::NobodyThere { .. } | ApiError::TimedOut { .. } | ApiError::Send { .. } => true,
+        ApiError::NobodyThere { .. } | ApiError::TimedOut { .. } | ApiError::Lost { .. } | ApiError::Send { .. } => {
+            true
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! One module a command.
 
+mod bench;
 mod doctor;
 mod look;
 mod process;
@@ -28,6 +29,7 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::Artifact(args) => Box::pin(look::artifact(args)).await,
         Command::Fetch(args) => Box::pin(watch::fetch(args)).await,
         Command::Doctor(args) => Box::pin(doctor::doctor(args)).await,
+        Command::Bench(args) => Box::pin(bench::bench(args)).await,
         Command::Completion(args) => Ok(completion(args.shell)),
         Command::Orchestrator(args) => Box::pin(process::orchestrator(args)).await,
         Command::Agent(args) => Box::pin(process::agent(args)).await,

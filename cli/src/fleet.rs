@@ -115,12 +115,13 @@ impl Fleet {
         label: &str,
         mut args: Vec<std::ffi::OsString>,
         config: &Config,
-        env: Vec<(std::ffi::OsString, std::ffi::OsString)>,
+        mut env: Vec<(std::ffi::OsString, std::ffi::OsString)>,
     ) -> Result<(), Failure> {
         let file = self.processes()?.join(format!("{label}.toml"));
         crate::state::write_private(&file, config.to_toml().as_bytes())?;
         args.extend(["--config".into(), file.into()]);
         let log = self.state.folder(&format!("logs/{}", self.run))?.join(format!("{label}.log"));
+        env.extend(holdpoint_faults::passed_on(label));
         let spec = child::spec(args, env, log);
         self.children.push(Child::start(label.to_owned(), spec, slot, self.reporter.clone()));
         Ok(())

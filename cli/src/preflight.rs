@@ -1,8 +1,8 @@
 //! What is checked before a flight starts: plan, configuration, repository, sandbox. Cheap and without traces.
 
-use std::path::Path;
+use std::{fs::File, io::Read as _, path::Path};
 
-use holdpoint_bus::blobs;
+use holdpoint_bus::{api::ApiError, blobs};
 use holdpoint_core::plan::{self, BUILT_IN_WORKFLOWS};
 use holdpoint_protocol::{
     api::Submit,
@@ -18,7 +18,11 @@ use holdpoint_workspace::{Oid, UserRepo};
 use crate::{
     client::Client,
     failure::{Failure, chain},
+    output,
 };
+
+/// What the orchestrator answers when a flight of this id is there already. Ids are random: it is this one.
+const ALREADY_THERE: u16 = 409;
 
 /// The covenant's place unless the plan says otherwise.
 const COVENANT: &str = "AGENTS.md";
@@ -36,15 +40,14 @@ pub(crate) struct Ready {
 
 /// Reads a plan file; all its problems at once.
 pub(crate) fn read_plan(path: &Path) -> Result<Plan, Failure> {
-    let text = std::fs::read(path).map_err(|error| {
+    let mut bytes = Vec::new();
+    // One byte more than a plan may have shows that it is too large, however large it is.
+    let most = plan::FILE_BYTES_MAX as u64 + 1;
+    File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes)).map_err(|error| {
         let message = format!("cannot read the plan {}: {error}", path.display());
         Failure::usage("plan_unreadable", message, "PLAN is the path of a YAML file")
     })?;
-    let text = String::from_utf8(text).map_err(|_| {
-        let message = format!("the plan {} is not UTF-8 text", path.display());
-        Failure::usage("plan_unreadable", message, "PLAN is the path of a YAML file")
-    })?;
-    Ok(plan::read(&text, &path.display().to_string(), BUILT_IN_WORKFLOWS)?)
+    Ok(plan::read_bytes(&bytes, &path.display().to_string(), BUILT_IN_WORKFLOWS)?)
 }
 
 impl Ready {
@@ -52,6 +55,10 @@ impl Ready {
     pub(crate) async fn check(plan: Plan, repo: &Path) -> Result<Self, Failure> {
         let repo = UserRepo::open(repo).await?;
         let base = repo.resolve(&plan.base).await?;
+        repo.check_complete()?;
+        if repo.has_lfs_pointers(&base).await? {
+            output::err("note: files of this repository are in Git LFS: agents and checks get the pointers to them");
+        }
         Ok(Self { plan, repo, base })
     }
 
@@ -70,11 +77,19 @@ impl Ready {
             covenant: self.plan.covenant.clone().unwrap_or_else(|| COVENANT.to_owned()),
             plan: self.plan,
             base: base.clone(),
-            snapshot: BundleRef { blob: BlobRef { role: operator, digest, bytes: bundle.bytes }, tip: base },
+            snapshot: BundleRef {
+                blob: BlobRef { role: operator, digest, bytes: bundle.bytes },
+                tip: base,
+                index: None,
+            },
             fleet,
         };
-        client.submit(&submit).await?;
-        Ok(())
+        let _at = holdpoint_faults::at(holdpoint_faults::Step::Submit);
+        match client.submit(&submit).await {
+            // An earlier try had got through, and the flight went on before its answer came.
+            Err(ApiError::Refused { failure, .. }) if failure.code == ALREADY_THERE => Ok(()),
+            other => Ok(other.map(drop)?),
+        }
     }
 }
 

@@ -3,12 +3,13 @@
 mod evidence;
 mod news;
 mod screen;
+mod trouble;
 
 use std::time::Duration;
 
 use holdpoint_bus::api::ApiError;
 use holdpoint_protocol::{
-    ids::FlightId,
+    ids::{FlightId, WaypointId},
     view::{FlightStatus, FlightView},
 };
 use holdpoint_runtime::clock;
@@ -20,6 +21,7 @@ use crate::{
 };
 use news::{News, Tracker};
 use screen::Screen;
+use trouble::Troubles;
 
 /// How often it is asked how the flight stands.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
@@ -30,6 +32,7 @@ const DISBELIEF: Duration = Duration::from_secs(20);
 pub(crate) async fn follow(client: &Client, flight: &FlightId) -> Result<FlightView, Failure> {
     let mut screen = Screen::for_stderr();
     let mut tracker = Tracker::default();
+    let mut troubles = Troubles::default();
     let mut refused_since = None;
     loop {
         match client.status_now(flight).await {
@@ -39,11 +42,15 @@ pub(crate) async fn follow(client: &Client, flight: &FlightId) -> Result<FlightV
                 for news in tracker.update(&view, clock::now()) {
                     tell(client, &mut screen, &news).await;
                 }
+                for told in troubles.update(&view) {
+                    screen.line(told.waypoint.as_ref().map_or("", WaypointId::as_str), &told.text);
+                }
                 screen.show(&view);
                 if view.status != FlightStatus::Running {
                     screen.close();
                     return Ok(view);
                 }
+                troubles.give_up_on(&view, Instant::now())?;
             }
             Err(error) if is_passing(&error) => screen.reconnecting(),
             Err(error) => {
@@ -63,7 +70,7 @@ fn is_doubtful(error: &ApiError) -> bool {
 }
 
 async fn tell(client: &Client, screen: &mut Screen, news: &News) {
-    screen.line(&news.waypoint, &news.text);
+    screen.line(news.waypoint.as_str(), &news.text);
     for red in &news.red {
         let shown = evidence::of(client, red).await;
         screen.detail(&format!("{}{}", red.text, shown.ended.map(|e| format!(": {e}")).unwrap_or_default()));

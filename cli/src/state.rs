@@ -15,7 +15,7 @@ use std::{
 use holdpoint_protocol::Digest;
 use holdpoint_workspace::UserRepo;
 
-pub(crate) use flights::FlightRecord;
+pub(crate) use flights::{FlightRecord, Submission};
 pub(crate) use lock::Lock;
 pub(crate) use slot::Slot;
 

@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     facts::{Oid, Verdict},
     ids::FlightId,
     state::Status,
-    view::{FlightStatus, FlightView, WaypointView},
+    view::{FlightStatus, FlightView, Trouble, WaypointView},
 };
 use serde::Serialize;
 
@@ -27,12 +27,13 @@ pub(crate) struct Shown<'a> {
     branch: &'a str,
     head: &'a Oid,
     waypoints: &'a [WaypointView],
+    trouble: &'a [Trouble],
 }
 
 impl<'a> From<&'a FlightView> for Shown<'a> {
     fn from(view: &'a FlightView) -> Self {
-        let FlightView { flight, plan, status, base, branch, head, waypoints, landings: _ } = view;
-        Self { flight, plan, status: *status, base, branch, head, waypoints }
+        let FlightView { flight, plan, status, base, branch, head, waypoints, landings: _, trouble } = view;
+        Self { flight, plan, status: *status, base, branch, head, waypoints, trouble }
     }
 }
 
@@ -52,6 +53,11 @@ pub(crate) fn table(view: &FlightView) -> String {
         if let Some(remediation) = waypoint.remediation.as_deref().filter(|_| needs_people(waypoint.status)) {
             let _ = writeln!(text, "    {:<width$}  {}", "", plain(remediation));
         }
+    }
+    for trouble in &view.trouble {
+        let of = trouble.waypoint.as_ref().map(|id| format!(" with {id}")).unwrap_or_default();
+        let (message, since) = (plain(&trouble.message), seconds(trouble.since));
+        let _ = writeln!(text, "trouble{of} since {since}, tried {} times: {message}", trouble.failures);
     }
     let landed = view.waypoints.iter().filter(|w| w.commit.is_some()).count();
     if landed > 0 {

@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use holdpoint_protocol::{facts::Verdict, reason::CriterionReason};
 use regex::Regex;
 
-use crate::runners::{self, Counts};
+use crate::runners::{self, Counts, Runner};
 
 /// The first exit code that says that the shell could not judge: 126 and 127 are "cannot run", more is a signal.
 const EXIT_NOT_JUDGED: i32 = 126;
@@ -60,6 +60,8 @@ pub struct Run {
     pub outcome: Outcome,
     /// What [`runners::counts`] reads from its output.
     pub counts: Option<Counts>,
+    /// A runner that its command runs plainly and that showed nothing of its end ([`runners::silent`]).
+    pub silent: Option<Runner>,
 }
 
 impl Run {
@@ -67,8 +69,20 @@ impl Run {
     #[must_use]
     pub fn read(command: &str, end: CheckEnd, expect: Option<&Regex>, output: &str, whole: bool) -> Self {
         let counts = if whole { runners::counts(command, output) } else { None };
-        Self { outcome: classify(end, expect, output), counts }
+        let silent = if whole { runners::silent(command, counts.as_ref()) } else { None };
+        Self { outcome: classify(end, expect, output), counts, silent }
     }
+}
+
+/// Which of the changed tests the scope names explicitly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TestsNamed {
+    /// None of them, or no test was changed.
+    None,
+    /// Some of them.
+    Some,
+    /// Every one: then the first run counts.
+    All,
 }
 
 /// What is known of a criterion's check.
@@ -80,8 +94,8 @@ pub struct Runs<'a> {
     pub base: Option<&'a Run>,
     /// On the handed-off tree with the tests as on the base: only when tests or fixtures were changed.
     pub composed: Option<&'a Run>,
-    /// Whether the scope names every changed test explicitly: then the first run counts.
-    pub tests_named: bool,
+    /// Which of them were asked for.
+    pub named: TestsNamed,
 }
 
 /// The verdict on a criterion with a check.
@@ -94,47 +108,90 @@ pub struct CriterionJudgement {
     /// What counts and the tests of the base had against it, whether or not the scope lets the first run count: the
     /// difference that a report shows.
     pub difference: Option<CriterionReason>,
-    /// Tests of the base, by name, that are green only with the changed tests; empty where names are not understood.
+    /// Whether a runner was begun and did not come to its end: what [`CriterionReason::FewerTests`] means then.
+    pub ended_early: bool,
+    /// Tests of the base, by name, that the difference is about; empty where names are not understood.
     pub lost: BTreeSet<String>,
+}
+
+impl CriterionJudgement {
+    fn of((verdict, reason): Outcome) -> Self {
+        Self { verdict, reason, difference: None, ended_early: false, lost: BTreeSet::new() }
+    }
+
+    fn failed(reason: CriterionReason, lost: BTreeSet<String>) -> Self {
+        Self { difference: Some(reason), lost, ..Self::of((Verdict::Fail, Some(reason))) }
+    }
 }
 
 /// Judges a criterion by all runs of its check.
 #[must_use]
 pub fn judge_criterion(runs: Runs<'_>) -> CriterionJudgement {
-    let (verdict, reason) = runs.first.outcome;
-    if verdict != Verdict::Pass {
-        return CriterionJudgement { verdict, reason, difference: None, lost: BTreeSet::new() };
+    if runs.first.outcome.0 != Verdict::Pass {
+        return CriterionJudgement::of(runs.first.outcome);
     }
-    let base_counts = runs.base.and_then(|base| base.counts.as_ref());
-    let counted = base_counts.and_then(|base| runners::compare(base, runs.first.counts.as_ref()));
-    let (weakened, lost) = runs.composed.map_or((false, BTreeSet::new()), |composed| weakened(runs, composed));
-    let difference = counted.or_else(|| weakened.then_some(CriterionReason::TestsWeakened));
-    match difference {
-        Some(_) if !runs.tests_named => {
-            CriterionJudgement { verdict: Verdict::Fail, reason: difference, difference, lost }
-        }
-        _ => CriterionJudgement { verdict: Verdict::Pass, reason: None, difference, lost },
+    if ended_early(runs.first, runs.base) {
+        let judgement = CriterionJudgement::failed(CriterionReason::FewerTests, BTreeSet::new());
+        return CriterionJudgement { ended_early: true, ..judgement };
+    }
+    if let Some((reason, lost)) = counted(runs) {
+        return CriterionJudgement::failed(reason, lost);
+    }
+    let Some(lost) = runs.composed.and_then(|composed| weakened(runs, composed)) else {
+        return CriterionJudgement::of(runs.first.outcome);
+    };
+    let judgement = CriterionJudgement::failed(CriterionReason::TestsWeakened, lost);
+    match runs.named {
+        TestsNamed::All => CriterionJudgement { verdict: Verdict::Pass, reason: None, ..judgement },
+        TestsNamed::None | TestsNamed::Some => judgement,
     }
 }
 
-/// Whether the run with the tests of the base speaks against the criterion, and by which tests.
-///
-/// A red one is excused only when it ended by an exit code, its runner was understood, it reports failed tests, and
-/// none of them (nor any missing one) is a test that the first run shows green.
-fn weakened(runs: Runs<'_>, composed: &Run) -> (bool, BTreeSet<String>) {
+/// Whether the code under test ended the runner. That needs no base, and no scope asks for it; a base that is green in
+/// the same way shows that it is the project's way.
+fn ended_early(first: &Run, base: Option<&Run>) -> bool {
+    let so_on_base = base.is_some_and(|base| base.outcome.0 == Verdict::Pass && base.silent == first.silent);
+    let silent = first.silent.is_some() && !so_on_base;
+    let counts = base.and_then(|base| base.counts.as_ref());
+    silent || first.counts.as_ref().is_some_and(|first| runners::ended_early(counts, first))
+}
+
+/// What the counts and names of the base have against a run. Where the scope names every changed test, the run with the
+/// tests as on the base is compared instead, if it is green: a loss there is not what the scope asked for.
+fn counted(runs: Runs<'_>) -> Option<(CriterionReason, BTreeSet<String>)> {
+    let base = runs.base?.counts.as_ref()?;
+    let composed = runs.composed.filter(|composed| composed.outcome.0 == Verdict::Pass);
+    let run = match runs.named {
+        TestsNamed::All => composed?,
+        TestsNamed::None | TestsNamed::Some => runs.first,
+    };
+    let reason = runners::compare(base, run.counts.as_ref());
+    if let (TestsNamed::All, Some(CriterionReason::MoreSkipped)) = (runs.named, reason) {
+        return None;
+    }
+    // Where the scope names a part of the changed tests, which names it allows to go is not known.
+    let lost = match runs.named {
+        TestsNamed::Some => BTreeSet::new(),
+        TestsNamed::None | TestsNamed::All => {
+            let others = runs.composed.and_then(|composed| composed.counts.as_ref());
+            let now: Vec<&Counts> = run.counts.iter().chain(others).collect();
+            if run.counts.is_some() { runners::missing(base, &now) } else { BTreeSet::new() }
+        }
+    };
+    match reason {
+        Some(reason) => Some((reason, lost)),
+        None => (!lost.is_empty()).then_some((CriterionReason::FewerTests, lost)),
+    }
+}
+
+/// Whether the run with the tests of the base speaks against the criterion, and by which tests. It has to be green: what
+/// is red there is a test that was bent, or taken away, because the new code does not pass it.
+fn weakened(runs: Runs<'_>, composed: &Run) -> Option<BTreeSet<String>> {
     let base = runs.base.and_then(|base| base.counts.as_ref());
     let lost = match (&runs.first.counts, &composed.counts) {
         (Some(first), Some(composed)) => runners::weakened(base, first, composed),
         _ => None,
     };
-    let excused = match (&lost, &composed.counts) {
-        (Some(lost), Some(counts)) => {
-            let explained =
-                composed.outcome == (Verdict::Fail, Some(CriterionReason::ExitCode)) && counts.total().failed > 0;
-            lost.is_empty() && explained
-        }
-        _ => false,
-    };
-    let green = composed.outcome.0 == Verdict::Pass && lost.as_ref().is_none_or(BTreeSet::is_empty);
-    (!green && !excused, lost.unwrap_or_default())
+    let lost = lost.unwrap_or_default();
+    (composed.outcome.0 != Verdict::Pass || !lost.is_empty()).then_some(lost)
 }

@@ -11,11 +11,13 @@ mod opening;
 mod report;
 mod turns;
 
+use std::collections::BTreeMap;
+
 use holdpoint_protocol::{
     Timestamp,
     artifact::{Failure, VerificationReport},
     facts::{BundleRef, Oid, Violation},
-    ids::{AgentName, ArtifactId, RoleId, TurnId},
+    ids::{AgentName, ArtifactId, RoleId, TurnId, WaypointId},
     journal::{Cause, Entry},
     plan::Waypoint,
     state::{Phase, WaypointState},
@@ -23,6 +25,7 @@ use holdpoint_protocol::{
 };
 
 pub use fold::{Alarm, Folded, invariants};
+pub use turns::queue;
 
 use crate::{flight::FlightState, gates::Workflow};
 
@@ -66,7 +69,7 @@ pub enum Input {
     /// Nothing was handed off in time on this turn, the journal's last entry.
     DeadlinePassed(Box<Turn>),
     /// Its accepted commit stands on an older head.
-    HeadMoved(Merge),
+    HeadMoved(Merged),
     /// The flight's budget is used up.
     BudgetExhausted,
 }
@@ -111,20 +114,37 @@ pub struct Commit {
     pub bundle: BundleRef,
 }
 
-/// What merging an accepted commit with the new head came to.
+/// An accepted commit was merged with a head.
+#[derive(Debug, Clone)]
+pub struct Merged {
+    /// The accepted commit.
+    pub work: Oid,
+    /// The head it was merged with. Either may be outdated by the time of the step.
+    pub head: Oid,
+    /// What came of it.
+    pub merge: Merge,
+}
+
+/// What merging an accepted commit with the head came to.
 #[derive(Debug, Clone)]
 pub enum Merge {
-    /// One commit on the new head.
+    /// One commit on the head.
     Clean {
         /// The merged commit.
         commit: Commit,
         /// Broken path rules of the merged diff.
         violations: Vec<Violation>,
     },
+    /// The head has all that the work changed: nothing is left to land.
+    Contained,
     /// Both changed the same.
     Conflict {
-        /// What the builder is told: paths, and its own earlier change.
-        notes: Vec<String>,
+        /// The paths, a bounded list.
+        paths: Vec<String>,
+        /// How many more there are.
+        paths_more: u32,
+        /// Which of `paths` each waypoint changed that landed since the work's base.
+        changed_by: BTreeMap<WaypointId, Vec<String>>,
     },
 }
 

@@ -3,6 +3,7 @@
 //! One waypoint's life is [`crate::engine`].
 
 mod due;
+mod landings;
 mod view;
 
 use std::collections::BTreeMap;
@@ -16,6 +17,7 @@ use holdpoint_protocol::{
 };
 
 pub use due::{Due, due, next_deadline};
+pub use landings::Landings;
 pub use view::{branch, flight_status, status, view, waypoint_view};
 
 /// The state of a flight.
@@ -24,7 +26,7 @@ pub struct FlightState {
     /// How it began.
     pub submitted: Submitted,
     /// What landed, in the order of the branch.
-    pub landed: Vec<Landed>,
+    pub landed: Landings,
 }
 
 /// The states of a flight's waypoints. A waypoint without entries is not in it.
@@ -34,7 +36,7 @@ impl FlightState {
     /// A flight as it begins.
     #[must_use]
     pub fn new(submitted: Submitted) -> Self {
-        Self { submitted, landed: Vec::new() }
+        Self { submitted, landed: Landings::default() }
     }
 
     /// The commit of the last landing, or the base.
@@ -61,7 +63,14 @@ impl FlightState {
     /// How a waypoint landed.
     #[must_use]
     pub fn landing(&self, waypoint: &WaypointId) -> Option<&Landed> {
-        self.landed.iter().find(|l| &l.waypoint == waypoint)
+        self.landed.of(waypoint)
+    }
+
+    /// What landed after the commit `since`, up to `head` and with it: both are commits of the flight's branch.
+    #[must_use]
+    pub fn landed_between(&self, since: &Oid, head: &Oid) -> &[Landed] {
+        let after = |commit: &Oid| self.landed.iter().position(|l| &l.commit == commit).map_or(0, |at| at + 1);
+        self.landed.get(after(since)..after(head)).unwrap_or_default()
     }
 
     /// The bundles that bring `commit`, a commit of the flight's branch, in order.

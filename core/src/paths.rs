@@ -7,10 +7,12 @@
 //! The lists of `steering` and `test_path` go by names. They cannot know that a product file decides what a check
 //! does; that is why exit codes, counts and tests as on the base are looked at as well.
 
+mod follow;
 mod glob;
 mod links;
 mod manifest;
 mod python;
+mod recipes;
 mod scripts;
 mod steering;
 mod test_path;
@@ -22,12 +24,13 @@ use std::collections::BTreeSet;
 
 use holdpoint_protocol::facts::{PathChange, Violation, ViolationKind};
 
+pub use follow::{FOLLOWED_BYTES_MAX, Follow};
 pub use glob::{Glob, InvalidGlob};
 pub use links::{LINKS_MAX, Links};
 pub use manifest::{is_manifest, manifest_change_is_steering};
 pub use scripts::scripts_of;
 pub use steering::is_steering;
-pub use test_path::is_test_path;
+pub use test_path::{is_test_module, is_test_path};
 
 /// Broken rules that are told. They travel in turns, reports and entries; an agent that vendored a whole tree broke
 /// thousands, and the first hundred say it all.
@@ -40,7 +43,7 @@ pub struct PathRules {
     protected: Vec<Glob>,
     /// The repository's guidance document, where it is not `AGENTS.md`.
     pub covenant: Option<String>,
-    /// Scripts that checks name, from [`scripts_of`].
+    /// Scripts that checks name or come to, from [`Follow`].
     pub scripts: BTreeSet<String>,
     /// Symlinks of the base: what is protected or steering by any of its names is so.
     pub links: Links,

@@ -44,6 +44,29 @@ pub struct KnownWorkflow<'a> {
 /// The workflows of a project that declares none: only `fly`.
 pub const BUILT_IN_WORKFLOWS: &[KnownWorkflow<'static>] = &[KnownWorkflow { name: "fly", has_verifier: true }];
 
+/// Reads a plan from a file's bytes. Of a larger file only one byte more than [`FILE_BYTES_MAX`] has to be given.
+///
+/// # Errors
+/// As [`read`]; bytes that are not UTF-8 have only one problem.
+pub fn read_bytes(bytes: &[u8], file: &str, workflows: &[KnownWorkflow<'_>]) -> Result<Plan, PlanErrors> {
+    let mut problems = Problems::default();
+    if bytes.len() > FILE_BYTES_MAX {
+        refuse_size(&mut problems);
+        return Err(problems.finish(file, ""));
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => read(text, file, workflows),
+        Err(error) => {
+            let before = String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default());
+            let (line, column) =
+                (before.matches('\n').count() + 1, before.chars().rev().take_while(|c| *c != '\n').count() + 1);
+            let hint = "save it in UTF-8: a byte here belongs to another encoding";
+            problems.add(Position { line, column }, "the file is not UTF-8 text", hint);
+            Err(problems.finish(file, &before))
+        }
+    }
+}
+
 /// Reads a plan. `file` is only the name under which problems are reported.
 ///
 /// # Errors
@@ -60,10 +83,14 @@ pub fn read(text: &str, file: &str, workflows: &[KnownWorkflow<'_>]) -> Result<P
 
 fn parse(text: &str, workflows: &[KnownWorkflow<'_>], problems: &mut Problems) -> Option<Plan> {
     if text.len() > FILE_BYTES_MAX {
-        let hint = "split it into several plans, and keep long texts in documents that `sources` names";
-        problems.add(Position::START, format!("the file is larger than {} MiB", FILE_BYTES_MAX >> 20), hint);
+        refuse_size(problems);
         return None;
     }
     let root = tree::load(text, problems)?;
     whole::read(&root, workflows, problems)
+}
+
+fn refuse_size(problems: &mut Problems) {
+    let hint = "split it into several plans, and keep long texts in documents that `sources` names";
+    problems.add(Position::START, format!("the file is larger than {} MiB", FILE_BYTES_MAX >> 20), hint);
 }

@@ -3,19 +3,23 @@
 //! Exit code 0 does not show that tests ran: a program that ends itself early, a filter that matches nothing or a
 //! test that was skipped all look green. So the counts of a run are compared with those on the base.
 //!
-//! What counts can show: that tests which used to run do not run any more. What they cannot: the code under test runs
-//! inside, or below, the runner, and may print a line such as `test result: ok. 100 passed` itself. A forged line can
-//! raise counts, and so hide a loss: together with an early exit with code 0 a red check is green. Counting by itself
-//! only ever takes away from a run that was green by its exit code. Names of tests can be forged in the same way.
+//! What counts can show: that tests which used to run do not run any more, and that a runner which was begun did not
+//! come to its end. What they cannot: the code under test runs inside, or below, the runner, and may print a line such as
+//! `test result: ok. 100 passed` itself. A forged line can raise counts, and so hide a loss: together with an early exit
+//! with code 0 a red check is green. Counting by itself only ever takes away from a run that was green by its exit code.
+//! Names of tests can be forged in the same way.
 //!
-//! The output must be whole: of a cut output nothing should be counted.
+//! The output must be whole: of a cut output nothing should be counted. What counts are compared with is in
+//! [`compare`](self::compare()) and its neighbours; which runners a shell line is sure to show is in `silent`.
 
 mod cargo;
+mod compared;
 mod go;
 mod jest;
 mod lines;
 mod node;
 mod pytest;
+mod silent;
 mod unittest;
 
 #[cfg(test)]
@@ -23,8 +27,10 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use holdpoint_protocol::reason::CriterionReason;
 use serde::{Deserialize, Serialize};
+
+pub use compared::{compare, ended_early, missing, weakened};
+pub use silent::silent;
 
 /// A test runner whose output is understood.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -99,6 +105,8 @@ pub struct Tally {
     pub failed: u64,
     /// Tests that were there and not run, or whose failure was declared not to count (ignored, skipped, todo, xfail).
     pub skipped: u64,
+    /// What was begun and ended well without the runner's own last word: a test process that the code under test ended.
+    pub unended: u64,
     /// The tests by name, where every passed one was printed and the run was not broken off.
     pub names: Option<Names>,
 }
@@ -128,6 +136,7 @@ impl Counts {
             passed: sum.passed.saturating_add(tally.passed),
             failed: sum.failed.saturating_add(tally.failed),
             skipped: sum.skipped.saturating_add(tally.skipped),
+            unended: sum.unended.saturating_add(tally.unended),
             names: None,
         })
     }
@@ -147,38 +156,4 @@ pub fn counts(command: &str, output: &str) -> Option<Counts> {
     let read = |runner: Runner| Some((runner, runner.read(&words, &lines)?));
     let by_runner: BTreeMap<Runner, Tally> = looked_for.into_iter().filter_map(read).collect();
     (!by_runner.is_empty()).then_some(Counts { by_runner })
-}
-
-/// Why a run with counts `now` is not green although it ended well: fewer tests ran, or more were skipped, than on the
-/// base. `now` is `None` when nothing was understood, which is fewer than anything.
-#[must_use]
-pub fn compare(base: &Counts, now: Option<&Counts>) -> Option<CriterionReason> {
-    let nothing = Tally::default();
-    let pairs = || {
-        base.by_runner
-            .iter()
-            .map(|(runner, base)| (base, now.and_then(|now| now.by_runner.get(runner)).unwrap_or(&nothing)))
-    };
-    if pairs().any(|(base, now)| now.run < base.run) {
-        return Some(CriterionReason::FewerTests);
-    }
-    pairs().any(|(base, now)| now.skipped > base.skipped).then_some(CriterionReason::MoreSkipped)
-}
-
-/// Tests of the base that the first run reports green and that are not green with the tests as on the base.
-///
-/// `composed` is the run of the new code with the base's tests; `base` is the run on the base, which knows of tests
-/// that `composed` did not even get to. `None`: names are not understood in both runs, or what failed in `composed` is
-/// not a test with a name; then the whole check must be green.
-#[must_use]
-pub fn weakened(base: Option<&Counts>, first: &Counts, composed: &Counts) -> Option<BTreeSet<String>> {
-    let mut lost = BTreeSet::new();
-    for (runner, first) in &first.by_runner {
-        let first = first.names.as_ref()?;
-        let composed = composed.by_runner.get(runner)?.names.as_ref()?;
-        let on_base = base.and_then(|base| base.by_runner.get(runner)).and_then(|tally| tally.names.as_ref());
-        let known = on_base.into_iter().flat_map(|names| names.green.iter().chain(&names.red)).chain(&composed.red);
-        lost.extend(known.filter(|name| first.green.contains(*name) && !composed.green.contains(*name)).cloned());
-    }
-    Some(lost)
 }

@@ -4,14 +4,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use holdpoint_bus::api::{ApiRequest, Failure};
+use holdpoint_core::flight as core_flight;
 use holdpoint_protocol::{
+    Digest,
     api::{
         ARTIFACT, ArtifactQuery, FLIGHTS, FlightLine, Flights, HISTORY, History, HistoryQuery, PROGRESS, Progress,
         ProgressAnswer, STATUS, SUBMIT, StatusQuery, Submit,
     },
     codec::{self, Encoding},
     ids::FlightId,
-    journal::Fleet,
+    journal::{Fleet, Sequence},
     streams,
     view::FlightView,
 };
@@ -20,10 +22,11 @@ use ractor::{ActorRef, rpc::CallResult};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
+    catalog::{self, Wanted},
     flight, history,
     router::{self, RouterHandle},
     shell::Shell,
-    submit,
+    submit::{self, Taken},
 };
 
 /// Every endpoint this orchestrator answers.
@@ -43,13 +46,7 @@ impl Api {
     /// Answers one request.
     pub(crate) async fn answer(self, request: ApiRequest) -> Result<Bytes, Failure> {
         match request.endpoint.as_str() {
-            SUBMIT => {
-                let mut body: Submit = read(&request)?;
-                self.complete(&mut body.fleet);
-                let flight = body.flight.clone();
-                submit::submit(&self.shell, body).await?;
-                write(&self.view(&flight).await?)
-            }
+            SUBMIT => write(&self.submit(read(&request)?).await?),
             STATUS => write(&self.view(&read::<StatusQuery>(&request)?.flight).await?),
             FLIGHTS => write(&Flights { flights: self.flights().await? }),
             HISTORY => {
@@ -90,15 +87,25 @@ impl Api {
     }
 
     async fn flights(&self) -> Result<Vec<FlightLine>, Failure> {
-        let mut flights = answered(self.router()?.call(router::Msg::List, Some(ANSWER_WITHIN)).await)?;
-        flights.reverse();
-        let mut lines = Vec::with_capacity(flights.len());
-        for flight in flights {
-            let actor = self.flight(&flight).await?;
-            let line = answered(actor.call(flight::Msg::Line, Some(ANSWER_WITHIN)).await)?;
-            lines.extend(line.ok());
+        let catalog = catalog::read(&self.shell, Sequence(0), &Wanted::All).await;
+        Ok(catalog.map_err(|e| Failure::new(503, ErrorChain(&e).to_string()))?.lines())
+    }
+
+    async fn submit(&self, mut submit: Submit) -> Result<FlightView, Failure> {
+        // What the submitter said; what the fleet has may change until it is said again.
+        let said = codec::encode(&submit, Encoding::Json);
+        let digest = Digest::of(&said.map_err(|e| Failure::new(400, ErrorChain(&e).to_string()))?);
+        self.complete(&mut submit.fleet);
+        let flight = submit.flight.clone();
+        match submit::submit(&self.shell, submit, digest).await? {
+            Taken::Now(books) => {
+                let view = core_flight::view(&books.flight, &books.waypoints);
+                // Without a router at this moment, the next scan finds it.
+                self.router.cast(router::Msg::Begin(books));
+                Ok(view)
+            }
+            Taken::Earlier => self.view(&flight).await,
         }
-        Ok(lines)
     }
 
     async fn artifact(&self, reference: &str) -> Result<Bytes, Failure> {

@@ -11,7 +11,7 @@ use holdpoint_bus::{
     topology::{self, TopologyError},
 };
 use holdpoint_core::{
-    engine::{Alarm, Folded},
+    engine::{self, Alarm, Folded},
     flight::{FlightState, Waypoints, flight_status},
 };
 use holdpoint_protocol::{
@@ -82,7 +82,6 @@ struct End {
 pub(crate) struct Books {
     pub(crate) flight: FlightState,
     pub(crate) waypoints: Waypoints,
-    turns: BTreeMap<WaypointId, Turn>,
     ends: BTreeMap<Option<WaypointId>, End>,
     known: Sequence,
 }
@@ -104,19 +103,22 @@ impl Books {
     }
 
     /// The first entry that counts is the submission.
-    fn begin(shell: &Shell, flight: &FlightId, stored: &Stored) -> Result<Option<Self>, BooksError> {
+    pub(crate) fn begin(shell: &Shell, flight: &FlightId, stored: &Stored) -> Result<Option<Self>, BooksError> {
         if !trusted(shell, stored) {
             return Ok(None);
         }
         let submitted: Submitted = decode(flight, stored)?;
-        let end = End { sequence: stored.sequence, digest: Some(Digest::of(&stored.payload)) };
-        Ok(Some(Self {
+        Ok(Some(Self::new(submitted, stored.sequence, Digest::of(&stored.payload))))
+    }
+
+    /// A flight of which nothing but its submission is journalled: at this place, with this digest.
+    pub(crate) fn new(submitted: Submitted, sequence: Sequence, digest: Digest) -> Self {
+        Self {
             flight: FlightState::new(submitted),
             waypoints: Waypoints::new(),
-            turns: BTreeMap::new(),
-            ends: BTreeMap::from([(None, end)]),
-            known: stored.sequence,
-        }))
+            ends: BTreeMap::from([(None, End { sequence, digest: Some(digest) })]),
+            known: sequence,
+        }
     }
 
     /// Reads what was appended since, by whomever.
@@ -138,6 +140,7 @@ impl Books {
         if over || pool == &streams::fleet_pool() {
             return Ok(());
         }
+        let _at = holdpoint_faults::at(holdpoint_faults::Step::OpenConsumers);
         for name in role::AGENTS {
             let (role, flight) = (role::id(name), self.id());
             topology::ensure_turn_consumers(&shell.bus, &role, pool, Some(flight), &shell.settings)
@@ -156,9 +159,16 @@ impl Books {
         self.waypoints.get(waypoint).cloned().unwrap_or_default()
     }
 
-    /// The turn that was opened last for a waypoint.
-    pub(crate) fn last_turn(&self, waypoint: &WaypointId) -> Option<&Turn> {
-        self.turns.get(waypoint)
+    /// The turn that is a waypoint's last entry in the journal; `None` if the last entry is something else.
+    pub(crate) async fn last_turn(&self, shell: &Shell, waypoint: &WaypointId) -> Result<Option<Turn>, BooksError> {
+        let key = JournalKey::waypoint(self.id(), waypoint);
+        let last = shell.journal.last(&key).await;
+        let last = last.map_err(|source| BooksError::Read { flight: self.id().clone(), source })?;
+        let Some(stored) = last.filter(|stored| trusted(shell, stored)) else { return Ok(None) };
+        match decode_entry(self.id(), &stored)? {
+            Entry::Turn(turn) => Ok(Some(*turn)),
+            Entry::Submitted(_) | Entry::Landed(_) | Entry::Decided(_) => Ok(None),
+        }
     }
 
     /// Appends an entry to a waypoint's journal (or the flight's own) and takes it in.
@@ -183,20 +193,22 @@ impl Books {
         Ok(())
     }
 
-    fn kind(&self, entry: &Entry) -> EntryKind {
+    /// What kind of entry it is, with the queue that a turn goes into.
+    pub(crate) fn kind(&self, entry: &Entry) -> EntryKind {
         match entry {
             Entry::Submitted(_) => EntryKind::Submitted,
             Entry::Landed(_) => EntryKind::Landed,
             Entry::Decided(_) => EntryKind::Decided,
-            Entry::Turn(turn) => EntryKind::Turn {
-                role: turn.role.clone(),
-                priority: self.flight.submitted.plan.waypoint(&turn.waypoint).map_or(Priority::Medium, |w| w.priority),
-            },
+            Entry::Turn(turn) => {
+                let planned = self.flight.submitted.plan.waypoint(&turn.waypoint);
+                let priority = engine::queue(turn, planned.map_or(Priority::Medium, |w| w.priority));
+                EntryKind::Turn { role: turn.role.clone(), priority }
+            }
         }
     }
 
     /// Takes a stored entry in; what no orchestrator signed is ignored, with an alarm, and still counted.
-    fn take(&mut self, shell: &Shell, stored: &Stored) -> Result<(), BooksError> {
+    pub(crate) fn take(&mut self, shell: &Shell, stored: &Stored) -> Result<(), BooksError> {
         let Some(key) = subjects::parse_journal(&stored.subject) else { return Ok(()) };
         let seen = self.ends.get(&key.waypoint).is_some_and(|end| stored.sequence <= end.sequence);
         self.known = self.known.max(stored.sequence);
@@ -228,12 +240,8 @@ impl Books {
         if let (Some(waypoint), Some(state)) = (waypoint, &entry.record().state) {
             self.waypoints.insert(waypoint, state.clone());
         }
-        match entry {
-            Entry::Landed(landed) => self.flight.landed.push(*landed),
-            Entry::Turn(turn) => {
-                self.turns.insert(turn.waypoint.clone(), *turn);
-            }
-            Entry::Submitted(_) | Entry::Decided(_) => {}
+        if let Entry::Landed(landed) = entry {
+            self.flight.landed.push(*landed);
         }
     }
 }

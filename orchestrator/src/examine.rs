@@ -2,6 +2,7 @@
 //!
 //! Nothing a builder says about its work is taken for granted; a foreign builder's harness is not trusted.
 
+use holdpoint_bus::blobs::BlobError;
 use holdpoint_core::engine::{BuildOutcome, Commit};
 use holdpoint_protocol::{
     artifact::{BuildArtifact, BuildStatus, Failure},
@@ -47,6 +48,7 @@ pub(crate) async fn examine(
     against: &Against,
     artifact: &BuildArtifact,
 ) -> Result<BuildOutcome, ExamineError> {
+    let _at = holdpoint_faults::at(holdpoint_faults::Step::Examine);
     if artifact.status == BuildStatus::Failed {
         let unsaid = || Failure { reason: ReasonCode::AgentFailed, detail: "no reason was given".to_owned() };
         return Ok(BuildOutcome::Failed(artifact.failure.clone().unwrap_or_else(unsaid)));
@@ -63,7 +65,7 @@ pub(crate) async fn examine(
     bundles.push(bundle.clone());
     let mirror = match shell.mirrors.ensure(&shell.bus, &against.flight, &bundles).await {
         Ok(mirror) => mirror,
-        Err(error) if error.is_refusal() => {
+        Err(error) if error.is_refusal() || is_none_of(&error, bundle) => {
             return Ok(invalid(format!("the bundle is refused: {}", ErrorChain(&error))));
         }
         Err(error) => return Err(ExamineError::Mirror(error)),
@@ -71,6 +73,16 @@ pub(crate) async fn examine(
     match outcome(&mirror, against, commit, bundle).await {
         Err(JudgeError::Git(error)) if error.is_refusal() => Ok(invalid(ErrorChain(&error).to_string())),
         other => other.map_err(ExamineError::Work),
+    }
+}
+
+/// Whether what is stored under the bundle's name is something else. Blobs are written once, so waiting mends nothing; a
+/// bundle that is not there may still come.
+fn is_none_of(error: &MirrorError, bundle: &BundleRef) -> bool {
+    let MirrorError::Blob { source, .. } = error else { return false };
+    match source {
+        BlobError::Corrupt { digest, .. } | BlobError::TooLarge { digest, .. } => *digest == bundle.blob.digest,
+        BlobError::NotFound { .. } | BlobError::Broker { .. } | BlobError::Io { .. } => false,
     }
 }
 

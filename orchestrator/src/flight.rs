@@ -5,35 +5,45 @@
 
 mod due;
 mod handoff;
+mod idle;
+mod report;
 mod slow;
+mod trouble;
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
 
-use holdpoint_bus::{api::Failure, handoffs::Received, journal::AppendError, signals};
+use holdpoint_bus::{api::Failure, journal::AppendError, signals};
 use holdpoint_core::{
     engine::{self, Context, Fresh, Input, Refusal, Step},
     flight, gates,
 };
 use holdpoint_protocol::{
-    api::{FlightLine, Progress, ProgressAnswer},
+    api::{Progress, ProgressAnswer},
     ids::{AgentName, FlightId, TurnId, WaypointId},
-    journal::Entry,
+    journal::{Entry, EntryKind},
     plan::Waypoint,
+    state::Status,
     subjects::HandoffSubject,
-    view::FlightView,
+    view::{FlightView, Trouble},
 };
 use holdpoint_runtime::{
     clock, fresh,
     path_rules::RuleTexts,
     telemetry::{self, ErrorChain, fields},
 };
+use idle::Idleness;
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use tokio::task::AbortHandle;
 use tracing::{Instrument as _, Span};
+use trouble::{Place, Troubles};
 
 use crate::{
     books::{Books, BooksError},
-    senders::Senders,
+    intake::Taken,
+    router::RouterHandle,
     shell::Shell,
 };
 
@@ -46,22 +56,31 @@ const RETRY_DELAY: Duration = Duration::from_secs(2);
 pub(crate) struct Args {
     pub(crate) shell: Shell,
     pub(crate) flight: FlightId,
+    /// Its fold, where somebody has it at hand.
+    pub(crate) books: Option<Box<Books>>,
+    pub(crate) router: RouterHandle,
 }
 
 /// Messages of a flight actor.
 pub(crate) enum Msg {
     /// A handoff of one of its waypoints came.
-    Handoff(Box<Received>, HandoffSubject),
+    Handoff(Box<Taken>, HandoffSubject),
     /// Slow work on a handoff is done.
     Examined(Box<slow::Examined>),
+    /// The evidence of a report was looked for.
+    Weighed(Box<report::Weighed>),
     /// A landing or merge is made, or failed.
     Landed(Box<slow::Landed>),
     /// Look at what is due. Older generations of the timer are ignored.
     Tick(u64),
+    /// Others may have appended something that makes more due here.
+    Look,
+    /// The router has forgotten this actor, as it asked for.
+    Leave,
+    /// Another actor has the flight now: end when what is under way is done.
+    End,
     /// How does it stand?
     View(RpcReplyPort<Result<FlightView, Failure>>),
-    /// How does it stand, in one line?
-    Line(RpcReplyPort<Result<FlightLine, Failure>>),
     /// Is this turn still wanted?
     Progress(Progress, AgentName, RpcReplyPort<ProgressAnswer>),
 }
@@ -69,17 +88,23 @@ pub(crate) enum Msg {
 /// The mutable part.
 pub(crate) struct State {
     shell: Shell,
+    router: RouterHandle,
     id: FlightId,
     /// The fold; `None` until it was read, or after it failed.
-    books: Option<Books>,
-    senders: Senders,
+    books: Option<Box<Books>>,
+    /// Whether its agents have their consumers.
+    equipped: bool,
     /// Who holds which turn, as their plans said.
     holders: HashMap<TurnId, AgentName>,
     /// The one landing or merge that is being made.
     landing: Option<WaypointId>,
+    /// Examinations and weighings that are under way.
+    slow: usize,
+    troubles: Troubles,
+    idleness: Idleness,
     timer: u64,
-    /// The timer that is set, if one is.
-    alarm: Option<AbortHandle>,
+    /// The timer that is set, if one is, and for when.
+    alarm: Option<(AbortHandle, Instant)>,
 }
 
 /// The actor.
@@ -94,34 +119,51 @@ impl Actor for FlightActor {
         myself.cast(Msg::Tick(0))?;
         Ok(State {
             shell: args.shell,
+            router: args.router,
             id: args.flight,
-            books: None,
-            senders: Senders::default(),
+            books: args.books,
+            equipped: false,
             holders: HashMap::new(),
             landing: None,
+            slow: 0,
+            troubles: Troubles::default(),
+            idleness: Idleness::new(),
             timer: 0,
             alarm: None,
         })
     }
 
+    async fn post_stop(&self, _: ActorRef<Msg>, state: &mut State) -> Result<(), ActorProcessingErr> {
+        // It holds on to the actor.
+        if let Some((alarm, _)) = state.alarm.take() {
+            alarm.abort();
+        }
+        Ok(())
+    }
+
     async fn handle(&self, myself: ActorRef<Msg>, msg: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
+        if !matches!(msg, Msg::Tick(_) | Msg::Look | Msg::Leave) {
+            state.idleness.disturbed();
+        }
         match msg {
             Msg::Handoff(received, subject) => state.on_handoff(&myself, received, subject).await,
             Msg::Examined(examined) => state.on_examined(&myself, *examined).await,
+            Msg::Weighed(weighed) => state.on_weighed(&myself, *weighed).await,
             Msg::Landed(landed) => state.on_landed(&myself, *landed).await,
-            Msg::Tick(generation) if generation == state.timer => state.pump(&myself).await,
+            Msg::Tick(generation) if generation == state.timer => state.tick(&myself).await,
             Msg::Tick(_) => {}
+            Msg::Look => state.pump(&myself).await,
+            Msg::Leave => state.leave(&myself),
+            Msg::End => state.idleness.end(),
             Msg::View(reply) => {
                 // Here and below: the caller may have given up waiting.
                 let _ = reply.send(state.view(&myself).await);
-            }
-            Msg::Line(reply) => {
-                let _ = reply.send(state.line().await);
             }
             Msg::Progress(progress, agent, reply) => {
                 let _ = reply.send(state.on_progress(&progress, agent).await);
             }
         }
+        state.end_if_done(&myself);
         Ok(())
     }
 }
@@ -153,11 +195,14 @@ impl State {
     /// The fold, read if need be.
     async fn books(&mut self) -> Result<&mut Books, BooksError> {
         if self.books.is_none() {
-            let books = Books::load(&self.shell, &self.id).await?;
-            books.ensure_consumers(&self.shell).await?;
-            self.books = Some(books);
+            self.books = Some(Box::new(Books::load(&self.shell, &self.id).await?));
+            self.equipped = false;
         }
-        self.books.as_mut().ok_or_else(|| BooksError::Unknown { flight: self.id.clone() })
+        if let Some(books) = self.books.as_ref().filter(|_| !self.equipped) {
+            books.ensure_consumers(&self.shell).await?;
+            self.equipped = true;
+        }
+        self.books.as_deref_mut().ok_or_else(|| BooksError::Unknown { flight: self.id.clone() })
     }
 
     /// The fold with everything that anybody has appended by now. One that cannot be read on is read anew next time:
@@ -191,8 +236,10 @@ impl State {
         );
         telemetry::adopt(&span, traceparent.as_deref());
         let decided = self.decide(waypoint, input, span.clone()).instrument(span).await;
-        if matches!(decided, Err(ApplyError::Books(_))) {
-            self.books = None;
+        match decided {
+            Ok(Applied::Appended) => self.idleness.disturbed(),
+            Err(ApplyError::Books(_)) => self.books = None,
+            Ok(Applied::Nothing | Applied::Refused(_)) | Err(_) => {}
         }
         decided
     }
@@ -217,12 +264,12 @@ impl State {
                 }
             };
             note(&entry, &span);
-            let wake = if let Entry::Turn(turn) = &entry { Some(turn.role.clone()) } else { None };
+            let kind = books.kind(&entry);
             match books.append(&shell, Some(waypoint), entry, telemetry::inject(&span)).await {
                 Ok(()) => {
-                    if let Some(role) = wake {
+                    if let EntryKind::Turn { role, priority } = kind {
                         // Only a hint: agents also poll.
-                        let _ = signals::wake(&shell.bus, &role).await;
+                        let _ = signals::wake(&shell.bus, &role, priority).await;
                     }
                     return Ok(Applied::Appended);
                 }
@@ -235,25 +282,28 @@ impl State {
 
     /// The public view; reads what others appended first.
     async fn view(&mut self, myself: &ActorRef<Msg>) -> Result<FlightView, Failure> {
-        let books = self.fresh_books().await.map_err(|e| failure(&e))?;
+        self.fresh_books().await.map_err(|e| failure(&e))?;
+        let Some(books) = &self.books else { return Err(Failure::new(503, "the flight is being read: try again")) };
         let mut view = flight::view(&books.flight, &books.waypoints);
         for waypoint in &mut view.waypoints {
             if let Some(turn) = &mut waypoint.turn {
                 turn.agent = self.holders.get(&turn.turn).cloned();
             }
         }
-        // Others may have appended something that makes more due here.
-        myself.cast(Msg::Tick(self.timer)).ok();
+        view.trouble = self.current_troubles();
+        myself.cast(Msg::Look).ok();
         Ok(view)
     }
 
-    async fn line(&mut self) -> Result<FlightLine, Failure> {
-        let books = self.fresh_books().await.map_err(|e| failure(&e))?;
-        Ok(FlightLine {
-            flight: books.id().clone(),
-            plan: books.flight.submitted.plan.plan.clone(),
-            submitted_at: books.flight.submitted.record.at,
-            status: flight::flight_status(&books.flight, &books.waypoints),
+    /// What fails at the moment and still matters.
+    fn current_troubles(&mut self) -> Vec<Trouble> {
+        let Some(books) = &self.books else { return Vec::new() };
+        self.troubles.shown(clock::now(), |place| match place {
+            Place::Due => true,
+            Place::Turn(waypoint, turn) => engine::is_current(&books.state(waypoint), turn),
+            Place::Landing(waypoint) | Place::Handoff(waypoint) => {
+                flight::status(&books.flight, &books.waypoints, waypoint) == Status::Running
+            }
         })
     }
 
@@ -261,7 +311,11 @@ impl State {
         match self.is_current(&progress.waypoint, &progress.turn).await {
             Ok(false) => ProgressAnswer::Stop { reason: "the turn was answered, superseded or cancelled".to_owned() },
             Ok(true) => {
-                self.holders.insert(progress.turn.clone(), agent);
+                let place = Place::Turn(progress.waypoint.clone(), progress.turn.clone());
+                match &progress.trouble {
+                    Some(trouble) => self.troubles.failed(place, &format!("{agent}: {trouble}"), clock::now()),
+                    None => self.holders.insert(progress.turn.clone(), agent).map_or((), drop),
+                }
                 ProgressAnswer::Continue
             }
             // Not knowing is no reason to stop anybody.

@@ -3,19 +3,22 @@
 //! A landing commit is made with journal dates, so that any orchestrator makes the same one. Whether to land or to merge
 //! is the core's decision.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use bytes::Bytes;
 use holdpoint_bus::blobs;
-use holdpoint_core::engine::{Commit, Merge};
+use holdpoint_core::engine::{Commit, Merge, Merged};
+use holdpoint_faults::Step;
 use holdpoint_protocol::{
     Digest, Timestamp,
     facts::{BlobRef, BundleRef, Oid},
     ids::{AgentName, FlightId, RoleId, WaypointId, role},
 };
 use holdpoint_runtime::{
-    mirror::{MirrorError, from_wire, to_wire},
+    mirror::{MirrorError, from_wire, to_wire, wire_path},
     path_rules::{self, JudgeError, RuleTexts},
 };
-use holdpoint_workspace::{CommitMeta, Error as GitError, HANDOFF_REF, Landing, Merge as GitMerge, Mirror};
+use holdpoint_workspace::{CommitMeta, Error as GitError, HANDOFF_REF, Landing, Merge as GitMerge, Mirror, RepoPath};
 
 use crate::shell::Shell;
 
@@ -23,6 +26,8 @@ use crate::shell::Shell;
 const AUTHOR: (&str, &str) = ("Holdpoint", "holdpoint@localhost");
 /// Colliding paths that a builder is told of.
 const PATHS_TOLD_MAX: usize = 50;
+/// Landings that are searched for colliding paths, the newest ones: each costs a call of git.
+const LANDINGS_SEARCHED_MAX: usize = 64;
 
 /// An accepted commit, to be landed or merged.
 #[derive(Debug, Clone)]
@@ -41,7 +46,17 @@ pub(crate) struct Accepted {
     pub(crate) head: Oid,
     pub(crate) head_tree: Oid,
     pub(crate) bundles: Vec<BundleRef>,
+    /// What landed since the work was made.
+    pub(crate) landed: Vec<LandedTree>,
     pub(crate) rules: RuleTexts,
+}
+
+/// What one landing made of which tree.
+#[derive(Debug, Clone)]
+pub(crate) struct LandedTree {
+    pub(crate) waypoint: WaypointId,
+    pub(crate) before: Oid,
+    pub(crate) after: Oid,
 }
 
 /// Why a landing could not be made. It is tried again.
@@ -63,6 +78,7 @@ pub(crate) enum LandingError {
 
 /// Makes the landing commit: the verified tree on the head, with trailers.
 pub(crate) async fn land(shell: &Shell, accepted: &Accepted) -> Result<Commit, LandingError> {
+    let _at = holdpoint_faults::at(Step::MakeLanding);
     let mirror = fetch(shell, accepted).await?;
     let message = format!(
         "{}: {}\n\nHoldpoint-Flight: {}\nHoldpoint-Waypoint: {}\nHoldpoint-Report: {}\nCo-authored-by: {} {} <{}@localhost>\n",
@@ -79,28 +95,41 @@ pub(crate) async fn land(shell: &Shell, accepted: &Accepted) -> Result<Commit, L
 }
 
 /// Merges the accepted commit with the head.
-pub(crate) async fn merge(shell: &Shell, accepted: &Accepted) -> Result<Merge, LandingError> {
+pub(crate) async fn merge(shell: &Shell, accepted: &Accepted) -> Result<Merged, LandingError> {
+    let _at = holdpoint_faults::at(Step::MakeMerge);
     let mirror = fetch(shell, accepted).await?;
     let (base, tip, work) = (from_wire(&accepted.base), from_wire(&accepted.head), from_wire(&accepted.commit));
     let merged = mirror.merge_tree(Landing { base: &base, tip: &tip, work: &work }).await.map_err(LandingError::Git)?;
-    match merged {
-        GitMerge::Conflict(paths) => {
-            let shown: Vec<String> = paths.iter().take(PATHS_TOLD_MAX).map(ToString::to_string).collect();
-            let note = format!(
-                "your accepted change could not be merged with what landed meanwhile; both changed: {}. \
-                 You start from what landed: make your change again on top of it.",
-                shown.join(", ")
-            );
-            Ok(Merge::Conflict { notes: vec![note] })
-        }
+    let head_tree = from_wire(&accepted.head_tree);
+    let merge = match merged {
+        GitMerge::Conflict(paths) => conflict(&mirror, accepted, &paths).await?,
+        GitMerge::Clean(tree) if tree == head_tree => Merge::Contained,
         GitMerge::Clean(tree) => {
             let message = format!("{}: {} (merged)\n", accepted.waypoint, accepted.title);
             let commit = commit_on_head(shell, &mirror, accepted, &tree, message).await?;
-            let head_tree = from_wire(&accepted.head_tree);
             let judged = path_rules::judge(&mirror, &head_tree, &tree, &accepted.rules).await;
-            Ok(Merge::Clean { commit, violations: judged.map_err(LandingError::Judge)?.judgement.violations })
+            Merge::Clean { commit, violations: judged.map_err(LandingError::Judge)?.judgement.violations }
+        }
+    };
+    Ok(Merged { work: accepted.commit.clone(), head: accepted.head.clone(), merge })
+}
+
+/// The colliding paths, and who of those that landed meanwhile changed which of them.
+async fn conflict(mirror: &Mirror, accepted: &Accepted, colliding: &[RepoPath]) -> Result<Merge, LandingError> {
+    let paths: Vec<String> = colliding.iter().take(PATHS_TOLD_MAX).map(wire_path).collect();
+    let told: BTreeSet<&String> = paths.iter().collect();
+    let mut changed_by = BTreeMap::new();
+    for landed in accepted.landed.iter().rev().take(LANDINGS_SEARCHED_MAX) {
+        let (before, after) = (from_wire(&landed.before), from_wire(&landed.after));
+        let changes = mirror.diff(&before, &after).await.map_err(LandingError::Git)?;
+        let changed = changes.iter().map(|change| wire_path(&change.path)).filter(|path| told.contains(path));
+        let changed: Vec<String> = changed.collect();
+        if !changed.is_empty() {
+            changed_by.insert(landed.waypoint.clone(), changed);
         }
     }
+    let paths_more = u32::try_from(colliding.len() - paths.len()).unwrap_or(u32::MAX);
+    Ok(Merge::Conflict { paths, paths_more, changed_by })
 }
 
 async fn fetch(shell: &Shell, accepted: &Accepted) -> Result<Mirror, LandingError> {
@@ -132,5 +161,5 @@ async fn commit_on_head(
     let digest = blobs::put(&shell.bus, &role, bytes).await.map_err(|e| store(e.into()))?;
     let commit = to_wire(&commit);
     let blob = BlobRef { role, digest, bytes: len };
-    Ok(Commit { tree: to_wire(tree), bundle: BundleRef { blob, tip: commit.clone() }, commit })
+    Ok(Commit { tree: to_wire(tree), bundle: BundleRef { blob, tip: commit.clone(), index: None }, commit })
 }

@@ -3,7 +3,7 @@
 //! A thin shell around `holdpoint-core`: handoffs and deadlines go in, journal entries come out. Its actors:
 //!
 //! ```text
-//! root ── router ── flight (one per open flight)
+//! root ── router ── flight (one per flight that moves)
 //!      └─ intake (one per role and partition of handoffs)
 //! ```
 //!
@@ -11,6 +11,7 @@
 
 mod api;
 mod books;
+mod catalog;
 mod examine;
 mod flight;
 mod history;
@@ -20,6 +21,7 @@ mod root;
 mod router;
 mod senders;
 mod shell;
+mod snapshots;
 mod submit;
 
 pub use root::{Error, Orchestrator, run, start};

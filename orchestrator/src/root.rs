@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use holdpoint_bus::{
     api::{self, ApiServer, ServeError},
+    auth::KnownUsers,
     journal::Journal,
     topology::{self, TopologyError},
 };
@@ -25,7 +26,9 @@ use crate::{
     api::{Api, ENDPOINTS},
     intake::{self, Intake},
     router::{Router, RouterHandle},
+    senders::Senders,
     shell::Shell,
+    snapshots::Snapshots,
 };
 
 /// Why an orchestrator cannot run.
@@ -73,7 +76,7 @@ pub async fn start(config: Config) -> Result<Orchestrator, Error> {
     let tree = Tree::start(children(&shell, &router)).await.map_err(Error::Spawn)?;
     let service = Api { shell: shell.clone(), router, config: config.orchestrator };
     let handler = move |request| service.clone().answer(request);
-    let api = api::serve(&shell.bus, shell.roots.clone(), &ENDPOINTS, handler).await.map_err(Error::Serve)?;
+    let api = api::serve(&shell.bus, shell.users.clone(), &ENDPOINTS, handler).await.map_err(Error::Serve)?;
     Ok(Orchestrator { tree, api, shell })
 }
 
@@ -91,12 +94,18 @@ pub async fn run(config: Config) -> Result<u8, Error> {
 
 async fn connect(config: &Config) -> Result<Shell, Error> {
     let (bus, roots) = agent::connect(config).await.map_err(Error::Connect)?;
-    let settings =
-        topology::Settings { turn_ack_wait: config.agent.ack_wait.duration(), ..topology::Settings::default() };
+    let settings = topology::Settings {
+        turn_ack_wait: config.agent.ack_wait.duration(),
+        handoff_ack_wait: config.orchestrator.handoff_ack_wait.duration(),
+        ..topology::Settings::default()
+    };
     topology::ensure(&bus, &settings).await.map_err(Error::Topology)?;
     let mirrors = Arc::new(MirrorStore::new(config.orchestrator.state_dir.join("mirrors"), Limits::default()));
     let serves = config.orchestrator.serves.clone();
-    Ok(Shell { journal: Journal::new(&bus), bus, roots, mirrors, serves, settings })
+    let users = KnownUsers::new(roots.clone());
+    let senders = Arc::new(Senders::new(users.clone()));
+    let (journal, snapshots) = (Journal::new(&bus), Arc::new(Snapshots::default()));
+    Ok(Shell { bus, journal, roots, users, senders, mirrors, snapshots, serves, settings })
 }
 
 fn children(shell: &Shell, router: &RouterHandle) -> Vec<Child> {
@@ -113,7 +122,7 @@ fn router_child(shell: Shell, handle: RouterHandle) -> Child {
     Child::new(ChildSpec::permanent("router"), move |supervisor| {
         let (shell, handle) = (shell.clone(), handle.clone());
         async move {
-            let (actor, _) = Actor::spawn_linked(None, Router, shell, supervisor).await?;
+            let (actor, _) = Actor::spawn_linked(None, Router, (shell, handle.clone()), supervisor).await?;
             let started = Started::by_mailbox(&actor);
             handle.set(actor);
             Ok(started)

@@ -1,21 +1,37 @@
-//! Knows the flight actors: starts them when something concerns their flight, and looks for flights now and then.
+//! Knows the flight actors: starts them when something concerns their flight, and forgets them when nothing does.
 //!
-//! A flight actor that fails is simply started again: it folds its journals anew.
+//! A flight is in memory while it moves. One that is over, or that only waits for its agents, has no actor: what is
+//! kept of it is when its next deadline passes. It is folded again from its journals when something concerns it.
 
-use std::{collections::HashMap, time::Duration};
+mod asleep;
 
-use holdpoint_bus::handoffs::Received;
-use holdpoint_protocol::{ids::FlightId, subjects};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
+
+use asleep::Asleep;
+use holdpoint_core::flight::{due, next_deadline};
+use holdpoint_protocol::{Timestamp, ids::FlightId, journal::Sequence, streams, subjects};
+use holdpoint_runtime::{
+    clock,
+    telemetry::{ErrorChain, fields},
+};
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SupervisionEvent};
 use tokio::sync::watch;
 
 use crate::{
+    books::Books,
+    catalog::{self, Wanted},
     flight::{self, FlightActor},
+    intake::Taken,
     shell::Shell,
 };
 
 /// How often to look for flights that another orchestrator took in, or whose actor failed.
 const SCAN_PERIOD: Duration = Duration::from_secs(10);
+/// How often to look whose deadline has passed.
+const WAKE_PERIOD: Duration = Duration::from_secs(1);
 /// The pause before a handoff that cannot be placed is delivered again.
 const RETRY_DELAY: Duration = Duration::from_secs(2);
 
@@ -51,19 +67,45 @@ impl RouterHandle {
 /// Messages of the router.
 pub(crate) enum Msg {
     /// A handoff came.
-    Handoff(Box<Received>),
+    Handoff(Box<Taken>),
+    /// This flight was submitted just now.
+    Begin(Box<Books>),
     /// Which actor has this flight? It may turn out not to exist.
     Find(FlightId, RpcReplyPort<ActorRef<flight::Msg>>),
-    /// Which flights are there?
-    List(RpcReplyPort<Vec<FlightId>>),
+    /// A flight's actor has nothing to do before this time, if ever.
+    Idle(FlightId, ActorId, Option<Timestamp>),
+    /// It was to leave, but something has come.
+    Back(FlightId, ActorRef<flight::Msg>),
     /// Look for flights.
     Scan,
+    /// What was found.
+    Scanned(Option<Scan>),
+    /// Look whose deadline has passed.
+    Wake,
+}
+
+/// The flights that are not over, and were not known.
+pub(crate) struct Scan {
+    open: Vec<Books>,
+    until: Sequence,
 }
 
 /// State of the router.
 pub(crate) struct State {
     shell: Shell,
+    handle: RouterHandle,
     flights: HashMap<FlightId, ActorRef<flight::Msg>>,
+    /// Whose actor is which, to forget it when it ends.
+    names: HashMap<ActorId, FlightId>,
+    asleep: Asleep,
+    /// Flights that were begun here since the last scan, and between the last two: a scan need not look at them.
+    begun: HashSet<FlightId>,
+    begun_before: HashSet<FlightId>,
+    /// Flights whose actor failed: the next scan starts it again.
+    failed: HashSet<FlightId>,
+    /// Up to where submissions were looked at.
+    scanned: Sequence,
+    scanning: bool,
 }
 
 /// The actor.
@@ -72,36 +114,56 @@ pub(crate) struct Router;
 impl Actor for Router {
     type Msg = Msg;
     type State = State;
-    type Arguments = Shell;
+    type Arguments = (Shell, RouterHandle);
 
-    async fn pre_start(&self, myself: ActorRef<Msg>, shell: Shell) -> Result<State, ActorProcessingErr> {
+    async fn pre_start(
+        &self,
+        myself: ActorRef<Msg>,
+        (shell, handle): (Shell, RouterHandle),
+    ) -> Result<State, ActorProcessingErr> {
         myself.cast(Msg::Scan)?;
         myself.send_interval(SCAN_PERIOD, || Msg::Scan);
-        Ok(State { shell, flights: HashMap::new() })
+        myself.send_interval(WAKE_PERIOD, || Msg::Wake);
+        Ok(State {
+            shell,
+            handle,
+            flights: HashMap::new(),
+            names: HashMap::new(),
+            asleep: Asleep::default(),
+            begun: HashSet::new(),
+            begun_before: HashSet::new(),
+            failed: HashSet::new(),
+            scanned: Sequence(0),
+            scanning: false,
+        })
     }
 
     async fn handle(&self, myself: ActorRef<Msg>, msg: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
         match msg {
-            Msg::Handoff(received) => handoff(&myself, state, received).await,
+            Msg::Handoff(taken) => state.handoff(&myself, taken).await?,
+            Msg::Begin(books) => {
+                let flight = books.id().clone();
+                state.begun.insert(flight.clone());
+                let actor = state.actor(&myself, &flight, Some(books)).await?;
+                // One that was asked about the flight before there was one knows nothing of it. It may have ended.
+                let _ = actor.cast(flight::Msg::Look);
+            }
             Msg::Find(flight, reply) => {
-                let actor = state.actor(&myself, &flight).await?;
+                let actor = state.actor(&myself, &flight, None).await?;
                 // The caller may have given up waiting.
                 let _ = reply.send(actor);
-                Ok(())
             }
-            Msg::List(reply) => {
-                let _ = reply.send(submissions(&state.shell).await.unwrap_or_default());
-                Ok(())
-            }
-            Msg::Scan => {
-                for flight in submissions(&state.shell).await.unwrap_or_default() {
-                    if !state.flights.contains_key(&flight) {
-                        state.actor(&myself, &flight).await?;
-                    }
+            Msg::Idle(flight, actor, until) => state.idle(flight, actor, until),
+            Msg::Back(flight, actor) => state.back(flight, actor),
+            Msg::Scan => state.scan(&myself),
+            Msg::Scanned(scan) => state.scanned(&myself, scan).await?,
+            Msg::Wake => {
+                for flight in state.asleep.due(clock::now()) {
+                    state.actor(&myself, &flight, None).await?;
                 }
-                Ok(())
             }
         }
+        Ok(())
     }
 
     async fn handle_supervisor_evt(
@@ -112,10 +174,11 @@ impl Actor for Router {
     ) -> Result<(), ActorProcessingErr> {
         match event {
             SupervisionEvent::ActorFailed(actor, error) => {
-                tracing::error!(%error, "flight actor failed; it is started again when something concerns its flight");
-                state.forget(actor.get_id());
+                tracing::error!(%error, "flight actor failed; it is started again soon");
+                let failed = state.forget(actor.get_id());
+                state.failed.extend(failed);
             }
-            SupervisionEvent::ActorTerminated(actor, ..) => state.forget(actor.get_id()),
+            SupervisionEvent::ActorTerminated(actor, ..) => drop(state.forget(actor.get_id())),
             _ => {}
         }
         Ok(())
@@ -127,37 +190,132 @@ impl State {
         &mut self,
         myself: &ActorRef<Msg>,
         flight: &FlightId,
+        books: Option<Box<Books>>,
     ) -> Result<ActorRef<flight::Msg>, ActorProcessingErr> {
         if let Some(actor) = self.flights.get(flight) {
             return Ok(actor.clone());
         }
-        let args = flight::Args { shell: self.shell.clone(), flight: flight.clone() };
+        self.asleep.remove(flight);
+        let args =
+            flight::Args { shell: self.shell.clone(), flight: flight.clone(), books, router: self.handle.clone() };
         let (actor, _) = Actor::spawn_linked(None, FlightActor, args, myself.get_cell()).await?;
+        self.names.insert(actor.get_id(), flight.clone());
         self.flights.insert(flight.clone(), actor.clone());
         Ok(actor)
     }
 
-    fn forget(&mut self, id: ActorId) {
-        self.flights.retain(|_, actor| actor.get_id() != id);
+    /// Forgets an ended actor, if it is still the one of its flight.
+    fn forget(&mut self, id: ActorId) -> Option<FlightId> {
+        let flight = self.names.remove(&id)?;
+        self.flights.get(&flight).filter(|actor| actor.get_id() == id)?;
+        self.flights.remove(&flight);
+        Some(flight)
+    }
+
+    async fn handoff(&mut self, myself: &ActorRef<Msg>, taken: Box<Taken>) -> Result<(), ActorProcessingErr> {
+        let Some(subject) = subjects::parse_handoff(&taken.stored.subject) else {
+            tracing::warn!(subject = %taken.stored.subject, "handoff on a subject that is none: dropped");
+            return Ok(taken.ack().await?);
+        };
+        let actor = self.actor(myself, &subject.flight, None).await?;
+        if let Err(ractor::MessagingErr::SendErr(flight::Msg::Handoff(taken, _))) =
+            actor.cast(flight::Msg::Handoff(taken, subject))
+        {
+            taken.nak(RETRY_DELAY).await?;
+        }
+        Ok(())
+    }
+
+    /// What comes for the flight from now on goes to a new actor; this one ends when it has done what it has.
+    fn idle(&mut self, flight: FlightId, id: ActorId, until: Option<Timestamp>) {
+        let Some(actor) = self.flights.get(&flight).filter(|actor| actor.get_id() == id) else { return };
+        // It may have ended by itself.
+        let _ = actor.cast(flight::Msg::Leave);
+        self.flights.remove(&flight);
+        if let Some(until) = until {
+            self.asleep.insert(flight, until);
+        }
+    }
+
+    /// It stays the flight's actor, unless there is another one by now.
+    fn back(&mut self, flight: FlightId, actor: ActorRef<flight::Msg>) {
+        if self.flights.contains_key(&flight) {
+            // It may have ended by itself.
+            let _ = actor.cast(flight::Msg::End);
+            return;
+        }
+        self.asleep.remove(&flight);
+        self.names.insert(actor.get_id(), flight.clone());
+        self.flights.insert(flight, actor);
+    }
+
+    /// Looks for flights that are not known here. It may take long after a start, and is done beside everything else.
+    fn scan(&mut self, myself: &ActorRef<Msg>) {
+        if self.scanning {
+            return;
+        }
+        self.scanning = true;
+        let (shell, after, myself) = (self.shell.clone(), self.scanned, myself.clone());
+        let known: HashSet<FlightId> =
+            self.begun.iter().chain(&self.begun_before).chain(self.flights.keys()).cloned().collect();
+        tokio::spawn(async move {
+            let scan = scan(&shell, after, &known).await;
+            if let Err(error) = &scan {
+                tracing::warn!(error = %ErrorChain(error), "cannot look for flights now; trying again");
+            }
+            // Fails only when the router has ended.
+            let _ = myself.cast(Msg::Scanned(scan.ok()));
+        });
+    }
+
+    async fn scanned(&mut self, myself: &ActorRef<Msg>, scan: Option<Scan>) -> Result<(), ActorProcessingErr> {
+        self.scanning = false;
+        let Some(Scan { open, until }) = scan else { return Ok(()) };
+        self.scanned = until;
+        // Those that were begun while it went on may stand behind where it ended.
+        self.begun_before = std::mem::take(&mut self.begun);
+        for flight in std::mem::take(&mut self.failed) {
+            self.actor(myself, &flight, None).await?;
+        }
+        for books in open {
+            let flight = books.id().clone();
+            if self.flights.contains_key(&flight) {
+                continue;
+            }
+            match sleeps_until(&books, &self.shell) {
+                Some(until) => self.asleep.insert(flight, until),
+                None => drop(self.actor(myself, &flight, Some(Box::new(books))).await?),
+            }
+        }
+        tracing::info!(
+            moving = self.flights.len(),
+            waiting = self.asleep.len(),
+            { fields::STREAM_SEQ } = until.0,
+            "looked for flights"
+        );
+        Ok(())
     }
 }
 
-async fn handoff(myself: &ActorRef<Msg>, state: &mut State, received: Box<Received>) -> Result<(), ActorProcessingErr> {
-    let Some(subject) = subjects::parse_handoff(&received.stored.subject) else {
-        tracing::warn!(subject = %received.stored.subject, "handoff on a subject that is none: dropped");
-        return Ok(received.ack().await?);
-    };
-    let actor = state.actor(myself, &subject.flight).await?;
-    if let Err(ractor::MessagingErr::SendErr(flight::Msg::Handoff(received, _))) =
-        actor.cast(flight::Msg::Handoff(received, subject))
-    {
-        received.nak(RETRY_DELAY).await?;
-    }
-    Ok(())
+/// Until when nothing is to be done for a flight; `None` if something is now, or might be.
+fn sleeps_until(books: &Books, shell: &Shell) -> Option<Timestamp> {
+    let pool = &books.flight.submitted.fleet.pool;
+    let quiet = due(&books.flight, &books.waypoints, clock::now()).is_empty();
+    // The consumers of a local flight's agents have to be made.
+    next_deadline(&books.flight, &books.waypoints)
+        .filter(|_| quiet && pool == &streams::fleet_pool() && pool == &shell.serves)
 }
 
-/// All flights that were ever submitted, oldest first.
-async fn submissions(shell: &Shell) -> Result<Vec<FlightId>, holdpoint_bus::journal::ReadError> {
-    let entries = shell.journal.replay(&subjects::journal_submissions()).await?.collect().await?;
-    Ok(entries.iter().filter_map(|e| subjects::parse_journal(&e.subject)).map(|key| key.flight).collect())
+async fn scan(
+    shell: &Shell,
+    after: Sequence,
+    known: &HashSet<FlightId>,
+) -> Result<Scan, holdpoint_bus::journal::ReadError> {
+    let (mut found, until) = catalog::submissions(shell, after).await?;
+    found.retain(|(flight, _)| !known.contains(flight));
+    let Some((_, first)) = found.first() else { return Ok(Scan { open: Vec::new(), until }) };
+    let before_first = Sequence(first.0.saturating_sub(1));
+    let wanted = found.into_iter().map(|(flight, _)| flight).collect();
+    let catalog = catalog::read(shell, before_first, &Wanted::Open(&wanted)).await?;
+    Ok(Scan { open: catalog.open.into_values().collect(), until })
 }

@@ -1,14 +1,21 @@
 //! Who sent a handoff: the broker's permissions say which role, the signature says which agent.
 
-use std::collections::HashMap;
-
-use holdpoint_bus::{Stored, auth::VerifiedUser, journal::ReadError, past};
-use holdpoint_protocol::{
-    artifact::{Artifact, BuildPlan, VerificationPlan},
-    subjects::HandoffSubject,
+use std::{
+    collections::HashMap,
+    sync::{Mutex, PoisonError},
 };
 
-use crate::shell::Shell;
+use holdpoint_bus::{
+    Bus, Stored,
+    auth::{KnownUsers, VerifiedUser},
+    journal::ReadError,
+    past,
+};
+use holdpoint_protocol::{
+    artifact::{Artifact, BuildPlan, VerificationPlan},
+    ids::{AgentName, RoleId},
+    subjects::HandoffSubject,
+};
 
 /// Kinds by which an agent plans; they carry its JWT.
 const PLAN_KINDS: [&str; 2] = [BuildPlan::KIND, VerificationPlan::KIND];
@@ -26,32 +33,50 @@ pub(crate) enum SenderError {
     Unknown(#[source] ReadError),
 }
 
-/// Remembers which key belongs to which agent.
-#[derive(Default)]
+/// Remembers which key belongs to which agent, whatever its flights.
+#[derive(Debug)]
 pub(crate) struct Senders {
-    known: HashMap<String, VerifiedUser>,
+    users: KnownUsers,
+    /// By role and name.
+    known: Mutex<HashMap<(RoleId, AgentName), VerifiedUser>>,
 }
 
 impl Senders {
-    /// The verified sender of a handoff, or why it is not believed.
+    /// Knows nobody yet.
+    pub(crate) fn new(users: KnownUsers) -> Self {
+        Self { users, known: Mutex::default() }
+    }
+
+    /// Whether a handoff is this agent's, and why not.
     pub(crate) async fn verify(
-        &mut self,
-        shell: &Shell,
+        &self,
+        bus: &Bus,
         subject: &HandoffSubject,
         stored: &Stored,
-        agent: &str,
-    ) -> Result<VerifiedUser, SenderError> {
-        let key = format!("{}.{agent}", subject.role);
-        let user = match (&stored.jwt, self.known.get(&key)) {
-            (Some(jwt), _) => self.believe(shell, subject, jwt)?,
-            (None, Some(user)) => user.clone(),
-            (None, None) => {
-                let jwt = planned(shell, subject).await.map_err(SenderError::Unknown)?;
-                let none = || SenderError::Refused("no plan with a JWT came before this handoff".to_owned());
-                self.believe(shell, subject, &jwt.ok_or_else(none)?)?
-            }
-        };
-        if user.name.as_str() != agent {
+        agent: &AgentName,
+    ) -> Result<(), SenderError> {
+        if let Some(jwt) = &stored.jwt {
+            return self.verify_by(jwt, subject, stored, agent);
+        }
+        if self.known(&subject.role, agent).is_some_and(|user| stored.is_signed_by(&user.public_key)) {
+            return Ok(());
+        }
+        // Nothing is remembered after a restart; and the same agent may have been given a new key.
+        let jwt = planned(bus, subject).await.map_err(SenderError::Unknown)?;
+        let jwt = jwt.ok_or_else(|| SenderError::Refused("no plan with a JWT came before this handoff".to_owned()))?;
+        self.verify_by(&jwt, subject, stored, agent)
+    }
+
+    fn verify_by(
+        &self,
+        jwt: &str,
+        subject: &HandoffSubject,
+        stored: &Stored,
+        agent: &AgentName,
+    ) -> Result<(), SenderError> {
+        let user = self.users.verify_jwt_of(&subject.role, jwt, holdpoint_runtime::clock::now());
+        let user = user.map_err(|refusal| SenderError::Refused(refusal.to_string()))?;
+        if user.name != *agent {
             let what = format!("the handoff names agent {agent}, its JWT names {}", user.name);
             return Err(SenderError::Refused(what));
         }
@@ -59,26 +84,28 @@ impl Senders {
             let what = "the signature does not fit subject, payload and the agent's key";
             return Err(SenderError::Refused(what.to_owned()));
         }
-        Ok(user)
+        self.remember(user);
+        Ok(())
     }
 
-    fn believe(&mut self, shell: &Shell, subject: &HandoffSubject, jwt: &str) -> Result<VerifiedUser, SenderError> {
-        let user = shell
-            .roots
-            .verify_jwt_of(&subject.role, jwt, holdpoint_runtime::clock::now())
-            .map_err(|refusal| SenderError::Refused(refusal.to_string()))?;
-        if self.known.len() >= KNOWN_MAX {
-            self.known.clear();
+    fn known(&self, role: &RoleId, agent: &AgentName) -> Option<VerifiedUser> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.get(&(role.clone(), agent.clone())).cloned()
+    }
+
+    fn remember(&self, user: VerifiedUser) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= KNOWN_MAX {
+            known.clear();
         }
-        self.known.insert(format!("{}.{}", user.role, user.name), user.clone());
-        Ok(user)
+        known.insert((user.role.clone(), user.name.clone()), user);
     }
 }
 
 /// The JWT that came with the last plan of this waypoint and role: after a restart nothing is remembered.
-async fn planned(shell: &Shell, subject: &HandoffSubject) -> Result<Option<String>, ReadError> {
+async fn planned(bus: &Bus, subject: &HandoffSubject) -> Result<Option<String>, ReadError> {
     for kind in PLAN_KINDS {
-        let plan = past::last(&shell.bus, &subject.role, &subject.flight, &subject.waypoint, kind).await?;
+        let plan = past::last(bus, &subject.role, &subject.flight, &subject.waypoint, kind).await?;
         if let Some(plan) = plan {
             return Ok(plan.jwt);
         }

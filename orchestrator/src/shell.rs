@@ -2,9 +2,16 @@
 
 use std::sync::Arc;
 
-use holdpoint_bus::{Bus, auth::TrustRoots, journal::Journal, topology};
+use holdpoint_bus::{
+    Bus,
+    auth::{KnownUsers, TrustRoots},
+    journal::Journal,
+    topology,
+};
 use holdpoint_protocol::ids::PoolId;
 use holdpoint_runtime::mirror::MirrorStore;
+
+use crate::{senders::Senders, snapshots::Snapshots};
 
 /// Shared by all actors; cheap to clone.
 #[derive(Clone)]
@@ -15,8 +22,14 @@ pub(crate) struct Shell {
     pub(crate) journal: Journal,
     /// Whom to believe.
     pub(crate) roots: Arc<TrustRoots>,
+    /// The same with a memory, for JWTs.
+    pub(crate) users: KnownUsers,
+    /// Which agent has which key.
+    pub(crate) senders: Arc<Senders>,
     /// Private bare repositories, one a flight.
     pub(crate) mirrors: Arc<MirrorStore>,
+    /// What is known of their snapshots.
+    pub(crate) snapshots: Arc<Snapshots>,
     /// The pool whose agents this orchestrator looks after.
     pub(crate) serves: PoolId,
     /// How streams and consumers are set up.

@@ -4,12 +4,15 @@ use std::collections::BTreeSet;
 
 use holdpoint_bus::{
     api::Failure,
-    journal::{Append, AppendError},
+    blobs::{self, BlobError},
+    journal::{Append, AppendError, Begun},
 };
 use holdpoint_core::gates;
 use holdpoint_protocol::{
     Digest,
     api::Submit,
+    facts::{BlobRef, BundleRef},
+    ids::role,
     journal::{Entry, EntryKind, Record, Sequence, Submitted},
     streams,
     subjects::JournalKey,
@@ -20,16 +23,38 @@ use holdpoint_runtime::{
     mirror::{from_wire, to_wire},
     telemetry::ErrorChain,
 };
-use holdpoint_workspace::RepoPath;
+use holdpoint_workspace::{Mirror, RepoPath};
 
-use crate::{books::outgoing, shell::Shell};
+use crate::{
+    books::{Books, outgoing},
+    shell::Shell,
+    snapshots::Facts,
+};
 
 /// Bytes of a covenant that are read.
 const COVENANT_LEN_MAX: usize = 1024 * 1024;
 
-/// Checks a submission and appends it.
-pub(crate) async fn submit(shell: &Shell, submit: Submit) -> Result<(), Failure> {
+/// Bytes of an index that is worth a message: with fewer objects (some two thousand) checking again takes no time.
+const INDEX_LEN_MIN: u64 = 64 << 10;
+
+/// What became of a submission.
+pub(crate) enum Taken {
+    /// The flight begins with this.
+    Now(Box<Books>),
+    /// It was taken before.
+    Earlier,
+}
+
+/// Checks a submission and appends it. `digest` is that of the request: one with the same is the same submission.
+pub(crate) async fn submit(shell: &Shell, submit: Submit, digest: Digest) -> Result<Taken, Failure> {
     check(&submit)?;
+    let look = async || look_at(shell, &submit).await;
+    let facts = shell.snapshots.facts(&submit.snapshot, &submit.covenant, look).await?;
+    append(shell, submit, facts, digest).await
+}
+
+/// Fetches the snapshot and checks it.
+async fn look_at(shell: &Shell, submit: &Submit) -> Result<Facts, Failure> {
     let mirror = shell
         .mirrors
         .ensure(&shell.bus, &submit.flight, std::slice::from_ref(&submit.snapshot))
@@ -41,7 +66,12 @@ pub(crate) async fn submit(shell: &Shell, submit: Submit) -> Result<(), Failure>
         tree.map_err(|e| Failure::new(400, format!("the snapshot does not bring the base: {}", ErrorChain(&e))))?;
     let covenant = covenant(&mirror, &tree, &submit.covenant).await;
     let covenant = covenant.map_err(|e| Failure::new(500, format!("cannot read the covenant: {}", ErrorChain(&e))))?;
-    append(shell, submit, to_wire(&tree), covenant).await
+    let index = index(shell, &mirror).await;
+    let index =
+        index.map_err(|e| Failure::new(500, format!("cannot store the snapshot's index: {}", ErrorChain(&e))))?;
+    // Never one that came with the request: agents take it for checked.
+    let snapshot = BundleRef { index, ..submit.snapshot.clone() };
+    Ok(Facts { tree: to_wire(&tree), covenant, snapshot })
 }
 
 fn check(submit: &Submit) -> Result<(), Failure> {
@@ -71,9 +101,30 @@ fn check(submit: &Submit) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Stores what was found out when every object of the snapshot was checked, so that agents need not check them again.
+async fn index(shell: &Shell, mirror: &Mirror) -> Result<Option<BlobRef>, IndexError> {
+    let Some(file) = mirror.snapshot_index()? else { return Ok(None) };
+    let role = role::id(role::ORCHESTRATOR);
+    let bytes = std::fs::metadata(&file).map_err(|source| BlobError::Io { path: file.clone(), source })?.len();
+    if bytes < INDEX_LEN_MIN {
+        return Ok(None);
+    }
+    let digest = blobs::put_file(&shell.bus, &role, &file).await?;
+    Ok(Some(BlobRef { role, digest, bytes }))
+}
+
+/// Why the index of a snapshot cannot be stored.
+#[derive(Debug, thiserror::Error)]
+enum IndexError {
+    #[error(transparent)]
+    Git(#[from] holdpoint_workspace::Error),
+    #[error(transparent)]
+    Blob(#[from] BlobError),
+}
+
 /// The digest of the covenant's text on the base; of no bytes where there is none (FLY-19).
 async fn covenant(
-    mirror: &holdpoint_workspace::Mirror,
+    mirror: &Mirror,
     tree: &holdpoint_workspace::Oid,
     path: &str,
 ) -> Result<Digest, holdpoint_workspace::Error> {
@@ -83,33 +134,34 @@ async fn covenant(
     Ok(Digest::of(&mirror.read_blob(&entry.oid, COVENANT_LEN_MAX).await?))
 }
 
-async fn append(
-    shell: &Shell,
-    submit: Submit,
-    base_tree: holdpoint_protocol::facts::Oid,
-    covenant_version: Digest,
-) -> Result<(), Failure> {
+async fn append(shell: &Shell, submit: Submit, facts: Facts, digest: Digest) -> Result<Taken, Failure> {
     let key = JournalKey::flight(&submit.flight);
-    let message_id = format!("submit.{}", submit.flight);
-    let entry = Entry::Submitted(Box::new(Submitted {
+    let message_id = format!("submit.{}.{}", submit.flight, digest.hex());
+    let submitted = Submitted {
         schema_version: version::CURRENT,
         flight: submit.flight,
         plan: submit.plan,
         base: submit.base,
-        base_tree,
-        snapshot: submit.snapshot,
+        base_tree: facts.tree,
+        snapshot: facts.snapshot,
         covenant: submit.covenant,
-        covenant_version,
+        covenant_version: facts.covenant,
         fleet: submit.fleet,
         record: Record { at: clock::now(), previous: None, cause: None, state: None },
-    }));
-    let kind = EntryKind::Submitted;
-    let entry = outgoing(&entry, &kind, message_id, None)
+    };
+    let (kind, entry) = (EntryKind::Submitted, Entry::Submitted(Box::new(submitted)));
+    let outgoing = outgoing(&entry, &kind, message_id, None)
         .map_err(|e| Failure::new(400, format!("the plan cannot be stored: {}", ErrorChain(&e))))?;
-    let append = Append { key: &key, kind: &kind, expected: Sequence(0), entry };
-    match shell.journal.append(append).await {
-        Ok(_) => Ok(()),
-        Err(AppendError::Conflict { .. }) => Err(Failure::new(409, "a flight with this id exists already")),
-        Err(error) => Err(Failure::new(500, format!("cannot append the submission: {}", ErrorChain(&error)))),
+    let digest = Digest::of(&outgoing.payload);
+    let append = Append { key: &key, kind: &kind, expected: Sequence(0), entry: outgoing };
+    match (shell.journal.begin(append).await, entry) {
+        (Ok(Begun::Now(sequence)), Entry::Submitted(submitted)) => {
+            Ok(Taken::Now(Box::new(Books::new(*submitted, sequence, digest))))
+        }
+        (Ok(_), _) => Ok(Taken::Earlier),
+        (Err(AppendError::Conflict { .. }), _) => {
+            Err(Failure::new(409, "another flight with this id exists already: submit this one under another id"))
+        }
+        (Err(error), _) => Err(Failure::new(500, format!("cannot append the submission: {}", ErrorChain(&error)))),
     }
 }

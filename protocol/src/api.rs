@@ -122,6 +122,9 @@ pub struct Progress {
     pub delivery: u32,
     /// What it is doing, one line.
     pub note: Option<String>,
+    /// Why it gives the turn back: a failure that is not the work's. One line.
+    #[serde(default)]
+    pub trouble: Option<String>,
 }
 
 /// Whether the turn is still wanted.

@@ -1,12 +1,26 @@
 //! JSON and MessagePack forms of the same content, and reading either.
+//!
+//! Whoever can publish can send anything. So a payload is looked at before it is read: how large, how deep, how heavy
+//! once it is in memory, and of which version.
+
+mod survey;
 
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{headers, version};
+use survey::Survey;
 
 /// The largest payload that is sent or read, in bytes, and the limit our brokers are given: what their makers advise at
 /// most. A plan of some ten thousand waypoints and its status fit.
 pub const PAYLOAD_MAX: usize = 8 * 1024 * 1024;
+
+/// The deepest nesting of a payload in either form. A plan may have 32 levels in its free values, and is inside of one
+/// or two other things; the stack of any thread bears several times as many.
+pub const DEPTH_MAX: usize = 64;
+
+/// The most memory that a payload's content may take once it is read, in bytes, by a careful estimate: 8 MiB of a
+/// plan's or report's own content take less, made up ones up to a hundred times as much.
+pub const WEIGHT_MAX: usize = 256 << 20;
 
 /// Which form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,25 +95,40 @@ pub fn encode<T: Serialize>(value: &T, encoding: Encoding) -> Result<Vec<u8>, Co
 /// Reads a value; its version is looked at before its shape, so that a newer one is refused by that name.
 ///
 /// # Errors
-/// Any [`CodecError`].
+/// Any [`CodecError`]; [`CodecError::Shape`] also for what is deeper than [`DEPTH_MAX`], would take more memory than
+/// [`WEIGHT_MAX`], or has bytes after its end.
 pub fn decode<T: DeserializeOwned>(bytes: &[u8], encoding: Encoding) -> Result<T, CodecError> {
-    #[derive(serde::Deserialize)]
-    struct Versioned {
-        schema_version: Option<version::SchemaVersion>,
-    }
     if bytes.len() > PAYLOAD_MAX {
         return Err(CodecError::TooLarge { bytes: bytes.len() });
     }
-    let versioned: Versioned = decode_shape(bytes, encoding)?;
-    if let Some(found) = versioned.schema_version {
-        found.check_readable()?;
+    let survey = survey(bytes, encoding)?;
+    if let Some(found) = survey.version {
+        found.parse::<version::SchemaVersion>()?.check_readable()?;
     }
-    decode_shape(bytes, encoding)
-}
-
-fn decode_shape<T: DeserializeOwned>(bytes: &[u8], encoding: Encoding) -> Result<T, CodecError> {
     match encoding {
         Encoding::Json => serde_json::from_slice(bytes).map_err(|e| CodecError::Shape(e.into())),
         Encoding::MsgPack => rmp_serde::from_slice(bytes).map_err(|e| CodecError::Shape(e.into())),
+    }
+}
+
+fn survey(bytes: &[u8], encoding: Encoding) -> Result<Survey, CodecError> {
+    match encoding {
+        Encoding::Json => {
+            let mut payload = serde_json::Deserializer::from_slice(bytes);
+            let survey = Survey::of(&mut payload).map_err(|e| CodecError::Shape(e.into()))?;
+            payload.end().map_err(|e| CodecError::Shape(e.into()))?;
+            Ok(survey)
+        }
+        Encoding::MsgPack => {
+            let mut payload = rmp_serde::Deserializer::new(bytes);
+            // A container counts for both; ours is the one that is told.
+            payload.set_max_depth(2 * DEPTH_MAX);
+            let survey = Survey::of(&mut payload).map_err(|e| CodecError::Shape(e.into()))?;
+            let rest = payload.into_inner().len();
+            if rest > 0 {
+                return Err(CodecError::Shape(format!("{rest} bytes after its end").into()));
+            }
+            Ok(survey)
+        }
     }
 }

@@ -81,6 +81,10 @@ pub struct BundleRef {
     pub blob: BlobRef,
     /// The commit its one ref names.
     pub tip: Oid,
+    /// The index of its pack (git's `.idx`), of a snapshot: the orchestrator made it when it checked every object.
+    /// Whoever takes the orchestrator's word need not make it again; only one that it stored itself counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index: Option<BlobRef>,
 }
 
 /// What a verifier says of one criterion (FLY-10).

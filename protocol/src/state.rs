@@ -97,6 +97,8 @@ pub struct Work {
     pub role: RoleId,
     /// Which agent of that role.
     pub agent: AgentName,
+    /// The base it was handed off on, once it was merged with a newer head; `None` for work as it was handed off.
+    pub made_on: Option<Oid>,
 }
 
 /// One visit of a gate (GATE-8).

@@ -61,6 +61,12 @@ pub fn journal_of_flight(flight: &FlightId) -> String {
     format!("{ROOT}.journal.{flight}.>")
 }
 
+/// Every entry of every journal.
+#[must_use]
+pub fn journals() -> String {
+    format!("{ROOT}.journal.>")
+}
+
 /// All submissions: one entry a flight.
 #[must_use]
 pub fn journal_submissions() -> String {

@@ -97,4 +97,44 @@ pub struct Feedback {
     pub failing: Vec<CriterionReport>,
     /// What else there is to know: violations, conflicts, the program's own failure.
     pub notes: Vec<String>,
+    /// What accepted work collided with when it was to land; `None` for every other reason.
+    pub collision: Option<Collision>,
+}
+
+/// Accepted work and what landed beside it do not fit together (FLY-39).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Collision {
+    /// How they collide, and so what the turn starts from.
+    pub kind: CollisionKind,
+    /// Paths that both changed, a bounded list; empty when the merge itself was clean.
+    pub paths: Vec<String>,
+    /// How many more such paths there are.
+    pub paths_more: u32,
+    /// What landed since the work's base, a bounded list: first what changed one of `paths`, then the newest.
+    pub landed: Vec<LandedMeanwhile>,
+    /// How many more landed than are named.
+    pub landed_more: u32,
+}
+
+/// How work collides with what landed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CollisionKind {
+    /// Both changed the same: the turn starts from what landed, without the work.
+    Conflict,
+    /// Each is green alone, and together they are not: the turn starts from the merge of both.
+    RedMerge,
+}
+
+/// A waypoint that landed while other work was being made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LandedMeanwhile {
+    /// The waypoint.
+    pub waypoint: WaypointId,
+    /// Its title.
+    pub title: String,
+    /// Its commit on the flight's branch.
+    pub commit: Oid,
+    /// Which of the colliding paths it changed.
+    pub paths: Vec<String>,
 }

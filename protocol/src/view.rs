@@ -45,6 +45,25 @@ pub struct FlightView {
     pub waypoints: Vec<WaypointView>,
     /// What brings the branch, in order, on top of the base.
     pub landings: Vec<BundleRef>,
+    /// What fails at the moment and is tried again, as far as the orchestrator that answers knows. Nothing is lost
+    /// meanwhile, and it goes away by itself once the cause is mended.
+    #[serde(default)]
+    pub trouble: Vec<Trouble>,
+}
+
+/// Something that fails again and again for a reason that is not the work's: a full disk, a missing blob.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Trouble {
+    /// The waypoint that it holds up; `None`: the whole flight.
+    pub waypoint: Option<WaypointId>,
+    /// What cannot be done, and why. One line.
+    pub message: String,
+    /// When it failed first.
+    pub since: Timestamp,
+    /// When it failed last.
+    pub last: Timestamp,
+    /// How often it has failed.
+    pub failures: u32,
 }
 
 /// A waypoint as users see it.

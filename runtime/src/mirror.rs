@@ -3,6 +3,7 @@
 //! One bare repository a flight, filled from the bundles that a turn names. It is a cache: all of it can be fetched
 //! again, so a broken one is thrown away. What is done with the trees is the caller's matter.
 
+mod bring;
 mod facts;
 
 use std::{
@@ -12,14 +13,12 @@ use std::{
     time::SystemTime,
 };
 
-use holdpoint_bus::{
-    Bus,
-    blobs::{self, BlobError},
-};
+use holdpoint_bus::{Bus, blobs::BlobError};
 use holdpoint_protocol::{facts::BundleRef, ids::FlightId};
-use holdpoint_workspace::{Error as GitError, HANDOFF_REF, Import, Limits, Mirror, Oid, SNAPSHOT_REF};
+use holdpoint_workspace::{Error as GitError, Limits, Mirror, Oid};
 use tokio::sync::Mutex;
 
+use bring::{Source, bring};
 pub use facts::{diff_summary, from_wire, path_changes, to_wire, wire_path};
 
 /// Mirrors kept, the most recently used ones: enough for all flights a machine works on at once, few enough for its disk.
@@ -28,8 +27,6 @@ const MIRRORS_MAX: usize = 16;
 const REPOSITORY: &str = "repository";
 /// The file whose time says when a flight's mirror was last used.
 const LAST_USED: &str = "last-used";
-/// The file a bundle is fetched into, one at a time.
-const INCOMING: &str = "incoming.bundle";
 
 /// Why a mirror could not be filled.
 #[derive(Debug, thiserror::Error)]
@@ -119,6 +116,7 @@ impl MirrorStore {
     /// # Errors
     /// [`MirrorError`]; see [`MirrorError::is_refusal`].
     pub async fn ensure(&self, bus: &Bus, flight: &FlightId, bundles: &[BundleRef]) -> Result<Mirror, MirrorError> {
+        let _at = holdpoint_faults::at(holdpoint_faults::Step::Fetch);
         let slot = Arc::clone(self.open.lock().await.entry(flight.clone()).or_default());
         let mut open = slot.lock().await;
         let filled = match self.fill(bus, flight, bundles, open.take()).await {
@@ -152,20 +150,22 @@ impl MirrorStore {
             Some(mirror) => mirror,
             None => {
                 let repository = dir.join(REPOSITORY);
-                Mirror::open_or_create(&repository, first.format(), self.limits.clone()).await.map_err(git)?
+                let mirror = Mirror::open_or_create(&repository, first.format(), self.limits.clone()).await;
+                let mirror = mirror.map_err(git)?;
+                // Many packs make a mirror slow, and nothing else.
+                if let Err(error) = mirror.tidy().await {
+                    tracing::warn!(%flight, error = %crate::telemetry::ErrorChain(&error), "cannot tidy the mirror");
+                }
+                mirror
             }
         };
         let mut below: Option<Oid> = None;
         for bundle in bundles {
             let tip = from_wire(&bundle.tip);
             if !mirror.has(&tip).await.map_err(git)? {
-                let file = dir.join(INCOMING);
-                fetch(bus, bundle, &tip, self.limits.bundle_bytes, &file).await?;
-                let ref_name = if below.is_none() { SNAPSHOT_REF } else { HANDOFF_REF };
-                let imported = mirror.import(Import { bundle: &file, ref_name, base: below.as_ref() }).await;
-                // A leftover is overwritten by the next one.
-                let _ = std::fs::remove_file(&file);
-                let found = imported.map_err(git)?;
+                let source = Source { bus, dir: &dir, cap: self.limits.bundle_bytes };
+                let found = bring(&source, &mirror, bundle, below.as_ref()).await;
+                let found = found.map_err(|error| error.of(flight, &tip))?;
                 if found != tip {
                     return Err(MirrorError::WrongTip { expected: tip, found });
                 }
@@ -205,11 +205,4 @@ fn touch(dir: &Path) -> Result<(), MirrorError> {
     let file = dir.join(LAST_USED);
     let touched = std::fs::create_dir_all(dir).and_then(|()| std::fs::write(&file, b""));
     touched.map_err(|source| MirrorError::Io { path: file, source })
-}
-
-/// Fetches a bundle, which has to be what its digest says and no longer than was said.
-async fn fetch(bus: &Bus, bundle: &BundleRef, tip: &Oid, cap: u64, file: &Path) -> Result<(), MirrorError> {
-    let roles = std::slice::from_ref(&bundle.blob.role);
-    let fetched = blobs::get_to_file(bus, bundle.blob.digest, roles, bundle.blob.bytes.min(cap), file).await;
-    fetched.map_err(|source| MirrorError::Blob { tip: tip.clone(), source })
 }

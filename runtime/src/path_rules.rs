@@ -2,9 +2,9 @@
 //!
 //! Verifiers and orchestrators each compute this from the objects, for themselves; which path is what is the core's.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use holdpoint_core::paths::{self, InvalidGlob, Judgement, LINKS_MAX, Links, PathRules};
+use holdpoint_core::paths::{self, FOLLOWED_BYTES_MAX, Follow, InvalidGlob, Judgement, LINKS_MAX, Links, PathRules};
 use holdpoint_protocol::plan::Check;
 use holdpoint_workspace::{Change, Error as GitError, Mirror, Mode, Oid, TreeEntry};
 
@@ -68,13 +68,33 @@ pub async fn judge(mirror: &Mirror, base_tree: &Oid, tree: &Oid, texts: &RuleTex
     let mut rules = rules.map_err(|error| JudgeError::Glob(Box::new(error)))?;
     rules.covenant = Some(texts.covenant.clone());
     let entries = mirror.list_tree(base_tree).await?;
-    let on_base: BTreeSet<String> = entries.iter().map(|entry| wire_path(&entry.path)).collect();
     rules.links = links(mirror, &entries).await?;
-    let known = |path: &str| on_base.contains(path) || on_base.contains(&rules.links.resolve(path));
-    rules.scripts = texts.commands.iter().flat_map(|command| paths::scripts_of(command, known)).collect();
+    rules.scripts = scripts(mirror, &entries, &rules.links, &texts.commands).await?;
     let steering = steering_manifests(mirror, &changes).await?;
     let judgement = paths::judge(&path_changes(&changes), &rules, &steering);
     Ok(JudgedDiff { changes, judgement, rules })
+}
+
+/// The scripts that these commands name, or come to, on the base.
+async fn scripts(
+    mirror: &Mirror,
+    entries: &[TreeEntry],
+    links: &Links,
+    commands: &[String],
+) -> Result<BTreeSet<String>, GitError> {
+    let files: BTreeMap<String, (Mode, &Oid)> =
+        entries.iter().map(|entry| (wire_path(&entry.path), (entry.mode, &entry.oid))).collect();
+    let mut follow = Follow::new(commands, |path| files.contains_key(path) || files.contains_key(&links.resolve(path)));
+    while let Some(path) = follow.wanted() {
+        let text = match files.get(&links.resolve(path)) {
+            Some((mode @ (Mode::File | Mode::Executable), oid)) => {
+                side(mirror, Some(&(*mode, (*oid).clone())), FOLLOWED_BYTES_MAX).await?
+            }
+            _ => None,
+        };
+        follow.read(text.as_deref());
+    }
+    Ok(follow.into_scripts())
 }
 
 /// The symlinks of a tree.
@@ -95,8 +115,8 @@ async fn steering_manifests(mirror: &Mirror, changes: &[Change]) -> Result<BTree
         if !paths::is_manifest(&path) {
             continue;
         }
-        let old = text(mirror, change.old.as_ref()).await?;
-        let new = text(mirror, change.new.as_ref()).await?;
+        let old = side(mirror, change.old.as_ref(), MANIFEST_LEN_MAX).await?;
+        let new = side(mirror, change.new.as_ref(), MANIFEST_LEN_MAX).await?;
         let unreadable = change.old.is_some() != old.is_some() || change.new.is_some() != new.is_some();
         if unreadable || paths::manifest_change_is_steering(&path, old.as_deref(), new.as_deref()) {
             steering.insert(path);
@@ -105,10 +125,10 @@ async fn steering_manifests(mirror: &Mirror, changes: &[Change]) -> Result<BTree
     Ok(steering)
 }
 
-/// The text of one side of a change; `None` when it is not there, no file, too long or not UTF-8.
-async fn text(mirror: &Mirror, side: Option<&(Mode, Oid)>) -> Result<Option<String>, GitError> {
+/// The text of one side of a change; `None` when it is not there, no file, longer than `cap` or not UTF-8.
+async fn side(mirror: &Mirror, side: Option<&(Mode, Oid)>, cap: usize) -> Result<Option<String>, GitError> {
     let Some((Mode::File | Mode::Executable, oid)) = side else { return Ok(None) };
-    match mirror.read_blob(oid, MANIFEST_LEN_MAX).await {
+    match mirror.read_blob(oid, cap).await {
         Ok(bytes) => Ok(String::from_utf8(bytes).ok()),
         Err(GitError::BlobOverCap { .. }) => Ok(None),
         Err(error) => Err(error),

@@ -26,7 +26,7 @@ mod wire;
 
 pub use error::Error;
 pub use process::ProcessId;
-pub use profile::{Command, Input, Limits, Network, Profile};
+pub use profile::{Bounds, Command, Input, Limits, Network, Profile};
 pub use property::{Property, PropertyReport};
 pub use sandbox::{Chunk, Ended, Outcome, Sandbox, Stream};
 pub use tool::{Tool, ToolError, ToolOutput};

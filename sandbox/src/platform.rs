@@ -6,12 +6,15 @@ mod tests;
 use crate::layout::Layout;
 use crate::profile::{Network, Profile};
 use crate::property::{Property, PropertyReport};
-use crate::wire::Sockets;
+use crate::wire::{GroupVersion, Groups, Sockets};
 
 /// Landlock handles truncation from here on; before, a file outside could be emptied.
 const LANDLOCK_TRUNCATE: u32 = 3;
 /// Landlock keeps signals and abstract sockets inside from here on.
 const LANDLOCK_SCOPES: u32 = 6;
+
+/// How much of the machine's memory a program may have where nothing else is said.
+const MEMORY_PART: (u64, u64) = (3, 4);
 
 /// What was found to work when it was tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -25,7 +28,14 @@ pub(crate) struct Platform {
     pub(crate) landlock_abi: Option<u32>,
     /// Process numbers can be limited per namespace (Linux 6.14).
     pub(crate) process_namespace_limit: bool,
-    /// We are root, whom the kernel does not limit by the number of processes.
+    /// Control groups that can be made.
+    pub(crate) memory_group: Option<GroupVersion>,
+    pub(crate) process_group: Option<GroupVersion>,
+    /// Bytes of memory that the machine has.
+    pub(crate) machine_memory: Option<u64>,
+    /// The kernel binds the user to a limit of processes, which it does not do for root.
+    pub(crate) processes_bound: bool,
+    /// We are root.
     pub(crate) root: bool,
 }
 
@@ -46,6 +56,17 @@ impl Platform {
         if unix_is_inside { Sockets::All } else { Sockets::Internet }
     }
 
+    /// The memory that a program with this limit may have.
+    pub(crate) fn memory_bytes(&self, limit: Option<u64>) -> Option<u64> {
+        limit.or_else(|| self.machine_memory.map(|bytes| bytes / MEMORY_PART.1 * MEMORY_PART.0))
+    }
+
+    /// The control groups to be made. Where the process namespace limits processes already, a group would only cost time.
+    pub(crate) fn groups(&self) -> Groups {
+        let namespace = self.namespaces && self.process_namespace_limit;
+        Groups { memory: self.memory_group.is_some(), processes: self.process_group.is_some() && !namespace }
+    }
+
     fn landlock_at_least(&self, abi: u32) -> bool {
         self.landlock_abi.is_some_and(|found| found >= abi)
     }
@@ -62,13 +83,13 @@ impl Platform {
             report(Property::NoDangerousSyscalls, Some("seccomp".to_owned()), ""),
             report(Property::OutputCapped, Some("supervisor".to_owned()), ""),
             report(Property::TimeLimited, Some("supervisor".to_owned()), ""),
-            report(Property::FileSizeLimited, Some("rlimit".to_owned()), "per file, not in sum"),
+            report(Property::FileSizeLimited, Some("rlimit".to_owned()), "per file"),
+            self.processes(),
+            self.memory(profile.limits.memory_bytes),
+            disk(),
         ];
         if profile.network == Network::Loopback {
             reports.extend(self.network());
-        }
-        if profile.limits.processes.is_some() {
-            reports.push(self.processes());
         }
         if profile.limits.address_space_bytes.is_some() {
             let detail = "per process, not in sum";
@@ -134,7 +155,7 @@ impl Platform {
         if self.namespaces && self.own_proc {
             return report(property, Some("process namespace".to_owned()), "");
         }
-        let open = "command lines of other processes can be seen";
+        let open = "command lines of other processes can be seen, and how many files they have open";
         if self.namespaces {
             return report(property, Some("process and user namespace".to_owned()), open);
         }
@@ -167,10 +188,43 @@ impl Platform {
         if self.namespaces && self.process_namespace_limit {
             return report(property, Some("process namespace".to_owned()), "");
         }
-        if self.namespaces && !self.root {
+        if let Some(version) = self.process_group {
+            return report(property, Some(group(version)), "");
+        }
+        if !self.processes_bound {
+            return report(
+                property,
+                None,
+                "needs Linux 6.14 with namespaces, a control group, or another user than root",
+            );
+        }
+        if self.namespaces {
             return report(property, Some("rlimit in the user namespace".to_owned()), "");
         }
-        report(property, None, "needs Linux 6.14, or namespaces and another user than root")
+        report(property, Some("rlimit of the user".to_owned()), "counted with all that its user runs")
+    }
+
+    fn memory(&self, limit: Option<u64>) -> PropertyReport {
+        let property = Property::MemoryLimited;
+        if self.memory_bytes(limit).is_none() {
+            return report(property, None, "the machine does not say how much it has: set a limit");
+        }
+        match self.memory_group {
+            Some(version) => report(property, Some(group(version)), ""),
+            None => report(property, Some("supervisor".to_owned()), "what it takes between two looks comes on top"),
+        }
+    }
+}
+
+fn disk() -> PropertyReport {
+    let detail = "what it writes between two looks comes on top; it also ends when a disk is nearly full";
+    report(Property::DiskLimited, Some("supervisor".to_owned()), detail)
+}
+
+fn group(version: GroupVersion) -> String {
+    match version {
+        GroupVersion::V1 => "control group v1".to_owned(),
+        GroupVersion::V2 => "control group v2".to_owned(),
     }
 }
 

@@ -28,24 +28,61 @@ pub struct Limits {
     pub file_size_bytes: u64,
     /// Files open at once, per process.
     pub open_files: u64,
-    /// Processes and threads at once; `None`: not limited.
+    /// Processes and threads at once; `None`: what [`Bounds`] say.
     pub processes: Option<u64>,
+    /// Bytes of memory of all its processes together; more ends it. `None`: what [`Bounds`] say.
+    pub memory_bytes: Option<u64>,
+    /// Bytes of disk that files which it changes may take up, in all its `write` trees together; more ends it. `None`:
+    /// what [`Bounds`] say.
+    pub disk_bytes: Option<u64>,
     /// Bytes of address space, per process; `None`: not limited (many runtimes reserve far more than they use).
     pub address_space_bytes: Option<u64>,
 }
 
 impl Default for Limits {
-    /// Ten minutes, 10 MiB of output, files of 4 GiB (debug builds have big ones), 4,096 processes and threads (a
-    /// parallel build of a big project takes some hundreds).
+    /// Ten minutes, 10 MiB of output, files of 4 GiB (debug builds have big ones); the rest as the bounds say.
     fn default() -> Self {
         Self {
             wall: Duration::from_secs(600),
             output_bytes: 10 << 20,
             file_size_bytes: 4 << 30,
             open_files: 8_192,
-            processes: Some(4_096),
+            processes: None,
+            memory_bytes: None,
+            disk_bytes: None,
             address_space_bytes: None,
         }
+    }
+}
+
+/// What every program of a sandbox may use up where its own [`Limits`] say nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Processes and threads at once.
+    pub processes: u64,
+    /// Bytes of memory in sum; `None`: three quarters of the machine's.
+    pub memory_bytes: Option<u64>,
+    /// Bytes of disk in sum.
+    pub disk_bytes: u64,
+}
+
+impl Default for Bounds {
+    /// 4,096 processes and threads (a parallel build of a big project takes some hundreds), three quarters of the
+    /// memory, 32 GiB of disk (a debug build of some hundred crates takes a tenth of it).
+    fn default() -> Self {
+        Self { processes: 4_096, memory_bytes: None, disk_bytes: 32 << 30 }
+    }
+}
+
+impl Bounds {
+    /// The profile with every limit that it leaves to the bounds.
+    pub(crate) fn complete(&self, profile: &Profile) -> Profile {
+        let mut profile = profile.clone();
+        let limits = &mut profile.limits;
+        limits.processes = limits.processes.or(Some(self.processes));
+        limits.memory_bytes = limits.memory_bytes.or(self.memory_bytes);
+        limits.disk_bytes = limits.disk_bytes.or(Some(self.disk_bytes));
+        profile
     }
 }
 

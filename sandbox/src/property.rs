@@ -32,6 +32,10 @@ pub enum Property {
     FileSizeLimited,
     /// How many processes it has is limited.
     ProcessesLimited,
+    /// How much memory all its processes have together is limited.
+    MemoryLimited,
+    /// How much disk space it uses up is limited.
+    DiskLimited,
     /// How much address space each of its processes has is limited.
     AddressSpaceLimited,
 }
@@ -54,17 +58,18 @@ impl Property {
             Self::TimeLimited => "time_limited",
             Self::FileSizeLimited => "file_size_limited",
             Self::ProcessesLimited => "processes_limited",
+            Self::MemoryLimited => "memory_limited",
+            Self::DiskLimited => "disk_limited",
             Self::AddressSpaceLimited => "address_space_limited",
         }
     }
 
     /// Whether a program is refused where nothing gives this property.
     ///
-    /// The two that are not required bound how hard a program can press the machine. No mechanism gives them everywhere,
-    /// and the wall time ends such a program anyway.
+    /// The one that is not required is asked for by a setting only, and given wherever it is asked for.
     #[must_use]
     pub fn required(self) -> bool {
-        !matches!(self, Self::ProcessesLimited | Self::AddressSpaceLimited)
+        self != Self::AddressSpaceLimited
     }
 }
 

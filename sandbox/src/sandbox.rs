@@ -19,9 +19,9 @@ pub use drain::{Chunk, Stream};
 use crate::error::Error;
 use crate::layout::Layout;
 use crate::platform::Platform;
-use crate::profile::{Command, Input, Limits, Network, Profile};
+use crate::profile::{Bounds, Command, Input, Limits, Network, Profile};
 use crate::property::{Property, PropertyReport};
-use crate::wire::{Program, Rlimits, STDIN_BYTES_MAX, Spec, Stdin};
+use crate::wire::{Budget, Program, Rlimits, STDIN_BYTES_MAX, Spec, Stdin};
 
 /// How a sandboxed program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,8 +32,12 @@ pub enum Ended {
     Signalled(i32),
     /// Its time was up.
     TimedOut,
-    /// It wrote more than allowed.
+    /// It wrote more output than allowed.
     OutputLimit,
+    /// It used more memory than allowed.
+    MemoryLimit,
+    /// It used up more disk space than allowed, or a disk that it may write was nearly full.
+    DiskLimit,
 }
 
 /// What a sandboxed program left behind.
@@ -59,13 +63,22 @@ pub struct Sandbox {
     shim: PathBuf,
     waived: BTreeSet<Property>,
     namespaces: bool,
+    groups: bool,
+    bounds: Bounds,
     platform: OnceCell<Platform>,
 }
 
 impl Sandbox {
     /// A sandbox whose shim is this executable, which calls [`crate::shim::maybe_run`] first in its `main`.
     pub fn new(shim: impl Into<PathBuf>) -> Self {
-        Self { shim: shim.into(), waived: BTreeSet::new(), namespaces: true, platform: OnceCell::new() }
+        Self {
+            shim: shim.into(),
+            waived: BTreeSet::new(),
+            namespaces: true,
+            groups: true,
+            bounds: Bounds::default(),
+            platform: OnceCell::new(),
+        }
     }
 
     /// A sandbox whose shim is the executable that runs now, also when its file was replaced since.
@@ -81,10 +94,24 @@ impl Sandbox {
         self
     }
 
+    /// Bounds programs whose own limits say nothing.
+    #[must_use]
+    pub fn bounded(mut self, bounds: Bounds) -> Self {
+        self.bounds = bounds;
+        self
+    }
+
     /// Does without namespaces, as on a platform that refuses them.
     #[must_use]
     pub fn without_namespaces(mut self) -> Self {
         self.namespaces = false;
+        self
+    }
+
+    /// Does without control groups, as on a platform that lends us none.
+    #[must_use]
+    pub fn without_control_groups(mut self) -> Self {
+        self.groups = false;
         self
     }
 
@@ -103,9 +130,10 @@ impl Sandbox {
     /// # Errors
     /// As [`Sandbox::probe`], or a path of the profile cannot be used.
     pub async fn properties(&self, profile: &Profile) -> Result<Vec<PropertyReport>, Error> {
+        let profile = self.bounds.complete(profile);
         let platform = self.platform().await?;
-        let layout = Layout::of(profile, platform.namespaces)?;
-        Ok(platform.reports(profile, &layout))
+        let layout = Layout::of(&profile, platform.namespaces)?;
+        Ok(platform.reports(&profile, &layout))
     }
 
     /// Runs a program to its end and ends everything it started. When the future is dropped, the same happens.
@@ -117,13 +145,13 @@ impl Sandbox {
     /// the command cannot be used, or the program does not start. How it ended is never an error.
     pub async fn run(&self, command: &Command, tail: Option<mpsc::Sender<Chunk>>) -> Result<Outcome, Error> {
         let platform = self.platform().await?;
-        let layout = Layout::of(&command.profile, platform.namespaces)?;
-        let properties = platform.reports(&command.profile, &layout);
+        let profile = self.bounds.complete(&command.profile);
+        let layout = Layout::of(&profile, platform.namespaces)?;
+        let properties = platform.reports(&profile, &layout);
         self.refuse_weaker(&properties)?;
         let (program, stdin) = program(command)?;
-        let spec = spec(&platform, &command.profile, layout, Some(program));
-        let limits = &command.profile.limits;
-        let ended = session::run(&self.shim, &spec, stdin, limits, tail).await?;
+        let spec = spec(&platform, &profile, layout, Some(program));
+        let ended = session::run(&self.shim, &spec, stdin, &profile.limits, tail).await?;
         Ok(Outcome {
             ended: ended.ended,
             stdout: ended.stdout,
@@ -135,7 +163,7 @@ impl Sandbox {
     }
 
     async fn platform(&self) -> Result<Platform, Error> {
-        self.platform.get_or_try_init(|| probe::probe(&self.shim, self.namespaces)).await.copied()
+        self.platform.get_or_try_init(|| probe::probe(&self.shim, self.namespaces, self.groups)).await.copied()
     }
 
     fn refuse_weaker(&self, reports: &[PropertyReport]) -> Result<(), Error> {
@@ -184,6 +212,12 @@ fn spec(platform: &Platform, profile: &Profile, layout: Layout, program: Option<
             open_files: profile.limits.open_files,
             processes: profile.limits.processes,
             address_space_bytes: profile.limits.address_space_bytes,
+        },
+        groups: platform.groups(),
+        budget: Budget {
+            memory_bytes: platform.memory_bytes(profile.limits.memory_bytes),
+            processes: profile.limits.processes,
+            disk_bytes: profile.limits.disk_bytes,
         },
         program,
     }

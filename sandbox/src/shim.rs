@@ -9,6 +9,7 @@
 //! namespace where there is one. It must be confined before it starts the program, because there is no place between
 //! fork and exec for code of ours.
 
+mod group;
 mod inner;
 mod landlock;
 mod limits;
@@ -18,6 +19,7 @@ mod root;
 mod seccomp;
 mod tree;
 mod users;
+mod watch;
 
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;

@@ -1,6 +1,7 @@
 //! Finding the toolchains that `PATH` refers to in somebody's home, without opening the home itself.
 //!
-//! Pure: looks at names only. What does not exist is left out when a program starts.
+//! Looks at names only, but for cargo's configuration: it is closed where it has a token in it. What does not exist is left
+//! out when a program starts.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -26,24 +27,55 @@ const HOME_FOLDERS: [(&str, Option<&str>); 15] = [
 ];
 
 /// What in a home is nobody's business, toolchain folder or not.
-const HOME_SECRETS: [&str; 17] = [
+const HOME_SECRETS: [&str; 48] = [
     ".aws",
     ".azure",
+    ".bash_history",
+    ".boto",
+    ".bunfig.toml",
     ".cargo/credentials",
     ".cargo/credentials.toml",
+    ".composer/auth.json",
     ".config",
+    ".databrickscfg",
     ".docker",
+    ".fly",
+    ".gem/credentials",
     ".git-credentials",
     ".gnupg",
+    ".gradle/gradle.properties",
     ".kube",
+    ".local/share/fish",
+    ".local/share/gnupg",
     ".local/share/keyrings",
+    ".m2/settings-security.xml",
+    ".m2/settings.xml",
+    ".minikube",
     ".mozilla",
+    ".my.cnf",
+    ".mysql_history",
     ".netrc",
+    ".ngrok2",
+    ".node_repl_history",
     ".npmrc",
+    ".nuget/NuGet",
+    ".oci",
     ".password-store",
     ".pgpass",
+    ".psql_history",
     ".pypirc",
+    ".python_history",
+    ".s3cfg",
     ".ssh",
+    ".subversion/auth",
+    ".terraform.d",
+    ".terraformrc",
+    ".thunderbird",
+    ".vault-token",
+    ".viminfo",
+    ".yarnrc",
+    ".yarnrc.yml",
+    ".zsh_history",
 ];
 
 /// What a program needs to use the toolchains of its caller.
@@ -72,6 +104,7 @@ pub fn toolchain_paths(path_var: &OsStr, home: &Path) -> ToolchainPaths {
         add_rust(&mut found, &dir);
     }
     found.deny = HOME_SECRETS.iter().map(|secret| home.join(secret)).collect();
+    found.deny.extend(found.env.get("CARGO_HOME").into_iter().flat_map(|cargo| with_token(cargo)));
     for name in ["credentials", "credentials.toml"] {
         found.deny.extend(found.env.get("CARGO_HOME").map(|cargo| cargo.join(name)));
     }
@@ -110,6 +143,14 @@ fn add_rust(found: &mut ToolchainPaths, dir: &Path) {
     found.read.extend([cargo.to_owned(), rustup.clone()]);
     found.env.insert("CARGO_HOME".to_owned(), cargo.to_owned());
     found.env.insert("RUSTUP_HOME".to_owned(), rustup);
+}
+
+/// Cargo's configuration, which it needs, if somebody keeps a token there, which belongs into its credentials.
+fn with_token(cargo: &Path) -> Vec<PathBuf> {
+    let is_token = |line: &str| line.split_once('=').is_some_and(|(key, _)| key.trim().ends_with("token"));
+    let files = ["config", "config.toml"].map(|name| cargo.join(name));
+    let has = |file: &PathBuf| std::fs::read_to_string(file).is_ok_and(|text| text.lines().any(is_token));
+    files.into_iter().filter(has).collect()
 }
 
 #[cfg(test)]
@@ -159,5 +200,18 @@ mod tests {
         let found = of("/home/u/.cargo/bin");
         assert!(found.deny.contains(&PathBuf::from("/home/u/.cargo/credentials.toml")));
         assert!(found.deny.contains(&PathBuf::from("/home/u/.ssh")));
+    }
+
+    #[test]
+    fn cargo_configuration_is_denied_only_with_a_token_in_it() {
+        let home = tempfile::tempdir().unwrap();
+        let cargo = home.path().join(".cargo");
+        std::fs::create_dir_all(cargo.join("bin")).unwrap();
+        let config = cargo.join("config.toml");
+        let denied = || toolchain_paths(cargo.join("bin").as_os_str(), home.path()).deny.contains(&config);
+        std::fs::write(&config, "[build]\njobs = 2\n").unwrap();
+        assert!(!denied());
+        std::fs::write(&config, "[registries.ours]\ntoken = \"hush\"\n").unwrap();
+        assert!(denied());
     }
 }

@@ -36,6 +36,9 @@ pub(crate) struct Spec {
     /// What is reachable.
     pub(crate) layout: Layout,
     pub(crate) limits: Rlimits,
+    /// Which parts of the budget control groups shall keep.
+    pub(crate) groups: Groups,
+    pub(crate) budget: Budget,
     /// What to run; `None`: only set up, for a probe.
     pub(crate) program: Option<Program>,
 }
@@ -49,6 +52,28 @@ pub(crate) enum Sockets {
     Internet,
     /// None (pairs still work).
     None,
+}
+
+/// Which limits control groups keep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Groups {
+    pub(crate) memory: bool,
+    pub(crate) processes: bool,
+}
+
+/// The two kinds of control groups.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum GroupVersion {
+    V1,
+    V2,
+}
+
+/// What the whole tree may use up.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Budget {
+    pub(crate) memory_bytes: Option<u64>,
+    pub(crate) processes: Option<u64>,
+    pub(crate) disk_bytes: Option<u64>,
 }
 
 /// Limits that the kernel keeps, per process but for `processes`.
@@ -79,12 +104,16 @@ pub(crate) enum Stdin {
 /// What the shim reports.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) enum Event {
-    /// All is set up; the program starts next.
+    /// Which control groups were made; comes first.
+    Grouped { memory: Option<GroupVersion>, processes: Option<GroupVersion> },
+    /// All is set up; the program starts once [`GO`] has come.
     Ready {
         /// The Landlock version in force; `None`: not in force.
         landlock_abi: Option<u32>,
         /// Whether the process namespace has the asked for limit of processes.
         processes_limited: bool,
+        /// Whether the kernel binds this user to a limit of processes; tried in a probe only.
+        processes_bound: bool,
     },
     /// A step of the set-up failed. Nothing was run.
     SetUpFailed { step: Step, reason: String },
@@ -94,14 +123,28 @@ pub(crate) enum Event {
     Exited { code: i32 },
     /// A signal ended the program.
     Signalled { signal: i32 },
+    /// The tree has used up too much and is ended.
+    Exceeded { what: Excess },
     /// Last event: whether everything the program started has ended.
     TreeEnded { ended: bool },
 }
+
+/// What a tree has used up too much of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum Excess {
+    Memory,
+    Disk,
+}
+
+/// What the outer stage sends after the frame, once the inner stage is in its control groups.
+pub(crate) const GO: u8 = 1;
 
 /// A step of the set-up that platforms may refuse.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Step {
     Control,
+    MemoryGroup,
+    ProcessGroup,
     Namespaces,
     Loopback,
     FileSystem,

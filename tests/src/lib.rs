@@ -1,1 +1,10 @@
-//! Nothing is here: the flights through real processes are in `tests/it/`, one binary for all of them.
+//! What whole flights are tried with: a world of its own for each of them. No test is here: those that everybody runs are
+//! in `tests/it/`, the long ones in the binary `holdpoint-soak`.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
+
+pub mod account;
+pub mod cell;
+pub mod checker;
+pub mod disk;
+pub mod soak;
+pub mod world;

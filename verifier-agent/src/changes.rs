@@ -3,6 +3,7 @@
 //!
 //! Which path is what is decided by `holdpoint_core::paths`, over what `holdpoint_runtime::path_rules` reads.
 
+use holdpoint_core::{checks::TestsNamed, paths};
 use holdpoint_protocol::{
     artifact::VerificationRequest,
     facts::{DiffSummary, Oid, Violation},
@@ -22,7 +23,7 @@ pub(crate) struct Changes {
     pub(crate) violations: Vec<Violation>,
     /// How much changed.
     pub(crate) summary: DiffSummary,
-    /// Changed tests and fixtures that the scope does not name.
+    /// Changed tests and fixtures that the scope does not name. A new test module of a product file is not among them.
     unnamed: Vec<Replacement>,
     /// Changed tests and fixtures that the scope names.
     named: Vec<Replacement>,
@@ -37,7 +38,12 @@ impl Changes {
     ) -> Result<Self, BenchError> {
         let (from, to) = (from_wire(base_tree), from_wire(&request.tree));
         let found = path_rules::judge(mirror, &from, &to, &texts(request)).await?;
-        let tests = found.changes.iter().filter(|c| found.judgement.tests.contains(&wire_path(&c.path)));
+        let put_back = |change: &&Change| {
+            let path = wire_path(&change.path);
+            let kept = change.old.is_none() && paths::is_test_module(&path);
+            found.judgement.tests.contains(&path) && !kept
+        };
+        let tests = found.changes.iter().filter(put_back);
         let (named, unnamed): (Vec<_>, Vec<_>) =
             tests.partition(|change| found.rules.scope_names_test(&wire_path(&change.path)));
         Ok(Self {
@@ -55,7 +61,16 @@ impl Changes {
 
     /// Whether tests were changed, and the scope names every one of them.
     pub(crate) fn tests_named(&self) -> bool {
-        self.unnamed.is_empty() && !self.named.is_empty()
+        self.named() == TestsNamed::All
+    }
+
+    /// Which of the changed tests the scope names.
+    pub(crate) fn named(&self) -> TestsNamed {
+        match (self.unnamed.is_empty(), self.named.is_empty()) {
+            (true, false) => TestsNamed::All,
+            (false, false) => TestsNamed::Some,
+            (_, true) => TestsNamed::None,
+        }
     }
 
     /// Whether every changed test that the scope does not name is a new file: all tests of the base are there as they

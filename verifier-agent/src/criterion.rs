@@ -3,7 +3,10 @@
 //! Which run says what is decided by `holdpoint_core::checks`; this makes the runs that can still change the verdict,
 //! and no others.
 
-use holdpoint_core::checks::{self, CriterionJudgement};
+use holdpoint_core::{
+    checks::{self, CriterionJudgement},
+    runners,
+};
 use holdpoint_protocol::{
     artifact::{CriterionReport, TreeTested},
     facts::{CriterionResult, Oid, Verdict},
@@ -46,6 +49,13 @@ pub(crate) struct Named<'a> {
     pub(crate) check: &'a Check,
 }
 
+impl<'a> Named<'a> {
+    /// A run of it on a tree.
+    fn on(self, expect: Option<&'a Regex>, tree: Tree<'a>) -> CheckArgs<'a> {
+        CheckArgs { id: self.id, check: self.check, expect, tree }
+    }
+}
+
 /// The verdict of one plain run, compared with nothing: what a baseline asks.
 pub(crate) async fn plain(
     runs: &mut Runs<'_>,
@@ -54,7 +64,7 @@ pub(crate) async fn plain(
 ) -> Result<CriterionReport, BenchError> {
     let expect = expect_of(named)?;
     let tree = Tree { oid: subject.base_tree, tested: TreeTested::Base };
-    let ran = runs.check(CheckArgs { id: named.id, check: named.check, expect: expect.as_ref(), tree }).await?;
+    let ran = runs.check(named.on(expect.as_ref(), tree)).await?;
     keep(runs, subject, named, &ran);
     Ok(report_of_run(named, &ran))
 }
@@ -66,46 +76,56 @@ pub(crate) async fn judged(
     named: Named<'_>,
 ) -> Result<CriterionReport, BenchError> {
     let expect = expect_of(named)?;
-    let of = |tree| CheckArgs { id: named.id, check: named.check, expect: expect.as_ref(), tree };
-    let first = runs.check(of(Tree { oid: subject.tree, tested: TreeTested::Handoff })).await?;
+    let expect = expect.as_ref();
+    let first = runs.check(named.on(expect, Tree { oid: subject.tree, tested: TreeTested::Handoff })).await?;
     if first.unprepared || first.run.verdict != Verdict::Pass || subject.tree == subject.base_tree {
         return Ok(report_of_run(named, &first));
     }
     let changes = subject.changes;
     let counted = first.read.counts.is_some() || may_run_tests(&named.check.command);
-    let wanted = counted && !changes.tests_named();
-    let base = if wanted { Some(base_run(runs, subject, named, of).await?) } else { None };
-    let uncounted = base.as_ref().is_some_and(|base| base.unprepared);
-    let base = base.filter(|base| !base.unprepared);
+    let mut base = None;
+    if counted && !changes.tests_named() {
+        base = Some(base_run(runs, subject, named, expect).await?);
+    }
     let composed = if changes.tests_changed() {
         let tree = changes.with_tests_of_base(subject.mirror, subject.tree).await?;
-        Some(runs.check(of(Tree { oid: &tree, tested: TreeTested::TestsAsOnBase })).await?)
+        Some(runs.check(named.on(expect, Tree { oid: &tree, tested: TreeTested::TestsAsOnBase })).await?)
     } else {
         None
     };
     if let Some(failed) = composed.as_ref().filter(|composed| composed.unprepared && !changes.tests_named()) {
         return Ok(report_of_run(named, failed));
     }
+    if counted && base.is_none() && asks_base(&first, composed.as_ref()) {
+        base = Some(base_run(runs, subject, named, expect).await?);
+    }
+    let uncounted = base.as_ref().is_some_and(|base| base.unprepared);
+    let base = base.filter(|base| !base.unprepared);
     let nothing_there = changes.tests_only_added() && no_base_tests(&first, base.as_ref(), composed.as_ref());
     let judgement = checks::judge_criterion(checks::Runs {
         first: &first.read,
         base: base.as_ref().map(|ran| &ran.read),
         composed: composed.as_ref().map(|ran| &ran.read).filter(|_| !nothing_there),
-        tests_named: changes.tests_named(),
+        named: changes.named(),
     });
     let mut report = report(named, &judgement, &first, base.as_ref(), composed.as_ref());
     if report.note.is_none() {
-        let red = composed.is_some_and(|composed| composed.run.verdict != Verdict::Pass);
         let note = if uncounted {
             Some("prepare fails on the base, so the tests that ran were not compared with those on it")
-        } else if nothing_there {
-            Some("the base has no test that this check runs: only the added ones speak for it")
         } else {
-            red.then_some("tests of the base that this tree no longer has are red on it: see the evidence")
+            nothing_there.then_some("the base has no test that this check runs: only the added ones speak for it")
         };
         report.note = note.map(str::to_owned);
     }
     Ok(report)
+}
+
+/// Whether the base can say something where the scope names every changed test: of a green run with the tests as on the
+/// base, or of a first run whose runner did not come to its end.
+fn asks_base(first: &Ran, composed: Option<&Ran>) -> bool {
+    let green = composed.is_some_and(|composed| composed.run.verdict == Verdict::Pass);
+    let early = first.read.counts.as_ref().is_some_and(|counts| runners::ended_early(None, counts));
+    green || early || first.read.silent.is_some()
 }
 
 /// The verdict of the judge on a criterion without a check, with what it doubts.
@@ -164,18 +184,18 @@ fn expect_of(named: Named<'_>) -> Result<Option<Regex>, BenchError> {
 }
 
 /// The run on the base, from an earlier turn if there was one.
-async fn base_run<'c>(
+async fn base_run(
     runs: &mut Runs<'_>,
-    subject: &'c Subject<'_>,
-    named: Named<'c>,
-    of: impl Fn(Tree<'c>) -> CheckArgs<'c>,
+    subject: &Subject<'_>,
+    named: Named<'_>,
+    expect: Option<&Regex>,
 ) -> Result<Ran, BenchError> {
     if let Some(known) = subject.base_runs.get(&key(subject, named)) {
         let run = holdpoint_protocol::artifact::CheckRun { criterion: Some(named.id.clone()), ..known.run };
         runs.record.ran(run.clone(), known.evidence);
         return Ok(Ran { run, read: known.read, tail: String::new(), ending: String::new(), unprepared: false });
     }
-    let ran = runs.check(of(Tree { oid: subject.base_tree, tested: TreeTested::Base })).await?;
+    let ran = runs.check(named.on(expect, Tree { oid: subject.base_tree, tested: TreeTested::Base })).await?;
     keep(runs, subject, named, &ran);
     Ok(ran)
 }
@@ -284,20 +304,36 @@ fn report(
 
 /// What the comparisons had against the first run, in one sentence.
 fn difference(judgement: &CriterionJudgement, first: &Ran, base: Option<&Ran>) -> Option<String> {
-    let total = |ran: &Ran| ran.read.counts.as_ref().map(holdpoint_core::runners::Counts::total).unwrap_or_default();
+    let total = |ran: &Ran| ran.read.counts.as_ref().map(runners::Counts::total).unwrap_or_default();
     let (now, then) = (total(first), base.map(total).unwrap_or_default());
+    let lost = some_names(judgement);
     let text = match judgement.difference? {
-        CriterionReason::FewerTests => format!("{} tests ran, {} on the base", now.run, then.run),
-        CriterionReason::MoreSkipped => format!("{} tests were skipped, {} on the base", now.skipped, then.skipped),
-        _ if judgement.lost.is_empty() => "it is not green with the tests as on the base".to_owned(),
-        _ => {
-            let names: Vec<&str> = judgement.lost.iter().map(String::as_str).take(NAMES_SHOWN).collect();
-            let more = if judgement.lost.len() > NAMES_SHOWN { ", …" } else { "" };
-            format!("green only with the changed tests, not with those of the base: {}{more}", names.join(", "))
+        CriterionReason::FewerTests if judgement.ended_early => {
+            let ran = if base.is_some() {
+                format!(" ({} tests ran, {} on the base)", now.run, then.run)
+            } else {
+                String::new()
+            };
+            format!("it ended well, but its test runner did not come to its end: the code under test ended it{ran}")
         }
+        CriterionReason::FewerTests if now.run < then.run => {
+            let which = if lost.is_empty() { lost } else { format!("; missing: {lost}") };
+            format!("{} tests ran, {} on the base{which}", now.run, then.run)
+        }
+        CriterionReason::FewerTests => format!("tests of the base that did not run: {lost}"),
+        CriterionReason::MoreSkipped => format!("{} tests were skipped, {} on the base", now.skipped, then.skipped),
+        _ if lost.is_empty() => "it is not green with the tests as on the base".to_owned(),
+        _ => format!("not green with the tests as on the base: {lost}"),
     };
     let counts = judgement.verdict == Verdict::Pass;
     Some(if counts { format!("the scope names the changed tests, so this does not count: {text}") } else { text })
+}
+
+/// The first of the tests that a judgement is about.
+fn some_names(judgement: &CriterionJudgement) -> String {
+    let names: Vec<&str> = judgement.lost.iter().map(String::as_str).take(NAMES_SHOWN).collect();
+    let more = if judgement.lost.len() > NAMES_SHOWN { ", …" } else { "" };
+    format!("{}{more}", names.join(", "))
 }
 
 /// Names of tests that a note shows.

@@ -1,6 +1,9 @@
 //! Why a verification could not be made at all. What a check says is never an error.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io::ErrorKind,
+    path::{Path, PathBuf},
+};
 
 use holdpoint_runtime::path_rules::JudgeError;
 
@@ -42,6 +45,12 @@ impl BenchError {
     /// For `map_err`: what was tried on which path.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
         move |source| Self::Io { action, path: path.to_owned(), source }
+    }
+
+    /// Whether the disk is full, which passes.
+    #[must_use]
+    pub fn lacks_room(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if [ErrorKind::StorageFull, ErrorKind::QuotaExceeded].contains(&source.kind()))
     }
 
     /// Whether trying again cannot help: the plan, or what was handed over, cannot be judged.

@@ -59,6 +59,8 @@ pub(crate) fn ending(ended: Ended) -> String {
         Ended::Signalled(signal) => format!("signal {signal}"),
         Ended::TimedOut => "its time was up".to_owned(),
         Ended::OutputLimit => "it printed more than allowed".to_owned(),
+        Ended::MemoryLimit => "it used more memory than allowed".to_owned(),
+        Ended::DiskLimit => "it used up more disk space than allowed".to_owned(),
     }
 }
 

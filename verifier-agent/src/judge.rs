@@ -109,7 +109,7 @@ pub(crate) fn read(ended: Ended, stdout: &[u8]) -> Judged {
         }
         Ended::Signalled(_) => CriterionReason::Signal,
         Ended::TimedOut => CriterionReason::Timeout,
-        Ended::OutputLimit => CriterionReason::Limit,
+        Ended::OutputLimit | Ended::MemoryLimit | Ended::DiskLimit => CriterionReason::Limit,
     };
     Judged::inconclusive(Some(reason), format!("the judge gave no verdict: {}", crate::evidence::ending(ended)))
 }
@@ -185,6 +185,8 @@ mod tests {
             (Ended::Signalled(9), CriterionReason::Signal),
             (Ended::TimedOut, CriterionReason::Timeout),
             (Ended::OutputLimit, CriterionReason::Limit),
+            (Ended::MemoryLimit, CriterionReason::Limit),
+            (Ended::DiskLimit, CriterionReason::Limit),
         ] {
             let judged = read(ended, object);
             assert_eq!((judged.verdict, judged.reason), (Verdict::Inconclusive, Some(reason)));

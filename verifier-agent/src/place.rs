@@ -13,8 +13,9 @@ use holdpoint_sandbox::{Limits, Network, Profile, toolchain_paths};
 
 use crate::settings::Settings;
 
-/// Bytes a check may print. A test suite of thousands of tests with names prints less than one.
-pub const CHECK_OUTPUT_BYTES_MAX: usize = 4 << 20;
+/// Bytes a check may print. A test suite of thousands of tests with names prints less than one; nextest shows what passed
+/// tests print as well.
+pub const CHECK_OUTPUT_BYTES_MAX: usize = 16 << 20;
 
 /// The folders of one tree in a turn: its files, and what is kept beside them for all its runs.
 #[derive(Debug, Clone)]
@@ -114,6 +115,8 @@ pub(crate) fn environment(
     env.insert("CARGO_INCREMENTAL".to_owned(), "0".to_owned());
     // Both would write beside the sources, which are read-only.
     env.insert("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned());
+    // What a passed test's process printed shows whether libtest or the code under test ended it.
+    env.insert("NEXTEST_SUCCESS_OUTPUT".to_owned(), "immediate".to_owned());
     env.insert("PYTEST_ADDOPTS".to_owned(), format!("-o cache_dir='{}'", text(&run.tmp.join("pytest-cache"))));
     env
 }

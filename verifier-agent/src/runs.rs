@@ -11,6 +11,7 @@ use std::{
 };
 
 use holdpoint_core::checks::{CheckEnd, Run};
+use holdpoint_faults::Step;
 use holdpoint_protocol::{
     artifact::{CheckRun, TreeTested},
     facts::{Oid, Verdict},
@@ -176,6 +177,7 @@ impl<'a> Runs<'a> {
         if let Some(parent) = dir.parent() {
             make_dir(parent)?;
         }
+        let _at = holdpoint_faults::at(Step::Checkout);
         self.mirror.checkout(&from_wire(tree), dir).await?;
         Ok(())
     }
@@ -210,6 +212,7 @@ impl<'a> Runs<'a> {
             command.stdin = Input::Bytes(program.stdin);
         }
         let (sender, mut receiver) = mpsc::channel(CHUNKS_KEPT);
+        let _at = holdpoint_faults::at(Step::RunCheck);
         let outcome = self.sandbox.run(&command, Some(sender)).await?;
         let mut chunks = Vec::new();
         while let Ok(chunk) = receiver.try_recv() {
@@ -265,7 +268,7 @@ fn read(command: &str, expect: Option<&Regex>, outcome: &Outcome) -> Run {
 
 /// How a program ended, for the core's rules.
 fn end_of(ended: Ended) -> CheckEnd {
-    let limit = matches!(ended, Ended::OutputLimit | Ended::Signalled(SIGXFSZ));
+    let limit = matches!(ended, Ended::OutputLimit | Ended::MemoryLimit | Ended::DiskLimit | Ended::Signalled(SIGXFSZ));
     let signal = if let Ended::Signalled(signal) = ended { Some(signal) } else { None };
     CheckEnd { exit: exit_code(ended), signal, timed_out: ended == Ended::TimedOut, limit }
 }

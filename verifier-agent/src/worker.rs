@@ -57,6 +57,7 @@ impl StartError {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
+            Self::Bench(error) if error.lacks_room() => exit::ENVIRONMENT,
             Self::Path { .. } | Self::Bench(_) => exit::USAGE,
             Self::Sandbox(_) | Self::Git(_) => exit::ENVIRONMENT,
         }
@@ -91,7 +92,10 @@ impl VerifyWorker {
         let settings = Settings::from_config(config, &own_environment());
         let settings = settings.map_err(|(path, source)| StartError::Path { path, source })?;
         let mirrors = MirrorStore::new(settings.state_dir.join("mirrors"), Limits::default());
-        let bench = Bench::new(settings, sandbox.waiving(config.sandbox.waive.iter().copied()));
+        let bench = Bench::new(
+            settings,
+            sandbox.waiving(config.sandbox.waive.iter().copied()).bounded(config.sandbox.bounds()),
+        );
         let bench = bench.map_err(StartError::Bench)?;
         let properties = bench.prove().await.map_err(StartError::Sandbox)?;
         Ok(Self { bench, mirrors, properties })

@@ -5,7 +5,8 @@ mod header;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use header::{Header, read_header};
+pub(crate) use header::read_header;
+pub use header::{Header, parse_header};
 
 use crate::error::Error;
 use crate::limits::LONG_TIMEOUT;

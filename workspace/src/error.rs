@@ -67,6 +67,12 @@ pub enum Error {
         /// The folder.
         dir: PathBuf,
     },
+    /// The repository lacks objects that its commits name.
+    #[error("the repository in {} is a partial clone, and objects of its history are not here", dir.display())]
+    Partial {
+        /// The folder.
+        dir: PathBuf,
+    },
     /// No commit has this name.
     #[error("no commit is called {name:?}")]
     UnknownRef {
@@ -189,6 +195,9 @@ pub enum Refusal {
         /// Those it has.
         found: Vec<String>,
     },
+    /// The index that came with a bundle is not the one of its pack.
+    #[error("the index is not the one of the bundle's pack")]
+    ForeignIndex,
     /// The bundle's objects use another hash than the repository's.
     #[error("the bundle's objects use another hash than the repository")]
     WrongFormat,

@@ -21,8 +21,15 @@ pub const LINK_TARGET_BYTES_MAX: u64 = 4096;
 /// Packs a mirror may have before they are joined: git looks through all of them for an object it does not find.
 pub const MIRROR_PACKS_MAX: usize = 50;
 
-/// History an agent's clone has, in commits: enough to learn the house's habits from, cheap for any repository.
+/// Objects in files of their own that a mirror may have before they are packed; git's own figure.
+pub const MIRROR_SINGLES_MAX: usize = 6700;
+
+/// History that an agent's clone has at least, in commits: enough to learn the house's habits from, cheap for any
+/// repository.
 pub const CLONE_DEPTH: u32 = 50;
+/// The largest pack that is copied into a clone with all its history. Copying is faster than choosing as long as it takes
+/// tenths of a second.
+pub const CLONE_COPY_BYTES_MAX: u64 = 128 << 20;
 
 /// Time for a command that looks at a few objects.
 pub(crate) const QUICK_TIMEOUT: Duration = Duration::from_secs(60);

@@ -2,6 +2,7 @@
 //! given to agents and their results read. No agent ever sees it. It is a cache of what bundles hold: it has no refs,
 //! nothing in it is ever collected, and it may be deleted between runs.
 
+mod adopt;
 mod capture;
 mod checkout;
 mod clone;
@@ -15,7 +16,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub use adopt::Checked;
 pub use checkout::Checkout;
+pub use clone::AgentClone;
 pub use commit::CommitMeta;
 pub use compose::{FileAs, Replacement};
 pub use diff::{Change, ChangeStatus, DiffSummary};
@@ -26,12 +29,15 @@ use crate::bundle::{self, Bundle};
 use crate::error::Error;
 use crate::files::{create_dir, real_path};
 use crate::git::{Git, require_git};
-use crate::limits::{Limits, MIRROR_PACKS_MAX};
+use crate::limits::{Limits, MIRROR_PACKS_MAX, MIRROR_SINGLES_MAX};
 use crate::oid::{ObjectFormat, Oid};
 use crate::quarantine::{is_quarantine, kind_of};
 use crate::scratch::{Objects, Scratch};
 use crate::tree::{self, TreeEntry};
 use crate::user::read_blob;
+
+/// How git's temporary files are called: `tmp_pack_…`, `tmp_idx_…`, `tmp_obj_…`.
+const GIT_TEMPORARY: &[u8] = b"tmp_";
 
 /// A private bare repository. Cheap to clone; all clones are the same repository.
 #[derive(Debug, Clone)]
@@ -126,16 +132,17 @@ impl Mirror {
         bundle::write(&self.scratch()?, ref_name, commit, None, out).await
     }
 
-    /// Joins packs when there are many, each import having brought one. Cheap when there is nothing to do; may run while
-    /// the mirror is in use. Nothing is lost.
+    /// Joins packs when there are many, each import having brought one, and single objects, which captures bring. Cheap
+    /// when there is nothing to do; may run while the mirror is in use. Nothing is lost.
     ///
     /// # Errors
-    /// Git fails; the folder cannot be read.
+    /// Git fails.
     pub async fn tidy(&self) -> Result<(), Error> {
         let folder = self.inner.objects.dir.join("pack");
-        let names = std::fs::read_dir(&folder).map_err(Error::io("list", &folder))?;
-        let packs = names.flatten().filter(|entry| entry.path().extension().is_some_and(|end| end == "pack"));
-        if packs.count() > MIRROR_PACKS_MAX {
+        let packs = entries(&folder).filter(|entry| entry.path().extension().is_some_and(|end| end == "pack")).count();
+        // Ids are spread evenly: one of the 256 folders of single objects stands for all.
+        let singles = 256 * entries(&self.inner.objects.dir.join("17")).count();
+        if packs > MIRROR_PACKS_MAX || singles > MIRROR_SINGLES_MAX {
             // By size, and never by what refs reach: there are none.
             let git = self.git("repack").args(["--quiet", "--geometric=2", "-d", "--no-write-bitmap-index"]);
             git.long().run_ok().await?;
@@ -164,13 +171,26 @@ fn scratch_parent(mirror: &Path) -> PathBuf {
     mirror.join("scratch")
 }
 
-/// Removes bundles that somebody was still unpacking when they were killed.
+/// Removes what somebody was still writing when they were killed: bundles that were unpacked, and what git itself calls
+/// temporary, in the folder of packs and in those of single objects.
 fn clear_leftovers(objects: &Path) -> Result<(), Error> {
-    let Ok(entries) = std::fs::read_dir(objects) else { return Ok(()) };
-    for entry in entries.flatten().filter(|entry| is_quarantine(&entry.file_name())) {
-        std::fs::remove_dir_all(entry.path()).map_err(Error::io("remove", &entry.path()))?;
+    for entry in entries(objects) {
+        let path = entry.path();
+        if is_quarantine(&entry.file_name()) {
+            std::fs::remove_dir_all(&path).map_err(Error::io("remove", &path))?;
+        } else if path.is_dir() {
+            let temporary = |name: &std::ffi::OsStr| name.as_encoded_bytes().starts_with(GIT_TEMPORARY);
+            for leftover in entries(&path).filter(|entry| temporary(&entry.file_name())) {
+                let path = leftover.path();
+                std::fs::remove_file(&path).map_err(Error::io("remove", &path))?;
+            }
+        }
     }
     Ok(())
+}
+
+fn entries(dir: &Path) -> impl Iterator<Item = std::fs::DirEntry> {
+    std::fs::read_dir(dir).into_iter().flatten().flatten()
 }
 
 /// Takes the mirror into use. Whoever is alone with it clears what crashed users left.

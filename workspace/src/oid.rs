@@ -28,11 +28,16 @@ impl ObjectFormat {
         [Self::Sha1, Self::Sha256].into_iter().find(|format| format.name() == name)
     }
 
-    fn hex_digits(self) -> usize {
+    /// Bytes of an id, and of every other digest that git makes with it.
+    pub(crate) fn bytes(self) -> usize {
         match self {
-            Self::Sha1 => 40,
-            Self::Sha256 => 64,
+            Self::Sha1 => 20,
+            Self::Sha256 => 32,
         }
+    }
+
+    fn hex_digits(self) -> usize {
+        2 * self.bytes()
     }
 }
 

@@ -17,7 +17,7 @@ use crate::scratch::{Objects, Scratch};
 use crate::tree;
 
 /// What a pack consists of, in the order in which git may see it appear: the index makes it visible.
-const PACK_PARTS: [&str; 3] = ["pack", "rev", "idx"];
+const PACK_PARTS: [&str; 4] = ["pack", "rev", "keep", "idx"];
 
 /// How such folders are called among a repository's objects: git's own name for theirs, so that in a user's repository
 /// `git gc` removes what a crash leaves of them.
@@ -83,7 +83,7 @@ impl Quarantine {
         Ok(tip.clone())
     }
 
-    fn check_header(&self, bundle: &Path, expected: Expected<'_>) -> Result<Header, Error> {
+    pub(crate) fn check_header(&self, bundle: &Path, expected: Expected<'_>) -> Result<Header, Error> {
         let bytes = std::fs::metadata(bundle).map_err(Error::io("look at", bundle))?.len();
         if bytes > expected.limits.bundle_bytes {
             return Err(Refusal::BundleTooLarge { bytes, max: expected.limits.bundle_bytes }.into());
@@ -146,11 +146,14 @@ impl Quarantine {
         kind_of(self.scratch.git("cat-file"), oid).await
     }
 
-    /// The objects join their repository.
-    pub(crate) fn release(self) -> Result<(), Error> {
+    /// The objects join their repository. A pack that is `kept` as it came, whatever is tidied later, says whose it is.
+    pub(crate) fn release(self, kept: Option<&Oid>) -> Result<(), Error> {
         let target = self.home.dir.join("pack");
         create_dir(&target)?;
         for pack in self.packs()? {
+            if let Some(tip) = kept {
+                write(&pack.with_extension("keep"), format!("snapshot of {tip}\n"))?;
+            }
             for part in PACK_PARTS.map(|part| pack.with_extension(part)).iter().filter(|part| part.exists()) {
                 let name = part.file_name().unwrap_or_default();
                 std::fs::rename(part, target.join(name)).map_err(Error::io("move", part))?;
@@ -159,8 +162,13 @@ impl Quarantine {
         Ok(())
     }
 
+    /// Where the packs are until then.
+    pub(crate) fn pack_dir(&self) -> PathBuf {
+        self.folder.path().join("pack")
+    }
+
     fn packs(&self) -> Result<Vec<PathBuf>, Error> {
-        let folder = self.folder.path().join("pack");
+        let folder = self.pack_dir();
         let mut packs = Vec::new();
         for entry in std::fs::read_dir(&folder).map_err(Error::io("list", &folder))? {
             let path = entry.map_err(Error::io("list", &folder))?.path();

@@ -17,6 +17,11 @@ use crate::path::RepoPath;
 use crate::scratch::{Objects, Scratch};
 use crate::tree::Mode;
 
+/// Bytes of a `.gitattributes` that are read: git itself takes no more than 100 MB, and people write kilobytes.
+const ATTRIBUTES_BYTES_MAX: usize = 1 << 20;
+/// What attributes say of a file that is kept in a large-file store.
+const LFS_ATTRIBUTE: &str = "filter=lfs";
+
 /// A repository that belongs to the user.
 #[derive(Debug, Clone)]
 pub struct UserRepo {
@@ -119,17 +124,59 @@ impl UserRepo {
         read_blob(self.git("cat-file"), &oid, cap).await.map(Some)
     }
 
+    /// Whether `commit` is `other`, or in its history. What is not here is not.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub async fn is_ancestor(&self, commit: &Oid, other: &Oid) -> Result<bool, Error> {
+        let output = self.git("merge-base").arg("--is-ancestor").arg(commit).arg(other).run().await?;
+        Ok(output.code == Some(0))
+    }
+
+    /// Refuses a repository of which no snapshot can be made. Cheap: it does not look at the objects.
+    ///
+    /// # Errors
+    /// [`Error::Shallow`]: commits keep their parents, so a snapshot without the older ones would be a broken one.
+    pub fn check_complete(&self) -> Result<(), Error> {
+        if self.shallow { Err(Error::Shallow { dir: self.dir.clone() }) } else { Ok(()) }
+    }
+
     /// Writes `commit` with all its history as a bundle with the one ref [`SNAPSHOT_REF`].
     ///
     /// # Errors
-    /// [`Error::Shallow`] when the repository does not have all of its history; git fails (for example because objects
-    /// are missing); `out` cannot be written.
+    /// [`Error::Shallow`]; [`Error::Partial`] for a clone that left out objects; git fails; `out` cannot be written.
     pub async fn snapshot(&self, commit: &Oid, out: &Path) -> Result<Bundle, Error> {
-        if self.shallow {
-            return Err(Error::Shallow { dir: self.dir.clone() });
-        }
+        self.check_complete()?;
         let scratch = Scratch::new(None, self.objects.clone())?;
-        bundle::write(&scratch, SNAPSHOT_REF, commit, None, out).await
+        match bundle::write(&scratch, SNAPSHOT_REF, commit, None, out).await {
+            Err(Error::Git { .. }) if self.is_partial().await? => Err(Error::Partial { dir: self.dir.clone() }),
+            other => other,
+        }
+    }
+
+    /// Whether git was told to leave out objects until they are wanted.
+    async fn is_partial(&self) -> Result<bool, Error> {
+        let keys = r"^(extensions\.partialclone|remote\..*\.(promisor|partialclonefilter))$";
+        let output = self.git("config").args(["--local", "--get-regexp", keys]).run().await?;
+        Ok(output.code == Some(0))
+    }
+
+    /// Whether files of the commit are kept in a large-file store (Git LFS): its tree has pointers in their place.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub async fn has_lfs_pointers(&self, commit: &Oid) -> Result<bool, Error> {
+        let listing = self.git("ls-tree").args(["-r", "-z", "--full-tree", "--name-only"]).arg(commit).long();
+        for name in listing.run_ok().await?.split(|byte| *byte == 0) {
+            let last = name.rsplit(|byte| *byte == b'/').next();
+            if last == Some(b".gitattributes") {
+                let text = self.file_at(commit, &crate::tree::tree_path(name)?, ATTRIBUTES_BYTES_MAX).await?;
+                if text.is_some_and(|text| String::from_utf8_lossy(&text).contains(LFS_ATTRIBUTE)) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     fn git(&self, command: &'static str) -> Git {

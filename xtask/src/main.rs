@@ -8,6 +8,7 @@ mod check;
 mod demo;
 mod layout;
 mod process;
+mod soak;
 mod tools;
 
 use std::process::ExitCode;
@@ -44,6 +45,14 @@ enum Command {
     /// Works on copies below target/demo; each run makes new ones. Ends with where to look, and with exit code 1 if a
     /// flight was not accepted.
     Demo,
+    /// Run the long tests: all of them, or the named parts
+    ///
+    /// Not part of `test`. Each part is bounded in time and ends with a table; `soak -- --help` lists them.
+    Soak {
+        /// Passed on: parts, `--seed N`, `--minutes N`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
 }
 
 fn main() -> ExitCode {
@@ -63,5 +72,6 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Tools => tools::prepare(&layout).map(drop),
         Command::Test { fast } => check::run(&layout, *fast),
         Command::Demo => demo::run(&layout),
+        Command::Soak { arguments } => soak::run(&layout, arguments),
     }
 }

@@ -97,7 +97,7 @@ async fn store(bus: &Bus, role: &'static str, file: &Path, tip: &holdpoint_proto
     let role = role::id(role);
     let digest = blobs::put_file(bus, &role, file).await.unwrap();
     let bytes = std::fs::metadata(file).unwrap().len();
-    BundleRef { blob: BlobRef { role, digest, bytes }, tip: tip.clone() }
+    BundleRef { blob: BlobRef { role, digest, bytes }, tip: tip.clone(), index: None }
 }
 
 fn artifact(handoff: Final) -> BuildArtifact {

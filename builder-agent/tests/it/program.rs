@@ -19,6 +19,7 @@ fn feedback() -> Feedback {
         reason_code: ReasonCode::CriteriaFailed,
         failing: Vec::new(),
         notes: vec!["the unit test is red".to_owned()],
+        collision: None,
     }
 }
 

@@ -35,6 +35,12 @@ pub enum ApiError {
         /// How long it was waited for.
         timeout: Duration,
     },
+    /// The connection was lost before the answer came; whether the request was carried out is not known.
+    #[error("the connection was lost before {endpoint} answered")]
+    Lost {
+        /// The endpoint.
+        endpoint: String,
+    },
     /// The request could not be sent.
     #[error("cannot send to {endpoint}")]
     Send {
@@ -75,7 +81,12 @@ pub async fn request(bus: &Bus, call: Call<'_>) -> Result<Bytes, ApiError> {
     }
     let request = Request::new().headers(map).payload(payload).timeout(Some(timeout));
     let endpoint = endpoint.to_owned();
-    let answer = match bus.client().send_request(subject, request).await {
+    let lost = bus.lost();
+    let answer = tokio::select! {
+        answer = bus.client().send_request(subject, request) => answer,
+        () = lost => return Err(ApiError::Lost { endpoint }),
+    };
+    let answer = match answer {
         Ok(answer) => answer,
         Err(error) => {
             return Err(match error.kind() {

@@ -11,7 +11,7 @@ use tokio::{sync::Semaphore, task::JoinSet};
 use super::{Failure, SERVICE};
 use crate::{
     Bus,
-    auth::{PROGRESS, TrustRoots, VerifiedUser, is_agent, verify_signature},
+    auth::{KnownUsers, PROGRESS, VerifiedUser, is_agent, verify_signature},
     message::header,
 };
 
@@ -59,12 +59,7 @@ impl ApiServer {
 ///
 /// # Errors
 /// [`ServeError`] when the connection is closed.
-pub async fn serve<H, F>(
-    bus: &Bus,
-    roots: Arc<TrustRoots>,
-    endpoints: &[&str],
-    handler: H,
-) -> Result<ApiServer, ServeError>
+pub async fn serve<H, F>(bus: &Bus, users: KnownUsers, endpoints: &[&str], handler: H) -> Result<ApiServer, ServeError>
 where
     H: Fn(ApiRequest) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Result<Bytes, Failure>> + Send + 'static,
@@ -75,7 +70,7 @@ where
     let mut tasks = JoinSet::new();
     for name in endpoints {
         let endpoint = group.endpoint(*name).await.map_err(ServeError)?;
-        let door = Door { endpoint: (*name).to_owned(), roots: roots.clone(), room: room.clone() };
+        let door = Door { endpoint: (*name).to_owned(), users: users.clone(), room: room.clone() };
         tasks.spawn(door.run(endpoint, handler.clone()));
     }
     if let Err(error) = bus.client().flush().await {
@@ -87,7 +82,7 @@ where
 /// One endpoint.
 struct Door {
     endpoint: String,
-    roots: Arc<TrustRoots>,
+    users: KnownUsers,
     room: Arc<Semaphore>,
 }
 
@@ -120,7 +115,7 @@ impl Door {
         let map = message.headers.as_ref().ok_or_else(|| denied("not signed"))?;
         let jwt = header(map, headers::JWT).ok_or_else(|| denied("no Hp-Jwt"))?;
         let signature = header(map, headers::SIGNATURE).ok_or_else(|| denied("no Hp-Signature"))?;
-        let caller = self.roots.verify_jwt(&jwt, now()).map_err(|refusal| denied(&format!("Hp-Jwt: {refusal}")))?;
+        let caller = self.users.verify_jwt(&jwt, now()).map_err(|refusal| denied(&format!("Hp-Jwt: {refusal}")))?;
         let subject = subjects::api(&self.endpoint);
         if !verify_signature(&caller.public_key, &subject, &message.payload, &signature) {
             return Err(denied("the signature is not that of the key in Hp-Jwt"));

@@ -39,6 +39,21 @@ pub struct VerifiedUser {
     pub tags: Vec<String>,
 }
 
+impl VerifiedUser {
+    /// This user, if it is of that role.
+    pub(super) fn of(self, role: &RoleId) -> Result<Self, Refusal> {
+        if self.role == *role { Ok(self) } else { Err(Refusal::WrongRole { expected: role.clone(), found: self.role }) }
+    }
+}
+
+/// A JWT that its issuer signed.
+#[derive(Debug, Clone)]
+pub(super) struct Checked {
+    pub(super) user: VerifiedUser,
+    /// Seconds since the epoch; none: never.
+    pub(super) expires_at: Option<u64>,
+}
+
 /// Why a JWT is not believed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -83,6 +98,21 @@ impl TrustRoots {
     /// # Errors
     /// [`Refusal`] says what is wrong with it.
     pub fn verify_jwt(&self, jwt: &str, now: Timestamp) -> Result<VerifiedUser, Refusal> {
+        let checked = self.check_jwt(jwt)?;
+        self.still_counts(&checked, now)?;
+        Ok(checked.user)
+    }
+
+    /// Checks a user's JWT that has to be of one role.
+    ///
+    /// # Errors
+    /// As [`TrustRoots::verify_jwt`], and [`Refusal::WrongRole`].
+    pub fn verify_jwt_of(&self, role: &RoleId, jwt: &str, now: Timestamp) -> Result<VerifiedUser, Refusal> {
+        self.verify_jwt(jwt, now)?.of(role)
+    }
+
+    /// What about a JWT never changes: its shape, its issuer, its signature.
+    pub(super) fn check_jwt(&self, jwt: &str) -> Result<Checked, Refusal> {
         let parsed = jwt::parse::<UserPart>(jwt).ok_or(Refusal::Malformed)?;
         let claims = &parsed.claims;
         let is_user_key =
@@ -94,31 +124,22 @@ impl TrustRoots {
         if !parsed.is_signed_by_issuer() {
             return Err(Refusal::BadSignature);
         }
-        if self.revoked.contains_key(&claims.sub) {
-            return Err(Refusal::Revoked);
-        }
-        let now_s = u64::try_from(now.as_seconds()).unwrap_or(0);
-        if claims.exp.is_some_and(|end| end <= now_s) {
-            return Err(Refusal::Expired);
-        }
-        Ok(VerifiedUser {
+        let user = VerifiedUser {
             name: claims.name.parse().map_err(|_| Refusal::Malformed)?,
             role: role.clone(),
             public_key: claims.sub.clone(),
             tags: claims.nats.tags.clone(),
-        })
+        };
+        Ok(Checked { user, expires_at: claims.exp })
     }
 
-    /// Checks a user's JWT that has to be of one role.
-    ///
-    /// # Errors
-    /// As [`TrustRoots::verify_jwt`], and [`Refusal::WrongRole`].
-    pub fn verify_jwt_of(&self, role: &RoleId, jwt: &str, now: Timestamp) -> Result<VerifiedUser, Refusal> {
-        let user = self.verify_jwt(jwt, now)?;
-        if user.role != *role {
-            return Err(Refusal::WrongRole { expected: role.clone(), found: user.role });
+    /// What about a JWT may change: its key was revoked, its time is over.
+    pub(super) fn still_counts(&self, checked: &Checked, now: Timestamp) -> Result<(), Refusal> {
+        if self.revoked.contains_key(&checked.user.public_key) {
+            return Err(Refusal::Revoked);
         }
-        Ok(user)
+        let now_s = u64::try_from(now.as_seconds()).unwrap_or(0);
+        if checked.expires_at.is_some_and(|end| end <= now_s) { Err(Refusal::Expired) } else { Ok(()) }
     }
 
     /// Whether an orchestrator signed these bytes for this subject.

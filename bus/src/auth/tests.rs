@@ -1,4 +1,4 @@
-use std::{os::unix::fs::PermissionsExt as _, time::Duration};
+use std::{os::unix::fs::PermissionsExt as _, sync::Arc, time::Duration};
 
 use data_encoding::BASE64URL_NOPAD;
 use holdpoint_protocol::{
@@ -9,7 +9,7 @@ use holdpoint_protocol::{
 use nkeys::KeyPair;
 
 use super::{
-    Authority, Credentials, InvalidCredentials, Refusal, TrustRoots, UnknownRole, accounts,
+    Authority, Credentials, InvalidCredentials, KnownUsers, Refusal, TrustRoots, UnknownRole, accounts,
     jwt::{self, Subject},
     verify_signature,
 };
@@ -57,6 +57,20 @@ fn each_reason_to_doubt_a_jwt_is_told() {
     assert_eq!(roots.verify_jwt(orchestrator.jwt(), later()), Err(Refusal::Malformed));
     authority.revoke(user.public_key());
     assert_eq!(authority.trust_roots().verify_jwt(user.jwt(), Timestamp::from_millis(0)), Err(Refusal::Revoked));
+}
+
+#[test]
+fn a_remembered_jwt_is_asked_for_its_time_and_role_again() {
+    let authority = Authority::create();
+    let user = builder(&authority, Some(Duration::from_secs(60)));
+    let known = KnownUsers::new(Arc::new(authority.trust_roots().clone()));
+    let begin = Timestamp::from_millis(0);
+    let fresh = known.verify_jwt(user.jwt(), begin).unwrap();
+    assert_eq!(known.verify_jwt(user.jwt(), begin), Ok(fresh));
+    assert_eq!(known.verify_jwt(user.jwt(), later()), Err(Refusal::Expired));
+    let refused = known.verify_jwt_of(&role::id(role::VERIFIER), user.jwt(), begin).unwrap_err();
+    assert!(matches!(refused, Refusal::WrongRole { .. }), "{refused:?}");
+    assert_eq!(known.verify_jwt(&user.jwt()[1..], begin), Err(Refusal::Malformed));
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::Path;
 use async_nats::{Request, StatusCode};
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
-use futures::{Stream, StreamExt as _, TryStreamExt as _, stream};
+use futures::{Stream, StreamExt as _, TryStreamExt as _, future::ready, stream};
 use holdpoint_protocol::{Digest, ids::RoleId, streams, subjects};
 use sha2::{Digest as _, Sha256};
 use tokio::io::AsyncWriteExt as _;
@@ -49,6 +49,19 @@ pub async fn get_to_file(bus: &Bus, digest: Digest, roles: &[RoleId], cap: u64, 
         }
     }
     Err(failure.unwrap_or_else(|| BlobError::NotFound { digest, roles: roles.to_vec() }))
+}
+
+/// A blob that a role has not stored, of these; `None` when all are there. That goes by their first chunks, which are
+/// stored last. The content is not looked at: who gets a blob checks it.
+///
+/// # Errors
+/// [`BlobError::Broker`].
+pub async fn missing(bus: &Bus, role: &RoleId, digests: Vec<Digest>) -> Result<Option<Digest>, BlobError> {
+    let looked = digests
+        .into_iter()
+        .map(|digest| async move { Ok::<_, BlobError>((digest, get_chunk(bus, digest, role, 0).await?.is_some())) });
+    let looked = stream::iter(looked).buffer_unordered(CHUNKS_AT_ONCE).try_filter(|(_, there)| ready(!there));
+    Ok(std::pin::pin!(looked).try_next().await?.map(|(digest, _)| digest))
 }
 
 async fn get_of(bus: &Bus, digest: Digest, role: &RoleId, cap: u64) -> Result<Option<Bytes>, BlobError> {

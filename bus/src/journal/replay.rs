@@ -15,6 +15,8 @@ const BATCH_LEN: usize = 500;
 const INACTIVE_MAX: Duration = Duration::from_secs(30);
 /// How often a replay that was cut off is taken up again without getting further.
 const RESUMES_MAX: u32 = 10;
+/// How long the broker may be silent within a batch.
+const SILENCE_MAX: Duration = Duration::from_secs(10);
 /// The pause before that.
 const RESUME_PAUSE: Duration = Duration::from_millis(200);
 
@@ -31,6 +33,7 @@ pub struct Replay {
     buffer: VecDeque<Stored>,
     /// The consumer, and how many messages it delivered.
     consumer: Option<(Consumer<pull::Config>, u64)>,
+    headers_only: bool,
 }
 
 impl Replay {
@@ -44,7 +47,13 @@ impl Replay {
             end,
             buffer: VecDeque::new(),
             consumer: None,
+            headers_only: false,
         })
+    }
+
+    /// Leaves the payloads out.
+    pub(super) fn headers_only(self) -> Self {
+        Self { headers_only: true, ..self }
     }
 
     /// The sequence of the last entry this replay will give.
@@ -95,10 +104,17 @@ impl Replay {
             Some(consumer) => consumer,
             None => (self.make_consumer().await?, 0),
         };
+        // The client waits for the end of a batch without end: a broker that died with the pull never answers it.
+        let mut lost = std::pin::pin!(self.bus.lost());
         let Ok(mut batch) = consumer.fetch().max_messages(BATCH_LEN).messages().await else { return Ok(false) };
         let before = self.seen;
         let mut whole = true;
-        while let Some(Ok(message)) = batch.next().await {
+        loop {
+            let next = tokio::select! {
+                next = tokio::time::timeout(SILENCE_MAX, batch.next()) => next,
+                () = &mut lost => return Ok(self.seen > before),
+            };
+            let Ok(Some(Ok(message))) = next else { break };
             delivered += 1;
             // A gap in the consumer's own count: a delivery got lost, and nothing after it may be given out.
             whole = whole && message.info().is_ok_and(|info| info.consumer_sequence == delivered);
@@ -123,6 +139,7 @@ impl Replay {
             ack_policy: AckPolicy::None,
             filter_subject: self.filter.clone(),
             inactive_threshold: INACTIVE_MAX,
+            headers_only: self.headers_only,
             memory_storage: true,
             num_replicas: 1,
             ..pull::Config::default()

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use holdpoint_bus::{
     Bus,
     api::{self, ApiError, ApiServer, Call, Failure},
+    auth::KnownUsers,
 };
 use holdpoint_protocol::{headers, ids::role, subjects};
 
@@ -13,7 +14,7 @@ use crate::support::{NOTHING_AFTER, TestBroker};
 
 /// Answers with its caller and what it was asked; refuses what is empty.
 async fn serve(broker: &TestBroker) -> ApiServer {
-    api::serve(&broker.orchestrator, broker.roots(), &["status", "progress"], |request| async move {
+    api::serve(&broker.orchestrator, KnownUsers::new(broker.roots()), &["status", "progress"], |request| async move {
         if request.payload.is_empty() {
             return Err(Failure::new(404, "no such\nflight"));
         }

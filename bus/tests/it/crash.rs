@@ -1,8 +1,10 @@
 //! The broker is killed under load.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use holdpoint_bus::{
+    api::{self, ApiError, Call},
+    auth::KnownUsers,
     handoffs::{self, HandoffQueue, ShowJwt},
     turns::TurnQueue,
 };
@@ -13,6 +15,12 @@ use holdpoint_protocol::{
     streams,
     subjects::{self, JournalKey},
 };
+
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use tokio::sync::Notify;
 
 use crate::support::{SOON, TestBroker, append, flight, outgoing, waypoint};
 
@@ -84,4 +92,57 @@ async fn consumers_go_on_after_a_kill_and_see_everything_at_least_once() {
     tokio::time::timeout(2 * SOON, all).await.unwrap();
     let delivery = tokio::time::timeout(SOON, turns.next()).await.unwrap();
     delivery.ack().await.unwrap();
+}
+
+#[tokio::test]
+async fn whoever_waits_for_an_answer_is_told_when_the_broker_dies() {
+    let mut broker = TestBroker::start().await;
+    let asked = Arc::new(Notify::new());
+    let seen = asked.clone();
+    let server = api::serve(&broker.orchestrator, KnownUsers::new(broker.roots()), &["status"], move |_| {
+        seen.notify_one();
+        std::future::pending()
+    });
+    let _server = server.await.unwrap();
+    let operator = broker.bus(role::OPERATOR, "ann").await;
+    let waiting = tokio::spawn(async move {
+        let call =
+            Call { endpoint: "status", payload: "f".into(), timeout: Duration::from_secs(3600), traceparent: None };
+        api::request(&operator, call).await
+    });
+    tokio::time::timeout(SOON, asked.notified()).await.unwrap();
+    broker.local.broker.kill().await.unwrap();
+    let answer = tokio::time::timeout(SOON, waiting).await.unwrap().unwrap();
+    assert!(matches!(answer, Err(ApiError::Lost { .. })), "{answer:?}");
+}
+
+#[tokio::test]
+async fn a_replay_goes_on_when_the_broker_dies_with_a_batch_under_way() {
+    // More than one batch, so that the second one can be asked for while the broker is silent.
+    const LONG: u64 = 520;
+    let mut broker = TestBroker::start().await;
+    let (journal, key) = (broker.journal(), JournalKey::flight(&flight("f")));
+    let mut last = Sequence(0);
+    for n in 0..LONG {
+        last = append(&journal, &key, &EntryKind::Landed, last, &format!("e-{n}")).await.unwrap();
+    }
+    let mut replay = journal.replay(&key.filter()).await.unwrap();
+    let mut seen = 0;
+    while seen < 500 {
+        replay.next().await.unwrap().unwrap();
+        seen += 1;
+    }
+    kill(Pid::from_raw(broker.local.broker.pid().cast_signed()), Signal::SIGSTOP).unwrap();
+    let moved = broker.orchestrator.bytes_moved();
+    let rest = tokio::spawn(replay.collect());
+    let asked = async {
+        while broker.orchestrator.bytes_moved() == moved {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::time::timeout(SOON, asked).await.unwrap();
+    broker.local.broker.kill().await.unwrap();
+    broker.local.broker.restart().await.unwrap();
+    let rest = tokio::time::timeout(2 * SOON, rest).await.unwrap().unwrap().unwrap();
+    assert_eq!(rest.len() as u64, LONG - seen);
 }

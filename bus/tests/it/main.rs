@@ -7,6 +7,7 @@ mod blobs;
 mod crash;
 mod forging;
 mod handoffs;
+mod hostile;
 mod journal;
 mod permissions;
 mod signals;

@@ -131,10 +131,13 @@ async fn an_agent_reads_its_own_inbox_only() {
     for subject in ["_INBOX.v1.>", "_INBOX.>", ">", "hp.v1.refused.verifier.v1", "hp.v1.handoff.>"] {
         spied.push(spy.0.subscribe(subject).await.unwrap());
     }
-    own.0.flush().await.unwrap();
-    spy.0.flush().await.unwrap();
     let missing = subjects::blob_chunk(&role::id(role::BUILDER), &Digest::of(b"none"), 0);
-    victim.ask(&format!("$JS.API.DIRECT.GET.HP_BLOB.{missing}"), "").await;
+    let get = format!("$JS.API.DIRECT.GET.HP_BLOB.{missing}");
+    // An answer says that the broker has all subscriptions that were made before on that connection.
+    own.ask(&get, "").await;
+    assert!(tokio::time::timeout(SOON, theirs.next()).await.unwrap().is_some());
+    spy.ask(&get, "").await;
+    victim.ask(&get, "").await;
     assert!(tokio::time::timeout(SOON, theirs.next()).await.unwrap().is_some());
     let mut heard = futures::stream::select_all(spied);
     assert!(tokio::time::timeout(NOTHING_AFTER, heard.next()).await.is_err());

@@ -60,7 +60,7 @@ async fn a_waiting_agent_is_woken_by_a_hint() {
     let mut queue = queue(&broker, &builder, role::BUILDER, &streams::fleet_pool()).await;
     let waiting = tokio::spawn(async move { queue.next().await });
     broker.open_turn(&flight("f"), "w", role::BUILDER, Priority::High).await;
-    signals::wake(&broker.orchestrator, &role::id(role::BUILDER)).await.unwrap();
+    signals::wake(&broker.orchestrator, &role::id(role::BUILDER), Priority::High).await.unwrap();
     let delivery = tokio::time::timeout(SOON, waiting).await.unwrap().unwrap();
     assert_eq!(delivery.number, 1);
 }

@@ -139,7 +139,7 @@ async fn sandbox(config: &Config) -> SandboxPart {
         by: report.mechanism,
         detail: report.detail,
     };
-    match Sandbox::of_this_executable().probe().await {
+    match Sandbox::of_this_executable().bounded(config.sandbox.bounds()).probe().await {
         Ok(reports) => {
             let properties: Vec<PropertyLine> = reports.into_iter().map(line).collect();
             let ok = properties.iter().all(|line| line.enforced || line.waived || !line.required);

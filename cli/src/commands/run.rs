@@ -1,4 +1,6 @@
-//! `run`: from a plan to the branch with what was accepted, on a fleet of one's own or on one elsewhere.
+//! `run`: from a plan to the branch with what was accepted, on a fleet of one's own ([`local`]) or on one elsewhere.
+
+mod local;
 
 use std::path::Path;
 
@@ -8,7 +10,7 @@ use holdpoint_protocol::{
     streams,
     view::{FlightStatus, FlightView},
 };
-use holdpoint_runtime::{config::Config, fresh};
+use holdpoint_runtime::config::Config;
 use holdpoint_workspace::UserRepo;
 
 use crate::{
@@ -16,13 +18,11 @@ use crate::{
     branch,
     client::Client,
     failure::{Exit, Failure},
-    fleet::{self, Crew, Fleet},
     flight_id,
     interrupt::Interrupts,
     output,
     preflight::{self, Ready},
-    program, progress,
-    state::{FlightRecord, StateDir},
+    progress,
     target::Remote,
     view,
 };
@@ -39,8 +39,8 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
     let view = match (remote, &args.resume, &args.plan) {
         (Some(remote), Some(flight), _) => Box::pin(resume_elsewhere(&args, &remote, flight)).await?,
         (Some(remote), None, Some(plan)) => Box::pin(fly_elsewhere(&args, &remote, plan)).await?,
-        (None, Some(flight), _) => Box::pin(resume(&args, flight)).await?,
-        (None, None, Some(plan)) => Box::pin(fly(&args, plan)).await?,
+        (None, Some(flight), _) => Box::pin(local::resume(&args, flight)).await?,
+        (None, None, Some(plan)) => Box::pin(local::fly(&args, plan)).await?,
         (_, None, None) => {
             return Err(Failure::usage(
                 "arguments",
@@ -69,135 +69,6 @@ fn refuse_own_fleet(args: &RunArgs) -> Result<(), Failure> {
     }
     let message = format!("{} cannot be used with a fleet elsewhere (--nats)", given.join(", "));
     Err(Failure::usage("remote_fleet", message, "that fleet has its own agents; leave them out, or leave --nats out"))
-}
-
-/// A new flight on a fleet of its own.
-async fn fly(args: &RunArgs, plan_file: &Path) -> Result<FlightView, Failure> {
-    let plan = preflight::read_plan(plan_file)?;
-    let mut config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
-    preflight::check_builder(&config)?;
-    let ready = Ready::check(plan, &args.place.repo).await?;
-    program::anchor_all(&mut config, &ready.repo.places().await?);
-    program::check_in_clone(&config, &ready).await?;
-    let flight = flight_id::fresh(&ready.plan.plan);
-    branch::check(&ready.repo, &flight).await?;
-    preflight::check_sandbox(&config).await?;
-    let state = StateDir::of(&ready.repo)?;
-    let record = FlightRecord {
-        flight: flight.clone(),
-        plan: std::path::absolute(plan_file).unwrap_or_else(|_| plan_file.to_owned()),
-        builders: args.commands.builders.unwrap_or(BUILDERS_DEFAULT),
-        config: config.to_toml(),
-    };
-    let local = Local { state, repo: ready.repo.clone(), record, config };
-    local.fly(Some(ready)).await
-}
-
-/// The same fleet again for a flight that was interrupted.
-async fn resume(args: &RunArgs, flight: &FlightId) -> Result<FlightView, Failure> {
-    let repo = UserRepo::open(&args.place.repo).await?;
-    let state = StateDir::of(&repo)?;
-    let record = FlightRecord::load(&state, flight)?.ok_or_else(|| {
-        let message = format!("no flight {flight} was begun here with `holdpoint run`");
-        Failure::usage(
-            "not_found",
-            message,
-            "`holdpoint status` lists the flights; --repo DIR names another repository",
-        )
-    })?;
-    branch::check(&repo, flight).await?;
-    let config = remembered(&record)?;
-    preflight::check_sandbox(&config).await?;
-    Local { state, repo, record, config }.fly(None).await
-}
-
-/// The configuration as it was; the environment of today has no say.
-fn remembered(record: &FlightRecord) -> Result<Config, Failure> {
-    let damaged = |error: std::io::Error| crate::state::unusable("read", &record.plan, &error);
-    let file = tempfile::NamedTempFile::new().map_err(damaged)?;
-    std::fs::write(file.path(), &record.config).map_err(damaged)?;
-    Ok(Config::load_from(Some(file.path()), std::collections::BTreeMap::new(), Vec::new())?)
-}
-
-/// A flight with a fleet of its own.
-struct Local {
-    state: StateDir,
-    repo: UserRepo,
-    record: FlightRecord,
-    config: Config,
-}
-
-impl Local {
-    /// Submits the flight if it is new, and stays until only people can move it on.
-    async fn fly(self, new: Option<Ready>) -> Result<FlightView, Failure> {
-        // From here on Ctrl-C ends things in order.
-        let mut interrupts = Interrupts::listen()?;
-        let run = format!("{}-{}", self.record.flight, fresh::suffix());
-        let mut fleet = Fleet::attach(&self.state, &run).await?;
-        let result = tokio::select! {
-            // Boxed: it holds a whole flight.
-            result = Box::pin(self.keep(&mut fleet, new)) => result,
-            () = interrupts.next() => Err(self.interrupted()),
-        };
-        let interrupted = matches!(&result, Err(failure) if failure.exit() == Exit::Interrupted);
-        if interrupted {
-            output::err("stopping; Ctrl-C again stops at once");
-        }
-        fleet.stop(interrupts.next()).await;
-        result
-    }
-
-    async fn keep(&self, fleet: &mut Fleet, new: Option<Ready>) -> Result<FlightView, Failure> {
-        let client = fleet.client().await?;
-        let flight = &self.record.flight;
-        let mut config = self.config.clone();
-        config.orchestrator.serves = streams::flight_pool(flight);
-        fleet.start_orchestrator(&config)?;
-        let deny = self.repo.places().await?;
-        let read = fleet::plan_folder(&self.record.plan, &deny);
-        let crew = Crew { config: &self.config, builders: self.record.builders, read, deny };
-        fleet.start_crew(&crew, &streams::flight_pool(flight))?;
-        tokio::select! {
-            view = Box::pin(self.mission(&client, new)) => view,
-            failure = fleet.failed() => {
-                output::err(&format!("the flight {flight} can be resumed: {}", self.resume_command()));
-                Err(failure)
-            }
-        }
-    }
-
-    async fn mission(&self, client: &Client, new: Option<Ready>) -> Result<FlightView, Failure> {
-        let flight = &self.record.flight;
-        if let Some(ready) = new {
-            // First: a flight that was submitted can be resumed, whatever happens then.
-            self.record.save(&self.state)?;
-            let facts = facts(&self.config, streams::flight_pool(flight), Some(self.record.builders));
-            ready.submit(client, flight, facts).await?;
-            output::err(&format!("flight {flight}"));
-        }
-        conclude(client, &self.repo, flight).await
-    }
-
-    fn interrupted(&self) -> Failure {
-        let flight = &self.record.flight;
-        let begun = FlightRecord::load(&self.state, flight).is_ok_and(|record| record.is_some());
-        if !begun {
-            let (message, hint) = ("interrupted before the flight began".to_owned(), String::new());
-            return Failure::Other { exit: Exit::Interrupted, code: "interrupted", message, hint };
-        }
-        let message = format!("interrupted; the flight {flight} can be resumed");
-        Failure::Other { exit: Exit::Interrupted, code: "interrupted", message, hint: self.resume_command() }
-    }
-
-    fn resume_command(&self) -> String {
-        resume_command(&self.record.flight, self.repo.dir())
-    }
-}
-
-fn resume_command(flight: &FlightId, repo: &Path) -> String {
-    let here = std::env::current_dir().is_ok_and(|dir| dir == repo);
-    let place = if here { String::new() } else { format!(" --repo {}", repo.display()) };
-    format!("holdpoint run --resume {flight}{place}")
 }
 
 /// What is recorded of the fleet with the flight.
@@ -248,7 +119,11 @@ async fn resume_elsewhere(args: &RunArgs, remote: &Remote, flight: &FlightId) ->
     let repo = UserRepo::open(&args.place.repo).await?;
     branch::check(&repo, flight).await?;
     let client = remote.connect().await?;
-    or_interrupted(conclude(&client, &repo, flight), flight).await
+    let work = async {
+        branch::check_fits(&repo, &client.status(flight).await?).await?;
+        conclude(&client, &repo, flight).await
+    };
+    or_interrupted(work, flight).await
 }
 
 async fn or_interrupted(

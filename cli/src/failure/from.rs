@@ -46,6 +46,10 @@ impl From<workspace::Error> for Failure {
             Error::Shallow { .. } => {
                 Self::usage("shallow", message, "`git fetch --unshallow` brings the missing history")
             }
+            Error::Partial { .. } => {
+                let hint = "`git fetch --refetch --no-filter` brings what is missing, or clone it without --filter";
+                Self::usage("partial_clone", message, hint)
+            }
             Error::UnknownRef { .. } => Self::usage(
                 "unknown_ref",
                 message,
@@ -134,7 +138,10 @@ impl From<ApiError> for Failure {
                 400..=499 => Self::usage("refused", failure.message, ""),
                 _ => Self::environment("orchestrator", failure.message, "try again; the orchestrator's log says more"),
             },
-            ApiError::NobodyThere { .. } | ApiError::TimedOut { .. } | ApiError::Send { .. } => {
+            ApiError::NobodyThere { .. }
+            | ApiError::TimedOut { .. }
+            | ApiError::Lost { .. }
+            | ApiError::Send { .. } => {
                 Self::environment("no_orchestrator", message, "check that an orchestrator of the fleet runs")
             }
         }

@@ -3,6 +3,8 @@
 //! Who starts or ends it holds `start.lock`. Every user shares `users.lock`; who can have it alone at the end stops the
 //! broker. It runs detached, so that it outlives the command that happened to start it.
 
+mod room;
+
 use std::{
     path::{Path, PathBuf},
     time::Duration,
@@ -20,6 +22,8 @@ use crate::{
     failure::Failure,
     state::{Lock, StateDir, unusable, write_private},
 };
+
+use room::Room;
 
 /// How often it is looked whether the broker still runs.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
@@ -127,10 +131,17 @@ impl BrokerLease {
         keys(&self.state).join("trust.json")
     }
 
-    /// Starts the broker again whenever it has ended; returns when that does not work.
+    /// Starts the broker again whenever it has ended, or its disk was full; returns when that does not work.
     pub(crate) async fn keep(&self) -> Failure {
+        let mut room = Room::new(self.state.path("broker"));
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
+            if room.is_there_again().await
+                && let Some(known) = Known::load(&self.state)
+            {
+                // It stores nothing more after a write that failed. Fails only when it has ended by itself.
+                let _ = known.process.kill();
+            }
             if known_broker(&self.state).is_some() {
                 continue;
             }

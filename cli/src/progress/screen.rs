@@ -40,10 +40,10 @@ impl Screen {
         Self { began: Instant::now(), live, away_since: None, away_told: false }
     }
 
-    /// A line about a waypoint.
-    pub(super) fn line(&mut self, waypoint: &WaypointId, text: &str) {
+    /// A line about a waypoint, or about the flight (no name).
+    pub(super) fn line(&mut self, waypoint: &str, text: &str) {
         let at = minutes(self.began.elapsed());
-        self.print(&format!("[{at}] {:<NAME_WIDTH$}  {text}", waypoint.as_str()));
+        self.print(&format!("[{at}] {waypoint:<NAME_WIDTH$}  {text}"));
     }
 
     /// A line that belongs to the one before.

@@ -2,14 +2,14 @@
 
 use std::{fs, io, path::PathBuf};
 
-use holdpoint_protocol::ids::FlightId;
+use holdpoint_protocol::{facts::Oid, ids::FlightId, plan::Plan};
 use serde::{Deserialize, Serialize};
 
-use super::{StateDir, unusable, write_private};
+use super::{Lock, StateDir, unusable, write_private};
 use crate::failure::Failure;
 
 /// A flight that `run` began here. Secret: its configuration may hold values of variables.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct FlightRecord {
     /// The flight.
@@ -20,9 +20,32 @@ pub(crate) struct FlightRecord {
     pub(crate) builders: u32,
     /// The configuration of its fleet (TOML).
     pub(crate) config: String,
+    /// What is submitted, in case that an interruption comes first. `None` in a record of before there was this.
+    #[serde(default)]
+    pub(crate) submission: Option<Submission>,
+}
+
+/// What begins a flight.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Submission {
+    /// The plan as it was read.
+    pub(crate) plan: Plan,
+    /// The commit that it starts from.
+    pub(crate) base: Oid,
 }
 
 impl FlightRecord {
+    /// Takes a flight to fly it. Two commands at once would each start a fleet for it, and each write its branch.
+    pub(crate) fn claim(state: &StateDir, flight: &FlightId) -> Result<Lock, Failure> {
+        state.folder("flights")?;
+        Lock::try_exclusive(&state.path(&format!("flights/{flight}.lock")))?.ok_or_else(|| {
+            let message = format!("another `holdpoint run` is flying the flight {flight} at this moment");
+            let hint = format!("`holdpoint watch {flight}` follows it; when that command has ended it can be resumed");
+            Failure::usage("flight_in_use", message, hint)
+        })
+    }
+
     /// Keeps it.
     pub(crate) fn save(&self, state: &StateDir) -> Result<(), Failure> {
         let bytes = serde_json::to_vec_pretty(self).expect("plain data with text keys");

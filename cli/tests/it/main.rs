@@ -3,5 +3,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod answers;
+mod bench;
 mod broker;
 mod lab;
+mod plans;
+mod repositories;

@@ -53,7 +53,8 @@ fn run(code: i32, tests: &[(&str, bool)]) -> Run {
 }
 
 fn judge(first: &Run, base: Option<&Run>, composed: Option<&Run>, tests_named: bool) -> (Outcome, Option<Reason>) {
-    let judgement = judge_criterion(Runs { first, base, composed, tests_named });
+    let named = if tests_named { TestsNamed::All } else { TestsNamed::None };
+    let judgement = judge_criterion(Runs { first, base, composed, named });
     ((judgement.verdict, judgement.reason), judgement.difference)
 }
 
@@ -81,9 +82,47 @@ fn a_run_that_shows_fewer_tests_fails_unless_the_tests_are_in_the_scope() {
     let fewer = run(0, &[("a", true)]);
     let silent = run(0, &[]);
     for first in [&fewer, &silent] {
-        let failed = (Fail, Some(Reason::FewerTests));
-        assert_eq!(judge(first, Some(&base), None, false), (failed, Some(Reason::FewerTests)));
-        assert_eq!(judge(first, Some(&base), None, true), (GREEN, Some(Reason::FewerTests)));
+        assert_eq!(judge(first, Some(&base), None, false), FEWER);
+        assert_eq!(judge(first, Some(&base), None, true), (GREEN, None));
+        assert_eq!(judge(first, Some(&base), Some(&run(101, &[("a", true), ("b", false)])), true).0, GREEN);
+        // The tests of the base, all of them there, end well and are fewer: that is the product's doing.
+        assert_eq!(judge(first, Some(&base), Some(&fewer), true), FEWER);
+    }
+}
+
+const FEWER: (Outcome, Option<Reason>) = ((Fail, Some(Reason::FewerTests)), Some(Reason::FewerTests));
+
+#[test]
+fn a_test_replaced_by_another_is_missed_by_its_name() {
+    let base = run(1, &[("easy", true), ("hard", false)]);
+    let first = run(0, &[("easy", true), ("trivial", true)]);
+    let judged =
+        |composed: Option<&Run>, named| judge_criterion(Runs { first: &first, base: Some(&base), composed, named });
+    for composed in [None, Some(&run(101, &[("easy", true), ("hard", false)]))] {
+        let judgement = judged(composed, TestsNamed::None);
+        assert_eq!((judgement.verdict, judgement.reason), FEWER.0);
+        assert_eq!(Vec::from_iter(judgement.lost), ["hard"]);
+    }
+    // It was put back and is green: renamed, perhaps, but what it shows still holds.
+    let composed = run(0, &[("easy", true), ("hard", true)]);
+    assert_eq!(judged(Some(&composed), TestsNamed::None).verdict, Pass);
+    // The scope names some of the changed tests: which names may go is not known, and only the runs speak.
+    assert_eq!(judged(Some(&composed), TestsNamed::Some).verdict, Pass);
+    assert_eq!(judged(None, TestsNamed::Some).verdict, Pass);
+}
+
+#[test]
+fn a_runner_that_did_not_come_to_its_end_shows_nothing_whatever_the_base_and_the_scope_say() {
+    let read = |command: &str, code, output: &str| Run::read(command, exit(code), None, output, true);
+    let begun = read("make test", 0, "\nrunning 2 tests\n");
+    let silent = read("python3 -m unittest", 0, "");
+    let broken = read("python3 -m unittest", 1, "ModuleNotFoundError: No module named 'new'\n");
+    for first in [&begun, &silent] {
+        for (base, named) in [(None, false), (Some(&broken), false), (None, true), (Some(&broken), true)] {
+            assert_eq!(judge(first, base, None, named), FEWER);
+        }
+        assert!(judge_criterion(Runs { first, base: None, composed: None, named: TestsNamed::All }).ended_early);
+        assert_eq!(judge(first, Some(first), None, false), (GREEN, None), "as on a green base");
     }
 }
 
@@ -92,26 +131,30 @@ fn tests_that_are_green_only_in_their_new_form_fail_the_criterion() {
     let base = run(0, &[("a", true), ("b", true)]);
     let first = run(0, &[("a", true), ("b", true)]);
     let composed = run(101, &[("a", true), ("b", false)]);
-    let judgement =
-        judge_criterion(Runs { first: &first, base: Some(&base), composed: Some(&composed), tests_named: false });
+    let runs = Runs { first: &first, base: Some(&base), composed: Some(&composed), named: TestsNamed::None };
+    let judgement = judge_criterion(runs);
     assert_eq!((judgement.verdict, judgement.reason), (Fail, Some(Reason::TestsWeakened)));
     assert_eq!(Vec::from_iter(judgement.lost), ["b"]);
     assert_eq!(judge(&first, Some(&base), Some(&composed), true), (GREEN, Some(Reason::TestsWeakened)));
 }
 
 #[test]
-fn a_red_run_with_the_tests_of_the_base_is_excused_only_by_tests_that_were_replaced() {
+fn a_red_run_with_the_tests_of_the_base_is_not_excused_by_taking_the_red_test_away() {
     let base = run(0, &[("a", true), ("old_name", true)]);
     let first = run(0, &[("a", true), ("new_name", true)]);
     let weakened = ((Fail, Some(Reason::TestsWeakened)), Some(Reason::TestsWeakened));
+    let green = run(0, &[("a", true), ("old_name", true)]);
+    assert_eq!(judge(&first, Some(&base), Some(&green), false), (GREEN, None), "a new name for what still holds");
     // `old_name` is gone from the first run, and is what fails.
-    assert_eq!(judge(&first, Some(&base), Some(&run(101, &[("a", true), ("old_name", false)])), false), (GREEN, None));
+    assert_eq!(judge(&first, Some(&base), Some(&run(101, &[("a", true), ("old_name", false)])), false), FEWER);
+    assert_eq!(judge(&first, None, Some(&run(101, &[("a", true), ("old_name", false)])), false), weakened);
     // Nothing failed by name, and yet the check is red.
     assert_eq!(judge(&first, Some(&base), Some(&run(1, &[("a", true), ("old_name", true)])), false), weakened);
     // It did not build.
-    assert_eq!(judge(&first, Some(&base), Some(&run(101, &[])), false), weakened);
+    assert_eq!(judge(&first, Some(&base), Some(&run(101, &[])), false), FEWER);
+    assert_eq!(judge(&first, None, Some(&run(101, &[])), false), weakened);
     // It never ended.
-    let hung = Run { outcome: (Inconclusive, Some(Reason::Timeout)), ..run(101, &[("a", true), ("old_name", false)]) };
+    let hung = Run { outcome: (Inconclusive, Some(Reason::Timeout)), ..green.clone() };
     assert_eq!(judge(&first, Some(&base), Some(&hung), false), weakened);
 }
 

@@ -59,6 +59,7 @@ pub(super) fn built(state: &WaypointState, handoff: Handoff<BuildOutcome>, cx: &
         violations,
         role: handoff.role,
         agent: handoff.agent,
+        made_on: None,
     });
     match cx.workflow.evaluate(&open.gate, Outcome::Complete) {
         Ok(Move::Advance(gate)) => {
@@ -98,6 +99,7 @@ fn failed(
         reason_code: ruling.reason,
         failing: Vec::new(),
         notes: vec![failure.detail.clone()],
+        collision: None,
     };
     reopen(next, &ruling, feedback, Some(cause), cx, fresh)
 }

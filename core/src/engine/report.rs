@@ -196,5 +196,5 @@ pub(super) fn feedback(ruling: &Ruling, report: &VerificationReport, state: &Way
     let notes = violations.map(|v| format!("{:?}: {} was changed and must not be", v.kind, v.path));
     let doubts = report.doubts.iter().filter(|d| d.blocking).map(|d| format!("unsettled: {}", d.text));
     let notes = notes.chain(doubts).collect();
-    Feedback { disposition: ruling.disposition, reason_code: ruling.reason, failing, notes }
+    Feedback { disposition: ruling.disposition, reason_code: ruling.reason, failing, notes, collision: None }
 }

@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     facts::{BundleRef, Oid},
     ids::{RoleId, role},
     journal::{Cause, Entry, Record},
-    plan::{Check, Criterion, TurnBudget},
+    plan::{Check, Criterion, Priority, TurnBudget},
     state::{OpenTurn, Phase, Purpose, WaypointState},
     subjects,
     time::Millis,
@@ -82,6 +82,16 @@ pub(super) fn open(mut next: WaypointState, opening: Opening, cx: &Context<'_>, 
         record: Record { at: cx.now, previous: None, cause: opening.cause, state: Some(next) },
     };
     Step::Append(Box::new(Entry::Turn(Box::new(turn))))
+}
+
+/// In which of its role's queues a turn stands. Every landing waits for the merge that is being verified, also that of
+/// the most urgent work: it goes first.
+#[must_use]
+pub fn queue(turn: &Turn, planned: Priority) -> Priority {
+    match &turn.request {
+        TurnRequest::Verify(request) if request.purpose == VerificationPurpose::Merge => Priority::Critical,
+        TurnRequest::Verify(_) | TurnRequest::Build(_) => planned,
+    }
 }
 
 /// Opens the same turn anew, with another token, after its deadline: what it asks stays as it was.

@@ -2,11 +2,14 @@
 //!
 //! Level-triggered: it looks at what is, never at what happened, so that a restart finds the same work (architecture §2).
 
+use std::cmp::Reverse;
+
 use holdpoint_protocol::{
     Timestamp,
+    artifact::VerificationPurpose,
     ids::{TurnId, WaypointId},
-    plan::Waypoint,
-    state::{Phase, Status},
+    plan::{Priority, Waypoint},
+    state::{Phase, Purpose, Status},
 };
 
 use super::{FlightState, Waypoints, status, view::is_ready};
@@ -65,17 +68,51 @@ fn over_budget(flight: &FlightState, waypoints: &Waypoints, now: Timestamp) -> V
     spending.map(|w| Due::Budget(w.id.clone())).collect()
 }
 
-/// The next landing: one at a time, the first accepted first.
+/// Where accepted work stands in the landing queue; the smallest is next.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Place {
+    /// Verified as a merge with the head: it has kept its place.
+    merged: Reverse<bool>,
+    /// On the head: it lands without being verified again.
+    on_head: Reverse<bool>,
+    priority: Priority,
+    accepted: Timestamp,
+}
+
+/// The next landing or merge: one at a time (ADR 7).
+///
+/// While a merge with the head is being verified nothing else moves the head: its verification would be worthless, and
+/// with many builders work would be merged again and again. Nothing waits for ever: a landing leaves no other work on the
+/// head, so at most one goes before the next merge, and a waypoint lands once.
 fn landing(flight: &FlightState, waypoints: &Waypoints) -> Option<Due> {
-    let accepted = flight.submitted.plan.waypoints.iter().filter_map(|w| {
-        let state = waypoints.get(&w.id)?;
-        let Phase::Accepted { at, .. } = state.phase else { return None };
-        state.work.as_ref()?.commit.as_ref()?;
-        flight.landing(&w.id).is_none().then_some((at, &w.id, state))
-    });
-    let (_, id, state) = accepted.min_by_key(|(at, ..)| *at)?;
-    let on_head = state.base.as_ref() == Some(flight.head());
-    Some(if on_head { Due::Land(id.clone()) } else { Due::Merge(id.clone()) })
+    let mut next: Option<(Place, &WaypointId)> = None;
+    let mut verifying = false;
+    for waypoint in &flight.submitted.plan.waypoints {
+        let Some(state) = waypoints.get(&waypoint.id) else { continue };
+        let Some(work) = state.work.as_ref().filter(|work| work.commit.is_some()) else { continue };
+        let on_head = state.base.as_ref() == Some(flight.head());
+        match &state.phase {
+            Phase::InTurn(open) if open.purpose == Purpose::Verify(VerificationPurpose::Merge) => verifying |= on_head,
+            Phase::Accepted { at, .. } if flight.landing(&waypoint.id).is_none() => {
+                let place = Place {
+                    merged: Reverse(on_head && work.made_on.is_some()),
+                    on_head: Reverse(on_head),
+                    priority: waypoint.priority,
+                    accepted: *at,
+                };
+                // The first of equals stays: the plan's order.
+                if next.as_ref().is_none_or(|(first, _)| place < *first) {
+                    next = Some((place, &waypoint.id));
+                }
+            }
+            _ => {}
+        }
+    }
+    let (place, id) = next?;
+    if verifying && !place.merged.0 {
+        return None;
+    }
+    Some(if place.on_head.0 { Due::Land(id.clone()) } else { Due::Merge(id.clone()) })
 }
 
 fn deadlines(waypoints: &Waypoints, now: Timestamp) -> Vec<Due> {

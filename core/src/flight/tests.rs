@@ -143,6 +143,85 @@ fn the_first_accepted_lands_first_and_what_stands_on_an_older_head_is_merged() {
     assert_eq!(due_now(&fixture), [Due::Land(id("a"))]);
 }
 
+/// These waypoints accepted in this order, a second apart, all on the flight's base.
+fn accepted(waypoints: Vec<Waypoint>, order: &[&str]) -> Fixture {
+    let mut fixture = fixture(waypoints);
+    for name in order {
+        fixture.now = fixture.now.after(Duration::from_secs(1));
+        fixture.accept(name);
+    }
+    fixture
+}
+
+#[test]
+fn a_merge_that_is_being_verified_keeps_its_place_until_it_has_landed() {
+    let mut fixture = accepted(["a", "b", "c", "d"].map(|n| waypoint(n, &[])).to_vec(), &["a", "b", "c"]);
+    fixture.land("a");
+    assert_eq!(due_now(&fixture), [Due::Merge(id("b")), Due::Open(id("d"))]);
+    fixture.merge("b", true).turn();
+    assert_eq!(due_now(&fixture), [Due::Open(id("d"))], "c would be merged with a head that is about to move");
+    fixture.accept("d");
+    assert_eq!(due_now(&fixture), [], "d stands on the head, and would move it under the merge");
+    fixture.report("b", |_| {}).decided();
+    assert_eq!(due_now(&fixture), [Due::Land(id("b"))]);
+    fixture.land("b");
+    for name in ["c", "d"] {
+        assert_eq!(due_now(&fixture), [Due::Merge(id(name))]);
+        fixture.merge(name, true).turn();
+        fixture.report(name, |_| {}).decided();
+        fixture.land(name);
+    }
+    assert_eq!(standing(&fixture), FlightStatus::Accepted);
+}
+
+#[test]
+fn a_merge_that_is_sent_back_or_given_up_makes_room_for_the_next() {
+    for given_up in [false, true] {
+        let mut fixture = accepted(["a", "b", "c"].map(|n| waypoint(n, &[])).to_vec(), &["a", "b", "c"]);
+        fixture.land("a");
+        fixture.merge("b", true).turn();
+        assert_eq!(due_now(&fixture), []);
+        if given_up {
+            let handoff = fixture.handoff("b", ());
+            fixture.feed("b", Input::Asked(handoff));
+        } else {
+            fixture.report("b", |r| r.criteria[0].result.verdict = Verdict::Fail).turn();
+        }
+        assert_eq!(due_now(&fixture), [Due::Merge(id("c"))]);
+    }
+}
+
+#[test]
+fn what_stands_on_the_head_lands_first_then_urgent_work_then_the_first_accepted() {
+    let urgent = Waypoint { priority: Priority::High, ..waypoint("d", &[]) };
+    let all = vec![waypoint("a", &[]), waypoint("b", &[]), waypoint("c", &[]), urgent, waypoint("e", &["a"])];
+    let mut fixture = accepted(all, &["a", "c", "b", "d"]);
+    assert_eq!(due_now(&fixture), [Due::Land(id("d"))], "all stand on the head");
+    fixture.land("d");
+    assert_eq!(due_now(&fixture), [Due::Merge(id("a"))]);
+    fixture.merge("a", true).turn();
+    fixture.report("a", |_| {}).decided();
+    fixture.land("a");
+    fixture.accept("e");
+    assert_eq!(due_now(&fixture), [Due::Land(id("e"))], "it needs no further verification");
+    fixture.land("e");
+    assert_eq!(due_now(&fixture), [Due::Merge(id("c"))]);
+}
+
+#[test]
+fn merges_that_racing_orchestrators_began_on_one_head_do_not_wait_for_each_other() {
+    let mut fixture = accepted(["a", "b", "c"].map(|n| waypoint(n, &[])).to_vec(), &["a", "b", "c"]);
+    fixture.land("a");
+    fixture.merge("b", true).turn();
+    fixture.merge("c", true).turn();
+    assert_eq!(due_now(&fixture), []);
+    fixture.report("c", |_| {}).decided();
+    assert_eq!(due_now(&fixture), [Due::Land(id("c"))]);
+    fixture.land("c");
+    fixture.report("b", |_| {}).decided();
+    assert_eq!(due_now(&fixture), [Due::Merge(id("b"))]);
+}
+
 #[test]
 fn a_deadline_is_due_when_it_has_come_and_is_the_next_until_then() {
     let mut fixture = fixture(vec![waypoint("a", &[])]);
@@ -189,7 +268,7 @@ fn head_trees_and_bundles_follow_the_landings() {
         fixture.land(name);
     }
     let flight = &fixture.flight;
-    let [a, b] = flight.landed.as_slice() else { panic!() };
+    let [a, b] = &flight.landed[..] else { panic!() };
     assert_eq!((flight.head(), flight.head_tree(), &b.parent), (&b.commit, &b.tree, &a.commit));
     let tips = |commit: &Oid| flight.bundles_up_to(commit).into_iter().map(|b| b.tip).collect::<Vec<_>>();
     assert_eq!(tips(&oid(0xa)), [oid(0xa)]);

@@ -50,7 +50,8 @@ pub fn flight_status(flight: &FlightState, waypoints: &Waypoints) -> FlightStatu
     if all.contains(&Status::Waiting) { FlightStatus::Waiting } else { FlightStatus::Incomplete }
 }
 
-/// The whole flight as users see it. Who holds a turn is not in the journal: the caller fills it in.
+/// The whole flight as users see it. Who holds a turn and what fails at the moment is not in the journal: the caller
+/// fills it in.
 #[must_use]
 pub fn view(flight: &FlightState, waypoints: &Waypoints) -> FlightView {
     let plan = &flight.submitted.plan;
@@ -63,6 +64,7 @@ pub fn view(flight: &FlightState, waypoints: &Waypoints) -> FlightView {
         head: flight.head().clone(),
         waypoints: plan.waypoints.iter().map(|w| waypoint_view(flight, waypoints, w)).collect(),
         landings: flight.landed.iter().map(|l| l.bundle.clone()).collect(),
+        trouble: Vec::new(),
     }
 }
 

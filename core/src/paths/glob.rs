@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use globset::{GlobBuilder, GlobMatcher};
+use globset::{ErrorKind, GlobBuilder, GlobSet};
 
 /// The longest glob in bytes. Longer ones are mistakes, and compiling them costs memory.
 const GLOB_BYTES_MAX: usize = 1_024;
@@ -13,7 +13,7 @@ const PATTERN: [char; 7] = ['*', '?', '[', ']', '{', '}', '\\'];
 #[derive(Clone)]
 pub struct Glob {
     text: String,
-    matcher: GlobMatcher,
+    matcher: GlobSet,
 }
 
 /// Why a text is not a glob.
@@ -62,8 +62,10 @@ impl Glob {
             return Err(InvalidGlob::NeverMatches);
         }
         let glob = GlobBuilder::new(text).literal_separator(true).backslash_escape(true).build();
-        let glob = glob.map_err(|error| InvalidGlob::Syntax(error.kind().to_string()))?;
-        Ok(Self { text: text.to_owned(), matcher: glob.compile_matcher() })
+        // A set of one: its building says when a glob is too deep or too large, where a lone matcher's would panic.
+        let set = glob.and_then(|glob| GlobSet::builder().add(glob).build());
+        let matcher = set.map_err(|error| InvalidGlob::Syntax(syntax(error.kind())))?;
+        Ok(Self { text: text.to_owned(), matcher })
     }
 
     /// Whether it matches a path.
@@ -83,6 +85,14 @@ impl Glob {
     pub fn literal_prefix(&self) -> &str {
         let literal = self.text.find(PATTERN).map_or(self.text.as_str(), |at| &self.text[..at]);
         literal.rsplit_once('/').map_or("", |(folders, _)| folders)
+    }
+}
+
+/// What is wrong with a glob, in a line: errors of the regular expression it becomes have several, with a drawing.
+fn syntax(kind: &ErrorKind) -> String {
+    match kind {
+        ErrorKind::Regex(_) => "it is too large, or its braces are nested too deep".to_owned(),
+        other => other.to_string(),
     }
 }
 

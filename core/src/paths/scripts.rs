@@ -6,8 +6,8 @@
 //! (`grep -q x src/a.py`) is what the check looks at, not what steers it. Test files by name (`python3 test_a.py`) are
 //! tests: their base version is run as well.
 //!
-//! This reads the words of a shell line, not the shell's language: variables other than the current folder, and what a
-//! script itself calls, are not followed.
+//! This reads the words of a shell line, not the shell's language: variables other than the current folder are not
+//! understood. What scripts and recipes call is followed in `follow`.
 
 use std::collections::BTreeSet;
 
@@ -203,7 +203,7 @@ fn shadows(module: &str) -> impl Iterator<Item = String> {
 
 /// The simple commands of a shell line, each as words without quotes. Text in quotes is read as commands as well, for
 /// `sh -c '…'`.
-fn commands(line: &str) -> Vec<Vec<String>> {
+pub(super) fn commands(line: &str) -> Vec<Vec<String>> {
     let mut commands = vec![Vec::new()];
     let mut word = String::new();
     let end_word = |word: &mut String, commands: &mut Vec<Vec<String>>| {

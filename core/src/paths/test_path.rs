@@ -44,6 +44,13 @@ pub fn is_test_path(path: &str) -> bool {
     in_test_folder(folders) || is_test_name(name)
 }
 
+/// Whether a new test file is a module that a product file names (`mod tests;`): without it that file does not build, so
+/// it stays where the tests are as on the base. It cannot change what the tests beside it do.
+#[must_use]
+pub fn is_test_module(path: &str) -> bool {
+    path.ends_with(".rs") && path.split('/').rev().skip(1).any(|folder| folder == "src")
+}
+
 /// Whether one of the folders of a path (without its file name) is a test folder.
 pub(super) fn in_test_folder(folders: &str) -> bool {
     folders.split('/').any(|segment| FOLDERS.contains(&segment))

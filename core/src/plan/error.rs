@@ -27,7 +27,8 @@ pub struct PlanError {
     excerpt: String,
 }
 
-/// All problems of a plan file, in the order of their places. Its JSON form is the contract's `{"errors": […]}`.
+/// All problems of a plan file, in the order of their places; after [`PROBLEMS_MAX`] only their number. Its JSON form is
+/// the contract's `{"errors": […]}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
 #[error("{} in the plan", count(.errors.len()))]
 pub struct PlanErrors {
@@ -62,16 +63,31 @@ fn count(problems: usize) -> String {
     if problems == 1 { "1 problem".to_owned() } else { format!("{problems} problems") }
 }
 
+/// The most problems that are kept while reading, to find the first [`PROBLEMS_MAX`] in the order of their places. Any
+/// more are counted: one mistake can be made half a million times in a plan.
+const KEPT_MAX: usize = 10 * PROBLEMS_MAX;
+
 /// Problems while they are collected.
 #[derive(Debug, Default)]
 pub(super) struct Problems {
     found: Vec<(Position, String, String)>,
+    /// How many more there were than are kept.
+    dropped: usize,
 }
 
 impl Problems {
     /// Notes a problem.
     pub(super) fn add(&mut self, at: Position, message: impl Into<String>, hint: impl Into<String>) {
+        if self.is_full() {
+            self.dropped += 1;
+            return;
+        }
         self.found.push((at, message.into(), hint.into()));
+    }
+
+    /// Whether any more are only counted, so that no effort for their words is worth it.
+    pub(super) fn is_full(&self) -> bool {
+        self.found.len() >= KEPT_MAX
     }
 
     /// Whether there is none.
@@ -82,11 +98,11 @@ impl Problems {
     /// Orders the problems, cuts their number and adds the source lines.
     pub(super) fn finish(mut self, file: &str, text: &str) -> PlanErrors {
         self.found.sort_by_key(|(at, ..)| (at.line, at.column));
-        let more = self.found.len().saturating_sub(PROBLEMS_MAX);
+        let more = self.dropped + self.found.len().saturating_sub(PROBLEMS_MAX);
         self.found.truncate(PROBLEMS_MAX);
         if more > 0 {
             let last = self.found.last().map_or(Position::START, |(at, ..)| *at);
-            self.add(last, format!("{more} more problems follow"), "mend these first");
+            self.found.push((last, format!("{more} more problems follow"), "mend these first".to_owned()));
         }
         let lines: Vec<&str> = text.lines().collect();
         let error = |(at, message, hint): (Position, String, String)| PlanError {

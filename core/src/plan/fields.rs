@@ -14,6 +14,10 @@ use super::{
     units,
 };
 
+/// The longest shell command in bytes. The system takes 128 KiB for one argument of a program, and the sandbox's own
+/// words come before it.
+const COMMAND_BYTES_MAX: usize = 64 << 10;
+
 /// A mapping of which every key is known.
 pub(super) struct Fields<'t> {
     /// Where it begins.
@@ -46,7 +50,9 @@ impl<'t> Fields<'t> {
             if allowed.contains(&key.name.as_str()) {
                 continue;
             }
-            let hint = match closest(&key.name, allowed.iter().copied()) {
+            // Looking for similar words is dear, and of problems past the limit only the number is told.
+            let similar = if problems.is_full() { None } else { closest(&key.name, allowed.iter().copied()) };
+            let hint = match similar {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => format!("the keys of {what} are {}", words(allowed)),
             };
@@ -96,6 +102,18 @@ impl<'t> Fields<'t> {
     /// A text that is not empty, owned.
     pub(super) fn text(&self, key: &str, problems: &mut Problems) -> Option<String> {
         self.word(key, problems).map(|word| word.text.to_owned())
+    }
+
+    /// A shell command.
+    pub(super) fn command(&self, key: &str, problems: &mut Problems) -> Option<String> {
+        let word = self.word(key, problems)?;
+        if word.text.len() > COMMAND_BYTES_MAX {
+            let message =
+                format!("`{key}` is longer than {} KiB, too long for a command line", COMMAND_BYTES_MAX >> 10);
+            problems.add(word.at, message, "put it into a script of the repository, and run that");
+            return None;
+        }
+        Some(word.text.to_owned())
     }
 
     /// A text that `read` understands; else `message` (after the text) and `hint` are reported.
@@ -245,6 +263,14 @@ pub(super) fn id<T>(
 fn word<'t>(node: &'t Node, what: &str, problems: &mut Problems) -> Option<Word<'t>> {
     match &node.value {
         Value::Refused => None,
+        Value::Scalar { text, .. } if text.contains('\0') => {
+            problems.add(
+                node.at,
+                format!("{what} has a NUL in it"),
+                "remove it: no program and no commit can have one",
+            );
+            None
+        }
         Value::Scalar { text, .. } if !text.trim().is_empty() && !node.value.is_null() => {
             Some(Word { at: node.at, text })
         }

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 
-use super::error::Problems;
+use super::{error::Problems, fields::shown};
 
 /// The deepest nesting. The plan's own keys need six levels; the rest is for free `metadata` and `tests`.
 const DEPTH_MAX: usize = 32;
@@ -202,7 +202,7 @@ fn new_key(node: Node, names: &mut HashSet<String>, problems: &mut Problems) -> 
     match value {
         Value::Scalar { text, .. } if names.insert(text.clone()) => Some(Key { at, name: text }),
         Value::Scalar { text, .. } => {
-            problems.add(at, format!("`{text}` is given twice"), "keep one of the two");
+            problems.add(at, format!("`{}` is given twice", shown(&text)), "keep one of the two");
             None
         }
         Value::Refused => None,

@@ -194,7 +194,7 @@ fn refuse_lone_check_keys(criterion: &Fields<'_>, problems: &mut Problems) {
 
 /// Reads the check of a criterion or guard, if it has one.
 pub(super) fn check(fields: &Fields<'_>, problems: &mut Problems) -> Option<Check> {
-    let command = fields.text("check", problems);
+    let command = fields.command("check", problems);
     let expect = fields.regex("expect", problems);
     let red_first = fields.flag("red_first", problems).unwrap_or(false);
     let timeout = fields.duration("timeout", problems).unwrap_or(CHECK_TIMEOUT_DEFAULT);

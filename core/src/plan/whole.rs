@@ -48,7 +48,7 @@ pub(super) fn read(root: &Node, workflows: &[KnownWorkflow<'_>], problems: &mut 
         policy: policy(&fields, problems),
         budget: budget(&fields, problems),
         sources: fields.paths("sources", problems),
-        prepare: fields.text("prepare", problems),
+        prepare: fields.command("prepare", problems),
         protected: fields.globs("protected", problems),
         guards: guards(&fields, problems),
         answers: answers(&fields, problems),

@@ -5,14 +5,15 @@ use super::{
     lines::{Seen, number_before},
 };
 
-/// Reads the sum of all `test result:` lines. They begin their line: nextest shows those of failing tests indented.
+/// Reads the sum of all `test result:` lines. They begin their line: nextest shows those of tests indented. A test
+/// program that said `running 3 tests` and no result was ended by the code under test.
 pub(super) fn read_test(lines: &[&str]) -> Option<Tally> {
     let mut tally = Tally::default();
     let mut seen = Seen::default();
-    let mut found = false;
+    let (mut begun, mut ended) = (0_u64, 0_u64);
     for line in lines {
         if let Some(summary) = line.strip_prefix("test result: ") {
-            found = true;
+            ended += 1;
             tally.passed = tally.passed.saturating_add(number_before(summary, "passed"));
             tally.failed = tally.failed.saturating_add(number_before(summary, "failed"));
             tally.skipped = tally.skipped.saturating_add(number_before(summary, "ignored"));
@@ -22,19 +23,33 @@ pub(super) fn read_test(lines: &[&str]) -> Option<Tally> {
                 "FAILED" => seen.red(name.to_owned()),
                 _ => {}
             }
+        } else if begins_tests(line) {
+            begun += 1;
         } else if line.starts_with("error: could not compile") {
             seen.give_up();
         }
     }
     tally.run = tally.passed.saturating_add(tally.failed);
-    found.then(|| seen.complete(tally))
+    tally.unended = begun.saturating_sub(ended);
+    (begun + ended > 0).then(|| seen.complete(tally))
+}
+
+/// `running 3 tests`.
+fn begins_tests(line: &str) -> bool {
+    let number = line
+        .strip_prefix("running ")
+        .and_then(|rest| rest.strip_suffix(" tests").or_else(|| rest.strip_suffix(" test")));
+    number.is_some_and(|number| !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Reads nextest's summary. Tests that a filter of the command leaves out are among its skipped ones, so with a filter
 /// nothing counts as skipped.
+///
+/// Where the output of passed tests is shown (the verifier asks for it), a test that nextest calls passed and whose own
+/// process did not print libtest's last line did not run: the code under test ended that process by itself.
 pub(super) fn read_nextest(command: &[&str], lines: &[&str]) -> Option<Tally> {
     let mut tally = Tally::default();
-    let mut seen = Seen::default();
+    let mut tests = Tests::default();
     let mut found = false;
     for line in lines {
         let line = line.trim_start();
@@ -46,21 +61,66 @@ pub(super) fn read_nextest(command: &[&str], lines: &[&str]) -> Option<Tally> {
             tally.passed = tally.passed.saturating_add(number_before(outcome, "passed"));
             tally.failed = tally.failed.saturating_add(failed).saturating_add(number_before(outcome, "exec"));
             tally.skipped = tally.skipped.saturating_add(number_before(outcome, "skipped"));
-        } else if !found && let Some((outcome, name)) = nextest_line(line) {
-            match outcome {
-                "PASS" | "LEAK" => seen.green(name),
-                "FAIL" | "TIMEOUT" | "SIGABRT" | "SIGSEGV" | "XFAIL" => seen.red(name),
-                _ => {}
-            }
-        } else if line.starts_with("error: could not compile") {
-            seen.give_up();
+        } else if !found {
+            tests.line(line);
         }
     }
+    let (seen, ended_early) = tests.end();
+    tally.passed = tally.passed.saturating_sub(ended_early);
+    tally.unended = ended_early;
     tally.run = tally.passed.saturating_add(tally.failed);
     if has_filter(command) {
         tally.skipped = 0;
     }
     found.then(|| seen.complete(tally))
+}
+
+/// nextest's tests as they are printed, each with its output if that is shown.
+#[derive(Default)]
+struct Tests {
+    seen: Seen,
+    /// The passed test whose output may follow.
+    open: Option<String>,
+    /// Passed tests without libtest's last line.
+    unended: Vec<String>,
+    /// Whether the output of passed tests is shown at all.
+    shown: bool,
+}
+
+impl Tests {
+    fn line(&mut self, line: &str) {
+        if let Some((outcome, name)) = nextest_line(line) {
+            self.unended.extend(self.open.take());
+            match outcome {
+                "PASS" | "LEAK" => self.open = Some(name),
+                "FAIL" | "TIMEOUT" | "SIGABRT" | "SIGSEGV" | "XFAIL" => self.seen.red(name),
+                _ => {}
+            }
+        } else if self.open.is_some() && is_output_head(line) {
+            self.shown = true;
+        } else if line.starts_with("test result: ok. 1 passed") {
+            if let Some(name) = self.open.take() {
+                self.seen.green(name);
+            }
+        } else if line.starts_with("error: could not compile") {
+            self.seen.give_up();
+        }
+    }
+
+    /// The names, and how many tests were called passed and did not come to their end.
+    fn end(mut self) -> (Seen, u64) {
+        self.unended.extend(self.open.take());
+        if self.shown {
+            return (self.seen, self.unended.len() as u64);
+        }
+        self.unended.into_iter().for_each(|name| self.seen.green(name));
+        (self.seen, 0)
+    }
+}
+
+/// The head of a test's output: `stdout ───`, and before 0.9.86 `--- STDOUT:   retry::it whole ---`.
+fn is_output_head(line: &str) -> bool {
+    line.starts_with("stdout ─") || (line.contains(" STDOUT: ") && line.starts_with(['-', '─']))
 }
 
 /// `PASS [   0.004s] (1/5) retry::it whole`: the outcome and `retry::it whole`.

@@ -23,7 +23,7 @@ fn sum<'a>(summaries: impl Iterator<Item = &'a str>) -> Option<Tally> {
         passed: sum.passed.saturating_add(one.passed),
         failed: sum.failed.saturating_add(one.failed),
         skipped: sum.skipped.saturating_add(one.skipped),
-        names: None,
+        ..Tally::default()
     })
 }
 
@@ -35,6 +35,6 @@ fn tally(summary: &str) -> Tally {
         passed,
         failed,
         skipped: count("skipped").saturating_add(count("todo")),
-        names: None,
+        ..Tally::default()
     }
 }

@@ -1,6 +1,6 @@
 //! Text helpers: terminal escapes, words, numbers, and collecting names.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Names, Tally};
 
@@ -64,7 +64,8 @@ pub(super) fn number_before(text: &str, word: &str) -> u64 {
 /// Names as they are collected.
 #[derive(Default)]
 pub(super) struct Seen {
-    green: BTreeSet<String>,
+    /// Green names, with how often each was printed: two crates may both have `tests::works`.
+    green: BTreeMap<String, u64>,
     red: BTreeSet<String>,
     /// Green lines, repeated names included.
     green_lines: u64,
@@ -91,16 +92,25 @@ impl Seen {
         if self.green.len() + self.red.len() >= NAMES_MAX {
             self.broken = true;
         } else if green {
-            self.green.insert(name);
+            *self.green.entry(name).or_default() += 1;
         } else {
             self.red.insert(name);
         }
     }
 
-    /// The names for a tally, if as many green ones were seen as passed. A name that was both is red.
+    /// The names for a tally, if as many green ones were seen as passed. A name that was both is red. A name that was
+    /// green several times is kept as often, with its number behind it, so that the loss of one of them is seen.
     pub(super) fn complete(self, tally: Tally) -> Tally {
-        let whole = !self.broken && self.green_lines == tally.passed;
-        let green = self.green.difference(&self.red).cloned().collect();
-        Tally { names: whole.then_some(Names { green, red: self.red }), ..tally }
+        let whole = !self.broken && self.green_lines == tally.passed && self.green_lines <= NAMES_MAX as u64;
+        let Self { green, red, .. } = self;
+        let numbered = |(name, times): (String, u64)| {
+            let more = (2..=times).map(|number| format!("{name} [{number}]")).collect::<Vec<_>>();
+            std::iter::once(name).chain(more)
+        };
+        let names = whole.then(|| {
+            let green = green.into_iter().filter(|(name, _)| !red.contains(name)).flat_map(numbered).collect();
+            Names { green, red }
+        });
+        Tally { names, ..tally }
     }
 }

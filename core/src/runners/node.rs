@@ -28,12 +28,16 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
         }
     }
     tally.run = tally.passed.saturating_add(tally.failed);
-    (tests && passes && fails).then(|| names(lines).complete(tally))
+    let (seen, files) = names(lines);
+    tally.unended = files;
+    (tests && passes && fails).then(|| seen.complete(tally))
 }
 
-/// A test by its path of names. What has children is a suite, and does not count itself.
-fn names(lines: &[&str]) -> Seen {
+/// A test by its path of names. What has children is a suite, and does not count itself. Also how many test files passed
+/// as a whole, without a test in them: that is how a file looks whose process was ended before its tests began.
+fn names(lines: &[&str]) -> (Seen, u64) {
     let mut seen = Seen::default();
+    let mut files = 0;
     let mut suites: Vec<(usize, &str)> = Vec::new();
     let mut pending: Option<(String, bool)> = None;
     for line in lines {
@@ -56,6 +60,7 @@ fn names(lines: &[&str]) -> Seen {
             put(&mut seen, name, green);
         }
         // The report of a suite at its end has the name that opened it; in TAP a test opens its own name, too.
+        files += u64::from(green && indent == 0 && is_file(name));
         let closes = text.starts_with(['✔', '✖']) && suites.iter().any(|(at, open)| *at == indent && *open == name);
         suites.retain(|(at, _)| *at < indent);
         if !closes {
@@ -66,7 +71,13 @@ fn names(lines: &[&str]) -> Seen {
     if let Some((name, green)) = pending {
         put(&mut seen, name, green);
     }
-    seen
+    (seen, files)
+}
+
+/// Whether a test has the name of a file of tests.
+pub(super) fn is_file(name: &str) -> bool {
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+    name.contains('/') && ending.is_some_and(|ending| matches!(ending, "js" | "mjs" | "cjs" | "ts" | "mts" | "cts"))
 }
 
 fn put(seen: &mut Seen, name: String, green: bool) {

@@ -74,9 +74,10 @@ fn verbose_line(line: &str) -> Option<(&str, &str)> {
     ["PASSED", "FAILED", "ERROR", "XPASS", "SKIPPED", "XFAIL"].into_iter().find_map(outcome)
 }
 
-/// `PASSED test_a.py::test_b[1]` of the short summary.
+/// `PASSED test_a.py::test_b[1]` of the short summary; with workers `[gw1] [ 14%] PASSED test_a.py::test_b[1] `.
 fn report_line(line: &str) -> Option<(&str, &str)> {
-    let (outcome, name) = line.split_once(' ')?;
+    let worker = line.strip_prefix("[gw").and_then(|rest| rest.split_once("%] "));
+    let (outcome, name) = worker.map_or(line, |(_, rest)| rest).trim_end().split_once(' ')?;
     let name = if outcome == "PASSED" { name } else { name.split(" - ").next()? };
     (matches!(outcome, "PASSED" | "FAILED" | "ERROR" | "XPASS") && name.contains("::")).then_some((outcome, name))
 }

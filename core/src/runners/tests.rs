@@ -1,5 +1,6 @@
 //! Recorded outputs of real runners (folder `fixtures`); Go's, Jest's and Vitest's are written from their documentation.
 
+use holdpoint_protocol::reason::CriterionReason;
 use proptest::prelude::*;
 
 use super::*;
@@ -44,6 +45,8 @@ fn recorded_outputs_are_counted() {
         ("python -m pytest -v", recorded!("pytest_verbose"), Pytest, Some((7, 7, 0, 2, Some(7)))),
         (".venv/bin/pytest -v", recorded!("pytest_fail"), Pytest, Some((7, 5, 2, 2, Some(5)))),
         ("pytest -rA", recorded!("pytest_rA"), Pytest, Some((7, 5, 2, 2, Some(5)))),
+        ("pytest -n 2 -v", recorded!("pytest_xdist"), Pytest, Some((5, 5, 0, 2, Some(5)))),
+        ("pytest -v", recorded!("pytest_subtests"), Pytest, Some((5, 5, 0, 2, Some(5)))),
         ("pytest", recorded!("pytest_none"), Pytest, Some((0, 0, 0, 0, Some(0)))),
         ("pytest -k none", recorded!("pytest_deselected"), Pytest, Some((0, 0, 0, 0, Some(0)))),
         ("pytest", recorded!("pytest_collect"), Pytest, Some((1, 0, 1, 0, None))),
@@ -51,6 +54,9 @@ fn recorded_outputs_are_counted() {
         ("node --test --test-reporter=spec", recorded!("node_spec"), NodeTest, Some((3, 3, 0, 2, Some(3)))),
         ("node --test --test-reporter=spec", recorded!("node_spec_fail"), NodeTest, Some((3, 2, 1, 2, Some(2)))),
         ("node --test --test-reporter=tap", recorded!("node_tap_fail"), NodeTest, Some((3, 2, 1, 2, Some(2)))),
+        ("cargo nextest run", recorded!("nextest_shown"), Nextest, Some((3, 3, 0, 0, Some(3)))),
+        ("cargo nextest run", recorded!("nextest_early"), Nextest, Some((1, 1, 0, 0, Some(1)))),
+        ("node --test", recorded!("node_early"), NodeTest, Some((1, 1, 0, 0, Some(1)))),
     ];
     for (command, output, runner, expected) in table {
         assert_eq!(row(command, output, *runner), *expected, "{command}\n{output}");
@@ -70,6 +76,10 @@ fn go_jest_and_vitest_are_counted() {
         skipped, 1 todo, 2 passed, 5 total\nSnapshots:   0 total\nTime:        0.3 s\n";
     let vitest =
         " Test Files  1 passed (1)\n      Tests  2 passed | 1 failed | 1 skipped | 1 todo (5)\n   Duration  210ms\n";
+    let jest_colour = "\u{1b}[1mTests:\u{1b}[22m       \u{1b}[1m\u{1b}[32m2 passed\u{1b}[39m\u{1b}[22m, 2 total\n";
+    let workspace = format!("{vitest}\n{vitest}");
+    assert_eq!(row("npx jest", jest_colour, Runner::Jest), Some((2, 2, 0, 0, None)));
+    assert_eq!(row("npx vitest run", &workspace, Runner::Vitest), Some((6, 4, 2, 4, None)));
     assert_eq!(row("go test -v ./...", verbose, Runner::GoTest), Some((3, 2, 1, 1, Some(2))));
     assert_eq!(row("go test ./...", quiet, Runner::GoTest), Some((3, 2, 1, 0, None)));
     assert_eq!(row("npx jest", jest, Runner::Jest), Some((3, 2, 1, 2, None)));
@@ -92,7 +102,7 @@ fn only_named_runners_are_looked_for() {
 
 #[test]
 fn a_loss_of_tests_is_seen_by_runner() {
-    let tally = |run, skipped| Tally { run, passed: run, failed: 0, skipped, names: None };
+    let tally = |run, skipped| Tally { run, passed: run, skipped, ..Tally::default() };
     let of = |list: &[(Runner, u64, u64)]| Counts {
         by_runner: list.iter().map(|(runner, run, skipped)| (*runner, tally(*run, *skipped))).collect(),
     };
@@ -128,8 +138,9 @@ fn a_test_that_is_green_only_in_its_new_form_is_named() {
     let first = libtest(&[("old", true), ("stays", true), ("new", true)]);
     let lost = |composed: &Counts| weakened(Some(&base), &first, composed).map(Vec::from_iter);
     assert_eq!(lost(&libtest(&[("old", true), ("removed", true), ("stays", true)])), Some(vec![]));
-    // What the first run does not show green may fail: it was removed or renamed.
-    assert_eq!(lost(&libtest(&[("old", true), ("removed", false), ("stays", true)])), Some(vec![]));
+    // What is red is told, whether or not the first run still has it.
+    let removed = libtest(&[("old", true), ("removed", false), ("stays", true)]);
+    assert_eq!(lost(&removed), Some(vec!["removed".to_owned()]));
     assert_eq!(lost(&libtest(&[("old", false), ("removed", true), ("stays", true)])), Some(vec!["old".to_owned()]));
     // Not even run is not green.
     assert_eq!(lost(&libtest(&[("stays", true)])), Some(vec!["old".to_owned()]));
@@ -139,6 +150,25 @@ fn a_test_that_is_green_only_in_its_new_form_is_named() {
     let nameless = counts("cargo test", "test result: ok. 3 passed; 0 failed; 0 ignored").unwrap();
     assert_eq!(lost(&nameless), None);
     assert_eq!(weakened(Some(&base), &nameless, &first), None);
+}
+
+#[test]
+fn what_the_code_under_test_ended_is_counted_apart() {
+    let unended = |command: &str, output: &str| counts(command, output).unwrap().total().unended;
+    assert_eq!(unended("cargo nextest run", recorded!("nextest_early")), 2);
+    assert_eq!(unended("cargo nextest run", recorded!("nextest_shown")), 0);
+    assert_eq!(unended("node --test", recorded!("node_early")), 1);
+    assert_eq!(unended("cargo test", "\nrunning 2 tests\ntest a ... ok\n"), 1);
+    assert_eq!(unended("cargo test", recorded!("cargo_ok")), 0);
+}
+
+#[test]
+fn a_name_that_is_there_twice_is_kept_twice() {
+    let twice = libtest(&[("works", true), ("works", true)]);
+    let names = twice.by_runner[&Runner::CargoTest].names.clone().unwrap();
+    assert_eq!(Vec::from_iter(names.green), ["works", "works [2]"]);
+    let once = libtest(&[("works", true), ("trivial", true)]);
+    assert_eq!(Vec::from_iter(missing(&twice, &[&once])), ["works [2]"]);
 }
 
 #[test]

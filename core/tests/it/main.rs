@@ -1,9 +1,22 @@
 //! What we ship for people to copy is what the reader of plans accepts.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+mod hostile;
+mod odd_plans;
+mod wrong_plans;
+
 use std::{fs, path::Path};
 
 use holdpoint_core::plan;
+
+/// The least that is a plan.
+const MINIMAL: &str = "plan: p
+waypoints:
+  - id: a
+    goal: do it
+    criteria:
+      - {id: unit, check: make test}
+";
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))

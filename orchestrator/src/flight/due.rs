@@ -1,6 +1,6 @@
 //! Doing what is due: after every input, and when a deadline passes.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use holdpoint_core::{
     engine::Input,
@@ -13,21 +13,26 @@ use holdpoint_runtime::{
 };
 use ractor::ActorRef;
 
-use super::{ApplyError, Msg, RETRY_DELAY, State, slow};
+use super::{ApplyError, Msg, Place, RETRY_DELAY, State, slow};
 use crate::books::BooksError;
 
 impl State {
     /// Does everything that is due, then sets the timer for what will be.
     pub(super) async fn pump(&mut self, myself: &ActorRef<Msg>) {
         match self.do_due(myself).await {
-            Ok(()) => self.arm(myself),
+            Ok(()) => {
+                self.troubles.went_well(&Place::Due);
+                self.idleness.unknown = false;
+                self.arm(myself);
+            }
             Err(ApplyError::Books(BooksError::Unknown { flight })) => {
                 tracing::debug!(%flight, "no such flight");
-                // Not at once: whoever asked is told first.
-                myself.exit_after(RETRY_DELAY);
+                self.idleness.unknown = true;
+                self.arm(myself);
             }
             Err(error) => {
                 tracing::warn!({ fields::FLIGHT } = %self.id, error = %ErrorChain(&error), "cannot go on now; trying again");
+                self.troubles.failed(Place::Due, &ErrorChain(&error).to_string(), clock::now());
                 self.books = None;
                 self.set_alarm(myself, RETRY_DELAY);
             }
@@ -40,7 +45,7 @@ impl State {
         self.timer += 1;
         let generation = self.timer;
         let alarm = myself.send_after(delay, move || Msg::Tick(generation));
-        if let Some(earlier) = self.alarm.replace(alarm.abort_handle()) {
+        if let Some((earlier, _)) = self.alarm.replace((alarm.abort_handle(), Instant::now() + delay)) {
             earlier.abort();
         }
     }
@@ -78,18 +83,11 @@ impl State {
         waypoint: &WaypointId,
         turn: &holdpoint_protocol::ids::TurnId,
     ) -> Result<(), ApplyError> {
-        let last = self.books().await?.last_turn(waypoint).filter(|t| &t.turn_id == turn).cloned();
+        let shell = self.shell.clone();
+        let last = self.books().await?.last_turn(&shell, waypoint).await?.filter(|t| &t.turn_id == turn);
         // The turn of the state is the journal's last; if it is not, others moved on and the journal is read again.
         let last = last.ok_or(ApplyError::Races)?;
         self.apply(waypoint, Input::DeadlinePassed(Box::new(last)), None).await?;
         Ok(())
-    }
-
-    /// Sets the alarm for the next deadline.
-    fn arm(&mut self, myself: &ActorRef<Msg>) {
-        let Some(books) = self.books.as_ref().filter(|_| self.serves()) else { return };
-        if let Some(deadline) = flight::next_deadline(&books.flight, &books.waypoints) {
-            self.set_alarm(myself, deadline.since(clock::now()));
-        }
     }
 }

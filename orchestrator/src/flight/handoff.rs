@@ -9,16 +9,19 @@ use holdpoint_protocol::{
         Artifact, BuildArtifact, BuildPlan, ClarificationRequest, HelpRequest, VerificationPlan, VerificationReport,
     },
     codec::{self, Encoding},
-    ids::{AgentName, ArtifactId, TurnId},
+    ids::{AgentName, ArtifactId, TurnId, WaypointId},
     journal::Cause,
     subjects::{self, HandoffSubject},
 };
-use holdpoint_runtime::telemetry::{ErrorChain, fields};
+use holdpoint_runtime::{
+    clock,
+    telemetry::{ErrorChain, fields},
+};
 use ractor::ActorRef;
 use serde::Deserialize;
 
-use super::{Applied, Msg, RETRY_DELAY, State};
-use crate::{books::BooksError, senders::SenderError};
+use super::{Applied, Msg, Place, RETRY_DELAY, State};
+use crate::{books::BooksError, intake::Taken, senders::SenderError};
 
 /// The fields that every handoff has: enough to know who sent it and for which turn.
 #[derive(Debug, Deserialize)]
@@ -37,12 +40,8 @@ enum Body {
 }
 
 impl State {
-    pub(super) async fn on_handoff(
-        &mut self,
-        myself: &ActorRef<Msg>,
-        received: Box<Received>,
-        subject: HandoffSubject,
-    ) {
+    pub(super) async fn on_handoff(&mut self, myself: &ActorRef<Msg>, received: Box<Taken>, subject: HandoffSubject) {
+        let _at = holdpoint_faults::at(holdpoint_faults::Step::TakeHandoff);
         match self.belongs(&subject).await {
             Ok(true) => {}
             Ok(false) => {
@@ -51,15 +50,15 @@ impl State {
                 return;
             }
             Err(error) => {
-                tracing::warn!({ fields::FLIGHT } = %self.id, error = %ErrorChain(&error), "cannot take a handoff now");
+                self.handoff_failed(&subject.waypoint, &error);
                 let _ = received.nak(RETRY_DELAY).await;
                 return;
             }
         }
         let (head, body) = match self.read(&received, &subject).await {
             Ok(read) => read,
-            Err(SenderError::Unknown(error)) => {
-                tracing::warn!({ fields::FLIGHT } = %self.id, error = %ErrorChain(&error), "cannot take a handoff now");
+            Err(error @ SenderError::Unknown(_)) => {
+                self.handoff_failed(&subject.waypoint, &error);
                 let _ = received.nak(RETRY_DELAY).await;
                 return;
             }
@@ -86,14 +85,19 @@ impl State {
             Body::Asked => self.settle(myself, received, &subject, Input::Asked(handoff)).await,
             Body::Reported(report) => {
                 let Handoff { turn, role, agent, cause, body: () } = handoff;
-                let input = Input::Reported(Handoff { turn, role, agent, cause, body: report });
-                self.settle(myself, received, &subject, input).await;
+                let (waypoint, handoff) =
+                    (subject.waypoint.clone(), Handoff { turn, role, agent, cause, body: report });
+                if let Err(error) = self.begin_weigh(myself, received, subject, handoff).await {
+                    // Dropped unacknowledged: it comes again.
+                    self.handoff_failed(&waypoint, &error);
+                }
             }
             Body::Built(artifact) => {
+                let waypoint = subject.waypoint.clone();
                 let begun = self.begin_examine(myself, received, subject, handoff, *artifact).await;
                 if let Err(error) = begun {
                     // Dropped unacknowledged: it comes again.
-                    tracing::warn!({ fields::FLIGHT } = %self.id, error = %ErrorChain(&error), "cannot take a handoff now");
+                    self.handoff_failed(&waypoint, &error);
                 }
             }
         }
@@ -115,8 +119,7 @@ impl State {
         let encoding = Encoding::from_content_type(stored.content_type.as_deref()).map_err(unreadable)?;
         let bytes = &stored.payload;
         let head: Head = codec::decode(bytes, encoding).map_err(unreadable)?;
-        let shell = self.shell.clone();
-        self.senders.verify(&shell, subject, stored, head.agent.as_str()).await?;
+        self.shell.senders.verify(&self.shell.bus, subject, stored, &head.agent).await?;
         let body = match subject.kind.as_str() {
             BuildPlan::KIND => decode::<BuildPlan>(bytes, encoding).map(|_| Body::Plan),
             VerificationPlan::KIND => decode::<VerificationPlan>(bytes, encoding).map(|_| Body::Plan),
@@ -133,12 +136,16 @@ impl State {
     pub(super) async fn settle(
         &mut self,
         myself: &ActorRef<Msg>,
-        received: Box<Received>,
+        received: Box<Taken>,
         subject: &HandoffSubject,
         input: Input,
     ) {
         let trace = received.stored.traceparent.clone();
-        match self.apply(&subject.waypoint, input, trace).await {
+        let applied = self.apply(&subject.waypoint, input, trace).await;
+        if applied.is_ok() {
+            self.troubles.went_well(&Place::Handoff(subject.waypoint.clone()));
+        }
+        match applied {
             Ok(Applied::Appended | Applied::Nothing) => {
                 self.pump(myself).await;
                 let _ = received.ack().await;
@@ -148,10 +155,21 @@ impl State {
                 let _ = received.ack().await;
             }
             Err(error) => {
-                tracing::warn!({ fields::FLIGHT } = %self.id, { fields::WAYPOINT } = %subject.waypoint, error = %ErrorChain(&error), "cannot decide on a handoff now");
+                self.handoff_failed(&subject.waypoint, &error);
                 let _ = received.nak(RETRY_DELAY).await;
             }
         }
+    }
+
+    /// Says that a handoff cannot be taken now; the reason is not its own, and it comes again.
+    pub(super) fn handoff_failed(&mut self, waypoint: &WaypointId, error: &dyn std::error::Error) {
+        let error = ErrorChain(error).to_string();
+        tracing::warn!({ fields::FLIGHT } = %self.id, { fields::WAYPOINT } = %waypoint, error, "cannot take a handoff now");
+        self.troubles.failed(
+            Place::Handoff(waypoint.clone()),
+            &format!("cannot take a handoff: {error}"),
+            clock::now(),
+        );
     }
 
     /// Tells the sender what is wrong. The role's subject is the broker's word, the agent's name the message id's.

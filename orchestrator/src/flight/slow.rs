@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use holdpoint_bus::{handoffs::Received, journal::AppendError};
-use holdpoint_core::engine::{BuildOutcome, Commit, Handoff, Input, Merge};
+use holdpoint_core::engine::{BuildOutcome, Commit, Handoff, Input, Merged};
 use holdpoint_protocol::{
     artifact::BuildArtifact,
     facts::Oid,
@@ -19,14 +19,15 @@ use holdpoint_runtime::{
 };
 use ractor::ActorRef;
 
-use super::{ApplyError, Msg, RETRY_DELAY, State, planned, rules};
+use super::{ApplyError, Msg, Place, RETRY_DELAY, State, planned, rules};
 use crate::{
     examine::{self, Against, ExamineError},
-    landing::{self, Accepted, LandingError},
+    intake::Taken,
+    landing::{self, Accepted, LandedTree, LandingError},
 };
 
 /// Does slow work on a handoff without it being delivered again meanwhile.
-async fn held<T>(received: &Received, every: Duration, work: impl Future<Output = T>) -> T {
+pub(super) async fn held<T>(received: &Received, every: Duration, work: impl Future<Output = T>) -> T {
     tokio::pin!(work);
     loop {
         match tokio::time::timeout(every, &mut work).await {
@@ -46,7 +47,7 @@ pub(crate) enum Kind {
 
 /// A build handoff was examined.
 pub(crate) struct Examined {
-    received: Box<Received>,
+    received: Box<Taken>,
     subject: HandoffSubject,
     handoff: Handoff<()>,
     outcome: Result<BuildOutcome, ExamineError>,
@@ -61,7 +62,7 @@ pub(crate) struct Landed {
 
 enum Made {
     Landing(Commit),
-    Merge(Merge),
+    Merge(Merged),
 }
 
 impl State {
@@ -69,7 +70,7 @@ impl State {
     pub(super) async fn begin_examine(
         &mut self,
         myself: &ActorRef<Msg>,
-        received: Box<Received>,
+        received: Box<Taken>,
         subject: HandoffSubject,
         handoff: Handoff<()>,
         artifact: BuildArtifact,
@@ -84,6 +85,7 @@ impl State {
         }
         let (shell, actor) = (self.shell.clone(), myself.clone());
         let against = self.against(&subject.waypoint).await?;
+        self.slow += 1;
         tokio::spawn(async move {
             let outcome = held(&received, shell.settings.handoff_ack_wait / 3, async {
                 examine::examine(&shell, &against, &artifact).await
@@ -110,6 +112,7 @@ impl State {
     }
 
     pub(super) async fn on_examined(&mut self, myself: &ActorRef<Msg>, examined: Examined) {
+        self.slow = self.slow.saturating_sub(1);
         let Examined { received, subject, handoff, outcome } = examined;
         match outcome {
             Ok(body) => {
@@ -118,7 +121,7 @@ impl State {
                 self.settle(myself, received, &subject, input).await;
             }
             Err(error) => {
-                tracing::warn!({ fields::FLIGHT } = %self.id, { fields::WAYPOINT } = %subject.waypoint, error = %ErrorChain(&error), "cannot examine a handoff now");
+                self.handoff_failed(&subject.waypoint, &error);
                 self.refuse(
                     &received,
                     &subject,
@@ -162,6 +165,12 @@ impl State {
         let head = books.flight.head().clone();
         let mut bundles = books.flight.bundles_up_to(&head);
         bundles.push(bundle.clone());
+        let since = books.flight.landed_between(work.made_on.as_ref().unwrap_or(base), &head);
+        let landed = since.iter().map(|landed| LandedTree {
+            waypoint: landed.waypoint.clone(),
+            before: books.flight.tree_of(&landed.parent).unwrap_or(&books.flight.submitted.base_tree).clone(),
+            after: landed.tree.clone(),
+        });
         Ok(Some(Accepted {
             flight: books.id().clone(),
             waypoint: waypoint.clone(),
@@ -173,6 +182,7 @@ impl State {
             tree: work.tree.clone(),
             base: base.clone(),
             head_tree: books.flight.head_tree().clone(),
+            landed: landed.collect(),
             head,
             bundles,
             rules: rules(books, &planned),
@@ -184,17 +194,24 @@ impl State {
         let Landed { waypoint, accepted, outcome } = landed;
         let result = match outcome {
             Ok(Made::Landing(commit)) => self.append_landing(&waypoint, &accepted, commit).await,
-            Ok(Made::Merge(merge)) => self.apply(&waypoint, Input::HeadMoved(merge), None).await.map(drop),
-            Err(error) => {
-                tracing::warn!({ fields::FLIGHT } = %self.id, { fields::WAYPOINT } = %waypoint, error = %ErrorChain(&error), "cannot land now; trying again");
-                self.set_alarm(myself, RETRY_DELAY);
-                return;
-            }
+            Ok(Made::Merge(merged)) => self.apply(&waypoint, Input::HeadMoved(merged), None).await.map(drop),
+            Err(error) => return self.landing_failed(myself, waypoint, &error),
         };
-        if let Err(error) = result {
-            tracing::warn!({ fields::FLIGHT } = %self.id, { fields::WAYPOINT } = %waypoint, error = %ErrorChain(&error), "cannot journal a landing now; trying again");
+        match result {
+            Ok(()) => {
+                self.troubles.went_well(&Place::Landing(waypoint));
+                self.pump(myself).await;
+            }
+            Err(error) => self.landing_failed(myself, waypoint, &error),
         }
-        self.pump(myself).await;
+    }
+
+    /// It is still due: it is made again, after a pause.
+    fn landing_failed(&mut self, myself: &ActorRef<Msg>, waypoint: WaypointId, error: &dyn std::error::Error) {
+        let error = ErrorChain(error).to_string();
+        tracing::warn!({ fields::FLIGHT } = %self.id, { fields::WAYPOINT } = %waypoint, error, "cannot land now; trying again");
+        self.troubles.failed(Place::Landing(waypoint), &format!("cannot land: {error}"), clock::now());
+        self.set_alarm(myself, RETRY_DELAY);
     }
 
     /// Appends to the flight's journal; whoever else moved it makes this landing stale, and what is due is looked at anew.

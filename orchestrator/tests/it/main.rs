@@ -3,4 +3,8 @@
 
 mod decisions;
 mod distrust;
+mod landings;
+mod memory;
+mod submissions;
 mod support;
+mod trouble;

@@ -21,14 +21,14 @@ use holdpoint_core::plan;
 use holdpoint_orchestrator::Orchestrator;
 use holdpoint_protocol::{
     Timestamp,
-    api::{RefusedHandoff, STATUS, SUBMIT, StatusQuery, Submit},
+    api::{PROGRESS, Progress, RefusedHandoff, STATUS, SUBMIT, StatusQuery, Submit},
     artifact::{
         Artifact, BuildArtifact, BuildPlan, BuildStatus, ChecklistReceipt, CriterionReport, Metered, Origin,
         VerificationReport,
     },
     codec::{self, Encoding},
     facts::{BlobRef, BundleRef, CriterionResult, DiffSummary, Oid, Verdict},
-    ids::{AgentName, ArtifactId, FlightId, RoleId, role},
+    ids::{AgentName, ArtifactId, FlightId, PoolId, RoleId, role},
     journal::Fleet,
     plan::TurnBudget,
     reason::CriterionReason,
@@ -45,6 +45,9 @@ use tempfile::TempDir;
 /// How long something that must happen may take on a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
 
+/// What every check prints; stored when a verifier begins.
+const OUTPUT: &[u8] = b"output";
+
 /// One test's world.
 pub(crate) struct World {
     pub(crate) dir: TempDir,
@@ -52,6 +55,7 @@ pub(crate) struct World {
     orchestrator: Option<Orchestrator>,
     operator: Bus,
     flight: FlightId,
+    pool: PoolId,
     pub(crate) base: Oid,
 }
 
@@ -66,8 +70,20 @@ pub(crate) struct Agent {
 }
 
 impl World {
-    /// A running orchestrator, and a repository with one commit.
+    /// A running orchestrator, and a repository with one commit. Its flight has agents of its own.
     pub(crate) async fn start() -> Self {
+        let flight = FlightId::try_new(format!("test-{}", fresh::suffix())).unwrap();
+        let pool = streams::flight_pool(&flight);
+        Self::start_with(flight, pool).await
+    }
+
+    /// The same with a fleet that flies all flights.
+    pub(crate) async fn of_a_fleet() -> Self {
+        let flight = FlightId::try_new(format!("test-{}", fresh::suffix())).unwrap();
+        Self::start_with(flight, streams::fleet_pool()).await
+    }
+
+    async fn start_with(flight: FlightId, pool: PoolId) -> Self {
         let dir = TempDir::new().unwrap();
         let hint = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/nats-server");
         let spec = LocalSpec {
@@ -81,8 +97,7 @@ impl World {
         let operator = local.authority.mint_operator(&"tester".parse().unwrap());
         let operator = local.connect(&operator).await.unwrap();
         let base = repository(&dir.path().join("repo"));
-        let flight = FlightId::try_new(format!("test-{}", fresh::suffix())).unwrap();
-        let mut world = Self { dir, local, orchestrator: None, operator, flight, base };
+        let mut world = Self { dir, local, orchestrator: None, operator, flight, pool, base };
         world.start_orchestrator().await;
         world
     }
@@ -105,7 +120,7 @@ impl World {
         config.nats.creds = Some(keys.join("orchestrator.creds"));
         config.nats.trust = Some(keys.join("trust.json"));
         config.orchestrator.state_dir = self.dir.path().join(state);
-        config.orchestrator.serves = streams::flight_pool(&self.flight);
+        config.orchestrator.serves = self.pool.clone();
         config
     }
 
@@ -118,8 +133,19 @@ impl World {
         self.dir.path().join(name)
     }
 
-    /// Submits a plan on the repository.
+    /// Submits a plan on the repository; one waypoint is open at a time.
     pub(crate) async fn submit(&self, text: &str) -> FlightView {
+        self.submit_for(text, Some(1)).await
+    }
+
+    /// Submits a plan for a fleet that may have so many waypoints open at once.
+    pub(crate) async fn submit_for(&self, text: &str, parallel: Option<u32>) -> FlightView {
+        let submit = self.submission(text, parallel).await;
+        self.call(SUBMIT, &submit).await.unwrap()
+    }
+
+    /// A plan on the repository, to be submitted.
+    pub(crate) async fn submission(&self, text: &str, parallel: Option<u32>) -> Submit {
         let plan = plan::read(text, "plan.yaml", plan::BUILT_IN_WORKFLOWS).unwrap();
         let bundle = self.path("snapshot.bundle");
         git(&self.path("repo"), &["update-ref", SNAPSHOT_REF, self.base.as_str()]);
@@ -127,22 +153,21 @@ impl World {
         let bytes = Bytes::from(std::fs::read(bundle).unwrap());
         let (len, role) = (bytes.len() as u64, role::id(role::OPERATOR));
         let digest = blobs::put(&self.operator, &role, bytes).await.unwrap();
-        let submit = Submit {
+        Submit {
             flight: self.flight.clone(),
             plan,
             base: self.base.clone(),
-            snapshot: BundleRef { blob: BlobRef { role, digest, bytes: len }, tip: self.base.clone() },
+            snapshot: BundleRef { blob: BlobRef { role, digest, bytes: len }, tip: self.base.clone(), index: None },
             covenant: "AGENTS.md".to_owned(),
             fleet: Fleet {
-                pool: streams::flight_pool(&self.flight),
+                pool: self.pool.clone(),
                 repair: false,
                 judge: false,
-                parallel: Some(1),
+                parallel,
                 queue_grace: Millis(3_600_000),
                 build_wall: Millis(1_800_000),
             },
-        };
-        self.call(SUBMIT, &submit).await.unwrap()
+        }
     }
 
     pub(crate) async fn call<Q: serde::Serialize, A: serde::de::DeserializeOwned>(
@@ -169,6 +194,11 @@ impl World {
         self.call(STATUS, &StatusQuery { flight: self.flight.clone() }).await.unwrap()
     }
 
+    /// A stored blob, as a user's command reads it.
+    pub(crate) async fn bytes(&self, blob: &BlobRef) -> Bytes {
+        blobs::get(&self.operator, blob.digest, std::slice::from_ref(&blob.role), blob.bytes).await.unwrap()
+    }
+
     /// The only waypoint, once this holds of it.
     pub(crate) async fn waypoint_when(&self, what: &str, holds: impl Fn(&WaypointView) -> bool) -> WaypointView {
         let deadline = tokio::time::Instant::now() + SOON;
@@ -186,11 +216,14 @@ impl World {
     /// An agent of this flight's pool.
     pub(crate) async fn agent(&self, role: &'static str, name: &str) -> Agent {
         let (role, name) = (role::id(role), name.parse::<AgentName>().unwrap());
-        let pool = streams::flight_pool(&self.flight);
+        let pool = self.pool.clone();
         let creds = self.local.authority.mint_agent(&role, &name, &pool, None).unwrap();
         let bus = self.local.connect(&creds).await.unwrap();
         let roots = Arc::new(self.local.authority.trust_roots().clone());
         let queue = TurnQueue::open(&bus, &role, &pool, roots).await.unwrap();
+        if role.as_str() == role::VERIFIER {
+            blobs::put(&bus, &role, Bytes::from_static(OUTPUT)).await.unwrap();
+        }
         let refused = Signals::listen(&bus, subjects::refused(&role, &name)).await.unwrap();
         Agent { role, name, bus, queue, refused, handoffs: 0 }
     }
@@ -215,7 +248,7 @@ impl World {
         let len = bytes.len() as u64;
         let digest = blobs::put(&agent.bus, &agent.role, bytes).await.unwrap();
         let blob = BlobRef { role: agent.role.clone(), digest, bytes: len };
-        (commit.clone(), tree, BundleRef { blob, tip: commit })
+        (commit.clone(), tree, BundleRef { blob, tip: commit, index: None })
     }
 }
 
@@ -258,6 +291,20 @@ impl Agent {
         handoffs::publish(&self.bus, &subject, &outgoing, ShowJwt::Yes).await.unwrap();
     }
 
+    /// Says that it cannot go on with a turn.
+    pub(crate) async fn say_trouble(&self, turn: &Turn, trouble: &str) {
+        let progress = Progress {
+            flight: turn.flight.clone(),
+            waypoint: turn.waypoint.clone(),
+            turn: turn.turn_id.clone(),
+            delivery: 1,
+            note: None,
+            trouble: Some(trouble.to_owned()),
+        };
+        let payload = Bytes::from(codec::encode(&progress, Encoding::Json).unwrap());
+        api::request(&self.bus, Call { endpoint: PROGRESS, payload, timeout: SOON, traceparent: None }).await.unwrap();
+    }
+
     /// What a refusal says.
     pub(crate) async fn refusal(&mut self) -> String {
         let signal = tokio::time::timeout(SOON, self.refused.next()).await.expect("a refusal").unwrap();
@@ -297,7 +344,7 @@ impl Agent {
                 id: criterion.id.clone(),
                 verdict,
                 reason: (verdict == Verdict::Fail).then_some(CriterionReason::ExitCode),
-                evidence: vec![holdpoint_protocol::Digest::of(b"output")],
+                evidence: vec![holdpoint_protocol::Digest::of(OUTPUT)],
             },
             command: None,
             exit_code: Some(0),

@@ -1,7 +1,8 @@
 //! Questions, answers and calls for help (FLY-11, FLY-12, RETRY-10).
 
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
+use serde_json::Value;
 
 use crate::{
     artifact::artifact,
@@ -65,7 +66,36 @@ artifact! {
         agent: AgentName,
         /// The line of the output that called.
         raw_line: String,
-        /// The JSON context that followed it.
-        context: Option<serde_json::Value>,
+        /// The JSON context that followed it, of 32 levels at most: it becomes a part of answers to operators.
+        #[serde(default, deserialize_with = "shallow")]
+        context: Option<Value>,
     }
+}
+
+/// The deepest nesting of what an agent wrote freely: as deep as a plan's free values.
+const CONTEXT_DEPTH_MAX: usize = 32;
+
+impl HelpRequest {
+    /// Whether a value is shallow enough to be a context: readers refuse deeper ones.
+    #[must_use]
+    pub fn can_carry(context: &Value) -> bool {
+        fits(context, CONTEXT_DEPTH_MAX)
+    }
+}
+
+fn fits(value: &Value, levels: usize) -> bool {
+    let inside = |value| levels > 0 && fits(value, levels - 1);
+    match value {
+        Value::Array(items) => levels > 0 && items.iter().all(inside),
+        Value::Object(entries) => levels > 0 && entries.values().all(inside),
+        _ => true,
+    }
+}
+
+fn shallow<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    let context = Option::<Value>::deserialize(deserializer)?;
+    if context.as_ref().is_some_and(|context| !HelpRequest::can_carry(context)) {
+        return Err(D::Error::custom(format_args!("the context is nested deeper than {CONTEXT_DEPTH_MAX} levels")));
+    }
+    Ok(context)
 }

@@ -4,6 +4,9 @@
 
 mod files;
 mod golden;
+mod hostile;
+mod memory;
+mod mutated;
 mod samples;
 mod schemas;
 mod versions;

@@ -7,9 +7,10 @@ use holdpoint_bus::{
     Bus, Outgoing,
     handoffs::{self, PublishError, ShowJwt},
 };
+use holdpoint_faults::Step;
 use holdpoint_protocol::{
     Digest,
-    artifact::Artifact,
+    artifact::{Artifact, BuildPlan, VerificationPlan},
     codec::{self, CodecError, Encoding},
     headers,
     ids::{AgentName, TurnId},
@@ -86,6 +87,8 @@ impl Handoff {
 
     /// Sends it until it is stored. A broker that is away is waited for: the work is done, and must not be lost.
     pub(super) async fn publish(&self, bus: &Bus) -> Result<(), HandoffError> {
+        let planned = [BuildPlan::KIND, VerificationPlan::KIND].contains(&self.kind);
+        let _at = holdpoint_faults::at(if planned { Step::PublishPlan } else { Step::PublishResult });
         loop {
             match handoffs::publish(bus, &self.subject, &self.outgoing, self.show_jwt).await {
                 Ok(_) => return Ok(()),

@@ -24,13 +24,15 @@ pub(super) enum ProgressError {
     Shape(#[source] serde_json::Error),
 }
 
-pub(super) async fn ask(job: &Job) -> Result<ProgressAnswer, ProgressError> {
+/// Asks; with `trouble`, says why the turn is given back.
+pub(super) async fn ask(job: &Job, trouble: Option<String>) -> Result<ProgressAnswer, ProgressError> {
     let progress = Progress {
         flight: job.turn.flight.clone(),
         waypoint: job.turn.waypoint.clone(),
         turn: job.turn.turn_id.clone(),
         delivery: job.delivery,
         note: Some(job.current_note()).filter(|note| !note.is_empty()),
+        trouble,
     };
     let payload = Bytes::from(serde_json::to_vec(&progress).expect("plain data with text keys"));
     let call = Call { endpoint: PROGRESS, payload, timeout: TIMEOUT, traceparent: job.traceparent.as_deref() };

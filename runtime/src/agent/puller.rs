@@ -173,6 +173,7 @@ impl<W: Worker> State<W> {
                 return Ok(());
             }
         };
+        let _at = holdpoint_faults::at(holdpoint_faults::Step::TakeTurn);
         self.args.current.set(Some(turn.turn_id.clone()));
         let delivery = Arc::new(delivery);
         let args = runner::Args { agent: self.args.agent.clone(), delivery: delivery.clone(), turn };

@@ -92,10 +92,12 @@ enum Phase {
     Answering,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 enum Reply {
     Done,
-    GiveBack(Duration),
+    GiveBack,
+    /// Given back after a failure of ours, which the operator is told of.
+    Failed(String),
 }
 
 impl<W: Worker> Actor for Runner<W> {
@@ -156,13 +158,13 @@ impl<W: Worker> State<W> {
         Self { worker: agent.worker, delivery, job, stopper, phase, span, tasks: JoinSet::new() }
     }
 
-    /// A first delivery is nearly always wanted, so its work does not wait for the answer. A later one may be of a turn
-    /// that was answered long ago.
+    /// A first delivery is nearly always wanted, so it is not asked about before the usual time. A later one may be of a
+    /// turn that was answered long ago.
     fn begin(&mut self, myself: &ActorRef<Msg>) {
         tracing::info!("turn taken");
-        self.ask_progress(myself);
         if self.job.delivery > 1 {
             self.phase = Phase::Asking;
+            self.ask_progress(myself);
         } else {
             self.publish_plan(myself);
         }
@@ -200,7 +202,7 @@ impl<W: Worker> State<W> {
 
     fn ask_progress(&mut self, myself: &ActorRef<Msg>) {
         let job = self.job.clone();
-        self.spawn(myself, async move { Msg::Progress(progress::ask(&job).await) });
+        self.spawn(myself, async move { Msg::Progress(progress::ask(&job, None).await) });
     }
 
     fn on_progress(&mut self, myself: &ActorRef<Msg>, answer: Result<ProgressAnswer, ProgressError>) {
@@ -253,8 +255,7 @@ impl<W: Worker> State<W> {
                 });
             }
             Err(error) => {
-                tracing::error!(error = %ErrorChain(&error), "the plan cannot be handed off");
-                self.answer(myself, Reply::GiveBack(retry_pause(self.job.delivery)));
+                self.answer(myself, Reply::Failed(format!("cannot hand off its plan: {}", ErrorChain(&error))));
             }
         }
     }
@@ -276,9 +277,7 @@ impl<W: Worker> State<W> {
                 });
             }
             (Phase::Working, Err(error)) => {
-                let pause = retry_pause(self.job.delivery);
-                tracing::error!(error = %ErrorChain(&error), pause_s = pause.as_secs(), "failed to work: given back");
-                self.answer(myself, Reply::GiveBack(pause));
+                self.answer(myself, Reply::Failed(format!("cannot work on the turn: {}", ErrorChain(&error))));
             }
             // What a worker returns after it was told to stop may be a result of the stopping itself.
             (Phase::Stopping, _) => self.answer_stopped(myself),
@@ -293,8 +292,7 @@ impl<W: Worker> State<W> {
         match result {
             Ok(()) => self.answer(myself, Reply::Done),
             Err(error) => {
-                tracing::error!(error = %ErrorChain(&error), "the result cannot be handed off");
-                self.answer(myself, Reply::GiveBack(retry_pause(self.job.delivery)));
+                self.answer(myself, Reply::Failed(format!("cannot hand off its result: {}", ErrorChain(&error))));
             }
         }
     }
@@ -325,7 +323,7 @@ impl<W: Worker> State<W> {
             }
             Some(StopReason::Shutdown) | None => {
                 tracing::info!("turn given back");
-                Reply::GiveBack(Duration::ZERO)
+                Reply::GiveBack
             }
         };
         self.answer(myself, reply);
@@ -334,14 +332,22 @@ impl<W: Worker> State<W> {
     fn answer(&mut self, myself: &ActorRef<Msg>, reply: Reply) {
         self.phase = Phase::Answering;
         self.tasks.abort_all();
-        let delivery = self.delivery.clone();
+        let (delivery, job) = (self.delivery.clone(), self.job.clone());
+        let pause = retry_pause(job.delivery);
         self.spawn(myself, async move {
-            let answered = match reply {
-                Reply::Done => delivery.ack().await,
-                Reply::GiveBack(pause) => delivery.nak(pause).await,
+            let answered = match &reply {
+                Reply::Done => delivery.finish().await,
+                Reply::GiveBack => delivery.nak(Duration::ZERO).await,
+                Reply::Failed(_) => delivery.nak(pause).await,
             };
             if let Err(error) = answered {
                 tracing::warn!(error = %ErrorChain(&error), "the turn may be delivered again");
+            }
+            if let Reply::Failed(trouble) = reply {
+                tracing::error!(trouble, pause_s = pause.as_secs(), "turn given back");
+                if let Err(error) = progress::ask(&job, Some(trouble)).await {
+                    tracing::debug!(error = %ErrorChain(&error), "nobody is told of the trouble");
+                }
             }
             Msg::Answered
         });

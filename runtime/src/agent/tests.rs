@@ -44,13 +44,15 @@ async fn a_turn_is_planned_worked_on_handed_off_and_acknowledged() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_failure_of_ours_gives_the_turn_back_and_it_comes_again() {
-    for script in [Script::FailOnce, Script::PanicOnce] {
+    for (script, why) in [(Script::FailOnce, "get a blob: no such blob"), (Script::PanicOnce, "panicked")] {
         let mut fleet = Fleet::start().await;
         fleet.open_turn("w1").await;
         let _agent = fleet.agent("builder-1", script).await;
         assert_eq!(fleet.event().await, Event::Began { agent: "builder-1", delivery: 1 });
         assert_eq!(fleet.event().await, Event::Began { agent: "builder-1", delivery: 2 });
         assert_eq!(fleet.final_handoff().await.delivery, 2);
+        let told = fleet.troubles();
+        assert!(told.len() == 1 && told[0].contains(why), "the orchestrator is told why: {told:?}");
         fleet.nothing_is_left().await;
     }
 }
@@ -105,8 +107,9 @@ async fn a_redelivered_turn_that_is_over_is_dropped_before_anything_is_done() {
     drop(killed);
     assert_eq!(fleet.event().await, Event::Dropped);
     fleet.say_stop("decided");
+    let answers = fleet.answers();
     let _other = fleet.agent("builder-2", Script::Finish).await;
-    fleet.wait_for_answers(2).await;
+    fleet.wait_for_answers(answers + 1).await;
     fleet.say_continue();
     fleet.open_turn("w2").await;
     // The next handoff of all is the plan for the other turn.

@@ -17,13 +17,17 @@ mod object;
 mod visible;
 
 pub(crate) use element::first_word;
-use holdpoint_protocol::artifact::Confidence;
+use holdpoint_protocol::artifact::{Confidence, HelpRequest};
+use serde_json::Value;
 use visible::Visible;
 
 /// The most of any one text that is taken over, in bytes: more is prose that nobody reads.
 pub const TEXT_BYTES_MAX: usize = 2 << 10;
 /// The most markers that are taken over of one kind: all of them fit into a handoff several times over.
 pub const MARKERS_MAX: usize = 32;
+
+/// The most that the context of a call for help may be long, in bytes: it goes to a person.
+const CONTEXT_BYTES_MAX: usize = 16 << 10;
 
 /// The lines that call for help (RETRY-10).
 const HELP: [&str; 2] = [">>>HELP<<<", "CLAUDE_CADENCE_SYSTEM_SIGNAL::HELP_REQUEST"];
@@ -110,7 +114,7 @@ pub struct HelpCall {
     /// The line, as printed but for the space around it.
     pub raw_line: String,
     /// The JSON object on the line after it.
-    pub context: Option<serde_json::Value>,
+    pub context: Option<Value>,
 }
 
 /// Reads a whole output. Calls for help count on both streams, everything else on standard output.
@@ -172,13 +176,22 @@ impl Scanner {
         }
         let trimmed = line.trim();
         if let (true, Some(help)) = (was_after_help, &mut self.help) {
-            help.context = serde_json::from_str(trimmed).ok().filter(serde_json::Value::is_object);
+            help.context = context(trimmed);
         }
         if self.help.is_none() && HELP.contains(&trimmed) {
             self.help = Some(HelpCall { raw_line: trimmed.to_owned(), context: None });
             self.after_help = true;
         }
     }
+}
+
+/// The JSON object on the line after a call for help. One that is too large or too deep for a handoff is left out: the
+/// call itself is never lost.
+fn context(line: &str) -> Option<Value> {
+    if line.len() > CONTEXT_BYTES_MAX {
+        return None;
+    }
+    serde_json::from_str(line).ok().filter(|value: &Value| value.is_object() && HelpRequest::can_carry(value))
 }
 
 /// At most [`TEXT_BYTES_MAX`] bytes of a text, cut between characters, and nothing that moves a terminal's cursor.

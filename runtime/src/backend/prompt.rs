@@ -7,7 +7,7 @@ use std::fmt::Write;
 use holdpoint_protocol::{
     artifact::{CriterionReport, GuidancePacket},
     plan::{Check, Criterion, TurnBudget},
-    turn::{BuildRequest, Feedback, Turn},
+    turn::{BuildRequest, Collision, CollisionKind, Feedback, LandedMeanwhile, Turn},
 };
 
 /// The prompt of a build or repair turn.
@@ -34,23 +34,65 @@ pub fn prompt(turn: &Turn, request: &BuildRequest) -> String {
 }
 
 fn push_feedback(text: &mut String, feedback: &Feedback, request: &BuildRequest) {
-    let _ = writeln!(text, "## What was wrong with the last attempt\n");
-    let from = if request.start == request.base {
-        "the base, without the last attempt's changes"
+    if let Some(collision) = &feedback.collision {
+        push_collision(text, collision);
     } else {
-        "the last attempt's files"
-    };
-    let _ = writeln!(
-        text,
-        "It was not accepted: {} (`{}`). You start from {from}.\n",
-        feedback.disposition, feedback.reason_code
-    );
+        let _ = writeln!(text, "## What was wrong with the last attempt\n");
+        let from = if request.start == request.base {
+            "the base, without the last attempt's changes"
+        } else {
+            "the last attempt's files"
+        };
+        let _ = writeln!(
+            text,
+            "It was not accepted: {} (`{}`). You start from {from}.\n",
+            feedback.disposition, feedback.reason_code
+        );
+    }
     for report in &feedback.failing {
         push_failing(text, report);
     }
     for note in &feedback.notes {
         push_fenced(text, note);
     }
+}
+
+/// What accepted work collided with (FLY-39).
+fn push_collision(text: &mut String, collision: &Collision) {
+    let _ = writeln!(text, "## What your accepted change collided with\n");
+    let said = match collision.kind {
+        CollisionKind::Conflict => {
+            "Your last change was accepted, but other waypoints landed before it, and git could not merge it with \
+             theirs. You start from what landed, without your change. Make it again so that both hold; what they did \
+             stays."
+        }
+        CollisionKind::RedMerge => {
+            "Your last change was accepted, but other waypoints landed before it. The two could be merged, and the \
+             merge is red although each was green alone. You start from the merge, which has your change and theirs. \
+             Mend it so that both hold; what they did stays."
+        }
+    };
+    let _ = writeln!(text, "{said}\n");
+    // In blocks: names of files are other agents' words, and could be markers.
+    if !collision.paths.is_empty() {
+        text.push_str("Both changed:\n\n");
+        push_fenced(text, &format!("{}{}", collision.paths.join("\n"), and_more(collision.paths_more)));
+    }
+    if !collision.landed.is_empty() {
+        let landed: Vec<String> = collision.landed.iter().map(landed_line).collect();
+        text.push_str("Landed meanwhile, with its commit on the branch you start from:\n\n");
+        push_fenced(text, &format!("{}{}", landed.join("\n"), and_more(collision.landed_more)));
+    }
+}
+
+fn landed_line(landed: &LandedMeanwhile) -> String {
+    let changed =
+        if landed.paths.is_empty() { String::new() } else { format!("; it changed {}", landed.paths.join(", ")) };
+    format!("{} ({}), commit {}{changed}", landed.waypoint, one_line(&landed.title), landed.commit)
+}
+
+fn and_more(count: u32) -> String {
+    if count == 0 { String::new() } else { format!("\nand {count} more") }
 }
 
 fn push_failing(text: &mut String, report: &CriterionReport) {

@@ -87,6 +87,10 @@ fn bad_end(result: &BackendResult) -> Option<(ReasonCode, String)> {
                 format!("the program was ended after {bytes} bytes of output: it may print no more"),
             ))
         }
+        Ended::MemoryLimit | Ended::DiskLimit => {
+            let what = if result.ended == Ended::MemoryLimit { "memory" } else { "disk space" };
+            Some((ReasonCode::AgentFailed, format!("the program was ended: it used more {what} than it may")))
+        }
         Ended::Signalled(signal) => Some((ReasonCode::AgentFailed, format!("signal {signal} ended the program"))),
         Ended::Exited(0) if !result.tree_ended => {
             let what = "something that the program started could not be ended, so its files may still change";

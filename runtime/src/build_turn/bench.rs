@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use holdpoint_faults::Step;
 use holdpoint_protocol::{
     artifact::{Failure, Metered},
     facts,
@@ -14,7 +15,7 @@ use holdpoint_protocol::{
     turn::{BuildRequest, Turn, TurnRequest},
 };
 use holdpoint_sandbox::Ended;
-use holdpoint_workspace::{Bundle, CommitMeta, Error as GitError, HANDOFF_REF, Mirror, Oid};
+use holdpoint_workspace::{AgentClone, Bundle, CommitMeta, Error as GitError, HANDOFF_REF, Mirror, Oid};
 
 use super::{
     answer::{Answer, Said, answer, with_output},
@@ -132,14 +133,21 @@ impl<B: Backend> Workbench<B> {
     pub async fn run(&self, turn: &Turn, agent: &AgentName, mirror: &Mirror) -> Result<Built, BenchError> {
         let TurnRequest::Build(request) = &turn.request else { return Err(BenchError::NotABuildTurn) };
         let folder = self.folders.create(&turn.turn_id)?;
-        mirror.clone_for_agent(&from_wire(&request.start), &folder.clone_dir()).await?;
-        let result = self.backend.run(task(turn, request, &folder)?).await?;
+        let clone = {
+            let _at = holdpoint_faults::at(Step::Clone);
+            mirror.clone_for_agent(&from_wire(&request.start), &folder.clone_dir()).await?
+        };
+        let task = task(turn, request, &folder)?;
+        let result = {
+            let _at = holdpoint_faults::at(Step::RunProgram);
+            self.backend.run(task).await?
+        };
         let output = folder.own().join("output");
         write(&output, &evidence(&result))?;
         let criteria: BTreeSet<_> = request.criteria.iter().map(|criterion| criterion.id.clone()).collect();
         let outcome = match answer(&result, &turn.waypoint, &criteria) {
             Answer::Ready(said) => {
-                self.capture(&Capture { turn, request, agent, mirror, folder: &folder }, said, &result).await?
+                self.capture(&Capture { turn, request, agent, mirror, folder: &folder, clone }, said, &result).await?
             }
             Answer::Failed(failure) => Outcome::Failed(failure),
             Answer::Clarify(question) => Outcome::Clarify(question),
@@ -183,12 +191,14 @@ struct Capture<'a> {
     agent: &'a AgentName,
     mirror: &'a Mirror,
     folder: &'a TurnFolder,
+    clone: AgentClone,
 }
 
 impl Capture<'_> {
     async fn ready(&self, said: Said) -> Result<Ready, GitError> {
+        let _at = holdpoint_faults::at(Step::Capture);
         let base = from_wire(&self.request.base);
-        let tree = self.mirror.capture(&self.folder.clone_dir(), &base).await?;
+        let tree = self.mirror.capture_clone(&self.clone, &base).await?;
         let base_tree = self.mirror.tree_of(&base).await?;
         if tree == base_tree {
             return Ok(Ready { work: None, tree, touched: Vec::new(), diff: facts::DiffSummary::default(), said });

@@ -52,6 +52,14 @@ pub enum FolderError {
     },
 }
 
+impl FolderError {
+    /// Whether the disk is full, which passes: the folder itself is right.
+    #[must_use]
+    pub fn lacks_room(&self) -> bool {
+        matches!(self, Self::Io { source, .. } if [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded].contains(&source.kind()))
+    }
+}
+
 /// Where the folders of turns are. One process has it at a time.
 #[derive(Debug)]
 pub struct TurnFolders {
@@ -229,6 +237,14 @@ mod tests {
         drop(folders);
         TurnFolders::open(temp.path()).await.unwrap();
         assert!(!root.exists());
+    }
+
+    #[test]
+    fn only_a_full_disk_is_a_lack_of_room() {
+        let error = |kind: io::ErrorKind| FolderError::Io { path: PathBuf::from("turns"), source: kind.into() };
+        assert!(error(io::ErrorKind::StorageFull).lacks_room() && error(io::ErrorKind::QuotaExceeded).lacks_room());
+        assert!(!error(io::ErrorKind::PermissionDenied).lacks_room());
+        assert!(!FolderError::InUse { dir: PathBuf::from("turns") }.lacks_room());
     }
 
     #[tokio::test]

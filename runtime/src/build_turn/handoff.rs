@@ -93,6 +93,7 @@ impl Work {
         let bundle = ready.work.zip(digest).map(|((commit, bundle), digest)| BundleRef {
             blob: BlobRef { role: job.role.clone(), digest, bytes: bundle.bytes },
             tip: to_wire(&commit),
+            index: None,
         });
         let Ready { tree, touched, diff, said, .. } = ready;
         Self { failure: None, tree: Some(to_wire(&tree)), bundle, touched, diff, said }

@@ -33,6 +33,8 @@ pub fn evidence(result: &BackendResult) -> Vec<u8> {
         Ended::Signalled(signal) => write!(head, "ended by signal {signal}"),
         Ended::TimedOut => write!(head, "ended: its time was up"),
         Ended::OutputLimit => write!(head, "ended: it printed more than it may"),
+        Ended::MemoryLimit => write!(head, "ended: it used more memory than it may"),
+        Ended::DiskLimit => write!(head, "ended: it used up more disk space than it may"),
     };
     let _ = writeln!(head, " after {} ms", result.duration.as_millis());
     let mut bytes = head.into_bytes();

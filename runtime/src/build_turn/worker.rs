@@ -65,6 +65,7 @@ impl StartError {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
+            Self::Folder(error) if error.lacks_room() => exit::ENVIRONMENT,
             Self::NotABuilder { .. } | Self::Settings(_) | Self::Folder(_) | Self::Io { .. } => exit::USAGE,
             Self::Sandbox(_) => exit::ENVIRONMENT,
         }
@@ -102,7 +103,10 @@ impl BuildWorker {
             hidden: hidden.into_iter().flatten().map(|path| absolute(path)).collect::<Result<_, _>>()?,
             own_env,
         };
-        let backend = CommandBackend::try_new(settings, sandbox.waiving(config.sandbox.waive.iter().copied()))?;
+        let backend = CommandBackend::try_new(
+            settings,
+            sandbox.waiving(config.sandbox.waive.iter().copied()).bounded(config.sandbox.bounds()),
+        )?;
         let folders = TurnFolders::open(&state_dir.join("turns")).await?;
         let trial = folders.trial()?;
         let properties = backend.prove(&trial.scratch()).await.map_err(StartError::Sandbox)?;

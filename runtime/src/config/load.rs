@@ -136,6 +136,9 @@ impl Config {
         if self.agent.ack_wait.duration() < ACK_WAIT_MIN {
             return wrong("agent.ack_wait", "must be 500ms or more");
         }
+        if self.orchestrator.handoff_ack_wait.duration() < ACK_WAIT_MIN {
+            return wrong("orchestrator.handoff_ack_wait", "must be 500ms or more");
+        }
         if let Some(endpoint) = &self.telemetry.otlp_endpoint {
             if !endpoint.starts_with("http://") && !endpoint.starts_with("https://") {
                 return wrong("telemetry.otlp_endpoint", "has to begin with http:// or https://");

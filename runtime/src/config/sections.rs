@@ -6,7 +6,7 @@ use holdpoint_protocol::{
     ids::{AgentName, PoolId},
     streams,
 };
-use holdpoint_sandbox::Property;
+use holdpoint_sandbox::{Bounds, Property};
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::units::{ByteSize, Span};
@@ -133,12 +133,37 @@ pub struct VerifierConfig {
 }
 
 /// `[sandbox]`
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SandboxConfig {
     /// Properties that may be missing on this machine. Every report says which were.
     #[serde(deserialize_with = "list")]
     pub waive: Vec<Property>,
+    /// Memory that a program and all it starts may have together. Unset: three quarters of the machine's.
+    pub memory: Option<ByteSize>,
+    /// Disk space that files which a program changes may take up together.
+    pub disk: ByteSize,
+    /// Processes and threads that a program may have at once.
+    pub processes: u64,
+}
+
+impl Default for SandboxConfig {
+    fn default() -> Self {
+        let Bounds { processes, memory_bytes: _, disk_bytes } = Bounds::default();
+        Self { waive: Vec::new(), memory: None, disk: ByteSize::from_mib(disk_bytes >> 20), processes }
+    }
+}
+
+impl SandboxConfig {
+    /// What every program may use up.
+    #[must_use]
+    pub fn bounds(&self) -> Bounds {
+        Bounds {
+            processes: self.processes,
+            memory_bytes: self.memory.map(ByteSize::bytes),
+            disk_bytes: self.disk.bytes(),
+        }
+    }
 }
 
 /// `[telemetry]`
@@ -179,6 +204,9 @@ pub struct OrchestratorConfig {
     pub build_wall: Span,
     /// The folder of its mirrors. Not shared with another process.
     pub state_dir: PathBuf,
+    /// How long it may be silent on a handoff before another orchestrator gets it. The consumers of the broker are made
+    /// with the same value.
+    pub handoff_ack_wait: Span,
     /// The pool whose agents it looks after: it opens their turns anew after a deadline. `nobody` for an orchestrator that
     /// only answers questions.
     pub serves: PoolId,
@@ -194,6 +222,7 @@ impl Default for OrchestratorConfig {
             queue_grace: Span::from_secs(60 * 60),
             build_wall: Span::from_secs(30 * 60),
             state_dir: default_state_dir().join("orchestrator"),
+            handoff_ack_wait: Span::from_secs(10),
             serves: streams::fleet_pool(),
             repair: false,
             judge: false,

@@ -1,6 +1,6 @@
 use std::{collections::BTreeMap, error::Error as _, path::Path};
 
-use holdpoint_sandbox::Property;
+use holdpoint_sandbox::{Bounds, Property};
 
 use super::*;
 
@@ -87,6 +87,7 @@ fn values_that_cannot_be_used_are_refused_by_key() {
         ("[nats]\nurl = \"http://x\"\n", "nats.url"),
         ("[nats]\nurl = \"nats://me:secret@x\"\n", "nats.url"),
         ("[agent]\nack_wait = \"1ms\"\n", "agent.ack_wait"),
+        ("[orchestrator]\nhandoff_ack_wait = \"1ms\"\n", "orchestrator.handoff_ack_wait"),
         ("[telemetry]\nlog = \"a=b=c\"\n", "telemetry.log"),
         ("[telemetry]\notlp_endpoint = \"collector:4317\"\n", "telemetry.otlp_endpoint"),
         ("[agents.builder]\ncommand = \" \"\n", "agents.builder.command"),
@@ -95,6 +96,21 @@ fn values_that_cannot_be_used_are_refused_by_key() {
         assert!(matches!(error, ConfigError::Value { key: found, .. } if found == key), "{text}: {error}");
         assert!(!error.to_string().contains("secret"));
     }
+}
+
+#[test]
+fn bounds_of_the_sandbox_come_from_file_or_environment() {
+    let default = Config::default().sandbox.bounds();
+    assert_eq!(default, Bounds::default());
+    let file = from_file("[sandbox]\nmemory = \"2GiB\"\ndisk = \"8GiB\"\nprocesses = 500\n").unwrap();
+    let expected = Bounds { processes: 500, memory_bytes: Some(2 << 30), disk_bytes: 8 << 30 };
+    assert_eq!(file.sandbox.bounds(), expected);
+    let env = vars(&[
+        ("HOLDPOINT__SANDBOX__MEMORY", "2GiB"),
+        ("HOLDPOINT__SANDBOX__DISK", "8GiB"),
+        ("HOLDPOINT__SANDBOX__PROCESSES", "500"),
+    ]);
+    assert_eq!(Config::load_from(None, env, Vec::new()).unwrap().sandbox.bounds(), expected);
 }
 
 #[test]

@@ -15,15 +15,29 @@ pub(crate) const DEVICES: [&str; 6] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty"];
 
 /// Readable to root on most systems, and we may be root.
-const SECRETS: [&str; 14] = [
+const SECRETS: [&str; 28] = [
     "/etc/NetworkManager/system-connections",
+    "/etc/apt/auth.conf",
+    "/etc/apt/auth.conf.d",
+    "/etc/boto.cfg",
+    "/etc/ceph",
+    "/etc/containers/auth.json",
     "/etc/docker",
+    "/etc/exim4/passwd.client",
     "/etc/gshadow",
     "/etc/gshadow-",
+    "/etc/ipsec.secrets",
     "/etc/krb5.keytab",
     "/etc/kubernetes",
     "/etc/letsencrypt",
+    "/etc/msmtprc",
+    "/etc/mysql/debian.cnf",
+    "/etc/netrc",
+    "/etc/pki/tls/private",
+    "/etc/postfix/sasl_passwd",
+    "/etc/ppp/chap-secrets",
     "/etc/rancher",
+    "/etc/security/opasswd",
     "/etc/shadow",
     "/etc/shadow-",
     "/etc/ssl/private",

@@ -2,7 +2,7 @@ use super::Platform;
 use crate::layout::{Grant, Kind, Layout};
 use crate::profile::{Limits, Network, Profile};
 use crate::property::Property;
-use crate::wire::Sockets;
+use crate::wire::{GroupVersion, Sockets};
 
 const FULL: Platform = Platform {
     namespaces: true,
@@ -10,6 +10,10 @@ const FULL: Platform = Platform {
     own_network: true,
     landlock_abi: Some(7),
     process_namespace_limit: true,
+    processes_bound: true,
+    memory_group: None,
+    process_group: None,
+    machine_memory: Some(8 << 30),
     root: false,
 };
 const CONTAINER: Platform = Platform { namespaces: false, own_proc: false, own_network: false, ..FULL };
@@ -41,9 +45,9 @@ fn neither_namespaces_nor_landlock_is_refused() {
 
 #[test]
 fn root_without_a_user_namespace_is_refused() {
-    let root = Platform { root: true, ..CONTAINER };
+    let root = Platform { root: true, processes_bound: false, ..CONTAINER };
     let missing = missing(&root, Network::Host, &Layout::default());
-    assert_eq!(missing, [Property::NoForeignProcesses, Property::NoPrivilegeGain]);
+    assert_eq!(missing, [Property::NoForeignProcesses, Property::NoPrivilegeGain, Property::ProcessesLimited]);
 }
 
 #[test]
@@ -63,4 +67,38 @@ fn unix_sockets_are_refused_where_those_outside_can_be_reached() {
     let old = Platform { landlock_abi: Some(5), ..FULL };
     assert_eq!(old.sockets(Network::Host), Sockets::Internet);
     assert_eq!(old.sockets(Network::Loopback), Sockets::All);
+}
+
+fn by(platform: &Platform, property: Property) -> Option<String> {
+    let profile =
+        Profile { read: vec![], write: vec![], deny: vec![], network: Network::Host, limits: Limits::default() };
+    let reports = platform.reports(&profile, &Layout::default());
+    reports.into_iter().find(|report| report.property == property).and_then(|report| report.mechanism)
+}
+
+#[test]
+fn processes_are_limited_by_the_first_of_several_mechanisms() {
+    let old = Platform { process_namespace_limit: false, ..FULL };
+    let grouped = Platform { process_group: Some(GroupVersion::V2), processes_bound: false, ..old };
+    for (platform, mechanism) in [
+        (FULL, Some("process namespace")),
+        (grouped, Some("control group v2")),
+        (old, Some("rlimit in the user namespace")),
+        (CONTAINER, Some("rlimit of the user")),
+        (Platform { processes_bound: false, ..old }, None),
+    ] {
+        assert_eq!(by(&platform, Property::ProcessesLimited).as_deref(), mechanism);
+    }
+    assert!(grouped.groups().processes);
+    assert!(!Platform { process_namespace_limit: true, ..grouped }.groups().processes);
+}
+
+#[test]
+fn memory_is_limited_by_a_group_or_by_looking_and_to_a_part_of_the_machine() {
+    assert_eq!(by(&FULL, Property::MemoryLimited).as_deref(), Some("supervisor"));
+    let grouped = Platform { memory_group: Some(GroupVersion::V1), ..FULL };
+    assert_eq!(by(&grouped, Property::MemoryLimited).as_deref(), Some("control group v1"));
+    assert_eq!(FULL.memory_bytes(None), Some(6 << 30));
+    assert_eq!(FULL.memory_bytes(Some(1 << 40)), Some(1 << 40));
+    assert_eq!(by(&Platform { machine_memory: None, ..FULL }, Property::MemoryLimited), None);
 }

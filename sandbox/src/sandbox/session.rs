@@ -19,7 +19,7 @@ use super::drain::{Allowance, Chunk, Stream, drain};
 use crate::error::Error;
 use crate::profile::Limits;
 use crate::shim;
-use crate::wire::{Event, Frame, Spec, Step};
+use crate::wire::{Event, Excess, Frame, GroupVersion, Spec, Step};
 
 /// Time for the shim to end a tree once told to: its own limit for that, and some.
 const END_LIMIT: Duration = Duration::from_secs(15);
@@ -174,10 +174,13 @@ impl Stop {
 /// What the shim reported.
 #[derive(Default)]
 pub(super) struct Events {
+    /// For memory and for processes.
+    pub(super) groups: (Option<GroupVersion>, Option<GroupVersion>),
     pub(super) ready: Option<Ready>,
     failed: Option<(Step, String)>,
     not_started: Option<i32>,
     ended: Option<(Ended, Duration)>,
+    exceeded: Option<Ended>,
     tree_ended: bool,
 }
 
@@ -186,6 +189,7 @@ pub(super) struct Events {
 pub(super) struct Ready {
     pub(super) landlock_abi: Option<u32>,
     pub(super) processes_limited: bool,
+    pub(super) processes_bound: bool,
 }
 
 /// Reads events until the shim closes its end.
@@ -205,8 +209,11 @@ async fn follow(reader: OwnedReadHalf, start: Instant) -> Events {
 impl Events {
     fn take(&mut self, event: Event, after: Duration) {
         match event {
-            Event::Ready { landlock_abi, processes_limited } => {
-                self.ready = Some(Ready { landlock_abi, processes_limited });
+            Event::Grouped { memory, processes } => self.groups = (memory, processes),
+            Event::Exceeded { what: Excess::Memory } => self.exceeded = Some(Ended::MemoryLimit),
+            Event::Exceeded { what: Excess::Disk } => self.exceeded = Some(Ended::DiskLimit),
+            Event::Ready { landlock_abi, processes_limited, processes_bound } => {
+                self.ready = Some(Ready { landlock_abi, processes_limited, processes_bound });
             }
             Event::SetUpFailed { step, reason } => self.failed = Some((step, reason)),
             Event::NotStarted { errno } => self.not_started = Some(errno),
@@ -234,7 +241,7 @@ impl Events {
             let program = spec.program.as_ref().and_then(|program| program.argv.first()).cloned().unwrap_or_default();
             return Err(Error::NotStarted { program, source: std::io::Error::from_raw_os_error(errno) });
         }
-        if let Some(reason) = stopped {
+        if let Some(reason) = stopped.or(self.exceeded) {
             return Ok((reason, self.ended.map_or(after, |(_, when)| when)));
         }
         match self.ended {

@@ -1,11 +1,12 @@
 //! The inner stage: confines itself for good, starts the program, reaps, and reports how the program ended.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{ChildStdin, Command, Stdio};
 
 use nix::errno::Errno;
+use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::sys::wait::{WaitStatus, waitpid};
@@ -13,6 +14,9 @@ use nix::unistd::{Pid, setsid};
 
 use super::{Failure, control, landlock, limits, root, seccomp, users};
 use crate::wire::{Event, Frame, Program, Spec, Stdin, Step};
+
+/// When the machine runs out of memory, what runs in a sandbox goes before anything else.
+const FIRST_TO_GO: &str = "1000";
 
 pub(super) fn run() -> Result<(), Failure> {
     die_with_parent()?;
@@ -22,6 +26,7 @@ pub(super) fn run() -> Result<(), Failure> {
         Err(failure) => Event::SetUpFailed { step: failure.step, reason: failure.reason },
         Ok(ready) => {
             ready.write(&mut control).map_err(Failure::at(Step::Control, "report"))?;
+            control.read_exact(&mut [0]).map_err(Failure::at(Step::Control, "wait for the control groups"))?;
             match frame.spec.program {
                 None => return Ok(()),
                 Some(program) => start_and_reap(&program, frame.stdin),
@@ -39,9 +44,13 @@ fn die_with_parent() -> Result<(), Failure> {
 fn confine(spec: &Spec) -> Result<Event, Failure> {
     // Fails only for a group leader, which a child of the outer stage is not.
     let _ = setsid();
+    // Fails only where the harness itself is to go first already.
+    let _ = std::fs::write("/proc/self/oom_score_adj", FIRST_TO_GO);
     let mut processes_limited = false;
     if spec.namespaces {
         let at = |what| Failure::at(Step::Namespaces, what);
+        // Not by the outer stage: it goes on seeing the machine's own root.
+        unshare(CloneFlags::CLONE_NEWNS).map_err(Failure::at(Step::Namespaces, "unshare"))?;
         let process = users::this_process().map_err(at("open /proc/self"))?;
         processes_limited = limits::limit_processes_of_namespace(&spec.limits);
         root::build(&spec.layout, spec.own_proc)?;
@@ -56,7 +65,8 @@ fn confine(spec: &Spec) -> Result<Event, Failure> {
         return Err(Failure::new(Step::Landlock, "it gives less than was found before"));
     }
     seccomp::confine(spec.sockets, spec.namespaces)?;
-    Ok(Event::Ready { landlock_abi, processes_limited })
+    let processes_bound = spec.program.is_none() && limits::processes_are_bound();
+    Ok(Event::Ready { landlock_abi, processes_limited, processes_bound })
 }
 
 fn start_and_reap(program: &Program, stdin: Vec<u8>) -> Event {

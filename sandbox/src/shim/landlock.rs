@@ -30,6 +30,8 @@ pub(super) fn confine(rules: &Rules) -> Result<Option<u32>, Failure> {
 fn restrict(rules: &Rules) -> Result<landlock::RestrictionStatus, landlock::RulesetError> {
     let all = AccessFs::from_all(ABI_MAX);
     let device = AccessFs::ReadFile | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
+    // No program needs a device of its own making; with the right number it would be the machine's disk.
+    let own = all & !(AccessFs::MakeChar | AccessFs::MakeBlock);
     Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(all)?
@@ -38,6 +40,6 @@ fn restrict(rules: &Rules) -> Result<landlock::RestrictionStatus, landlock::Rule
         .add_rules(path_beneath_rules(&rules.list, AccessFs::ReadDir))?
         .add_rules(path_beneath_rules(&rules.read, AccessFs::from_read(ABI_MAX)))?
         .add_rules(path_beneath_rules(&rules.devices, device))?
-        .add_rules(path_beneath_rules(&rules.write, all))?
+        .add_rules(path_beneath_rules(&rules.write, own))?
         .restrict_self()
 }

@@ -14,8 +14,10 @@ use nix::sys::prctl;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, setsid};
 
+use super::group::Made;
+use super::watch::Watch;
 use super::{ARG, Failure, INNER, SELF, control, loopback, tree, users};
-use crate::wire::{Event, Frame, Spec, Step};
+use crate::wire::{Event, Excess, Frame, GO, Spec, Step};
 
 /// First file descriptor that is not one of the standard three.
 const FIRST_STRAY: i32 = 3;
@@ -45,6 +47,10 @@ fn close_stray_files() {
 }
 
 fn supervise(control: &mut UnixStream, frame: &Frame) -> Result<(), Failure> {
+    let groups = Made::make(frame.spec.groups, &frame.spec.budget)?;
+    let (memory, processes) = groups.versions();
+    let grouped = Event::Grouped { memory, processes };
+    grouped.write(control).map_err(Failure::at(Step::Control, "report"))?;
     if frame.spec.namespaces {
         enter_namespaces(&frame.spec)?;
     }
@@ -52,24 +58,32 @@ fn supervise(control: &mut UnixStream, frame: &Frame) -> Result<(), Failure> {
     let (mut ours, theirs) = UnixStream::pair().map_err(Failure::at(Step::Control, "make a socket"))?;
     let inner = start_inner(theirs)?;
     let bytes = Frame::encode(&frame.spec, &frame.stdin).map_err(Failure::at(Step::Control, "encode"))?;
+    let mut watch = Watch::new(&groups, &frame.spec.budget, &frame.spec.layout);
     // Whatever fails from here on, the tree has to be ended: errors of the sockets mean that one side is gone.
+    let mut joined = Ok(());
+    let mut excess = None;
     if ours.write_all(&bytes).is_ok() {
-        let _ = relay(&mut ours, control);
+        // While it confines itself: the kernel takes its time for moving a process.
+        joined = groups.join(inner);
+        if joined.is_ok() && ours.write_all(&[GO]).is_ok() {
+            excess = relay(&mut ours, control, &mut watch).unwrap_or_default();
+        }
     }
+    groups.stop_forks();
     // It was not waited for yet, so the number is still its own.
     let _ = kill(inner, Signal::SIGKILL);
     let ended = if frame.spec.namespaces { tree::reap(inner) } else { tree::end_descendants() };
+    if let Some(what) = excess.or_else(|| watch.at_end()) {
+        let _ = Event::Exceeded { what }.write(control);
+    }
     let _ = Event::TreeEnded { ended }.write(control);
-    Ok(())
+    joined
 }
 
 fn enter_namespaces(spec: &Spec) -> Result<(), Failure> {
     let ids = users::Ids::outside();
-    let mut flags = CloneFlags::CLONE_NEWUSER
-        | CloneFlags::CLONE_NEWNS
-        | CloneFlags::CLONE_NEWPID
-        | CloneFlags::CLONE_NEWIPC
-        | CloneFlags::CLONE_NEWUTS;
+    let mut flags =
+        CloneFlags::CLONE_NEWUSER | CloneFlags::CLONE_NEWPID | CloneFlags::CLONE_NEWIPC | CloneFlags::CLONE_NEWUTS;
     if spec.own_network {
         flags |= CloneFlags::CLONE_NEWNET;
     }
@@ -89,15 +103,21 @@ fn start_inner(socket: UnixStream) -> Result<Pid, Failure> {
     Ok(Pid::from_raw(pid))
 }
 
-/// Hands on what the inner stage reports until it is done, or until the harness closes its end.
+/// Hands on what the inner stage reports until it is done, until the harness closes its end, or until the tree has used
+/// up too much.
 ///
 /// One thread has to do for both: in the new process namespace the kernel lets this process have no second one.
-fn relay(from: &mut UnixStream, control: &mut UnixStream) -> std::io::Result<()> {
+fn relay(from: &mut UnixStream, control: &mut UnixStream, watch: &mut Watch<'_>) -> std::io::Result<Option<Excess>> {
     let mut chunk = [0; 4096];
     loop {
         let mut watched =
             [PollFd::new(from.as_fd(), PollFlags::POLLIN), PollFd::new(control.as_fd(), PollFlags::POLLIN)];
-        match poll(&mut watched, PollTimeout::NONE) {
+        let pause = PollTimeout::try_from(watch.pause()).unwrap_or(PollTimeout::MAX);
+        match poll(&mut watched, pause) {
+            Ok(0) => match watch.look() {
+                None => continue,
+                excess => return Ok(excess),
+            },
             Ok(_) => {}
             Err(Errno::EINTR) => continue,
             Err(error) => return Err(error.into()),
@@ -106,12 +126,12 @@ fn relay(from: &mut UnixStream, control: &mut UnixStream) -> std::io::Result<()>
         if reported {
             let count = from.read(&mut chunk)?;
             if count == 0 {
-                return Ok(());
+                return Ok(None);
             }
             control.write_all(chunk.get(..count).unwrap_or_default())?;
         } else if closed {
             // The harness sends nothing more: what there is to read is its end.
-            return Ok(());
+            return Ok(None);
         }
     }
 }

@@ -15,7 +15,7 @@ use super::Failure;
 use crate::wire::{Sockets, Step};
 
 /// Other processes' memory; keys of the session; the kernel's own machinery; mounts and namespaces; the clock.
-const REFUSED: [i64; 52] = [
+const REFUSED: [i64; 55] = [
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
@@ -48,6 +48,7 @@ const REFUSED: [i64; 52] = [
     libc::SYS_name_to_handle_at,
     libc::SYS_fanotify_init,
     libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
     libc::SYS_init_module,
     libc::SYS_finit_module,
     libc::SYS_delete_module,
@@ -57,6 +58,7 @@ const REFUSED: [i64; 52] = [
     libc::SYS_syslog,
     libc::SYS_acct,
     libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
     libc::SYS_settimeofday,
     libc::SYS_clock_settime,
     libc::SYS_clock_adjtime,
@@ -68,6 +70,7 @@ const REFUSED: [i64; 52] = [
     libc::SYS_lookup_dcookie,
     libc::SYS_mbind,
     libc::SYS_migrate_pages,
+    libc::SYS_move_pages,
 ];
 
 /// System V memory, queues and semaphores, and POSIX queues: shared by name with the whole machine unless there is an
@@ -87,6 +90,49 @@ const IPC: [i64; 12] = [
     libc::SYS_mq_open,
 ];
 
+/// Extended attributes of files, which Landlock does not guard: without mounts they could be changed anywhere. The last
+/// two have no name in the library.
+const ATTRIBUTES: [i64; 8] = [
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    463, // setxattrat
+    466, // removexattrat
+];
+
+/// Calls that set limits or the priority of a process, and the argument that names it: 0 is the caller. Neither Landlock
+/// nor the kernel keeps them from the other processes of the same user.
+const OTHERS: [(i64, u8); 6] = [
+    (libc::SYS_prlimit64, 0),
+    (libc::SYS_setpriority, 1),
+    (libc::SYS_ioprio_set, 1),
+    (libc::SYS_sched_setscheduler, 0),
+    (libc::SYS_sched_setparam, 0),
+    (libc::SYS_sched_setattr, 0),
+];
+
+/// Calls that give a file its mode, the argument that says it, and the one with flags that say whether it counts.
+const MODES: [(i64, u8, Option<u8>); 5] = [
+    (libc::SYS_fchmod, 1, None),
+    (libc::SYS_fchmodat, 2, None),
+    (452, 2, None), // fchmodat2
+    (libc::SYS_openat, 3, Some(2)),
+    (libc::SYS_mknodat, 2, None),
+];
+/// The older calls of x86-64 for the same.
+#[cfg(target_arch = "x86_64")]
+const OLD_MODES: [(i64, u8, Option<u8>); 4] =
+    [(libc::SYS_chmod, 1, None), (libc::SYS_open, 2, Some(1)), (libc::SYS_creat, 1, None), (libc::SYS_mknod, 1, None)];
+#[cfg(not(target_arch = "x86_64"))]
+const OLD_MODES: [(i64, u8, Option<u8>); 0] = [];
+/// Flags with which opening makes a file; without them a mode is not even looked at.
+const MAKES: [i32; 2] = [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY];
+/// A program that would run as the owner of its file: as whoever the harness is, who may be root.
+const SET_USER_ID: u64 = 0o4000;
+
 /// Flags of `clone` that make namespaces.
 const NAMESPACE_FLAGS: [i32; 8] = [
     libc::CLONE_NEWUSER,
@@ -105,12 +151,15 @@ const TERMINAL_REQUESTS: [u64; 2] = [libc::TIOCSTI, libc::TIOCLINUX];
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
 /// Confines this thread for good.
-pub(super) fn confine(sockets: Sockets, own_ipc: bool) -> Result<(), Failure> {
+pub(super) fn confine(sockets: Sockets, namespaces: bool) -> Result<(), Failure> {
     let at = |error: seccompiler::Error| Failure::new(Step::Seccomp, error.to_string());
-    let refused = refused(sockets, own_ipc).map_err(Failure::at(Step::Seccomp, "rules"))?;
-    let hidden = Rules::from([(libc::SYS_clone3, Vec::new())]);
-    // `clone3` hides its flags behind a pointer. "No such call" makes the C library fall back to `clone`.
-    for (rules, errno) in [(hidden, libc::ENOSYS), (refused, libc::EPERM)] {
+    let refused = refused(sockets, namespaces).map_err(Failure::at(Step::Seccomp, "rules"))?;
+    let hidden = Rules::from([libc::SYS_clone3, libc::SYS_openat2].map(|call| (call, Vec::new())));
+    // These hide their flags behind a pointer. "No such call" makes libraries fall back to `clone` and `openat`.
+    // Programs that copy files go on where a file system has no attributes.
+    let attributes = if namespaces { Rules::new() } else { ATTRIBUTES.map(|call| (call, Vec::new())).into() };
+    let filters = [(hidden, libc::ENOSYS), (attributes, libc::EOPNOTSUPP), (refused, libc::EPERM)];
+    for (rules, errno) in filters.into_iter().filter(|(rules, _)| !rules.is_empty()) {
         let program = compile(rules, errno).map_err(Failure::at(Step::Seccomp, "compile"))?;
         apply_filter(&program).map_err(at)?;
     }
@@ -122,10 +171,17 @@ fn compile(rules: Rules, errno: i32) -> Result<BpfProgram, BackendError> {
     SeccompFilter::new(rules, SeccompAction::Allow, action, std::env::consts::ARCH.try_into()?)?.try_into()
 }
 
-fn refused(sockets: Sockets, own_ipc: bool) -> Result<Rules, BackendError> {
+fn refused(sockets: Sockets, namespaces: bool) -> Result<Rules, BackendError> {
     let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
-    if !own_ipc {
+    if !namespaces {
         rules.extend(IPC.iter().map(|call| (*call, Vec::new())));
+        for (call, argument) in OTHERS {
+            let other = condition(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, 0)?;
+            rules.insert(call, vec![rule(vec![other])?]);
+        }
+    }
+    for (call, mode, flags) in MODES.into_iter().chain(OLD_MODES) {
+        rules.insert(call, set_user_id(mode, flags)?);
     }
     rules.insert(libc::SYS_socket, socket_rules(sockets)?);
     let flag = |flag: &i32| {
@@ -135,8 +191,18 @@ fn refused(sockets: Sockets, own_ipc: bool) -> Result<Rules, BackendError> {
     rules.insert(libc::SYS_clone, NAMESPACE_FLAGS.iter().map(flag).collect::<Result<_, _>>()?);
     let request = |request: &u64| rule(vec![condition(1, SeccompCmpArgLen::Dword, SeccompCmpOp::Eq, *request)?]);
     rules.insert(libc::SYS_ioctl, TERMINAL_REQUESTS.iter().map(request).collect::<Result<_, _>>()?);
-    add_second_numbers(&mut rules);
+    add_machine_specific(&mut rules);
     Ok(rules)
+}
+
+fn set_user_id(mode: u8, flags: Option<u8>) -> Result<Vec<SeccompRule>, BackendError> {
+    let has = |argument, bits| condition(argument, SeccompCmpArgLen::Dword, SeccompCmpOp::MaskedEq(bits), bits);
+    let Some(flags) = flags else { return Ok(vec![rule(vec![has(mode, SET_USER_ID)?])?]) };
+    let made_by = |flag: i32| {
+        let flag = u64::from(flag.unsigned_abs());
+        rule(vec![has(mode, SET_USER_ID)?, has(flags, flag)?])
+    };
+    MAKES.into_iter().map(made_by).collect()
 }
 
 /// No rule for a call means "always", so the empty list is right for "no sockets at all".
@@ -155,18 +221,22 @@ fn socket_rules(sockets: Sockets) -> Result<Vec<SeccompRule>, BackendError> {
     Ok(vec![rule(other)?])
 }
 
-/// On x86-64 the same calls exist a second time under the x32 numbers, which a list of refusals must not forget.
+/// x86-64 has calls that reach its devices, and all calls a second time under the x32 numbers, which a list of refusals
+/// must not forget.
 #[cfg(target_arch = "x86_64")]
-fn add_second_numbers(rules: &mut Rules) {
+fn add_machine_specific(rules: &mut Rules) {
     const X32_BIT: i64 = 0x4000_0000;
     const X32_ONLY: std::ops::RangeInclusive<i64> = 512..=547;
+    for call in [libc::SYS_iopl, libc::SYS_ioperm] {
+        rules.insert(call, Vec::new());
+    }
     let second: Vec<_> = rules.iter().map(|(call, list)| (call | X32_BIT, list.clone())).collect();
     rules.extend(second);
     rules.extend(X32_ONLY.map(|call| (call | X32_BIT, Vec::new())));
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn add_second_numbers(_rules: &mut Rules) {}
+fn add_machine_specific(_rules: &mut Rules) {}
 
 fn rule(conditions: Vec<SeccompCondition>) -> Result<SeccompRule, BackendError> {
     SeccompRule::new(conditions)

@@ -66,7 +66,8 @@ fn freeze() -> BTreeSet<i32> {
     }
 }
 
-fn descendants() -> BTreeSet<i32> {
+/// All processes that this one started, and those that they did.
+pub(super) fn descendants() -> BTreeSet<i32> {
     let parents = parents();
     let mut found = BTreeSet::from([getpid().as_raw()]);
     loop {

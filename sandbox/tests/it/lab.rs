@@ -22,13 +22,19 @@ impl Lab {
 
     /// As on a platform that refuses namespaces. A root user keeps their capabilities there, which has to be waived.
     pub(crate) fn plain() -> Self {
-        let waived = [Property::Loopback, Property::NoPrivilegeGain, Property::NoForeignProcesses];
+        let waived =
+            [Property::Loopback, Property::NoPrivilegeGain, Property::NoForeignProcesses, Property::ProcessesLimited];
         Self::with(Sandbox::new(SHIM).without_namespaces().waiving(waived))
     }
 
     /// For what has to hold either way.
     pub(crate) fn both() -> [Self; 2] {
         [Self::full(), Self::plain()]
+    }
+
+    /// The same where no control group is lent to us.
+    pub(crate) fn both_without_groups() -> [Self; 2] {
+        Self::both().map(|lab| Self { sandbox: lab.sandbox.without_control_groups(), ..lab })
     }
 
     fn with(sandbox: Sandbox) -> Self {
@@ -72,6 +78,19 @@ impl Lab {
         let outcome = self.sandbox.run(&self.command(line), None).await.unwrap();
         assert!(outcome.tree_ended, "{line}");
         outcome
+    }
+
+    /// What keeps a promise to this lab's programs.
+    pub(crate) async fn by(&self, property: Property) -> String {
+        let reports = self.sandbox.properties(&self.profile).await.unwrap();
+        let report = reports.into_iter().find(|report| report.property == property).unwrap();
+        report.mechanism.unwrap_or_else(|| "nothing".to_owned())
+    }
+
+    /// Removes what a program left in its scratch tree.
+    pub(crate) fn empty_scratch(&self) {
+        std::fs::remove_dir_all(self.scratch()).unwrap();
+        std::fs::create_dir(self.scratch()).unwrap();
     }
 
     /// Runs a line that must succeed; its output.

@@ -1,6 +1,6 @@
 //! What is looked at before anything is built.
 
-use crate::support::World;
+use holdpoint_tests::world::World;
 
 fn flown(plan: &str) -> serde_json::Value {
     let world = World::new(&[("greeting", "hello\n")]);

@@ -1,11 +1,8 @@
 //! Processes that are killed: the same accepted result, nothing lost, nothing landed twice.
 
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::Signal;
 
-use crate::support::{Finished, World, eventually};
+use holdpoint_tests::world::{Finished, World, eventually};
 
 /// The builder says that it has begun and waits for leave; so does the check.
 const PLAN: &str = r#"
@@ -86,17 +83,9 @@ fn a_broker_killed_in_a_flight_loses_nothing() {
     let builder = world.program("builder.sh", BUILDER);
     let running = world.start(&world.run_args(&["--builder", &builder]));
     eventually("the builder's program", || marked(&world, "began"));
-    kill(Pid::from_raw(broker(&world)), Signal::SIGKILL).unwrap();
+    world.broker().unwrap().kill().unwrap();
     world.write("plan/go", "");
     landed_once(&world, &running.finish());
-}
-
-/// The process of the world's broker, which outlives the command that started it.
-fn broker(world: &World) -> i32 {
-    let repository = std::fs::read_dir(world.path("state")).unwrap().flatten().next().unwrap().path();
-    let text = std::fs::read_to_string(repository.join("broker.json")).unwrap();
-    let kept: serde_json::Value = serde_json::from_str(&text).unwrap();
-    i32::try_from(kept["process"]["pid"].as_i64().unwrap()).unwrap()
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The examples are real: their own repositories, plans and programs.
 
-use crate::support::{World, copy, root};
+use holdpoint_tests::world::{World, copy, root};
 
-fn fly(example: &str, builders: &str) -> (World, crate::support::Finished) {
+fn fly(example: &str, builders: &str) -> (World, holdpoint_tests::world::Finished) {
     let world = World::new(&[]);
     let source = root().join("examples").join(example);
     std::fs::remove_dir_all(world.path("repo")).unwrap();
@@ -11,20 +11,13 @@ fn fly(example: &str, builders: &str) -> (World, crate::support::Finished) {
     world.git(&["add", "--all"]);
     world.git(&["commit", "--quiet", "--message=begin"]);
     let program = |name: &str| source.join(name).canonicalize().unwrap().to_str().unwrap().to_owned();
-    let (plan, builder, repair) = (program("plan.yaml"), program("builder.sh"), program("repair.sh"));
-    let run = world.holdpoint(&[
-        "run",
-        &plan,
-        "--repo",
-        ".",
-        "--builder",
-        &builder,
-        "--repair",
-        &repair,
-        "--builders",
-        builders,
-        "--json",
-    ]);
+    let (plan, builder) = (program("plan.yaml"), program("builder.sh"));
+    let mut args = vec!["run", &plan, "--repo", ".", "--builder", &builder, "--builders", builders, "--json"];
+    let repair = source.join("repair.sh").exists().then(|| program("repair.sh"));
+    if let Some(repair) = &repair {
+        args.extend(["--repair", repair]);
+    }
+    let run = world.holdpoint(&args);
     (world, run)
 }
 
@@ -47,4 +40,29 @@ fn codemod_fleet_is_accepted_crate_by_crate() {
     assert!(waypoints.iter().any(|w| w["attempts"] == 2), "one crate needs more than the automatic fix: {waypoints:?}");
     let branch = run.json()["branch"].as_str().unwrap().to_owned();
     assert_eq!(world.git(&["rev-list", "--count", &format!("main..{branch}")]).trim(), waypoints.len().to_string());
+}
+
+#[test]
+fn of_false_done_only_the_honest_one_is_accepted() {
+    let (_world, run) = fly("false-done", "2");
+    run.expect(1);
+    let found: Vec<(&str, &str, &str)> = vec![
+        ("says-so", "attempts_exhausted", "exit_code"),
+        ("deletes-the-test", "attempts_exhausted", "fewer_tests"),
+        ("skips-the-test", "attempts_exhausted", "fewer_tests"),
+        ("bends-the-test", "attempts_exhausted", "tests_weakened"),
+        ("ends-the-runner", "attempts_exhausted", "fewer_tests"),
+        ("empties-the-check", "protected_changed", ""),
+        ("shadows-the-library", "protected_changed", ""),
+    ];
+    for (id, code, reason) in &found {
+        let waypoint = run.waypoint(id);
+        assert_eq!((&waypoint["status"], &waypoint["reason_code"]), (&"failed".into(), &(*code).into()), "{waypoint}");
+        let said = waypoint["criteria"][0]["reason"].as_str().unwrap_or_default();
+        assert!(reason.is_empty() || said == *reason, "{waypoint}");
+    }
+    let readme = std::fs::read_to_string(root().join("examples/false-done/README.md")).unwrap();
+    assert!(found.iter().all(|(id, ..)| readme.contains(&format!("| `{id}` |"))), "the read-me names them all");
+    assert_eq!(run.waypoint("honest")["status"], "complete");
+    assert_eq!(run.json()["waypoints"].as_array().unwrap().len(), found.len() + 1);
 }

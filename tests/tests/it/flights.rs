@@ -1,6 +1,6 @@
 //! One waypoint after another: what is accepted, what is not, and what users see of it.
 
-use crate::support::World;
+use holdpoint_tests::world::World;
 
 /// A check that is red until `greeting` says hello.
 const PLAN: &str = r#"

@@ -1,6 +1,6 @@
 //! Several waypoints: what builds on what, and what is written into the user's repository.
 
-use crate::support::World;
+use holdpoint_tests::world::World;
 
 #[test]
 fn a_waypoint_builds_on_what_its_dependencies_landed() {

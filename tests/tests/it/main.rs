@@ -4,10 +4,19 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod baseline;
+mod cheats;
+mod checker;
+mod corpus;
 mod crashes;
 mod examples;
+mod faults;
+mod faults_blobs;
+mod faults_clock;
+mod faults_disk;
 mod flights;
+mod honest;
 mod landing;
+mod merge_queue;
 mod parallel;
-mod support;
+mod repositories;
 mod surroundings;

@@ -1,6 +1,6 @@
 //! Waypoints that are flown at once: merges that are verified again, and conflicts.
 
-use crate::support::World;
+use holdpoint_tests::world::World;
 
 fn plan(checks: [&str; 2]) -> String {
     format!(

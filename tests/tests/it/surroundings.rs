@@ -2,7 +2,7 @@
 
 use nix::sys::signal::Signal;
 
-use crate::support::{World, eventually};
+use holdpoint_tests::world::{World, eventually};
 
 #[test]
 fn a_fleet_that_is_up_flies_what_is_submitted_to_it() {

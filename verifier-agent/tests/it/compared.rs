@@ -55,7 +55,8 @@ async fn product_that_ends_the_runner_early_is_not_green() {
     let commit = rig.change(&[("calc.py", Some("import os\nos._exit(0)\n"))]).await;
     let findings = rig.check(&commit, UNITTEST).await;
     assert_eq!(only(&findings), (Fail, Some(Reason::FewerTests)));
-    assert_eq!(findings.criteria[0].note.as_deref(), Some("0 tests ran, 2 on the base"));
+    let note = findings.criteria[0].note.as_deref().unwrap();
+    assert!(note.contains("did not come to its end") && note.contains("0 tests ran, 2 on the base"), "{note}");
 }
 
 #[tokio::test]
@@ -105,18 +106,56 @@ async fn deleted_test_file_is_put_back() {
 }
 
 #[tokio::test]
-async fn red_tests_of_the_base_that_were_taken_out_are_shown() {
+async fn red_test_that_was_taken_out_for_another_is_found() {
     let rig = rig().await;
     let files = [
         ("calc.py", Some(PRODUCT.replace("a + b", "a - b"))),
         ("tests/test_calc.py", None),
-        ("tests/test_new.py", Some(TESTS.replace("Calc", "New").replace("calc.add(1, 2), 3", "3, 3"))),
+        ("tests/test_new.py", Some(TESTS.replace("test_add", "test_new").replace("calc.add(1, 2), 3", "3, 3"))),
     ];
     let files: Vec<_> = files.iter().map(|(name, text)| (*name, text.as_deref())).collect();
-    let findings = rig.check(&rig.change(&files).await, UNITTEST).await;
-    let report = &findings.criteria[0];
-    assert!(report.note.as_deref().is_some_and(|note| note.contains("test")), "{report:#?}");
-    assert_eq!(tested(&findings), [Handoff, Base, TestsAsOnBase]);
+    let commit = rig.change(&files).await;
+    for (command, reason, named) in [(UNITTEST, Reason::FewerTests, true), (QUIET, Reason::TestsWeakened, false)] {
+        let findings = rig.check(&commit, command).await;
+        assert_eq!(only(&findings), (Fail, Some(reason)), "{:#?}", findings.criteria);
+        let note = findings.criteria[0].note.as_deref().unwrap();
+        assert_eq!(note.contains("test_add"), named, "{note}");
+        assert_eq!(tested(&findings), [Handoff, Base, TestsAsOnBase]);
+    }
+}
+
+/// Without names.
+const QUIET: &str = "python3 -m unittest discover -s tests";
+
+#[tokio::test]
+async fn renamed_test_whose_old_form_holds_passes() {
+    let rig = rig().await;
+    let moved = TESTS.replace("test_add", "test_adds_two");
+    let commit = rig.change(&[("tests/test_calc.py", None), ("tests/test_sums.py", Some(&moved))]).await;
+    assert_eq!(only(&rig.check(&commit, UNITTEST).await), (Pass, None));
+}
+
+#[tokio::test]
+async fn product_that_ends_the_runner_is_found_where_the_base_counts_nothing() {
+    let waiting = TESTS.replace("import calc", "import calc, later");
+    let rig = Rig::new(&[("calc.py", PRODUCT), ("tests/test_calc.py", &waiting)]).await;
+    let commit = rig.change(&[("later.py", Some("import os\nos._exit(0)\n"))]).await;
+    let findings = rig.check(&commit, UNITTEST).await;
+    assert_eq!(only(&findings), (Fail, Some(Reason::FewerTests)), "{:#?}", findings.criteria);
+    assert!(findings.criteria[0].note.as_deref().unwrap().contains("did not come to its end"));
+}
+
+#[tokio::test]
+async fn product_that_ends_the_runner_is_found_though_the_scope_names_the_tests() {
+    let rig = rig().await;
+    let more = format!("{TESTS}# one more line\n");
+    let early = format!("{PRODUCT}\nimport os\nos._exit(0)\n");
+    let commit = rig.change(&[("calc.py", Some(&early)), ("tests/test_calc.py", Some(&more))]).await;
+    for command in [UNITTEST, QUIET, "sh -c 'python3 -m unittest discover -s tests'"] {
+        let mut request = rig.request(&commit, vec![criterion("only", check(command))]).await;
+        request.scope = vec!["calc.py".to_owned(), "tests/**".to_owned()];
+        assert_eq!(only(&rig.verify(&request).await), (Fail, Some(Reason::FewerTests)), "{command}");
+    }
 }
 
 #[tokio::test]

@@ -55,3 +55,52 @@ async fn a_test_taken_out_of_a_product_file_is_missed() {
     let findings = rig.check(&commit, "cargo test --locked").await;
     assert_eq!((only(&findings), tested(&findings)), ((Fail, Some(Reason::FewerTests)), vec![Handoff, Base]));
 }
+
+/// The product ends its process as soon as it is asked for a sum.
+fn early() -> String {
+    LIB.replace("    a + b\n", "    if a + b > 0 {\n        std::process::exit(0);\n    }\n    a + b\n")
+}
+
+#[tokio::test]
+async fn a_product_that_exits_is_not_green_below_any_runner_of_cargo() {
+    let rig = rig().await;
+    let commit = rig.change(&[("src/lib.rs", Some(&early()))]).await;
+    for command in ["cargo test --locked", "cargo test --locked -q", "cargo nextest run --locked"] {
+        let findings = rig.check(&commit, command).await;
+        assert_eq!(only(&findings), (Fail, Some(Reason::FewerTests)), "{command}: {:#?}", findings.criteria);
+    }
+    let honest = rig.change(&[("src/lib.rs", Some(&LIB.replace("a + b", "b + a")))]).await;
+    assert_eq!(only(&rig.check(&honest, "cargo nextest run --locked").await), (Pass, None));
+}
+
+#[tokio::test]
+async fn a_product_that_exits_is_not_green_below_node() {
+    let test = "const test = require('node:test');\nconst assert = require('node:assert');\nconst sum = require('../sum.js');\n\
+        test('adds', () => assert.equal(sum(1, 2), 3));\n";
+    let product = "module.exports = (a, b) => a + b;\n";
+    let early = "module.exports = (a, b) => a + b;\nprocess.exit(0);\n";
+    let rig = Rig::new(&[("sum.js", product), ("test/sum.test.js", test)]).await;
+    let commit = rig.change(&[("sum.js", Some(early))]).await;
+    assert_eq!(only(&rig.check(&commit, "node --test").await), (Fail, Some(Reason::FewerTests)));
+    let honest = rig.change(&[("sum.js", Some("module.exports = (a, b) => b + a;\n"))]).await;
+    assert_eq!(only(&rig.check(&honest, "node --test").await), (Pass, None));
+    // On this base nothing runs yet.
+    let rig = Rig::new(&[("readme", ""), ("test/sum.test.js", test)]).await;
+    let commit = rig.change(&[("sum.js", Some(early))]).await;
+    assert_eq!(only(&rig.check(&commit, "node --test").await), (Fail, Some(Reason::FewerTests)));
+}
+
+#[tokio::test]
+async fn a_new_test_module_of_a_product_file_stays_where_the_tests_are_as_on_the_base() {
+    let rig = rig().await;
+    let files = [
+        ("src/lib.rs", format!("{LIB}\npub mod more;\n")),
+        ("src/more.rs", "pub fn one() -> u32 {\n    1\n}\n\n#[cfg(test)]\nmod tests;\n".to_owned()),
+        ("src/more/tests.rs", "#[test]\nfn is_one() {\n    assert_eq!(super::one(), 1);\n}\n".to_owned()),
+        ("tests/it.rs", "#[test]\nfn one() {\n    assert_eq!(sum::more::one(), 1);\n}\n".to_owned()),
+    ];
+    let files: Vec<_> = files.iter().map(|(name, text)| (*name, Some(text.as_str()))).collect();
+    let commit = rig.change(&files).await;
+    let findings = rig.check(&commit, "cargo test --locked").await;
+    assert_eq!((only(&findings), tested(&findings).len()), ((Pass, None), 3), "{:#?}", findings.criteria);
+}

@@ -3,9 +3,10 @@
 use holdpoint_protocol::{
     facts::Verdict::{Fail, Inconclusive, Pass},
     plan::Check,
+    reason::CriterionReason,
 };
 
-use holdpoint_sandbox::{Error, Sandbox};
+use holdpoint_sandbox::{Bounds, Error, Sandbox};
 
 use crate::support::{Rig, SHIM, check, criterion, only, settings};
 
@@ -128,6 +129,17 @@ async fn left_overs_of_a_crash_are_cleared_at_the_start() {
     std::fs::create_dir_all(&old).unwrap();
     holdpoint_verifier_agent::Bench::new(settings(temp.path()), Sandbox::new(SHIM)).unwrap();
     assert!(!old.exists());
+}
+
+#[tokio::test]
+async fn check_that_uses_up_memory_or_disk_settles_nothing_and_is_told_as_limit() {
+    let bounds = Bounds { memory_bytes: Some(256 << 20), disk_bytes: 32 << 20, ..Bounds::default() };
+    let rig = Rig::in_sandbox(&[("a.txt", "a\n")], |_| {}, Sandbox::new(SHIM).bounded(bounds)).await;
+    for flood in ["python3 -c 'a = bytearray(2**30); print(len(a))'", "cat /dev/zero > \"$TMPDIR/big\""] {
+        let findings = rig.check(&rig.base, flood).await;
+        assert_eq!(only(&findings), (Inconclusive, Some(CriterionReason::Limit)), "{flood}");
+    }
+    assert_eq!(only(&rig.check(&rig.base, "true").await), (Pass, None));
 }
 
 #[tokio::test]

@@ -80,7 +80,8 @@ impl Fleet {
         let bus = self.broker.connect(credentials).await.unwrap();
         let digest = blobs::put_file(&bus, &role::id(name), file).await.unwrap();
         let bytes = std::fs::metadata(file).unwrap().len();
-        BundleRef { blob: BlobRef { role: role::id(name), digest, bytes }, tip: tip.as_str().parse().unwrap() }
+        let blob = BlobRef { role: role::id(name), digest, bytes };
+        BundleRef { blob, tip: tip.as_str().parse().unwrap(), index: None }
     }
 
     fn job(&self, request: VerificationRequest) -> (Arc<Job>, Stopper) {

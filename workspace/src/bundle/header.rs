@@ -13,11 +13,17 @@ const PACK_START_BYTES: usize = 12;
 
 /// What a bundle says of itself before its objects come.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Header {
-    pub(crate) format: ObjectFormat,
-    pub(crate) prerequisites: Vec<Oid>,
-    pub(crate) refs: Vec<(String, Oid)>,
-    pub(crate) objects: u32,
+pub struct Header {
+    /// Which hash names its objects.
+    pub format: ObjectFormat,
+    /// Commits that have to be there already.
+    pub prerequisites: Vec<Oid>,
+    /// Its refs and what they name.
+    pub refs: Vec<(String, Oid)>,
+    /// How many objects follow, by its own word.
+    pub objects: u32,
+    /// Where the pack with the objects begins, in bytes from the start of the bundle.
+    pub pack_at: usize,
 }
 
 /// Reads the header of the bundle file.
@@ -25,17 +31,22 @@ pub(crate) fn read_header(path: &Path) -> Result<Header, Error> {
     let file = std::fs::File::open(path).map_err(Error::io("open", path))?;
     let mut start = Vec::new();
     file.take(BUNDLE_HEADER_BYTES_MAX).read_to_end(&mut start).map_err(Error::io("read", path))?;
-    Ok(parse(&start).map_err(|reason| Refusal::NotABundle { reason })?)
+    Ok(parse_header(&start).map_err(|reason| Refusal::NotABundle { reason })?)
 }
 
-fn parse(bytes: &[u8]) -> Result<Header, &'static str> {
+/// Reads the header from the first bytes of a bundle.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn parse_header(bytes: &[u8]) -> Result<Header, &'static str> {
     let mut rest = bytes;
     let v3 = match next_line(&mut rest)? {
         b"# v2 git bundle" => false,
         b"# v3 git bundle" => true,
         _ => return Err("no signature of a bundle"),
     };
-    let mut header = Header { format: ObjectFormat::Sha1, prerequisites: Vec::new(), refs: Vec::new(), objects: 0 };
+    let mut header =
+        Header { format: ObjectFormat::Sha1, prerequisites: Vec::new(), refs: Vec::new(), objects: 0, pack_at: 0 };
     loop {
         match next_line(&mut rest)? {
             b"" => break,
@@ -49,6 +60,7 @@ fn parse(bytes: &[u8]) -> Result<Header, &'static str> {
         }
     }
     header.objects = object_count(rest)?;
+    header.pack_at = bytes.len() - rest.len();
     Ok(header)
 }
 
@@ -82,7 +94,7 @@ fn object_count(pack: &[u8]) -> Result<u32, &'static str> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{parse_header as parse, *};
 
     const OID: &str = "0123456789abcdef0123456789abcdef01234567";
     const PACK: &[u8] = b"PACK\0\0\0\x02\0\0\x01\x02rest";
@@ -97,6 +109,9 @@ mod tests {
         assert_eq!(header.prerequisites.len(), 1);
         assert_eq!(header.refs, [("refs/x".to_owned(), OID.parse().unwrap())]);
         assert_eq!((header.objects, header.format), (0x102, ObjectFormat::Sha1));
+        assert!(
+            bundle(&format!("# v2 git bundle\n-{OID} a subject\n{OID} refs/x\n\n"))[header.pack_at..].starts_with(PACK)
+        );
     }
 
     #[test]

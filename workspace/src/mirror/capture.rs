@@ -4,15 +4,17 @@
 
 mod found;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::sync::Arc;
 
-use found::Found;
+use found::{Found, Place};
 use holdpoint_sandbox::ToolError;
 
 use super::Mirror;
+use super::clone::{AgentClone, Remembered};
 use super::compose::{FileAs, Replacement, update_index, write_tree};
 use crate::error::{Error, Refusal};
 use crate::files::{create_dir, quoted, real_path, write};
@@ -33,30 +35,35 @@ impl Mirror {
     /// [`Error::Refused`] for nested repositories, what is neither file nor link, what cannot be read, and sizes over
     /// the limits.
     pub async fn capture(&self, dir: &Path, base: &Oid) -> Result<Oid, Error> {
+        self.capture_knowing(dir, base, Arc::default()).await
+    }
+
+    /// As [`Mirror::capture`], of a clone that was made here: files that nobody touched are not read.
+    ///
+    /// # Errors
+    /// As [`Mirror::capture`].
+    pub async fn capture_clone(&self, clone: &AgentClone, base: &Oid) -> Result<Oid, Error> {
+        self.capture_knowing(&clone.dir, base, Arc::clone(&clone.remembered)).await
+    }
+
+    async fn capture_knowing(&self, dir: &Path, base: &Oid, known: Arc<Remembered>) -> Result<Oid, Error> {
         // A link in its place would have us read somebody else's files.
         if !dir.symlink_metadata().map_err(Error::io("look at", dir))?.is_dir() {
             return Err(Refusal::Unreadable { shown: "the working tree's own folder".to_owned() }.into());
         }
         let dir = real_path(dir)?;
-        let base_entries = self.list_tree(base).await?;
+        let base_entries = Arc::new(self.list_tree(base).await?);
         let scratch = self.scratch()?;
         scratch.git("read-tree").arg(base).long().run_ok().await?;
         let new = untracked(&scratch, &dir, self.limits()).await?;
         let links = scratch.path().join("links");
         create_dir(&links)?;
-        let (limits, tree_dir) = (self.limits().clone(), dir.clone());
-        let tracked: Vec<TreeEntry> = base_entries.clone();
-        let looked = tokio::task::spawn_blocking(move || found::look(&tree_dir, &tracked, &new, &limits));
-        let found = looked.await.map_err(|error| Error::Io {
-            action: "look through",
-            path: dir.clone(),
-            source: std::io::Error::other(error),
-        })??;
-        let oids = hash(&scratch, &dir, &links, &found).await?;
-        let files = found.into_iter().zip(oids);
-        let files: Vec<Replacement> =
-            files.map(|(found, oid)| (found.path, Some(FileAs { mode: found.mode, oid }))).collect();
-        update_index(&scratch, &with_removals(&base_entries, files)).await?;
+        let place = Place { dir: dir.clone(), known, limits: self.limits().clone() };
+        let tracked = Arc::clone(&base_entries);
+        let looked = tokio::task::spawn_blocking(move || found::look(&place, &tracked, &new)).await;
+        let found = looked.map_err(|error| Error::io("look through", &dir)(std::io::Error::other(error)))??;
+        let files = hash(&scratch, &dir, &links, found).await?;
+        update_index(&scratch, &differences(&base_entries, files)).await?;
         write_tree(&scratch).await
     }
 }
@@ -83,10 +90,16 @@ async fn untracked(scratch: &Scratch, dir: &Path, limits: &Limits) -> Result<Vec
         .collect()
 }
 
-/// Writes the files' bytes into the mirror and gives their ids, in the same order.
-async fn hash(scratch: &Scratch, dir: &Path, links: &Path, found: &[Found]) -> Result<Vec<Oid>, Error> {
+/// Writes the bytes of files whose ids are not known into the mirror, and gives what all of them are.
+async fn hash(
+    scratch: &Scratch,
+    dir: &Path,
+    links: &Path,
+    found: Vec<Found>,
+) -> Result<Vec<(RepoPath, FileAs)>, Error> {
+    let unknown: Vec<&Found> = found.iter().filter(|file| file.known.is_none()).collect();
     let mut names = Vec::new();
-    for (number, file) in found.iter().enumerate() {
+    for (number, file) in unknown.iter().enumerate() {
         let mut source = dir.join(file.path.as_path());
         if file.mode == Mode::Symlink {
             // A link's blob is its target; git would follow the link, so it gets the target in a file.
@@ -97,20 +110,36 @@ async fn hash(scratch: &Scratch, dir: &Path, links: &Path, found: &[Found]) -> R
         names.extend(quoted(&source));
         names.push(b'\n');
     }
+    if unknown.is_empty() {
+        return Ok(with_ids(found, Vec::new()));
+    }
     let git = scratch.git("hash-object").args(["-w", "--no-filters", "--stdin-paths"]);
     let answer = git.stdin(names).long().run_ok().await?;
-    let odd = || unexpected("hash-object", &answer);
     let lines = answer.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let oids: Option<Vec<Oid>> = lines.map(|line| ascii(line).and_then(|text| text.parse().ok())).collect();
-    oids.filter(|oids| oids.len() == found.len()).ok_or_else(odd)
+    let oids = oids.filter(|oids| oids.len() == unknown.len()).ok_or_else(|| unexpected("hash-object", &answer))?;
+    Ok(with_ids(found, oids))
 }
 
-/// The files, and the removal of whatever the base has and the working tree no longer.
-fn with_removals(base: &[TreeEntry], files: Vec<Replacement>) -> Vec<Replacement> {
+/// What all files are, `ids` being those of the unknown ones in their order.
+fn with_ids(found: Vec<Found>, ids: Vec<Oid>) -> Vec<(RepoPath, FileAs)> {
+    let mut ids = ids.into_iter();
+    let files = found.into_iter().filter_map(|Found { path, mode, known }| {
+        let oid = known.or_else(|| ids.next())?;
+        Some((path, FileAs { mode, oid }))
+    });
+    files.collect()
+}
+
+/// What has to be written into an index of the base, and what has to go from it.
+fn differences(base: &[TreeEntry], files: Vec<(RepoPath, FileAs)>) -> Vec<Replacement> {
     let kept: HashSet<&OsStr> = files.iter().map(|(path, _)| path.as_path().as_os_str()).collect();
     let gone = base.iter().filter(|entry| entry.mode != Mode::Gitlink);
     let gone = gone.filter(|entry| !kept.contains(entry.path.as_path().as_os_str()));
     let mut all: Vec<Replacement> = gone.map(|entry| (entry.path.clone(), None)).collect();
-    all.extend(files);
+    let same: HashMap<&RepoPath, (Mode, &Oid)> =
+        base.iter().map(|entry| (&entry.path, (entry.mode, &entry.oid))).collect();
+    let changed = files.into_iter().filter(|(path, file)| same.get(path) != Some(&(file.mode, &file.oid)));
+    all.extend(changed.map(|(path, file)| (path, Some(file))));
     all
 }

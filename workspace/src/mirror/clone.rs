@@ -1,51 +1,109 @@
 //! The disposable clone an agent works in. It shares nothing with the mirror: an agent that breaks it breaks nothing
 //! else. Once the agent has it, it is never opened as a repository again.
+//!
+//! Its objects are a copy of the snapshot's pack, which is the user's own history and nothing of other work, and what
+//! the start has beyond that. Linking the files would be cheaper than copying them, and sharing the mirror as an
+//! alternate cheaper still; but the agent owns what is in its clone, so it could write through a link into the mirror,
+//! and an alternate would show it the work of everybody else.
 
-use std::path::Path;
+mod remembered;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::Mirror;
 use crate::error::Error;
 use crate::files::{create_dir, create_fresh_dir, write};
 use crate::git::Git;
-use crate::limits::CLONE_DEPTH;
+use crate::limits::{CLONE_COPY_BYTES_MAX, CLONE_DEPTH};
 use crate::oid::Oid;
 use crate::scratch::EXACT_BYTES;
+
+pub(super) use remembered::Remembered;
 
 /// The branch the clone is on.
 const BRANCH: &str = "work";
 /// Who an agent's own commits are by; only their trees count, and only as files.
 const IDENTITY: &str = "[user]\n\tname = Holdpoint agent\n\temail = agent@holdpoint.invalid\n";
 
+/// A clone that was made for an agent, as it was before the agent had it.
+#[derive(Debug)]
+pub struct AgentClone {
+    pub(super) dir: PathBuf,
+    /// Files that need not be read again if nobody touched them.
+    pub(super) remembered: Arc<Remembered>,
+}
+
 impl Mirror {
     /// Makes a clone in `dest` (absent or empty) with `commit` checked out on a branch `work`, its files byte for byte as
-    /// in the tree. It has the last [`CLONE_DEPTH`] commits of history, no remote, no hooks, and a name to commit under.
+    /// in the tree. It has at least the last [`CLONE_DEPTH`] commits of history, no remote, no hooks, and a name to
+    /// commit under.
     ///
     /// # Errors
     /// [`Error::NotEmpty`]; the commit is not here; its tree is over the limits.
-    pub async fn clone_for_agent(&self, commit: &Oid, dest: &Path) -> Result<(), Error> {
+    pub async fn clone_for_agent(&self, commit: &Oid, dest: &Path) -> Result<AgentClone, Error> {
         let entries = self.list_tree(commit).await?;
         crate::tree::audit(&entries, None, self.limits())?;
         let dest = create_fresh_dir(dest)?;
         let git_dir = dest.join(".git");
         let options = ["--quiet", "--template=", "--initial-branch=work"];
         let format = format!("--object-format={}", self.object_format().name());
-        Git::new("init").args(options).arg(format).arg(&dest).run_ok().await?;
-        let at = |command| Git::new(command).git_dir(&git_dir).work_tree(&dest);
-        let options = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--update-head-ok"];
-        // Else the branch's log would say where the mirror is.
-        let fetch = at("fetch")
-            .env("GIT_REFLOG_ACTION", "start")
-            .args(options)
-            .arg(format!("--depth={CLONE_DEPTH}"))
-            .arg(self.dir());
-        fetch.arg(format!("{commit}:refs/heads/{BRANCH}")).local_transport().long().run_ok().await?;
+        // The branch is written as a file below.
+        let init = Git::new("init").env("GIT_DEFAULT_REF_FORMAT", "files").args(options);
+        init.arg(format).arg(&dest).run_ok().await?;
+        match self.snapshot_pack()? {
+            Some(pack) if length(&pack)? <= CLONE_COPY_BYTES_MAX => self.copy_history(&pack, commit, &git_dir).await?,
+            _ => self.fetch_history(commit, &dest).await?,
+        }
+        write(&git_dir.join("refs/heads").join(BRANCH), format!("{commit}\n"))?;
         create_dir(&git_dir.join("info"))?;
         write(&git_dir.join("info/attributes"), EXACT_BYTES)?;
         let config = git_dir.join("config");
         let mut text = std::fs::read(&config).map_err(Error::io("read", &config))?;
         text.extend(IDENTITY.bytes());
         write(&config, text)?;
-        at("reset").args(["--quiet", "--hard"]).arg(BRANCH).long().run_ok().await?;
+        let scratch = self.scratch()?;
+        scratch.git("read-tree").work_tree(&dest).args(["--reset", "-u"]).arg(commit).long().run_ok().await?;
+        copy(&scratch.path().join("index"), &git_dir.join("index"))?;
+        let remembered = Arc::new(Remembered::of(&dest, entries).await?);
+        Ok(AgentClone { dir: dest, remembered })
+    }
+
+    /// The whole history of the snapshot, and what `commit` has beyond it.
+    async fn copy_history(&self, pack: &Path, commit: &Oid, git_dir: &Path) -> Result<(), Error> {
+        let target = git_dir.join("objects/pack");
+        create_dir(&target)?;
+        for part in ["pack", "rev", "idx"].map(|part| pack.with_extension(part)).iter().filter(|part| part.exists()) {
+            copy(part, &target.join(part.file_name().unwrap_or_default()))?;
+        }
+        let keep = pack.with_extension("keep");
+        let text = std::fs::read_to_string(&keep).map_err(Error::io("read", &keep))?;
+        let tip = text.split_whitespace().last().and_then(|word| word.parse::<Oid>().ok());
+        if tip.as_ref() == Some(commit) {
+            return Ok(());
+        }
+        let without = tip.map(|tip| format!("^{tip}\n")).unwrap_or_default();
+        let git = self.git("pack-objects").args(["--revs", "--quiet", "--delta-base-offset"]).arg(target.join("pack"));
+        git.stdin(format!("{commit}\n{without}").into_bytes()).long().run_ok().await?;
         Ok(())
     }
+
+    /// Some history, where all of it is too much.
+    async fn fetch_history(&self, commit: &Oid, dest: &Path) -> Result<(), Error> {
+        let git = Git::new("fetch").git_dir(&dest.join(".git")).work_tree(dest);
+        let options = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--update-head-ok"];
+        // Else the branch's log would say where the mirror is.
+        let git = git.env("GIT_REFLOG_ACTION", "start").args(options).arg(format!("--depth={CLONE_DEPTH}"));
+        let git = git.arg(self.dir()).arg(format!("{commit}:refs/heads/{BRANCH}"));
+        git.local_transport().long().run_ok().await?;
+        Ok(())
+    }
+}
+
+fn length(file: &Path) -> Result<u64, Error> {
+    Ok(std::fs::metadata(file).map_err(Error::io("look at", file))?.len())
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+    std::fs::copy(from, to).map(drop).map_err(Error::io("copy", from))
 }

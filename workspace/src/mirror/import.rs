@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{Mirror, scratch_parent};
+use crate::bundle::read_header;
 use crate::error::Error;
 use crate::oid::Oid;
 use crate::quarantine::{Expected, Quarantine};
@@ -29,7 +30,9 @@ impl Mirror {
         let quarantine = Quarantine::new(&self.inner.objects, Some(&scratch_parent(self.dir())))?;
         let expected = Expected { ref_name: import.ref_name, base: import.base, limits: self.limits() };
         let tip = quarantine.add(import.bundle, expected).await?;
-        quarantine.release()?;
+        // A snapshot is the big one: it is never packed again, and clones begin with a copy of it.
+        let whole = import.base.is_none() && read_header(import.bundle)?.prerequisites.is_empty();
+        quarantine.release(whole.then_some(&tip))?;
         Ok(tip)
     }
 }

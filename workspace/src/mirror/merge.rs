@@ -45,21 +45,29 @@ impl Mirror {
         let git = git.git("merge-tree").args(["--write-tree", "-z", "--name-only", "--no-messages"]);
         let output = git.arg(tip).arg(work).long().run().await?;
         match output.code {
-            Some(0 | 1) => parse(output.code == Some(0), &output.stdout),
+            Some(0 | 1) => parse(output.code == Some(0), &output.stdout, [tip, work]),
             _ => Err(unexpected("merge-tree", &output.stderr)),
         }
     }
 }
 
-/// The tree and, after a conflict, its paths; each ended by NUL.
-fn parse(clean: bool, answer: &[u8]) -> Result<Merge, Error> {
+/// The tree and, after a conflict, its paths; each ended by NUL. Where a file and a folder collide, git shows the file
+/// under a name that ends with the side it is from: it is told as everybody knows it.
+fn parse(clean: bool, answer: &[u8], sides: [&Oid; 2]) -> Result<Merge, Error> {
     let mut fields = answer.split(|byte| *byte == 0).filter(|field| !field.is_empty());
     let tree = fields.next().and_then(ascii).and_then(|text| text.parse().ok());
     let tree: Oid = tree.ok_or_else(|| unexpected("merge-tree", answer))?;
     if clean {
         return Ok(Merge::Clean(tree));
     }
-    Ok(Merge::Conflict(fields.map(tree_path).collect::<Result<_, _>>()?))
+    let suffixes = sides.map(|side| format!("~{side}"));
+    let mut paths = Vec::new();
+    for field in fields {
+        let known = suffixes.iter().find_map(|suffix| field.strip_suffix(suffix.as_bytes()));
+        paths.push(tree_path(known.unwrap_or(field))?);
+    }
+    paths.dedup();
+    Ok(Merge::Conflict(paths))
 }
 
 #[cfg(test)]
@@ -68,9 +76,11 @@ mod tests {
 
     #[test]
     fn conflicts_name_their_paths() {
-        let answer = [&b"a".repeat(40)[..], b"\0one\0two words\0"].concat();
-        let Merge::Conflict(paths) = parse(false, &answer).unwrap() else { unreachable!() };
-        assert_eq!(paths.iter().map(ToString::to_string).collect::<Vec<_>>(), ["one", "two words"]);
-        assert!(parse(true, b"").is_err());
+        let [tip, work] = ["b", "c"].map(|digit| digit.repeat(40).parse::<Oid>().unwrap());
+        let file = format!("\0a file~{work}\0one\0two words\0");
+        let answer = [&b"a".repeat(40)[..], file.as_bytes()].concat();
+        let Merge::Conflict(paths) = parse(false, &answer, [&tip, &work]).unwrap() else { unreachable!() };
+        assert_eq!(paths.iter().map(ToString::to_string).collect::<Vec<_>>(), ["a file", "one", "two words"]);
+        assert!(parse(true, b"", [&tip, &work]).is_err());
     }
 }

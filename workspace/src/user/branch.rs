@@ -137,7 +137,7 @@ impl UserRepo {
                 return Err(Error::BranchDiverged { branch: branch.to_owned(), tip, new: new.clone() });
             }
         }
-        quarantine.release()?;
+        quarantine.release(None)?;
         self.move_branch(branch, old.as_ref(), new).await
     }
 
@@ -152,14 +152,19 @@ impl UserRepo {
         }
     }
 
-    /// Git itself compares with `old` under the ref's lock.
+    /// Git itself compares with `old` under the ref's lock. Somebody else may have written the same meanwhile.
     async fn move_branch(&self, branch: &str, old: Option<&Oid>, new: &Oid) -> Result<(), Error> {
         let zero = Oid::zero(self.object_format());
         let git = self.git("update-ref").args(["--no-deref", "-m", "holdpoint: accepted work"]);
         // The branch's log wants a name for who wrote it.
         let git = git.env("GIT_COMMITTER_NAME", "Holdpoint").env("GIT_COMMITTER_EMAIL", "holdpoint@localhost");
-        git.arg(format!("refs/heads/{branch}")).arg(new).arg(old.unwrap_or(&zero)).run_ok().await?;
-        Ok(())
+        let git = git.arg(format!("refs/heads/{branch}")).arg(new).arg(old.unwrap_or(&zero));
+        let Err(error) = git.run_ok().await else { return Ok(()) };
+        match self.writable_tip(branch).await? {
+            found if found.as_ref() == Some(new) => Ok(()),
+            found if found.as_ref() == old => Err(error),
+            found => Err(Error::BranchMoved { branch: branch.to_owned(), found }),
+        }
     }
 }
 

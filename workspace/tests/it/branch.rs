@@ -59,6 +59,33 @@ async fn a_branch_that_is_there_already_is_left_alone() {
 }
 
 #[tokio::test]
+async fn two_who_write_the_same_branch_at_once_both_succeed() {
+    let bench = Bench::new().await;
+    let [(first, one), _] = landings(&bench).await;
+    let user = UserRepo::open(&bench.repo).await.unwrap();
+    for _ in 0..5 {
+        let bundles = [one.clone()];
+        let write = || user.import_branch(update(&bundles, None, &first));
+        let (a, b, c) = tokio::join!(write(), write(), write());
+        for written in [a, b, c] {
+            written.unwrap();
+        }
+        git(&bench.repo, &["branch", "-D", BRANCH]).await;
+    }
+}
+
+#[tokio::test]
+async fn what_is_in_a_branchs_history_is_known() {
+    let bench = Bench::new().await;
+    commit_all(&bench.repo, "second").await;
+    let user = UserRepo::open(&bench.repo).await.unwrap();
+    let head = user.resolve("HEAD").await.unwrap();
+    assert!(user.is_ancestor(&bench.base, &head).await.unwrap() && user.is_ancestor(&head, &head).await.unwrap());
+    assert!(!user.is_ancestor(&head, &bench.base).await.unwrap());
+    assert!(!user.is_ancestor(&"a".repeat(40).parse().unwrap(), &head).await.unwrap());
+}
+
+#[tokio::test]
 async fn a_branch_with_commits_of_its_own_is_not_overwritten() {
     let bench = Bench::new().await;
     let [(first, one), _] = landings(&bench).await;

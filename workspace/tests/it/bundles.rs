@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use holdpoint_workspace::{Error, HANDOFF_REF, Import, Limits, Mirror, ObjectFormat, Oid, Refusal, limits};
+use holdpoint_workspace::{Checked, Error, HANDOFF_REF, Import, Limits, Mirror, ObjectFormat, Oid, Refusal, limits};
 
 use crate::support::{Bench, commit_all, foreign_bundle, git, import, import_file, init, meta, mirror_in, oid, put};
 
@@ -238,13 +238,67 @@ async fn many_packs_are_joined_and_nothing_is_lost() {
 }
 
 #[tokio::test]
+async fn many_single_objects_are_packed_and_the_snapshot_stays_as_it_came() {
+    // Enough that the folder which is counted has more than its share.
+    const MANY: usize = limits::MIRROR_SINGLES_MAX * 5 / 4;
+    let bench = Bench::new().await;
+    let objects = bench.mirror.dir().join("objects");
+    let packs = |end: &str| {
+        let all = std::fs::read_dir(objects.join("pack")).unwrap().flatten().map(|entry| entry.path());
+        all.filter(|path| path.extension().is_some_and(|found| found == end)).collect::<Vec<_>>()
+    };
+    let snapshot = packs("pack");
+    assert_eq!((snapshot.len(), packs("keep").len()), (1, 1));
+    let dir = bench.path("many");
+    bench.mirror.checkout(&bench.base, &dir).await.unwrap();
+    for number in 0..MANY {
+        put(&dir, &format!("many/{number}"), number.to_string());
+    }
+    let tree = bench.mirror.capture(&dir, &bench.base).await.unwrap();
+    bench.mirror.tidy().await.unwrap();
+    assert!(packs("pack").len() == 2 && packs("pack").contains(&snapshot[0]));
+    assert_eq!(bench.mirror.list_tree(&tree).await.unwrap().len(), 4 + MANY);
+}
+
+#[tokio::test]
+async fn a_checked_snapshot_is_taken_in_with_its_index_and_with_no_other() {
+    let bench = Bench::new().await;
+    let work = bench.commit(&bench.base, &[("src/new.txt", Some("new\n"))]).await;
+    let full = bench.mirror.full_bundle(&bench.base, HANDOFF_REF, &bench.path("f.bundle")).await.unwrap();
+    let more = bench.mirror.full_bundle(&work, HANDOFF_REF, &bench.path("m.bundle")).await.unwrap();
+    let (first, second) = (mirror_in(&bench.path("first")).await, mirror_in(&bench.path("second")).await);
+    import(&first, &full, None).await.unwrap();
+    import(&second, &more, None).await.unwrap();
+    let index = first.snapshot_index().unwrap().unwrap();
+    let other = mirror_in(&bench.path("other")).await;
+    let foreign = second.snapshot_index().unwrap().unwrap();
+    let checked = Checked { bundle: &full.path, index: &foreign, ref_name: HANDOFF_REF };
+    let refused = other.adopt(checked).await;
+    assert!(matches!(refused, Err(Error::Refused(Refusal::ForeignIndex))), "{refused:?}");
+    let refused = other.adopt(Checked { index: &full.path, ..checked }).await;
+    assert!(matches!(refused, Err(Error::Refused(Refusal::ForeignIndex))), "{refused:?}");
+    assert!(!other.has(&bench.base).await.unwrap());
+    assert_eq!(other.adopt(Checked { index: &index, ..checked }).await.unwrap(), bench.base);
+    git(other.dir(), &["fsck", "--full", "--strict"]).await;
+    assert_eq!(other.list_tree(&bench.base).await.unwrap().len(), 4);
+    let clone = bench.path("clone");
+    other.clone_for_agent(&bench.base, &clone).await.unwrap();
+    git(&clone, &["fsck", "--full"]).await;
+}
+
+#[tokio::test]
 async fn leftovers_of_a_crash_go_when_nobody_else_uses_the_mirror() {
     let bench = Bench::new().await;
     let dir = bench.mirror.dir().to_owned();
-    let leftovers = [dir.join("scratch/holdpoint-git-old"), dir.join("objects/tmp_objdir-holdpoint-old")];
-    for leftover in &leftovers {
-        std::fs::create_dir_all(leftover).unwrap();
+    let folders = [dir.join("scratch/holdpoint-git-old"), dir.join("objects/tmp_objdir-holdpoint-old")];
+    let files = [dir.join("objects/pack/tmp_pack_x1y2z3"), dir.join("objects/a1/tmp_obj_x1y2z3")];
+    for folder in folders.iter().chain([&dir.join("objects/a1")]) {
+        std::fs::create_dir_all(folder).unwrap();
     }
+    for file in &files {
+        std::fs::write(file, "half").unwrap();
+    }
+    let leftovers = [folders, files].concat();
     let second = mirror_in(&dir).await;
     assert!(leftovers.iter().all(|leftover| leftover.exists()), "the first one may still need them");
     let Bench { temp: _temp, mirror: first, base, .. } = bench;

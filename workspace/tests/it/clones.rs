@@ -50,6 +50,40 @@ async fn a_clone_has_recent_history() {
 }
 
 #[tokio::test]
+async fn a_clone_has_the_users_history_and_its_start_and_no_other_work() {
+    let bench = Bench::new().await;
+    let start = bench.commit(&bench.base, &[("a.txt", Some("a\n"))]).await;
+    let of_others = bench.commit(&bench.base, &[("b.txt", Some("the work of somebody else\n"))]).await;
+    let (fresh, later) = (bench.path("fresh"), bench.path("later"));
+    bench.mirror.clone_for_agent(&bench.base, &fresh).await.unwrap();
+    bench.mirror.clone_for_agent(&start, &later).await.unwrap();
+    for clone in [&fresh, &later] {
+        git(clone, &["fsck", "--full"]).await;
+        assert!(!plain_git(clone, &["cat-file", "-e", of_others.as_str()]).await.success());
+        assert_eq!(git(clone, &["stash", "list"]).await, "");
+    }
+    assert!(!plain_git(&fresh, &["cat-file", "-e", start.as_str()]).await.success());
+    assert_eq!(git(&later, &["rev-list", "--all", "--count"]).await, "2");
+}
+
+#[tokio::test]
+async fn a_clone_without_a_snapshots_pack_gets_its_history_by_fetching() {
+    let bench = Bench::new().await;
+    for entry in std::fs::read_dir(bench.mirror.dir().join("objects/pack")).unwrap().flatten() {
+        if entry.path().extension().is_some_and(|end| end == "keep") {
+            std::fs::remove_file(entry.path()).unwrap();
+        }
+    }
+    let second = bench.commit(&bench.base, &[("a.txt", Some("a\n"))]).await;
+    let clone = bench.path("clone");
+    let handed = bench.mirror.clone_for_agent(&second, &clone).await.unwrap();
+    assert_eq!(git(&clone, &["rev-parse", "HEAD~1"]).await, bench.base.as_str());
+    assert_eq!(git(&clone, &["status", "--porcelain"]).await, "");
+    let tree = bench.mirror.tree_of(&second).await.unwrap();
+    assert_eq!(bench.mirror.capture_clone(&handed, &bench.base).await.unwrap(), tree);
+}
+
+#[tokio::test]
 async fn attributes_convert_nothing_on_the_way_out_or_back() {
     let bench = Bench::with(|repo| {
         put(repo, "dos.txt", "a\r\nb\r\n");

@@ -122,6 +122,9 @@ pub(crate) async fn git(dir: &Path, args: &[&str]) -> String {
 
 pub(crate) async fn plain_git(dir: &Path, args: &[&str]) -> ToolOutput {
     let mut tool = Tool::new("git").dir(dir).args(args).env("GIT_CONFIG_GLOBAL", "/dev/null");
+    // So that tests of how much memory *we* need are not about the user's own commands.
+    let light = [("COUNT", "1"), ("KEY_0", "core.bigFileThreshold"), ("VALUE_0", "1m")];
+    tool = light.into_iter().fold(tool, |tool, (key, value)| tool.env(format!("GIT_CONFIG_{key}"), value));
     for role in ["AUTHOR", "COMMITTER"] {
         tool = tool.env(format!("GIT_{role}_NAME"), "Somebody").env(format!("GIT_{role}_EMAIL"), "s@localhost");
     }

@@ -17,7 +17,7 @@ use holdpoint_protocol::{
 
 use super::parts::{bundle, fleet, id, oid, plan, sound_report, waypoint};
 use crate::{
-    engine::{self, BuildOutcome, Commit, Context, Folded, Fresh, Handoff, Input, Merge, Refusal, Step},
+    engine::{self, BuildOutcome, Commit, Context, Folded, Fresh, Handoff, Input, Merge, Merged, Refusal, Step},
     flight::{self, FlightState, Waypoints},
     gates,
 };
@@ -312,9 +312,18 @@ impl Fixture {
         let merge = if clean {
             Merge::Clean { commit: self.commit(), violations: Vec::new() }
         } else {
-            Merge::Conflict { notes: vec!["both changed src/lib.rs".to_owned()] }
+            let paths = vec!["src/lib.rs".to_owned()];
+            let last = self.flight.landed.last().map(|l| (l.waypoint.clone(), paths.clone()));
+            Merge::Conflict { paths, paths_more: 0, changed_by: last.into_iter().collect() }
         };
-        self.feed(name, Input::HeadMoved(merge))
+        self.merged(name, merge)
+    }
+
+    /// Merging accepted work with the head came to this.
+    pub(crate) fn merged(&mut self, name: &str, merge: Merge) -> Taken {
+        let work = self.state(name).work.and_then(|w| w.commit).unwrap_or_else(|| oid(0));
+        let head = self.flight.head().clone();
+        self.feed(name, Input::HeadMoved(Merged { work, head, merge }))
     }
 
     /// Opens, builds and verifies a waypoint; it is accepted and not landed.

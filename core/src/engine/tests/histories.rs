@@ -20,7 +20,7 @@ use super::{
     parts::{check, criterion, failure, fleet, guard, id, oid, plan, sound_report, waypoint},
 };
 use crate::{
-    engine::{BuildOutcome, Handoff, Input},
+    engine::{BuildOutcome, Handoff, Input, Merge},
     flight::{self, Due},
 };
 
@@ -41,8 +41,8 @@ pub(super) struct Setup {
 /// One thing that happens. Numbers are taken modulo what there is.
 #[derive(Debug, Clone)]
 pub(super) enum Event {
-    /// Something that is due is done; a merge is clean or not.
-    Due(usize, bool),
+    /// Something that is due is done; a merge comes to one of what it may come to.
+    Due(usize, u8),
     /// The agent of an open turn answers: a builder or a verifier, in one of several ways.
     Answer(usize, u8),
     /// The agent of an open turn asks.
@@ -84,7 +84,7 @@ pub(super) fn setup() -> impl Strategy<Value = Setup> {
 pub(super) fn events() -> impl Strategy<Value = Vec<Event>> {
     let any_one = any::<usize>;
     let event = prop_oneof![
-        12 => (any_one(), any::<bool>()).prop_map(|(n, clean)| Event::Due(n, clean)),
+        12 => (any_one(), any::<u8>()).prop_map(|(n, how)| Event::Due(n, how)),
         16 => (any_one(), any::<u8>()).prop_map(|(n, how)| Event::Answer(n, how)),
         1 => any_one().prop_map(Event::Ask),
         3 => any_one().prop_map(Event::Again),
@@ -126,7 +126,7 @@ impl Story {
         // 10 conflicts and 4 attempts a waypoint, with a few steps each.
         for _ in 0..NAMES.len() * 14 * 8 {
             if let Some(due) = self.due().first().cloned() {
-                self.act(&due, true);
+                self.act(&due, 0);
             } else if let Some(name) = self.in_turn().first() {
                 self.answer(name, 0);
             } else {
@@ -146,10 +146,10 @@ impl Story {
 
     fn happen(&mut self, event: &Event) {
         match event {
-            Event::Due(n, clean) => {
+            Event::Due(n, how) => {
                 let due = self.due();
                 if let Some(due) = pick(&due, *n) {
-                    self.act(due, *clean);
+                    self.act(due, *how);
                 }
             }
             Event::Wait(minutes) => {
@@ -178,11 +178,12 @@ impl Story {
     }
 
     /// Does something that is due; it always gets further, or the shell would do it for ever.
-    fn act(&mut self, due: &Due, clean: bool) {
+    fn act(&mut self, due: &Due, how: u8) {
         let fixture = &mut self.fixture;
         let taken = match due {
             Due::Land(name) => return fixture.land(name.as_str()),
-            Due::Merge(name) => fixture.merge(name.as_str(), clean),
+            Due::Merge(name) if how % 8 == 1 => fixture.merged(name.as_str(), Merge::Contained),
+            Due::Merge(name) => fixture.merge(name.as_str(), how & 1 == 0),
             Due::Deadline(name, turn) => {
                 let last = fixture.turn(name.as_str());
                 assert_eq!(&last.turn_id, turn);

@@ -237,6 +237,18 @@ fn the_branch_is_a_line_of_verified_trees_in_the_order_of_dependencies() {
 }
 
 #[test]
+fn accepted_work_is_merged_at_most_once_before_it_lands_or_is_sent_back() {
+    in_every_history(|story| {
+        story.calm_down();
+        for transition in story.fixture.trace.iter().filter(|t| matches!(t.input, Input::HeadMoved(_))) {
+            let before = transition.before.work.as_ref().expect("it was accepted");
+            prop_assert_eq!(&before.made_on, &None, "merged again: {:?}", transition);
+        }
+        Ok(())
+    });
+}
+
+#[test]
 fn every_bound_holds() {
     in_every_history(|story| {
         story.calm_down();

@@ -100,7 +100,7 @@ pub(crate) fn failure(reason: ReasonCode) -> BuildOutcome {
 
 pub(crate) fn bundle(tip: Oid) -> BundleRef {
     let blob = BlobRef { role: role::id(role::BUILDER), digest: Digest::of(tip.as_str().as_bytes()), bytes: 1 };
-    BundleRef { blob, tip }
+    BundleRef { blob, tip, index: None }
 }
 
 pub(crate) fn build_request(turn: &Turn) -> &BuildRequest {

@@ -9,7 +9,7 @@ use holdpoint_protocol::{
         Answered, Counters, GateVisit, LastDecision, OpenTurn, Outcome, Phase, Purpose, Status, WaypointState, Work,
     },
     subjects,
-    turn::{BuildRequest, Feedback, Turn, TurnRequest},
+    turn::{BuildRequest, Collision, CollisionKind, Feedback, LandedMeanwhile, Turn, TurnRequest},
     version,
 };
 
@@ -31,6 +31,7 @@ fn state(phase: Phase) -> WaypointState {
             violations: violations(),
             role: role::id(role::REPAIR),
             agent: "repair-1".parse().unwrap(),
+            made_on: Some(oid('d')),
         }),
         counters: Counters { attempts: 2, reworks: 1, conflicts: 1, redeliveries: 3 },
         decision: Some(LastDecision {
@@ -66,6 +67,18 @@ pub(super) fn feedback() -> Feedback {
         reason_code: ReasonCode::CriteriaFailed,
         failing: reports(),
         notes: vec!["README.md was changed and must not be".to_owned()],
+        collision: Some(Collision {
+            kind: CollisionKind::Conflict,
+            paths: vec!["src/lib.rs".to_owned()],
+            paths_more: 2,
+            landed: vec![LandedMeanwhile {
+                waypoint: "parse-headers".parse().unwrap(),
+                title: "Headers are parsed".to_owned(),
+                commit: oid('e'),
+                paths: vec!["src/lib.rs".to_owned()],
+            }],
+            landed_more: 3,
+        }),
     }
 }
 

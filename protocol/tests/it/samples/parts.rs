@@ -37,7 +37,8 @@ pub(super) fn origin(id: &str, role_name: &'static str) -> Origin {
 }
 
 pub(super) fn bundle(tip: char) -> BundleRef {
-    BundleRef { blob: BlobRef { role: role::id(role::BUILDER), digest: digest("bundle"), bytes: 4096 }, tip: oid(tip) }
+    let blob = BlobRef { role: role::id(role::BUILDER), digest: digest("bundle"), bytes: 4096 };
+    BundleRef { blob, tip: oid(tip), index: None }
 }
 
 pub(super) fn turn_budget() -> TurnBudget {

@@ -6,7 +6,7 @@ use holdpoint_protocol::{
     ids::role,
     reason::ReasonCode,
     state::{Purpose, Status},
-    view::{FlightStatus, FlightView, TurnView, WaypointView},
+    view::{FlightStatus, FlightView, Trouble, TurnView, WaypointView},
 };
 
 use super::{Kinds, artifacts::turn, parts::*, published, unpublished};
@@ -45,6 +45,13 @@ fn flight_view() -> FlightView {
         head: oid('e'),
         waypoints: vec![waypoint_view()],
         landings: vec![bundle('e')],
+        trouble: vec![Trouble {
+            waypoint: Some("retry-backoff".parse().unwrap()),
+            message: "cannot land: the disk is full".to_owned(),
+            since: at(4),
+            last: at(6),
+            failures: 2,
+        }],
     }
 }
 
@@ -75,6 +82,7 @@ fn api() -> Kinds {
         turn: turn(),
         delivery: 1,
         note: Some("running checks".to_owned()),
+        trouble: Some("the disk is full".to_owned()),
     };
     let refused = RefusedHandoff {
         message_id: Some("turn-0a1b.1.builder-1.build_artifact.0".to_owned()),

@@ -12,8 +12,9 @@ use std::{
 
 use bytes::Bytes;
 use holdpoint_bus::{
-    Bus, Outgoing, api,
-    auth::TrustRoots,
+    Bus, Outgoing,
+    api::{self, ApiRequest},
+    auth::{KnownUsers, TrustRoots},
     broker::{LocalBroker, LocalSpec, ServerBinary},
     handoffs::{HandoffQueue, Received},
     journal::{Append, Journal},
@@ -22,7 +23,7 @@ use holdpoint_bus::{
 };
 use holdpoint_protocol::{
     Digest,
-    api::{PROGRESS, ProgressAnswer},
+    api::{PROGRESS, Progress, ProgressAnswer},
     artifact::{BuildArtifact, BuildPlan, BuildStatus, GuidancePacket, Metered, Origin},
     headers,
     ids::{FlightId, PoolId, RoleId, WaypointId, role},
@@ -154,6 +155,7 @@ pub(super) struct Fleet {
     go: Arc<Notify>,
     answer: Arc<Mutex<ProgressAnswer>>,
     answered: Arc<AtomicU32>,
+    troubles: Arc<Mutex<Vec<String>>>,
     _api: api::ApiServer,
     _dir: TempDir,
 }
@@ -186,15 +188,18 @@ impl Fleet {
         let roots = Arc::new(local.authority.trust_roots().clone());
         let handoffs = HandoffQueue::open(&orchestrator, &builder(), subjects::partition(&flight)).await.unwrap();
         let (answer, answered) = (Arc::new(Mutex::new(ProgressAnswer::Continue)), Arc::new(AtomicU32::new(0)));
+        let troubles = Arc::<Mutex<Vec<String>>>::default();
         let handler = {
-            let (answer, answered) = (answer.clone(), answered.clone());
-            move |_| {
+            let (answer, answered, troubles) = (answer.clone(), answered.clone(), troubles.clone());
+            move |request: ApiRequest| {
+                let asked: Progress = serde_json::from_slice(&request.payload).unwrap();
+                troubles.lock().unwrap().extend(asked.trouble);
                 let bytes = serde_json::to_vec(&*answer.lock().unwrap()).unwrap();
                 answered.fetch_add(1, Ordering::SeqCst);
                 async move { Ok(Bytes::from(bytes)) }
             }
         };
-        let api = api::serve(&orchestrator, roots.clone(), &[PROGRESS], handler).await.unwrap();
+        let api = api::serve(&orchestrator, KnownUsers::new(roots.clone()), &[PROGRESS], handler).await.unwrap();
         let watcher = local.authority.mint_agent(&builder(), &"watcher".parse().unwrap(), &pool, None).unwrap();
         let watcher = local.connect(&watcher).await.unwrap();
         let watcher = TurnQueue::open(&watcher, &builder(), &pool, roots.clone()).await.unwrap();
@@ -211,6 +216,7 @@ impl Fleet {
             go,
             answer,
             answered,
+            troubles,
             _api: api,
             _dir: dir,
         }
@@ -251,7 +257,7 @@ impl Fleet {
         let kind = EntryKind::Turn { role: builder(), priority: Priority::Medium };
         let append = Append { key: &key, kind: &kind, expected: Sequence(0), entry };
         let sequence = Journal::new(&self.orchestrator).append(append).await.unwrap();
-        signals::wake(&self.orchestrator, &builder()).await.unwrap();
+        signals::wake(&self.orchestrator, &builder(), Priority::Medium).await.unwrap();
         sequence.0
     }
 
@@ -307,10 +313,20 @@ impl Fleet {
         *self.answer.lock().unwrap() = ProgressAnswer::Continue;
     }
 
+    /// How many questions on progress were answered.
+    pub(super) fn answers(&self) -> u32 {
+        self.answered.load(Ordering::SeqCst)
+    }
+
+    /// What agents said of failures of their own.
+    pub(super) fn troubles(&self) -> Vec<String> {
+        self.troubles.lock().unwrap().clone()
+    }
+
     /// Waits until so many questions on progress were answered since the start.
     pub(super) async fn wait_for_answers(&self, count: u32) {
         soon(async {
-            while self.answered.load(Ordering::SeqCst) < count {
+            while self.answers() < count {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         })

@@ -9,6 +9,9 @@ use super::{Envelope, MARKERS_MAX, Question, cut};
 const TYPE_KEYS: [&str; 3] = ["type", "kind", "artifact"];
 const QUESTION_NAMES: [&str; 2] = ["ClarificationRequest", "clarification_request"];
 
+/// The most that an object may be long, in bytes. As values in memory it is up to a hundred times as large.
+const OBJECT_BYTES_MAX: usize = 256 << 10;
+
 /// The first envelope and the first question.
 pub(super) fn read(text: &str) -> (Option<Envelope>, Option<Question>) {
     let (mut envelope, mut question) = (None, None);
@@ -43,7 +46,8 @@ fn next_object(text: &str) -> Option<(Object<'_>, &str)> {
     for line in text.split_inclusive('\n') {
         if line.trim_start().starts_with('{') {
             let start = text.get(at..)?;
-            let mut values = serde_json::Deserializer::from_str(start).into_iter::<Value>();
+            let window = start.get(..start.floor_char_boundary(OBJECT_BYTES_MAX))?;
+            let mut values = serde_json::Deserializer::from_str(window).into_iter::<Value>();
             return match values.next() {
                 Some(Ok(Value::Object(map))) => {
                     let end = values.byte_offset();

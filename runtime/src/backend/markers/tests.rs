@@ -97,6 +97,30 @@ fn a_flood_of_markers_and_open_tags_is_bounded() {
     assert!(out(&long).markers.completions[0].len() <= TEXT_BYTES_MAX);
 }
 
+#[test]
+fn the_context_of_a_call_for_help_is_bounded_and_the_call_is_not_lost() {
+    let call = |context: &str| out(&format!(">>>HELP<<<\n{context}\n")).help.expect("a call");
+    assert!(call("{\"why\": [1, {\"a\": 2}]}").context.is_some());
+    assert_eq!(call(&format!("{{\"why\": \"{}\"}}", "x".repeat(CONTEXT_BYTES_MAX))).context, None);
+    let nested = |depth: usize| format!("{{\"a\": {}{}}}", "[".repeat(depth), "]".repeat(depth));
+    assert!(call(&nested(31)).context.is_some());
+    for depth in [32, 120, 1_000] {
+        assert_eq!(call(&nested(depth)).context, None, "{depth}");
+    }
+}
+
+#[test]
+fn objects_that_never_end_and_objects_that_are_too_large_are_not_held_in_memory() {
+    // Each of these lines begins an object that goes on to the end of the output.
+    let nested = "{\"a\": [\n".repeat(12);
+    let text = format!("{nested}{}\n{{\"question\": \"q\", \"options\": []}}\n", "{\"\": 0},".repeat(100_000));
+    assert_eq!(out(&text).question.map(|question| question.question).as_deref(), Some("q"));
+    // An envelope is one however large its data is.
+    let data = "x".repeat(1 << 20);
+    let envelope = format!("{{\"component\": \"b\", \"status\": \"success\", \"data\": \"{data}\"}}\n");
+    assert!(out(&envelope).envelope.is_some());
+}
+
 /// Pieces that matter, in any order.
 fn piece() -> impl Strategy<Value = &'static str> {
     proptest::sample::select(vec![

@@ -37,6 +37,8 @@ fn every_other_end_fails_the_turn_with_its_reason_and_last_lines() {
         (Ended::Signalled(9), ReasonCode::AgentFailed),
         (Ended::TimedOut, ReasonCode::AgentTimeout),
         (Ended::OutputLimit, ReasonCode::OutputLimit),
+        (Ended::MemoryLimit, ReasonCode::AgentFailed),
+        (Ended::DiskLimit, ReasonCode::AgentFailed),
     ] {
         let failure = failure(&ended(end, "last words\n"));
         assert_eq!(failure.reason, reason);

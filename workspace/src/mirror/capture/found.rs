@@ -4,9 +4,12 @@ use std::collections::HashMap;
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use crate::error::{Error, Refusal};
 use crate::limits::Limits;
+use crate::mirror::clone::Remembered;
+use crate::oid::Oid;
 use crate::path::RepoPath;
 use crate::tree::{Mode, TreeEntry};
 
@@ -18,11 +21,21 @@ const EXECUTE: u32 = 0o100;
 pub(super) struct Found {
     pub(super) path: RepoPath,
     pub(super) mode: Mode,
+    /// The id of its bytes, where nobody touched it since it was checked out.
+    pub(super) known: Option<Oid>,
+}
+
+/// Where to look, and with what in mind.
+#[derive(Debug)]
+pub(super) struct Place {
+    pub(super) dir: PathBuf,
+    pub(super) known: Arc<Remembered>,
+    pub(super) limits: Limits,
 }
 
 /// Finds what is left of the tracked entries, and the new files, within the limits.
-pub(super) fn look(dir: &Path, tracked: &[TreeEntry], new: &[RepoPath], limits: &Limits) -> Result<Vec<Found>, Error> {
-    let mut look = Look { dir, limits, folders: HashMap::new(), bytes: 0, found: Vec::new() };
+pub(super) fn look(place: &Place, tracked: &[TreeEntry], new: &[RepoPath]) -> Result<Vec<Found>, Error> {
+    let mut look = Look { place, folders: HashMap::new(), bytes: 0, found: Vec::new() };
     for entry in tracked {
         if entry.mode == Mode::Gitlink { look.gitlink(&entry.path)? } else { look.tracked(&entry.path)? }
     }
@@ -33,8 +46,7 @@ pub(super) fn look(dir: &Path, tracked: &[TreeEntry], new: &[RepoPath], limits: 
 }
 
 struct Look<'a> {
-    dir: &'a Path,
-    limits: &'a Limits,
+    place: &'a Place,
     /// Folders already looked at, and whether they are real ones.
     folders: HashMap<PathBuf, bool>,
     bytes: u64,
@@ -74,20 +86,21 @@ impl Look<'_> {
         };
         self.not_in_a_nested_repository(path)?;
         self.count(path, metadata.len())?;
-        self.found.push(Found { path: path.clone(), mode });
+        let known = self.place.known.id_of(path, &metadata).cloned();
+        self.found.push(Found { path: path.clone(), mode, known });
         Ok(())
     }
 
     fn count(&mut self, path: &RepoPath, bytes: u64) -> Result<(), Refusal> {
-        if bytes > self.limits.blob_bytes {
-            return Err(Refusal::BlobTooLarge { path: path.clone(), bytes, max: self.limits.blob_bytes });
+        if bytes > self.place.limits.blob_bytes {
+            return Err(Refusal::BlobTooLarge { path: path.clone(), bytes, max: self.place.limits.blob_bytes });
         }
         self.bytes = self.bytes.saturating_add(bytes);
-        if self.bytes > self.limits.tree_bytes {
-            return Err(Refusal::TreeTooLarge { max: self.limits.tree_bytes });
+        if self.bytes > self.place.limits.tree_bytes {
+            return Err(Refusal::TreeTooLarge { max: self.place.limits.tree_bytes });
         }
-        if self.found.len() >= self.limits.tree_entries {
-            return Err(Refusal::TooManyEntries { max: self.limits.tree_entries });
+        if self.found.len() >= self.place.limits.tree_entries {
+            return Err(Refusal::TooManyEntries { max: self.place.limits.tree_entries });
         }
         Ok(())
     }
@@ -133,7 +146,7 @@ impl Look<'_> {
 
     /// What is at `at`; `None` if nothing is. What cannot be looked at might be anything, so it is refused.
     fn metadata(&self, path: &RepoPath, at: &Path) -> Result<Option<std::fs::Metadata>, Refusal> {
-        match self.dir.join(at).symlink_metadata() {
+        match self.place.dir.join(at).symlink_metadata() {
             Ok(metadata) => Ok(Some(metadata)),
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
             Err(_) => Err(Refusal::Unreadable { shown: path.to_string() }),

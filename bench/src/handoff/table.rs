@@ -1,0 +1,51 @@
+//! The figures as people read them.
+
+use std::fmt::{self, Formatter};
+
+use super::report::{Figures, HandoffReport};
+use crate::{
+    stats::{count, ratio},
+    target,
+    usage::Usage,
+};
+
+pub(super) fn write(report: &HandoffReport, f: &mut Formatter<'_>) -> fmt::Result {
+    let HandoffReport { waypoints, concurrency, agents, .. } = report;
+    writeln!(f, "{waypoints} waypoints, {concurrency} at once, {agents} builders and {agents} verifiers")?;
+    let parts = [("default sync", &report.default_sync), ("sync_interval: always", &report.always)];
+    for (name, figures) in parts {
+        if let Some(figures) = figures {
+            part(name, figures, report, f)?;
+        }
+    }
+    Ok(())
+}
+
+fn part(name: &str, figures: &Figures, report: &HandoffReport, f: &mut Formatter<'_>) -> fmt::Result {
+    writeln!(f, "\n{name:<34}{:>12}{:>12}{:>9}", "holdpoint", "yardstick", "ratio")?;
+    let at_once = report.concurrency;
+    let lines = [
+        ("waypoints/s".to_owned(), figures.throughput, figures.yardstick_throughput),
+        (format!("p50 ms, {at_once} at once"), figures.p50_ms, figures.yardstick_p50_ms),
+        (format!("p99 ms, {at_once} at once"), figures.p99_ms, figures.yardstick_p99_ms),
+        ("p50 ms, alone".to_owned(), figures.p50_ms_c1, figures.yardstick_p50_ms_c1),
+        ("CPU s per 1,000 waypoints".to_owned(), figures.cpu_s_per_1000, figures.yardstick_cpu_s_per_1000),
+    ];
+    for (what, ours, raw) in lines {
+        writeln!(f, "  {what:<32}{ours:>12.2}{raw:>12.2}{:>9.2}", ratio(ours, raw))?;
+    }
+    writeln!(f, "  {:<32}{:>12.2}", "messages a waypoint", figures.messages_per_waypoint)?;
+    writeln!(f, "  {:<32}{:>12.0}", "bytes on disk a waypoint", figures.bytes_per_waypoint)?;
+    processes("process", &figures.processes, report.waypoints, f)?;
+    processes("process of the yardstick", &figures.yardstick_processes, report.waypoints, f)?;
+    target::write(&figures.targets, f)
+}
+
+fn processes(head: &str, usages: &[Usage], waypoints: usize, f: &mut Formatter<'_>) -> fmt::Result {
+    writeln!(f, "\n  {head:<32}{:>12}{:>12}", "CPU s/1,000", "peak MiB")?;
+    for Usage { process, cpu_s, peak_rss_mib } in usages {
+        let cpu = ratio(cpu_s * 1000.0, count(waypoints));
+        writeln!(f, "    {process:<30}{cpu:>12.3}{peak_rss_mib:>12.1}")?;
+    }
+    Ok(())
+}

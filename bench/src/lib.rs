@@ -1,0 +1,27 @@
+//! Benchmarks, each beside a yardstick in the same run: absolute figures say more about the machine than about us.
+//!
+//! - [`handoff`]: waypoints with no-op agents through the full protocol, beside a raw program on the same broker.
+//! - [`scale`]: the same while much is open, and with agents that think.
+//! - [`workspace`]: what git work costs, beside plain git.
+//! - [`peer`]: what runs in the other processes of a benchmark.
+//!
+//! Nothing here is used by a flight. Printing is the command line's matter: a report is data with a table.
+
+mod driver;
+mod error;
+mod fleet;
+pub mod handoff;
+mod host;
+pub mod peer;
+mod repository;
+pub mod scale;
+mod stats;
+mod streams;
+mod submit;
+pub mod target;
+mod usage;
+pub mod workspace;
+mod yardstick;
+
+pub use error::BenchError;
+pub use host::Host;

@@ -1,0 +1,154 @@
+//! Work that is nothing: a builder that changes nothing, a verifier that finds everything shown.
+//!
+//! All that the protocol wants is there: plans, final handoffs with every field, and evidence that is stored as a blob.
+//! What a check prints that does nothing is always the same, so its blob is stored once and found there afterwards.
+
+use std::{sync::Arc, time::Duration};
+
+use bytes::Bytes;
+use holdpoint_bus::blobs;
+use holdpoint_protocol::{
+    Digest,
+    artifact::{
+        BuildArtifact, BuildPlan, BuildStatus, CheckRun, ChecklistReceipt, CriterionReport, EvidenceWanted, Metered,
+        TreeTested, VerificationPlan, VerificationReport, VerificationRequest,
+    },
+    facts::{CriterionResult, DiffSummary, Verdict},
+    ids::CriterionId,
+    plan::Check,
+    time::Millis,
+    turn::{BuildRequest, TurnRequest},
+};
+use holdpoint_runtime::agent::{Final, Job, Plan, WorkError, Worker};
+
+/// What a check prints that does nothing.
+const OUTPUT: &[u8] = b"nothing was run: all is well\n";
+
+/// See the module.
+#[derive(Debug)]
+pub(super) struct NoOp {
+    think: Duration,
+}
+
+impl NoOp {
+    /// Thinks so long about each turn.
+    pub(super) fn new(think: Duration) -> Self {
+        Self { think }
+    }
+}
+
+impl Worker for NoOp {
+    fn plan(&self, job: &Job) -> Plan {
+        match &job.turn.request {
+            TurnRequest::Build(request) => Plan::Build(build_plan(job, request)),
+            TurnRequest::Verify(request) => Plan::Verify(verification_plan(job, request)),
+        }
+    }
+
+    async fn work(&self, job: Arc<Job>) -> Result<Final, WorkError> {
+        if !self.think.is_zero() {
+            tokio::time::sleep(self.think).await;
+        }
+        match &job.turn.request {
+            TurnRequest::Build(_) => Ok(Final::Build(unchanged(&job))),
+            TurnRequest::Verify(request) => {
+                let put = blobs::put(&job.bus, &job.role, Bytes::from_static(OUTPUT)).await;
+                let evidence = put.map_err(|error| WorkError::new("store evidence", error))?;
+                Ok(Final::Verify(passed(&job, request, evidence)))
+            }
+        }
+    }
+}
+
+fn build_plan(job: &Job, request: &BuildRequest) -> BuildPlan {
+    let criteria = request.criteria.iter().map(|criterion| criterion.id.clone()).collect();
+    BuildPlan::new(
+        job.origin(),
+        job.turn.turn_id.clone(),
+        job.delivery,
+        job.agent.clone(),
+        false,
+        Vec::new(),
+        Vec::new(),
+        criteria,
+        request.budget.clone(),
+    )
+}
+
+fn unchanged(job: &Job) -> BuildArtifact {
+    BuildArtifact::new(
+        job.origin(),
+        job.turn.turn_id.clone(),
+        job.delivery,
+        job.agent.clone(),
+        BuildStatus::Ok,
+        None,
+        None,
+        None,
+        None,
+        Vec::new(),
+        DiffSummary::default(),
+        Vec::new(),
+        Vec::new(),
+        None,
+        Metered::default(),
+    )
+}
+
+/// What was asked: criteria, then guards, with their commands.
+fn asked(request: &VerificationRequest) -> impl Iterator<Item = (&CriterionId, Option<&Check>)> {
+    let criteria = request.criteria.iter().map(|criterion| (&criterion.id, criterion.check.as_ref()));
+    criteria.chain(request.guards.iter().map(|guard| (&guard.id, Some(&guard.check))))
+}
+
+fn verification_plan(job: &Job, request: &VerificationRequest) -> VerificationPlan {
+    let wanted = asked(request)
+        .map(|(id, check)| EvidenceWanted { criterion: id.clone(), command: check.map(|check| check.command.clone()) });
+    let (turn, agent) = (job.turn.turn_id.clone(), job.agent.clone());
+    VerificationPlan::new(job.origin(), turn, job.delivery, agent, wanted.collect())
+}
+
+fn passed(job: &Job, request: &VerificationRequest, evidence: Digest) -> VerificationReport {
+    let report = |(id, check)| criterion_report(id, check, evidence);
+    let mut criteria: Vec<CriterionReport> = asked(request).map(report).collect();
+    let guards = criteria.split_off(request.criteria.len());
+    let runs = asked(request).map(|(id, check)| CheckRun {
+        criterion: Some(id.clone()),
+        command: check.map(|check| check.command.clone()).unwrap_or_default(),
+        tested: TreeTested::Handoff,
+        tree: request.tree.clone(),
+        exit_code: Some(0),
+        signal: None,
+        duration: Millis(0),
+        output: evidence,
+        output_bytes: OUTPUT.len() as u64,
+        verdict: Verdict::Pass,
+        reason: None,
+    });
+    VerificationReport::new(
+        job.origin(),
+        job.turn.turn_id.clone(),
+        job.delivery,
+        job.agent.clone(),
+        request.purpose,
+        request.commit.clone(),
+        request.tree.clone(),
+        criteria,
+        guards,
+        Vec::new(),
+        DiffSummary::default(),
+        Vec::new(),
+        ChecklistReceipt { checks: runs.collect(), properties: Vec::new(), foreign: true },
+        false,
+    )
+}
+
+fn criterion_report(id: &CriterionId, check: Option<&Check>, evidence: Digest) -> CriterionReport {
+    CriterionReport {
+        result: CriterionResult { id: id.clone(), verdict: Verdict::Pass, reason: None, evidence: vec![evidence] },
+        command: check.map(|check| check.command.clone()),
+        exit_code: Some(0),
+        output_tail: String::from_utf8_lossy(OUTPUT).into_owned(),
+        note: None,
+    }
+}

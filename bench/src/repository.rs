@@ -1,0 +1,48 @@
+//! The repository that flights of a benchmark start from: one commit, one file. What is measured is not git.
+
+use std::path::Path;
+
+use holdpoint_bus::{Bus, blobs};
+use holdpoint_protocol::{
+    facts::{BlobRef, BundleRef},
+    ids::role,
+};
+use holdpoint_runtime::mirror::to_wire;
+use holdpoint_sandbox::Tool;
+use holdpoint_workspace::UserRepo;
+
+use crate::{BenchError, error::Doing as _};
+
+/// What `git fast-import` makes the repository of.
+const HISTORY: &[u8] = b"commit refs/heads/main\ncommitter Bench <bench@localhost> 1700000000 +0000\ndata 6\nbegin\n\
+                         M 100644 inline README\ndata 6\nhello\n\n";
+
+/// Makes the repository in `dir` and stores its snapshot.
+pub(crate) async fn snapshot(dir: &Path, operator: &Bus) -> Result<BundleRef, BenchError> {
+    let repo = dir.join("repository");
+    std::fs::create_dir(&repo).map_err(|source| BenchError::Io { path: repo.clone(), source })?;
+    git(&repo, &["init", "--quiet", "--initial-branch=main"], b"").await?;
+    git(&repo, &["fast-import", "--quiet"], HISTORY).await?;
+    const ACTION: &str = "make the snapshot of a repository";
+    let made = async {
+        let repo = UserRepo::open(&repo).await?;
+        let base = repo.resolve("main").await?;
+        let bundle = repo.snapshot(&base, &dir.join("snapshot.bundle")).await?;
+        Ok::<_, holdpoint_workspace::Error>((to_wire(&base), bundle))
+    };
+    let (tip, bundle) = made.await.doing(ACTION)?;
+    let role = role::id(role::OPERATOR);
+    let stored = blobs::put_file(operator, &role, &bundle.path).await;
+    let digest = stored.doing("store the snapshot of a repository")?;
+    Ok(BundleRef { blob: BlobRef { role, digest, bytes: bundle.bytes }, tip, index: None })
+}
+
+async fn git(dir: &Path, args: &[&str], stdin: &[u8]) -> Result<(), BenchError> {
+    const ACTION: &str = "make a repository with git";
+    let tool = Tool::new("git").args(args).dir(dir).stdin(stdin).env("GIT_CONFIG_NOSYSTEM", "1");
+    let output = tool.run().await.doing(ACTION)?;
+    if output.success() {
+        return Ok(());
+    }
+    Err(BenchError::failed(ACTION, String::from_utf8_lossy(&output.stderr).trim().to_owned()))
+}

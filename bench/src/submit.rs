@@ -1,0 +1,124 @@
+//! Beginning flights: plans of equal waypoints, handed to the API with an operator's credentials.
+
+use std::{
+    fmt::Write as _,
+    time::{Duration, Instant},
+};
+
+use bytes::Bytes;
+use holdpoint_bus::{
+    Bus,
+    api::{self, ApiError, Call},
+};
+use holdpoint_core::plan::{self, BUILT_IN_WORKFLOWS};
+use holdpoint_protocol::{
+    api::{STATUS, SUBMIT, StatusQuery, Submit},
+    facts::BundleRef,
+    ids::{FlightId, PoolId},
+    journal::Fleet as FleetFacts,
+    plan::Plan,
+    time::Millis,
+};
+use serde::Serialize;
+
+use crate::{BenchError, error::Doing as _};
+
+/// How long one answer may take.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// The pause before an orchestrator is asked again that does not answer yet.
+const PAUSE: Duration = Duration::from_millis(20);
+/// How long a turn waits for an agent, and a program may run: longer than a benchmark takes.
+const LONG: Millis = Millis(24 * 60 * 60 * 1000);
+
+/// What every waypoint says.
+const WAYPOINT: &str = "title: Retry requests that fail\n    \
+    goal: Requests that fail for a passing reason are sent again up to three times, with a pause that doubles.\n    \
+    criteria:\n      - {id: retries, statement: A request that fails twice and then succeeds is answered., \
+    check: cargo test --test retries}\n";
+
+/// Submits flights over one connection. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Submitter {
+    operator: Bus,
+    snapshot: BundleRef,
+}
+
+impl Submitter {
+    /// For flights from this snapshot.
+    pub(crate) fn new(operator: &Bus, snapshot: BundleRef) -> Self {
+        Self { operator: operator.clone(), snapshot }
+    }
+
+    /// A flight that agents of this pool fly, at most so many waypoints of it at once.
+    pub(crate) fn flight(&self, flight: FlightId, plan: Plan, pool: PoolId, parallel: Option<u32>) -> Submit {
+        Submit {
+            flight,
+            plan,
+            base: self.snapshot.tip.clone(),
+            snapshot: self.snapshot.clone(),
+            covenant: "AGENTS.md".to_owned(),
+            fleet: FleetFacts { pool, repair: false, judge: false, parallel, queue_grace: LONG, build_wall: LONG },
+        }
+    }
+
+    /// Begins a flight.
+    pub(crate) async fn submit(&self, submit: &Submit) -> Result<(), BenchError> {
+        self.ask(SUBMIT, submit, "submit a flight").await
+    }
+
+    /// Waits until an orchestrator knows how this flight stands.
+    pub(crate) async fn status(&self, flight: &FlightId) -> Result<(), BenchError> {
+        self.ask(STATUS, &StatusQuery { flight: flight.clone() }, "ask how a flight stands").await
+    }
+
+    /// Asked again for a while as long as no orchestrator is there yet, or it is starting.
+    async fn ask(&self, endpoint: &str, question: &impl Serialize, action: &'static str) -> Result<(), BenchError> {
+        let payload = Bytes::from(serde_json::to_vec(question).doing(action)?);
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let call = Call { endpoint, payload: payload.clone(), timeout: PATIENCE, traceparent: None };
+            match api::request(&self.operator, call).await {
+                Ok(_) => return Ok(()),
+                Err(error) if is_passing(&error) && Instant::now() < deadline => tokio::time::sleep(PAUSE).await,
+                Err(error) => return Err(BenchError::failed(action, error)),
+            }
+        }
+    }
+}
+
+/// A plan of so many waypoints that wait for nothing: one criterion each, with a check.
+pub(crate) fn plan(waypoints: usize) -> Result<Plan, BenchError> {
+    let mut text = "plan: bench\nwaypoints:\n".to_owned();
+    for n in 1..=waypoints {
+        // Writing to a text cannot fail.
+        let _ = write!(text, "  - id: w{n}\n    {WAYPOINT}");
+    }
+    plan::read(&text, "bench.yaml", BUILT_IN_WORKFLOWS).doing("read the plan")
+}
+
+/// A flight's id.
+pub(crate) fn flight_id(kind: &str, n: usize) -> Result<FlightId, BenchError> {
+    FlightId::try_new(format!("{kind}-{n:06}")).doing("name a flight")
+}
+
+/// Nobody serves the API yet, or whoever does is not ready.
+fn is_passing(error: &ApiError) -> bool {
+    match error {
+        ApiError::NobodyThere { .. } => true,
+        ApiError::Refused { failure, .. } => failure.code == 503,
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_has_as_many_waypoints_as_wanted_and_each_a_check() {
+        let plan = plan(3).unwrap();
+        assert_eq!(plan.waypoints.len(), 3);
+        assert!(plan.waypoints.iter().all(|waypoint| waypoint.criteria[0].check.is_some()));
+        assert_eq!(flight_id("bench", 7).unwrap().as_str(), "bench-000007");
+    }
+}

@@ -1,0 +1,145 @@
+//! `bench` and its parts.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+
+/// `bench`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Each benchmark runs a yardstick beside it, in the same run and on the same machine: what counts is the ratio.\n\
+    Everything is made in a temporary folder and removed again. Figures of a debug build mean nothing."
+)]
+pub(crate) struct BenchArgs {
+    /// Which.
+    #[command(subcommand)]
+    pub(crate) bench: Bench,
+}
+
+/// All benchmarks.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Bench {
+    /// Waypoints with agents that do nothing, through the full protocol, beside a raw program on the same broker
+    Handoff(HandoffArgs),
+    /// What a waypoint costs while many others are open, and how busy builders are that think
+    Scale(ScaleArgs),
+    /// What git work costs a waypoint, beside plain git doing the same
+    Workspace(WorkspaceArgs),
+    /// One of the other processes of a benchmark
+    #[command(hide = true)]
+    Peer(PeerArgs),
+}
+
+/// What all benchmarks share.
+#[derive(Debug, Args)]
+pub(crate) struct BenchPlace {
+    /// Where the temporary folder is made; the broker's store is in it, so name a disk that is like yours
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Print the figures as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `bench handoff`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    holdpoint bench handoff\n  \
+    holdpoint bench handoff --waypoints 10000 --concurrency 128 --sync default --json\n\n\
+    One waypoint is submit, build, verify, decision: a flight of its own. Orchestrator, broker, builders and verifiers\n\
+    are processes of their own, with the accounts, keys and turn loop that every flight has; only the work of a turn is\n\
+    nothing. The yardstick is a minimal program on the raw client that publishes and consumes as many messages of the\n\
+    same sizes: awaited acknowledgements, pull consumers in another process, double acknowledgements.")]
+pub(crate) struct HandoffArgs {
+    /// Waypoints of each measurement
+    #[arg(long, value_name = "N", default_value_t = 2_000)]
+    pub(crate) waypoints: usize,
+    /// How many are under way at once
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub(crate) concurrency: usize,
+    /// Builders, and verifiers [default: as --concurrency, at most 32]
+    #[arg(long, value_name = "N")]
+    pub(crate) agents: Option<usize>,
+    /// When the broker writes to the disk
+    #[arg(long, value_enum, default_value_t = SyncChoice::Both)]
+    pub(crate) sync: SyncChoice,
+    /// Where, and how it is printed
+    #[command(flatten)]
+    pub(crate) place: BenchPlace,
+}
+
+/// When the broker writes to the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SyncChoice {
+    /// Every now and then, as it does by itself
+    Default,
+    /// Before each acknowledgement (`sync_interval: always`)
+    Always,
+    /// One measurement of each
+    Both,
+}
+
+/// `bench scale`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    holdpoint bench scale\n  \
+    holdpoint bench scale --open 1000,10000,100000 --json\n  \
+    holdpoint bench scale --open '' --builders 1,4,16\n\n\
+    First, flights are opened whose turns nobody takes, and further waypoints are measured beside them: what they cost\n\
+    must not depend on how many are open. The orchestrator is then killed, and the time is taken until another one knows\n\
+    how every open flight stands. Second, builders think for a while about each turn: the more of them, the more is done.")]
+pub(crate) struct ScaleArgs {
+    /// How many waypoints are open: a row each, the smallest first; empty for none
+    #[arg(long, value_name = "N,…", default_value = "1000,10000", value_parser = numbers)]
+    pub(crate) open: Numbers,
+    /// Waypoints of each flight that stays open
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    pub(crate) per_flight: usize,
+    /// Waypoints that are measured in each row
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    pub(crate) waypoints: usize,
+    /// How many builders think: a row each; empty for none
+    #[arg(long, value_name = "N,…", default_value = "1,2,4,8,16,32", value_parser = numbers)]
+    pub(crate) builders: Numbers,
+    /// How long a builder thinks about a turn, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 200)]
+    pub(crate) think_ms: u64,
+    /// Where, and how it is printed
+    #[command(flatten)]
+    pub(crate) place: BenchPlace,
+}
+
+/// Several numbers with commas between them.
+#[derive(Debug, Clone)]
+pub(crate) struct Numbers(pub(crate) Vec<usize>);
+
+fn numbers(text: &str) -> Result<Numbers, std::num::ParseIntError> {
+    text.split(',')
+        .map(str::trim)
+        .filter(|part| !part.is_empty())
+        .map(str::parse)
+        .collect::<Result<_, _>>()
+        .map(Numbers)
+}
+
+/// `bench workspace`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  holdpoint bench workspace --files 5000 --commits 2000 --json")]
+pub(crate) struct WorkspaceArgs {
+    /// Files in the repository
+    #[arg(long, value_name = "N", default_value_t = 5_000, value_parser = clap::value_parser!(u32).range(1..=200_000))]
+    pub(crate) files: u32,
+    /// Commits in its history
+    #[arg(long, value_name = "N", default_value_t = 2_000, value_parser = clap::value_parser!(u32).range(1..=200_000))]
+    pub(crate) commits: u32,
+    /// Where, and how it is printed
+    #[command(flatten)]
+    pub(crate) place: BenchPlace,
+}
+
+/// `bench peer`
+#[derive(Debug, Args)]
+pub(crate) struct PeerArgs {
+    /// The file that says what to do
+    pub(crate) spec: PathBuf,
+}

@@ -1,0 +1,109 @@
+//! `bench`: benchmarks, each beside a yardstick. What is measured and how is the matter of `holdpoint_bench`.
+
+use std::{fmt::Display, time::Duration};
+
+use holdpoint_bench::{
+    BenchError, Host,
+    handoff::{self, Sync},
+    peer, scale, workspace,
+};
+use holdpoint_runtime::{config::Config, telemetry};
+use serde::Serialize;
+use tokio::sync::watch;
+
+use crate::{
+    args::bench::{Bench, BenchArgs, BenchPlace, HandoffArgs, ScaleArgs, SyncChoice, WorkspaceArgs},
+    failure::{Exit, Failure, chain},
+    fleet::find_server,
+    interrupt::Interrupts,
+    output,
+};
+
+/// Runs one benchmark, or one of its other processes.
+pub(super) async fn bench(args: BenchArgs) -> Result<Exit, Failure> {
+    match args.bench {
+        Bench::Handoff(args) => handoff(args).await,
+        Bench::Scale(args) => scale(args).await,
+        Bench::Workspace(args) => workspace(args).await,
+        Bench::Peer(args) => {
+            let _telemetry = telemetry::init(&Config::default().telemetry, "holdpoint-bench", "peer")
+                .map_err(|error| Failure::usage("telemetry", chain(&error), ""))?;
+            peer::run(&args.spec).await?;
+            Ok(Exit::Success)
+        }
+    }
+}
+
+async fn handoff(args: HandoffArgs) -> Result<Exit, Failure> {
+    let syncs = match args.sync {
+        SyncChoice::Default => vec![Sync::Default],
+        SyncChoice::Always => vec![Sync::Always],
+        SyncChoice::Both => vec![Sync::Default, Sync::Always],
+    };
+    let HandoffArgs { waypoints, concurrency, agents, place, .. } = args;
+    let args = handoff::HandoffArgs { waypoints, concurrency, agents, syncs };
+    // Before anything is looked for or started.
+    args.check()?;
+    measure(&place, async |host| handoff::run(&args, host).await).await
+}
+
+async fn scale(args: ScaleArgs) -> Result<Exit, Failure> {
+    let ScaleArgs { open, per_flight, waypoints, builders, think_ms, place } = args;
+    let think = Duration::from_millis(think_ms);
+    let args = scale::ScaleArgs { open: open.0, per_flight, waypoints, builders: builders.0, think };
+    args.check()?;
+    measure(&place, async |host| scale::run(&args, host).await).await
+}
+
+async fn workspace(args: WorkspaceArgs) -> Result<Exit, Failure> {
+    let WorkspaceArgs { files, commits, place } = args;
+    let args = workspace::WorkspaceArgs { files, commits };
+    measure(&place, async |host| workspace::run(&args, host).await).await
+}
+
+/// Runs a benchmark until its end or a signal, and prints what it found.
+async fn measure<R: Serialize + Display>(
+    place: &BenchPlace,
+    work: impl AsyncFnOnce(&Host) -> Result<R, BenchError>,
+) -> Result<Exit, Failure> {
+    if cfg!(debug_assertions) {
+        output::err("warning: this is a debug build: its figures mean nothing; `cargo build --release` makes another");
+    }
+    let (stop, stopped) = watch::channel(false);
+    let host =
+        Host { server: find_server().await?, dir: place.dir.clone(), progress: Box::new(output::err), stop: stopped };
+    let mut interrupts = Interrupts::listen()?;
+    let watching = async {
+        interrupts.next().await;
+        output::err("stopping");
+        stop.send_replace(true);
+        std::future::pending().await
+    };
+    let result = tokio::select! {
+        result = Box::pin(work(&host)) => result,
+        never = watching => never,
+    };
+    let report = result?;
+    if place.json {
+        output::json(&report);
+    } else {
+        output::out(report.to_string().trim_end());
+    }
+    Ok(Exit::Success)
+}
+
+impl From<BenchError> for Failure {
+    fn from(error: BenchError) -> Self {
+        let message = chain(&error);
+        match error {
+            BenchError::Usage { hint, .. } => Self::usage("arguments", message, hint),
+            BenchError::Broker(error) => error.into(),
+            BenchError::Connect(error) => error.into(),
+            BenchError::Interrupted => {
+                Self::Other { exit: Exit::Interrupted, code: "interrupted", message, hint: String::new() }
+            }
+            BenchError::Io { .. } => Self::environment("io", message, "--dir names another place for its folder"),
+            _ => Self::environment("bench", message, "try again; `holdpoint doctor` looks at the machine part by part"),
+        }
+    }
+}

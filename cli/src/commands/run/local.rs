@@ -1,0 +1,200 @@
+//! A flight on a fleet of one's own: begun, kept going until only people can move it on, and taken up again after an
+//! interruption. What is flown, and by what, is remembered before any process of it is started: whatever was begun can
+//! be resumed.
+
+use std::path::Path;
+
+use holdpoint_bus::api::ApiError;
+use holdpoint_protocol::{ids::FlightId, streams, view::FlightView};
+use holdpoint_runtime::{
+    config::Config,
+    fresh,
+    mirror::{from_wire, to_wire},
+};
+use holdpoint_workspace::UserRepo;
+
+use super::{BUILDERS_DEFAULT, conclude, facts};
+use crate::{
+    args::RunArgs,
+    branch,
+    client::Client,
+    failure::{Exit, Failure},
+    fleet::{self, Crew, Fleet},
+    flight_id,
+    interrupt::Interrupts,
+    output,
+    preflight::{self, Ready},
+    program,
+    state::{FlightRecord, Lock, StateDir, Submission},
+};
+
+/// What the orchestrator answers about a flight that it does not know.
+const NOT_FOUND: u16 = 404;
+
+/// A new flight.
+pub(super) async fn fly(args: &RunArgs, plan_file: &Path) -> Result<FlightView, Failure> {
+    let plan = preflight::read_plan(plan_file)?;
+    let mut config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
+    preflight::check_builder(&config)?;
+    let ready = Ready::check(plan, &args.place.repo).await?;
+    program::anchor_all(&mut config, &ready.repo.places().await?);
+    program::check_in_clone(&config, &ready).await?;
+    let flight = flight_id::fresh(&ready.plan.plan);
+    branch::check(&ready.repo, &flight).await?;
+    preflight::check_sandbox(&config).await?;
+    let state = StateDir::of(&ready.repo)?;
+    let claim = FlightRecord::claim(&state, &flight)?;
+    let record = FlightRecord {
+        flight,
+        plan: std::path::absolute(plan_file).unwrap_or_else(|_| plan_file.to_owned()),
+        builders: args.commands.builders.unwrap_or(BUILDERS_DEFAULT),
+        config: config.to_toml(),
+        submission: Some(Submission { plan: ready.plan.clone(), base: to_wire(&ready.base) }),
+    };
+    let local = Local { state, repo: ready.repo.clone(), record, config, _claim: claim };
+    Box::pin(local.fly(Some(ready))).await
+}
+
+/// The same fleet again for a flight that was interrupted.
+pub(super) async fn resume(args: &RunArgs, flight: &FlightId) -> Result<FlightView, Failure> {
+    let repo = UserRepo::open(&args.place.repo).await?;
+    let state = StateDir::of(&repo)?;
+    let record = FlightRecord::load(&state, flight)?.ok_or_else(|| {
+        let message = format!("no flight {flight} was begun here with `holdpoint run`");
+        Failure::usage(
+            "not_found",
+            message,
+            "`holdpoint status` lists the flights; --repo DIR names another repository",
+        )
+    })?;
+    let claim = FlightRecord::claim(&state, flight)?;
+    branch::check(&repo, flight).await?;
+    let config = remembered(&record)?;
+    preflight::check_sandbox(&config).await?;
+    Box::pin(Local { state, repo, record, config, _claim: claim }.fly(None)).await
+}
+
+/// The configuration as it was; the environment of today has no say.
+fn remembered(record: &FlightRecord) -> Result<Config, Failure> {
+    let damaged = |error: std::io::Error| crate::state::unusable("read", &record.plan, &error);
+    let file = tempfile::NamedTempFile::new().map_err(damaged)?;
+    std::fs::write(file.path(), &record.config).map_err(damaged)?;
+    Ok(Config::load_from(Some(file.path()), std::collections::BTreeMap::new(), Vec::new())?)
+}
+
+/// A flight with a fleet of its own. It is remembered, and nobody else flies it.
+struct Local {
+    state: StateDir,
+    repo: UserRepo,
+    record: FlightRecord,
+    config: Config,
+    _claim: Lock,
+}
+
+impl Local {
+    /// Submits the flight if it is new, and stays until only people can move it on.
+    async fn fly(self, new: Option<Ready>) -> Result<FlightView, Failure> {
+        // From here on Ctrl-C ends things in order.
+        let mut interrupts = Interrupts::listen()?;
+        let run = format!("{}-{}", self.record.flight, fresh::suffix());
+        let mut fleet = tokio::select! {
+            fleet = Fleet::attach(&self.state, &run) => fleet?,
+            () = interrupts.next() => return Err(self.interrupted()),
+        };
+        let result = tokio::select! {
+            // Boxed: it holds a whole flight.
+            result = Box::pin(self.keep(&mut fleet, new)) => result,
+            () = interrupts.next() => Err(self.interrupted()),
+        };
+        let interrupted = matches!(&result, Err(failure) if failure.exit() == Exit::Interrupted);
+        if interrupted {
+            output::err("stopping; Ctrl-C again stops at once");
+        }
+        fleet.stop(interrupts.next()).await;
+        result
+    }
+
+    async fn keep(&self, fleet: &mut Fleet, new: Option<Ready>) -> Result<FlightView, Failure> {
+        if new.is_some() {
+            // First of all: from here on the flight can be resumed, whatever happens.
+            self.record.save(&self.state)?;
+        }
+        let client = fleet.client().await?;
+        let pool = streams::flight_pool(&self.record.flight);
+        let mut config = self.config.clone();
+        config.orchestrator.serves = pool.clone();
+        fleet.start_orchestrator(&config)?;
+        let new = match new {
+            None => self.or_trouble(fleet, Box::pin(self.look_again(&client))).await?,
+            new => new,
+        };
+        let deny = self.repo.places().await?;
+        let read = fleet::plan_folder(&self.record.plan, &deny);
+        let crew = Crew { config: &self.config, builders: self.record.builders, read, deny };
+        fleet.start_crew(&crew, &pool)?;
+        self.or_trouble(fleet, Box::pin(self.mission(&client, new))).await
+    }
+
+    /// Does `work` unless the fleet falls apart meanwhile.
+    async fn or_trouble<T>(
+        &self,
+        fleet: &mut Fleet,
+        work: impl Future<Output = Result<T, Failure>>,
+    ) -> Result<T, Failure> {
+        tokio::select! {
+            result = work => result,
+            failure = fleet.failed() => {
+                output::err(&format!("the flight {} can be resumed: {}", self.record.flight, self.resume_command()));
+                Err(failure)
+            }
+        }
+    }
+
+    /// How a flight stands that is resumed: gives what is still to be submitted, and refuses a branch that could not be
+    /// written in the end, before anybody works for it.
+    async fn look_again(&self, client: &Client) -> Result<Option<Ready>, Failure> {
+        let flight = &self.record.flight;
+        match client.status(flight).await {
+            Ok(view) => branch::check_fits(&self.repo, &view).await.map(|()| None),
+            Err(ApiError::Refused { failure, .. }) if failure.code == NOT_FOUND => {
+                let Some(Submission { plan, base }) = self.record.submission.clone() else {
+                    let message = format!("the flight {flight} was interrupted before it was submitted");
+                    return Err(Failure::usage("not_submitted", message, "begin a new one: holdpoint run PLAN"));
+                };
+                output::err(&format!("flight {flight} was interrupted before it was submitted: it begins now"));
+                Ok(Some(Ready { plan, repo: self.repo.clone(), base: from_wire(&base) }))
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    async fn mission(&self, client: &Client, new: Option<Ready>) -> Result<FlightView, Failure> {
+        let flight = &self.record.flight;
+        if let Some(ready) = new {
+            let facts = facts(&self.config, streams::flight_pool(flight), Some(self.record.builders));
+            ready.submit(client, flight, facts).await?;
+            output::err(&format!("flight {flight}"));
+        }
+        conclude(client, &self.repo, flight).await
+    }
+
+    fn interrupted(&self) -> Failure {
+        let begun = FlightRecord::load(&self.state, &self.record.flight).is_ok_and(|record| record.is_some());
+        if !begun {
+            let (message, hint) = ("interrupted before the flight began".to_owned(), String::new());
+            return Failure::Other { exit: Exit::Interrupted, code: "interrupted", message, hint };
+        }
+        let message = format!("interrupted; the flight {} can be resumed", self.record.flight);
+        Failure::Other { exit: Exit::Interrupted, code: "interrupted", message, hint: self.resume_command() }
+    }
+
+    fn resume_command(&self) -> String {
+        resume_command(&self.record.flight, self.repo.dir())
+    }
+}
+
+fn resume_command(flight: &FlightId, repo: &Path) -> String {
+    let here = std::env::current_dir().is_ok_and(|dir| dir == repo);
+    let place = if here { String::new() } else { format!(" --repo {}", repo.display()) };
+    format!("holdpoint run --resume {flight}{place}")
+}

@@ -1,0 +1,90 @@
+//! Whether the broker's disk has room. The broker says it in its log only, and so it is tried here: a file is written and
+//! removed. What is done about it is the caller's matter.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use tokio::time::Instant;
+
+use crate::output;
+
+/// How often it is tried.
+const TRY_EVERY: Duration = Duration::from_secs(2);
+/// What is written: more than the broker writes at once, but for the biggest plans.
+const TRIAL_LEN: usize = 1 << 20;
+/// The name of the file.
+const TRIAL: &str = "room";
+
+/// The room on the disk of one folder.
+pub(super) struct Room {
+    dir: PathBuf,
+    next: Instant,
+    full: bool,
+}
+
+impl Room {
+    pub(super) fn new(dir: PathBuf) -> Self {
+        Self { dir, next: Instant::now(), full: false }
+    }
+
+    /// Whether there is room now where there was none when this was asked last. Says on standard error when there is none
+    /// any more, and when there is again.
+    pub(super) async fn is_there_again(&mut self) -> bool {
+        if Instant::now() < self.next {
+            return false;
+        }
+        self.next = Instant::now() + TRY_EVERY;
+        let file = self.dir.join(TRIAL);
+        let tried = tokio::task::spawn_blocking(move || trial(&file)).await;
+        match tried.unwrap_or(Ok(())) {
+            Err(error) if is_lack(&error) => {
+                if !self.full {
+                    let dir = self.dir.display();
+                    output::err(&format!(
+                        "trouble: the broker has no room in {dir}: {error}; make some, and all goes on"
+                    ));
+                }
+                self.full = true;
+                false
+            }
+            // Something else may be wrong with the folder; the broker's own end tells of that.
+            _ if self.full => {
+                output::err("there is room again: the broker is started anew");
+                self.full = false;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+fn trial(file: &Path) -> io::Result<()> {
+    let written = fs::write(file, vec![0; TRIAL_LEN]);
+    // Also what was written in part.
+    let _ = fs::remove_file(file);
+    written
+}
+
+fn is_lack(error: &io::Error) -> bool {
+    [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded].contains(&error.kind())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn room_that_was_never_missing_is_not_there_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut room = Room::new(dir.path().to_owned());
+        assert!(!room.is_there_again().await);
+        room.full = true;
+        assert!(!room.is_there_again().await, "not tried again so soon");
+        room.next = Instant::now();
+        assert!(room.is_there_again().await);
+        assert!(!room.full && fs::read_dir(dir.path()).unwrap().next().is_none());
+    }
+}

@@ -1,0 +1,113 @@
+//! What holds a flight up: told when it begins and when it is over, and not waited for without end.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use holdpoint_protocol::{
+    Timestamp,
+    ids::WaypointId,
+    view::{FlightView, Trouble, WaypointView},
+};
+use tokio::time::Instant;
+
+use crate::{failure::Failure, output::plain};
+
+/// How long a flight in trouble may stand still before a command that waits for it ends.
+const PATIENCE: Duration = Duration::from_secs(10 * 60);
+
+/// One line.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Told {
+    /// What it is about; `None`: the flight.
+    pub(super) waypoint: Option<WaypointId>,
+    /// The words.
+    pub(super) text: String,
+}
+
+/// Remembers what was told, and since when nothing moves.
+#[derive(Debug, Default)]
+pub(super) struct Troubles {
+    told: BTreeMap<(Option<WaypointId>, Timestamp), ()>,
+    waypoints: Vec<WaypointView>,
+    still_since: Option<Instant>,
+}
+
+impl Troubles {
+    /// What is new since the last view.
+    pub(super) fn update(&mut self, view: &FlightView) -> Vec<Told> {
+        let current: BTreeMap<_, _> = view.trouble.iter().map(|t| ((t.waypoint.clone(), t.since), t)).collect();
+        let begun = current.iter().filter(|(key, _)| !self.told.contains_key(key)).map(|((waypoint, _), trouble)| {
+            Told { waypoint: waypoint.clone(), text: format!("trouble, trying again: {}", plain(&trouble.message)) }
+        });
+        let over = self
+            .told
+            .keys()
+            .filter(|key| !current.contains_key(key))
+            .map(|(waypoint, _)| Told { waypoint: waypoint.clone(), text: "the trouble is over".to_owned() });
+        let news = over.chain(begun).collect();
+        self.told = current.into_keys().map(|key| (key, ())).collect();
+        news
+    }
+
+    /// Fails when the flight has been in trouble for long and nothing has moved meanwhile.
+    pub(super) fn give_up_on(&mut self, view: &FlightView, now: Instant) -> Result<(), Failure> {
+        let moved = self.waypoints != view.waypoints;
+        let Some(trouble) = view.trouble.first().filter(|_| !moved) else {
+            self.waypoints.clone_from(&view.waypoints);
+            self.still_since = None;
+            return Ok(());
+        };
+        let still_since = *self.still_since.get_or_insert(now);
+        if now.duration_since(still_since) < PATIENCE { Ok(()) } else { Err(held_up(view, trouble)) }
+    }
+}
+
+fn held_up(view: &FlightView, trouble: &Trouble) -> Failure {
+    let message = format!("the flight {} does not get on: {}", view.flight, plain(&trouble.message));
+    let hint = format!(
+        "mend the cause; the flight goes on by itself while its fleet runs, or with `holdpoint run --resume {}`",
+        view.flight
+    );
+    Failure::environment("trouble", message, hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{failure::Exit, view::tests::flight};
+
+    fn trouble(message: &str, since: i64) -> Trouble {
+        let (since, last) = (Timestamp::from_millis(since), Timestamp::from_millis(since + 5));
+        Trouble { waypoint: Some("one".parse().unwrap()), message: message.to_owned(), since, last, failures: 2 }
+    }
+
+    fn texts(troubles: &mut Troubles, view: &FlightView) -> Vec<String> {
+        troubles.update(view).into_iter().map(|told| told.text).collect()
+    }
+
+    #[test]
+    fn a_trouble_is_told_once_and_so_is_its_end() {
+        let (mut troubles, mut view) = (Troubles::default(), flight());
+        view.trouble = vec![trouble("disk\u{1b}[2J full", 1)];
+        assert_eq!(texts(&mut troubles, &view), ["trouble, trying again: disk full"]);
+        view.trouble[0].failures += 1;
+        assert!(texts(&mut troubles, &view).is_empty());
+        view.trouble = vec![trouble("no blob", 9)];
+        assert_eq!(texts(&mut troubles, &view), ["the trouble is over", "trouble, trying again: no blob"]);
+        view.trouble.clear();
+        assert_eq!(texts(&mut troubles, &view), ["the trouble is over"]);
+    }
+
+    #[test]
+    fn a_flight_in_trouble_that_stands_still_is_given_up_on_after_a_while() {
+        let (mut troubles, mut view, begin) = (Troubles::default(), flight(), Instant::now());
+        assert!(troubles.give_up_on(&view, begin).is_ok());
+        view.trouble = vec![trouble("disk full", 1)];
+        assert!(troubles.give_up_on(&view, begin).is_ok());
+        view.waypoints[0].attempts += 1;
+        let moved = begin + PATIENCE;
+        assert!(troubles.give_up_on(&view, moved).is_ok(), "something moved");
+        assert!(troubles.give_up_on(&view, moved + Duration::from_secs(1)).is_ok());
+        let failure = troubles.give_up_on(&view, moved + Duration::from_secs(1) + PATIENCE).unwrap_err();
+        assert_eq!(failure.exit(), Exit::Environment);
+    }
+}

@@ -1,0 +1,216 @@
+//! What a check runs by way of others: recipes of task runners, and scripts that scripts call.
+//!
+//! Recipes stand for the shell line that asks for them, so all that [`scripts_of`] finds in them is a script of the
+//! check. A script calls helpers and the product alike; of what it calls only that is a script whose folder or name says
+//! so (`ci/`, `tools/`, `check-…`), because a product is changed by honest work. Variables and conditions are not
+//! understood, and other languages than the shell's are not read.
+//!
+//! Pure: the caller reads the files that are [asked for](Follow::wanted), from the base.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use super::{
+    file_name,
+    recipes::{self, Call},
+    resolve,
+    scripts::{commands, scripts_of},
+};
+
+/// Steps from the shell line of a check to a file that is still read.
+const DEPTH_MAX: usize = 3;
+/// Files that are read for the checks of one waypoint.
+const FILES_MAX: usize = 64;
+/// The longest file that is read, in bytes. Scripts are short; what a longer one calls is not known.
+pub const FOLLOWED_BYTES_MAX: usize = 256 << 10;
+/// Folders of programs that serve the work on a product and are no part of it.
+const TOOL_FOLDERS: [&str; 13] = [
+    "ci",
+    ".ci",
+    "scripts",
+    "script",
+    "tools",
+    "tool",
+    "hack",
+    "dev",
+    "devtools",
+    "build-tools",
+    "build_tools",
+    "checks",
+    "automation",
+];
+/// Beginnings of the names of such programs.
+const TOOL_NAMES: [&str; 8] = ["check", "ci", "lint", "verify", "validate", "run-tests", "run_tests", "runtests"];
+/// How scripts name the folder they lie in.
+const OWN_FOLDER: [&str; 6] = [
+    "$(dirname \"$0\")",
+    "$(dirname $0)",
+    "$(dirname -- \"$0\")",
+    "${0%/*}",
+    "$(dirname \"${BASH_SOURCE[0]}\")",
+    "${BASH_SOURCE%/*}",
+];
+
+/// Follows the shell lines of checks through the files of the base.
+#[derive(Debug)]
+pub struct Follow<F> {
+    on_base: F,
+    scripts: BTreeSet<String>,
+    to_read: VecDeque<File>,
+    asked: BTreeSet<(String, Vec<String>)>,
+}
+
+/// A file to read.
+#[derive(Debug, Clone)]
+struct File {
+    path: String,
+    /// What is asked of it, if it holds recipes.
+    targets: Option<Vec<String>>,
+    /// Whether what it runs is the check's own line.
+    own: bool,
+    depth: usize,
+}
+
+impl<F: Fn(&str) -> bool> Follow<F> {
+    /// Begins with the shell lines of checks, guards and `prepare`. `on_base` knows the files of the base.
+    pub fn new<'a>(commands: impl IntoIterator<Item = &'a String>, on_base: F) -> Self {
+        let mut follow = Self { on_base, scripts: BTreeSet::new(), to_read: VecDeque::new(), asked: BTreeSet::new() };
+        for command in commands {
+            follow.line(command, "", true, 0);
+        }
+        follow
+    }
+
+    /// The file of the base whose text is wanted next.
+    #[must_use]
+    pub fn wanted(&self) -> Option<&str> {
+        self.to_read.front().map(|file| file.path.as_str())
+    }
+
+    /// Takes the text of the [wanted](Self::wanted) file; `None` if it has none that is read.
+    pub fn read(&mut self, text: Option<&str>) {
+        let (Some(file), text) = (self.to_read.pop_front(), text.unwrap_or_default()) else { return };
+        let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
+        let depth = file.depth + 1;
+        match &file.targets {
+            Some(targets) => {
+                for line in recipes::lines_of(&file.path, text, targets) {
+                    self.line(&line, folder, file.own, depth);
+                }
+            }
+            None if is_shell(&file.path, text) => {
+                let here = if folder.is_empty() { "." } else { folder };
+                let text = OWN_FOLDER.iter().fold(text.to_owned(), |text, name| text.replace(name, here));
+                let code = text.lines().filter(|line| !line.trim_start().starts_with('#'));
+                self.line(&code.collect::<Vec<_>>().join("\n"), "", false, depth);
+            }
+            None => {}
+        }
+    }
+
+    /// The scripts that were found.
+    #[must_use]
+    pub fn into_scripts(self) -> BTreeSet<String> {
+        self.scripts
+    }
+
+    fn line(&mut self, line: &str, folder: &str, own: bool, depth: usize) {
+        let entered = if folder.is_empty() { line.to_owned() } else { format!("cd {folder}; {line}") };
+        for path in scripts_of(&entered, &self.on_base) {
+            if own || is_tool(&path) {
+                if (self.on_base)(&path) {
+                    self.ask(File { path: path.clone(), targets: None, own: false, depth });
+                }
+                self.scripts.insert(path);
+            }
+        }
+        for Call { files, targets } in recipes::calls(&commands(&entered)) {
+            let there = files.iter().filter_map(|file| resolve(folder, file)).find(|path| (self.on_base)(path));
+            if let Some(path) = there {
+                self.ask(File { path, targets: Some(targets), own, depth });
+            }
+        }
+    }
+
+    fn ask(&mut self, file: File) {
+        let key = (file.path.clone(), file.targets.clone().unwrap_or_default());
+        if file.depth < DEPTH_MAX && self.asked.len() < FILES_MAX && self.asked.insert(key) {
+            self.to_read.push_back(file);
+        }
+    }
+}
+
+/// Whether a file is a program for the work on the product, by its folder or name.
+fn is_tool(path: &str) -> bool {
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    folders.split('/').any(|folder| TOOL_FOLDERS.contains(&folder))
+        || TOOL_NAMES.iter().any(|start| name.starts_with(start))
+}
+
+/// Whether a text is the shell's: by the ending of its name or, where it has none, by its first line.
+fn is_shell(path: &str, text: &str) -> bool {
+    let first = text.lines().next().unwrap_or_default();
+    match file_name(path).rsplit_once('.') {
+        Some((_, ending)) => matches!(ending, "sh" | "bash" | "zsh" | "ksh"),
+        None => !first.starts_with("#!") || first.contains("sh"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BASE: &[(&str, &str)] = &[
+        ("Makefile", "check: unit\n\tsh run-all\nunit:\n\tpython3 checks.py\nserve:\n\tpython3 app.py\n"),
+        ("run-all", "#!/bin/sh\n# sh tools/unused.sh\nsh ci/first.sh\n./app.sh --help\npython3 app.py\n"),
+        ("ci/first.sh", "set -e\n. \"$(dirname \"$0\")/env.sh\"\nbash ci/second.sh\n"),
+        ("ci/second.sh", "sh ci/third.sh"),
+        ("ci/third.sh", "sh ci/fourth.sh"),
+        ("ci/fourth.sh", ""),
+        ("ci/env.sh", ""),
+        ("tools/unused.sh", ""),
+        ("tools/lint.js", ""),
+        ("checks.py", "import app"),
+        ("app.py", ""),
+        ("app.sh", ""),
+        ("server.js", ""),
+        (
+            "package.json",
+            r#"{"scripts": {"start": "node server.js", "lint": "node tools/lint.js", "test": "npm run lint"}}"#,
+        ),
+        ("loop.sh", "sh ci/loop.sh"),
+        ("ci/loop.sh", "sh ci/loop.sh; make -f ci/loop.sh"),
+    ];
+
+    fn scripts(command: &str) -> Vec<String> {
+        let on_base = |path: &str| BASE.iter().any(|(name, _)| *name == path);
+        let mut follow = Follow::new([&command.to_owned()], on_base);
+        while let Some(path) = follow.wanted() {
+            let text = BASE.iter().find(|(name, _)| *name == path).map(|(_, text)| *text);
+            follow.read(text);
+        }
+        follow.into_scripts().into_iter().filter(|path| on_base(path)).collect()
+    }
+
+    #[test]
+    fn recipes_and_scripts_are_followed_to_what_they_call() {
+        let table: &[(&str, &[&str])] = &[
+            ("sh run-all", &["ci/env.sh", "ci/first.sh", "ci/second.sh", "ci/third.sh", "run-all"]),
+            ("make check", &["checks.py", "ci/env.sh", "ci/first.sh", "ci/second.sh", "run-all"]),
+            ("make serve", &["app.py"]),
+            ("npm test", &["tools/lint.js"]),
+            ("npm run-script lint", &["tools/lint.js"]),
+            ("npm start", &["server.js"]),
+            ("sh loop.sh", &["ci/loop.sh", "loop.sh"]),
+            ("python3 checks.py", &["checks.py"]),
+            ("cargo test", &[]),
+        ];
+        for (command, expected) in table {
+            assert_eq!(scripts(command), *expected, "{command}");
+        }
+    }
+
+    #[test]
+    fn the_product_that_a_script_starts_is_no_script() {
+        assert!(!scripts("sh run-all").iter().any(|path| path.starts_with("app")));
+    }
+}

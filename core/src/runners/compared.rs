@@ -1,0 +1,185 @@
+//! Comparing the counts of runs: with the base, and with the tests as on the base. Names speak where they are known.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use holdpoint_protocol::reason::CriterionReason;
+
+use super::{Counts, Names, Runner, Tally, node};
+
+/// What libtest writes behind the names of some tests.
+const LIBTEST_KINDS: [&str; 3] = [" - should panic", " - compile fail", " - compile"];
+
+/// Why a run with counts `now` is not green although it ended well: fewer tests ran, or more were skipped, than on the
+/// base. `now` is `None` when nothing was understood, which is fewer than anything.
+#[must_use]
+pub fn compare(base: &Counts, now: Option<&Counts>) -> Option<CriterionReason> {
+    let nothing = Tally::default();
+    let pairs = || {
+        base.by_runner
+            .iter()
+            .map(|(runner, base)| (base, now.and_then(|now| now.by_runner.get(runner)).unwrap_or(&nothing)))
+    };
+    if pairs().any(|(base, now)| now.run < base.run) {
+        return Some(CriterionReason::FewerTests);
+    }
+    pairs().any(|(base, now)| now.skipped > base.skipped).then_some(CriterionReason::MoreSkipped)
+}
+
+/// Whether something in `now` was ended by the code under test and not by its runner. Where the base has the same it is
+/// the project's way of testing (scripts without a test library, say), and nothing is said.
+#[must_use]
+pub fn ended_early(base: Option<&Counts>, now: &Counts) -> bool {
+    let on_base = |runner| base.and_then(|base| base.by_runner.get(runner)).is_some_and(|tally| tally.unended > 0);
+    now.by_runner.iter().any(|(runner, tally)| tally.unended > 0 && !on_base(runner))
+}
+
+/// Tests of the base, by name, that ran in none of the runs `now`: the first of them is the run that is judged. A test
+/// that went to another file or module under its own name is not missing. Where names are not known, nothing is.
+#[must_use]
+pub fn missing(base: &Counts, now: &[&Counts]) -> BTreeSet<String> {
+    let mut missing = BTreeSet::new();
+    for (runner, base) in &base.by_runner {
+        let of = |counts: &&Counts| counts.by_runner.get(runner).and_then(|tally| tally.names.clone());
+        let (Some(base), Some(first)) = (&base.names, now.first().and_then(of)) else { continue };
+        let mut moved = leaves(*runner, all(&first).filter(|name| !has(base, name)));
+        let others: Vec<Names> = now.iter().skip(1).filter_map(of).collect();
+        for name in all(base) {
+            if has(&first, name) || others.iter().any(|other| other.green.contains(name)) {
+                continue;
+            }
+            match moved.get_mut(&leaf(*runner, name)).filter(|left| **left > 0) {
+                Some(left) => *left -= 1,
+                None => drop(missing.insert(name.clone())),
+            }
+        }
+    }
+    missing
+}
+
+/// Tests of the base that are not green with the tests as on the base, by name.
+///
+/// `composed` is the run of the new code with the base's tests; `base` is the run on the base, which knows of tests
+/// that `composed` did not even get to; of those only the ones that `first` shows green are told. `None`: names are not
+/// understood in both runs.
+#[must_use]
+pub fn weakened(base: Option<&Counts>, first: &Counts, composed: &Counts) -> Option<BTreeSet<String>> {
+    let mut lost = BTreeSet::new();
+    for (runner, first) in &first.by_runner {
+        let first = first.names.as_ref()?;
+        let composed = composed.by_runner.get(runner)?.names.as_ref()?;
+        lost.extend(composed.red.iter().cloned());
+        let on_base = base.and_then(|base| base.by_runner.get(runner)).and_then(|tally| tally.names.as_ref());
+        let known = on_base.into_iter().flat_map(all);
+        lost.extend(known.filter(|name| first.green.contains(*name) && !composed.green.contains(*name)).cloned());
+    }
+    Some(lost)
+}
+
+fn all(names: &Names) -> impl Iterator<Item = &String> {
+    names.green.iter().chain(&names.red)
+}
+
+fn has(names: &Names, name: &str) -> bool {
+    names.green.contains(name) || names.red.contains(name)
+}
+
+fn leaves<'a>(runner: Runner, names: impl Iterator<Item = &'a String>) -> BTreeMap<String, u64> {
+    let mut leaves = BTreeMap::new();
+    for name in names {
+        *leaves.entry(leaf(runner, name)).or_default() += 1;
+    }
+    leaves
+}
+
+/// The name of a test without the file, module or class it is in. Line numbers of doc tests and the parameters of
+/// parametrised tests lose their digits: they change when something else does.
+fn leaf(runner: Runner, name: &str) -> String {
+    let name = match name.rsplit_once(" [") {
+        // The number that a repeated name was given.
+        Some((name, number)) if number.trim_end_matches(']').bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => name,
+    };
+    let after = |text: &str, separator: &str| text.rsplit(separator).next().unwrap_or(text).to_owned();
+    match runner {
+        Runner::CargoTest | Runner::Nextest => {
+            let name = LIBTEST_KINDS.iter().find_map(|kind| name.strip_suffix(kind)).unwrap_or(name);
+            let name = name.split(" (line ").next().unwrap_or(name);
+            let item = after(name, " - ");
+            let item = if runner == Runner::Nextest { after(&item, " ") } else { item };
+            after(&item, "::")
+        }
+        Runner::Pytest => {
+            let (path, parameters) = name.split_once('[').unwrap_or((name, ""));
+            let digits = |c: char| !c.is_ascii_digit();
+            format!("{}[{}", after(path, "::"), parameters.chars().filter(|c| digits(*c)).collect::<String>())
+        }
+        Runner::Unittest => name.split(" (").next().unwrap_or(name).to_owned(),
+        Runner::GoTest => name.split_once(' ').map_or(name, |(_, test)| test).to_owned(),
+        // A whole file has the folder of its checkout in its name.
+        Runner::NodeTest if node::is_file(name) => after(name, "/"),
+        Runner::NodeTest | Runner::Jest | Runner::Vitest => after(name, " > "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(runner: Runner, green: &[&str], red: &[&str]) -> Counts {
+        let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let names = Some(Names { green: set(green), red: set(red) });
+        let (passed, failed) = (green.len() as u64, red.len() as u64);
+        let tally = Tally { run: passed + failed, passed, failed, names, ..Tally::default() };
+        Counts { by_runner: BTreeMap::from([(runner, tally)]) }
+    }
+
+    #[test]
+    fn a_test_of_the_base_that_ran_nowhere_is_missing_whatever_came_in_its_place() {
+        let base = counts(Runner::CargoTest, &["a::tests::hard", "a::tests::easy"], &["a::tests::red"]);
+        let first = counts(Runner::CargoTest, &["a::tests::easy", "a::tests::trivial", "a::tests::more"], &[]);
+        let lost = |now: &[&Counts]| missing(&base, now).into_iter().collect::<Vec<_>>();
+        assert_eq!(lost(&[&first]), ["a::tests::hard", "a::tests::red"]);
+        // Put back with the tests of the base, and green there.
+        let composed = counts(Runner::CargoTest, &["a::tests::hard", "a::tests::easy"], &["a::tests::red"]);
+        assert_eq!(lost(&[&first, &composed]), ["a::tests::red"]);
+        let nameless = Counts { by_runner: BTreeMap::from([(Runner::CargoTest, Tally::default())]) };
+        assert!(lost(&[&nameless]).is_empty(), "without names only the counts speak");
+    }
+
+    #[test]
+    fn a_test_that_moved_under_its_own_name_is_not_missing() {
+        let table: &[(Runner, &str, &str, bool)] = &[
+            (Runner::CargoTest, "old::tests::works", "new::tests::works", true),
+            (Runner::CargoTest, "old::tests::works", "new::tests::fine", false),
+            (Runner::CargoTest, "src/a.rs - add (line 5)", "src/b.rs - add (line 9)", true),
+            (Runner::CargoTest, "a::bad - should panic", "b::bad - should panic", true),
+            (Runner::CargoTest, "a::bad - should panic", "b::good - should panic", false),
+            (Runner::Nextest, "retry::it backs_off", "retry::all it::backs_off", true),
+            (Runner::Pytest, "tests/a.py::T::test_b[x-1]", "tests/c.py::test_b[x-2]", true),
+            (Runner::Pytest, "tests/a.py::test_b", "tests/a.py::test_c", false),
+            (Runner::Unittest, "test_a (tests.test_x.X.test_a)", "test_a (tests.test_y.Y.test_a)", true),
+            (Runner::GoTest, "example.com/a TestX/sub", "example.com/b TestX/sub", true),
+            (Runner::NodeTest, "suite > adds", "adds", true),
+            (Runner::NodeTest, "/trees/1/test/a.test.js", "/trees/2/test/a.test.js", true),
+            (Runner::NodeTest, "suite > adds", "suite > subtracts", false),
+        ];
+        for (runner, old, new, moved) in table {
+            let (base, first) = (counts(*runner, &[old], &[]), counts(*runner, &[new], &[]));
+            assert_eq!(missing(&base, &[&first]).is_empty(), *moved, "{old} to {new}");
+        }
+        // One new home is not a home for two.
+        let base = counts(Runner::CargoTest, &["a::works", "b::works", "b::works [2]"], &[]);
+        let first = counts(Runner::CargoTest, &["c::works", "c::x", "c::y"], &[]);
+        assert_eq!(missing(&base, &[&first]).len(), 2);
+    }
+
+    #[test]
+    fn what_was_ended_early_speaks_unless_the_base_has_the_same() {
+        let of = |unended| {
+            let tally = Tally { unended, ..Tally::default() };
+            Counts { by_runner: BTreeMap::from([(Runner::NodeTest, tally)]) }
+        };
+        assert!(ended_early(None, &of(1)) && ended_early(Some(&of(0)), &of(1)));
+        assert!(!ended_early(Some(&of(1)), &of(2)) && !ended_early(None, &of(0)));
+    }
+}

@@ -1,0 +1,2 @@
+set -e
+python3 -m unittest discover -v -s tests -t .

@@ -1,0 +1,6 @@
+"""What a trip costs."""
+
+
+def fare(price, age):
+    """The fare for a passenger of this age."""
+    return price

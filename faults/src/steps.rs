@@ -1,0 +1,93 @@
+//! The steps of a flight: each place where something is stored, answered, started or fetched, and who comes by there.
+
+/// A role of ours, as it stands in the name of a process.
+pub type Role = &'static str;
+
+/// Makes the enum and its table from one list.
+macro_rules! steps {
+    ($($(#[$doc:meta])* $step:ident = $name:literal by [$($role:literal),*];)*) => {
+        /// A step that a process passes. Before and after it, a test can stop the process.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Step {
+            $($(#[$doc])* $step,)*
+        }
+
+        impl Step {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$step),*];
+
+            /// Its name in orders and tables.
+            #[must_use]
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Self::$step => $name,)*
+                }
+            }
+
+            /// Who passes it in a flight of two waypoints that meet at the head.
+            #[must_use]
+            pub const fn roles(self) -> &'static [Role] {
+                match self {
+                    $(Self::$step => &[$($role),*],)*
+                }
+            }
+        }
+    };
+}
+
+steps! {
+    /// The command that flies a plan hands it to an orchestrator.
+    Submit = "submit" by ["run"];
+    /// The command writes the flight's branch.
+    WriteBranch = "write-branch" by ["run"];
+    /// An orchestrator makes the consumers that a flight's agents pull from.
+    OpenConsumers = "open-consumers" by ["orchestrator"];
+    /// The first entry of a flight.
+    AppendSubmitted = "append-submitted" by ["orchestrator"];
+    /// An entry that opens a turn: decision and dispatch.
+    AppendTurn = "append-turn" by ["orchestrator"];
+    /// An entry that opens no turn.
+    AppendDecided = "append-decided" by ["orchestrator"];
+    /// A waypoint stands on the branch.
+    AppendLanded = "append-landed" by ["orchestrator"];
+    /// A handoff is read and decided on.
+    TakeHandoff = "take-handoff" by ["orchestrator"];
+    /// Handed-off work is looked at.
+    Examine = "examine" by ["orchestrator"];
+    /// A handoff is acknowledged.
+    AckHandoff = "ack-handoff" by ["orchestrator"];
+    /// A landing commit is made and stored.
+    MakeLanding = "make-landing" by ["orchestrator"];
+    /// An accepted commit is merged with the head.
+    MakeMerge = "make-merge" by ["orchestrator"];
+    /// A turn was pulled and is taken up.
+    TakeTurn = "take-turn" by ["builder", "verifier", "repair"];
+    /// The plan of a turn is stored.
+    PublishPlan = "publish-plan" by ["builder", "verifier", "repair"];
+    /// Bundles are fetched and imported.
+    Fetch = "fetch" by ["orchestrator", "builder", "verifier", "repair"];
+    /// A clone is made for a program.
+    Clone = "clone" by ["builder", "repair"];
+    /// The agent's program runs.
+    RunProgram = "run-program" by ["builder", "repair"];
+    /// What the program left is read and committed.
+    Capture = "capture" by ["builder", "repair"];
+    /// A tree is checked out for checks.
+    Checkout = "checkout" by ["verifier"];
+    /// A check runs.
+    RunCheck = "run-check" by ["verifier"];
+    /// Bytes are stored under their digest.
+    Upload = "upload" by ["run", "orchestrator", "builder", "verifier", "repair"];
+    /// The final handoff of a turn is stored.
+    PublishResult = "publish-result" by ["builder", "verifier", "repair"];
+    /// A turn is acknowledged.
+    AckTurn = "ack-turn" by ["builder", "verifier", "repair"];
+}
+
+impl Step {
+    /// The step of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|step| step.name() == name)
+    }
+}

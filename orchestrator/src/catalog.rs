@@ -1,0 +1,151 @@
+//! Many flights at once: one consumer over all journals, folded as they come. Flights that are over are not kept.
+//!
+//! A flight that cannot be read is left out with an error in the log; whoever asks for it is told why.
+
+use std::collections::{HashMap, HashSet};
+
+use holdpoint_bus::{Stored, journal::ReadError};
+use holdpoint_core::flight::flight_status;
+use holdpoint_protocol::{api::FlightLine, ids::FlightId, journal::Sequence, subjects, view::FlightStatus};
+use holdpoint_runtime::telemetry::{ErrorChain, fields};
+
+use crate::{
+    books::{Books, BooksError},
+    shell::Shell,
+};
+
+/// Waypoints of flights that are asked after each entry whether they are over.
+const LOOKED_AT_EACH_TIME_MAX: usize = 16;
+
+/// What the journals say.
+#[derive(Default)]
+pub(crate) struct Catalog {
+    /// Flights that are not over.
+    pub(crate) open: HashMap<FlightId, Books>,
+    /// Flights that are over, where they were asked for.
+    pub(crate) over: Vec<FlightLine>,
+}
+
+/// Which flights are read.
+pub(crate) enum Wanted<'a> {
+    /// All there are, those that are over as lines.
+    All,
+    /// These, as far as they are not over.
+    Open(&'a HashSet<FlightId>),
+}
+
+impl Wanted<'_> {
+    fn wants(&self, flight: &FlightId) -> bool {
+        match self {
+            Self::All => true,
+            Self::Open(flights) => flights.contains(flight),
+        }
+    }
+}
+
+/// The flights that were submitted after a place in the stream, in order, and the last place that was looked at. Only
+/// subjects are read: it is cheap.
+pub(crate) async fn submissions(
+    shell: &Shell,
+    after: Sequence,
+) -> Result<(Vec<(FlightId, Sequence)>, Sequence), ReadError> {
+    let mut subjects = shell.journal.replay_subjects(&subjects::journal_submissions(), after).await?;
+    let end = subjects.end().max(after);
+    let mut flights = Vec::new();
+    while let Some(stored) = subjects.next().await? {
+        flights.extend(subjects::parse_journal(&stored.subject).map(|key| (key.flight, stored.sequence)));
+    }
+    Ok((flights, end))
+}
+
+/// Reads all entries after a place in the stream, and folds those of the wanted flights, whose submissions have to be
+/// among them.
+pub(crate) async fn read(shell: &Shell, after: Sequence, wanted: &Wanted<'_>) -> Result<Catalog, ReadError> {
+    let mut entries = shell.journal.replay_after(&subjects::journals(), after).await?;
+    let mut catalog = Catalog::default();
+    while let Some(stored) = entries.next().await? {
+        catalog.take(shell, &stored, wanted);
+    }
+    catalog.close_all(wanted);
+    Ok(catalog)
+}
+
+impl Catalog {
+    fn take(&mut self, shell: &Shell, stored: &Stored, wanted: &Wanted<'_>) {
+        let Some(flight) = subjects::parse_journal(&stored.subject).map(|key| key.flight) else { return };
+        if !wanted.wants(&flight) {
+            return;
+        }
+        if let Err(error) = self.fold(shell, &flight, stored) {
+            tracing::error!({ fields::FLIGHT } = %flight, error = %ErrorChain(&error), "ALARM: a flight that cannot be read");
+            self.open.remove(&flight);
+            return;
+        }
+        // Soon, so that flights that are over do not fill the memory; of a long plan this costs too much for each entry.
+        let small = |books: &&Books| books.flight.submitted.plan.waypoints.len() <= LOOKED_AT_EACH_TIME_MAX;
+        if self.open.get(&flight).filter(small).is_some_and(Books::is_over) {
+            self.close(&flight, wanted);
+        }
+    }
+
+    fn close(&mut self, flight: &FlightId, wanted: &Wanted<'_>) {
+        let Some(books) = self.open.remove(flight) else { return };
+        if matches!(wanted, Wanted::All) {
+            self.over.push(books.line());
+        }
+    }
+
+    fn close_all(&mut self, wanted: &Wanted<'_>) {
+        let over = self.open.values().filter(|books| books.is_over()).map(|books| books.id().clone());
+        for flight in over.collect::<Vec<_>>() {
+            self.close(&flight, wanted);
+        }
+    }
+
+    fn fold(&mut self, shell: &Shell, flight: &FlightId, stored: &Stored) -> Result<(), BooksError> {
+        if let Some(books) = self.open.get_mut(flight) {
+            return books.take(shell, stored);
+        }
+        // An entry of a flight that is over, or was left out, begins none.
+        if is_submission(&stored.subject)
+            && let Some(books) = Books::begin(shell, flight, stored)?
+        {
+            self.open.insert(flight.clone(), books);
+        }
+        Ok(())
+    }
+
+    /// One line for each flight, newest first.
+    pub(crate) fn lines(self) -> Vec<FlightLine> {
+        let mut lines = self.over;
+        lines.extend(self.open.values().map(Books::line));
+        lines.sort_by(|a, b| b.submitted_at.cmp(&a.submitted_at).then_with(|| a.flight.cmp(&b.flight)));
+        lines
+    }
+}
+
+fn is_submission(subject: &str) -> bool {
+    subject.ends_with("._.submitted")
+}
+
+impl Books {
+    /// How the flight stands.
+    pub(crate) fn status(&self) -> FlightStatus {
+        flight_status(&self.flight, &self.waypoints)
+    }
+
+    /// Whether nothing and nobody can move the flight on.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.status(), FlightStatus::Accepted | FlightStatus::Incomplete)
+    }
+
+    /// How the flight stands, in one line.
+    pub(crate) fn line(&self) -> FlightLine {
+        FlightLine {
+            flight: self.id().clone(),
+            plan: self.flight.submitted.plan.plan.clone(),
+            submitted_at: self.flight.submitted.record.at,
+            status: self.status(),
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! Taking a report: what it passes has to have its evidence stored. What the verdicts lead to is the core's matter.
+
+use holdpoint_bus::blobs::{self, BlobError};
+use holdpoint_core::engine::{Handoff, Input};
+use holdpoint_protocol::{Digest, artifact::VerificationReport, facts::Verdict, ids::role, subjects::HandoffSubject};
+use holdpoint_runtime::telemetry::ErrorChain;
+use ractor::ActorRef;
+
+use super::{ApplyError, Msg, RETRY_DELAY, State, slow::held};
+use crate::{intake::Taken, shell::Shell};
+
+/// Why a report does not count yet.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum EvidenceError {
+    /// The verifier stores it first, so this is a lost blob or a verifier that lies.
+    #[error("the evidence {0} is not stored")]
+    Missing(Digest),
+    /// The broker did not answer.
+    #[error("cannot look for the evidence")]
+    Unknown(#[source] BlobError),
+}
+
+/// The evidence of a report was looked for.
+pub(crate) struct Weighed {
+    received: Box<Taken>,
+    subject: HandoffSubject,
+    handoff: Handoff<Box<VerificationReport>>,
+    outcome: Result<(), EvidenceError>,
+}
+
+impl State {
+    /// Looks for the evidence of what a report passes. One on a turn that is over is the core's matter at once.
+    pub(super) async fn begin_weigh(
+        &mut self,
+        myself: &ActorRef<Msg>,
+        received: Box<Taken>,
+        subject: HandoffSubject,
+        handoff: Handoff<Box<VerificationReport>>,
+    ) -> Result<(), ApplyError> {
+        if !self.is_current(&subject.waypoint, &handoff.turn).await? {
+            self.settle(myself, received, &subject, Input::Reported(handoff)).await;
+            return Ok(());
+        }
+        let (shell, actor, evidence) = (self.shell.clone(), myself.clone(), needed(&handoff.body));
+        self.slow += 1;
+        tokio::spawn(async move {
+            let every = shell.settings.handoff_ack_wait / 3;
+            let outcome = held(&received, every, all_stored(&shell, evidence)).await;
+            // An actor that is gone leaves the handoff unacknowledged: it comes again.
+            let _ = actor.cast(Msg::Weighed(Box::new(Weighed { received, subject, handoff, outcome })));
+        });
+        Ok(())
+    }
+
+    pub(super) async fn on_weighed(&mut self, myself: &ActorRef<Msg>, weighed: Weighed) {
+        self.slow = self.slow.saturating_sub(1);
+        let Weighed { received, subject, handoff, outcome } = weighed;
+        match outcome {
+            Ok(()) => self.settle(myself, received, &subject, Input::Reported(handoff)).await,
+            Err(error) => {
+                self.handoff_failed(&subject.waypoint, &error);
+                let why = format!("cannot take the report yet: {}", ErrorChain(&error));
+                self.refuse(&received, &subject, &why).await;
+                // Unacknowledged either way: it comes again.
+                let _ = received.nak(RETRY_DELAY).await;
+            }
+        }
+    }
+}
+
+/// The evidence that has to be there: of everything that the report passes.
+fn needed(report: &VerificationReport) -> Vec<Digest> {
+    let passed = report.criteria.iter().chain(&report.guards).filter(|r| r.result.verdict == Verdict::Pass);
+    let mut evidence: Vec<Digest> = passed.flat_map(|r| r.result.evidence.iter().copied()).collect();
+    evidence.sort_unstable();
+    evidence.dedup();
+    evidence
+}
+
+async fn all_stored(shell: &Shell, evidence: Vec<Digest>) -> Result<(), EvidenceError> {
+    let missing = blobs::missing(&shell.bus, &role::id(role::VERIFIER), evidence).await;
+    missing.map_err(EvidenceError::Unknown)?.map_or(Ok(()), |digest| Err(EvidenceError::Missing(digest)))
+}

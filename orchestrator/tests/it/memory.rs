@@ -1,0 +1,42 @@
+//! Flights that are not in memory: found again when something concerns them.
+
+use holdpoint_protocol::{
+    api::{FLIGHTS, Flights},
+    artifact::{Artifact, BuildArtifact, VerificationReport},
+    facts::Verdict,
+    ids::role,
+    state::Status,
+    view::FlightStatus,
+};
+
+use crate::support::World;
+
+const PLAN: &str = "plan: p\nwaypoints:\n  - {id: w, title: t, goal: g, scope: [a], criteria: [{id: c, statement: s, check: 'true'}]}\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flight_that_only_waits_at_a_start_goes_on_with_the_next_handoff_and_is_found_when_it_is_over() {
+    let mut world = World::of_a_fleet().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    let (turn, _delivery) = builder.take().await;
+    world.start_orchestrator().await;
+
+    let artifact = builder.built(&turn, None);
+    builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+    let (turn, _delivery) = verifier.take().await;
+    let report = verifier.reported(&turn, Verdict::Pass);
+    verifier.hand_off(&turn, VerificationReport::KIND, &report).await;
+    world.waypoint_when("the end", |w| w.status == Status::Complete).await;
+
+    world.start_orchestrator().await;
+    let listed: Flights = world.call(FLIGHTS, &serde_json::json!({})).await.unwrap();
+    assert_eq!((listed.flights.len(), listed.flights[0].status), (1, FlightStatus::Accepted));
+    assert_eq!(world.view().await.status, FlightStatus::Accepted);
+    // What comes for a flight that is over is answered from its journals.
+    let mut late = verifier.reported(&turn, Verdict::Fail);
+    late.turn = turn.turn_id.clone();
+    verifier.hand_off(&turn, VerificationReport::KIND, &late).await;
+    assert!(verifier.refusal().await.contains("is not open"));
+    assert_eq!(world.view().await.waypoints[0].status, Status::Complete);
+}

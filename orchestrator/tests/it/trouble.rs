@@ -1,0 +1,99 @@
+//! What fails for a reason that is not the work's is shown, and goes on once it is mended.
+
+use bytes::Bytes;
+use holdpoint_bus::blobs;
+use holdpoint_protocol::{
+    Digest,
+    artifact::{Artifact, BuildArtifact, VerificationReport},
+    facts::Verdict,
+    ids::role,
+    state::Status,
+    view::Trouble,
+};
+
+use crate::support::{SOON, World};
+
+const PLAN: &str = "plan: p\nwaypoints:\n  - {id: w, title: t, goal: g, scope: [a], criteria: [{id: c, statement: s, check: 'true'}]}\n";
+
+/// The one trouble there is, once there is one.
+async fn trouble(world: &World) -> Trouble {
+    let deadline = tokio::time::Instant::now() + SOON;
+    loop {
+        if let Some(trouble) = world.view().await.trouble.pop() {
+            return trouble;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "waited in vain for trouble");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_missing_bundle_is_shown_and_the_work_is_taken_once_it_is_there() {
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    let (turn, _delivery) = builder.take().await;
+    let (commit, tree, mut bundle) = world.commit(&builder, "HEAD", &[("a", "2\n")]).await;
+    let roles = [builder.role.clone()];
+    let bytes = blobs::get(&builder.bus, bundle.blob.digest, &roles, 1 << 20).await.unwrap();
+    // The same bundle and a line after it: git reads up to the pack's end, but nobody stored it.
+    let mut late = bytes.to_vec();
+    late.push(b'\n');
+    bundle.blob.digest = Digest::of(&late);
+    bundle.blob.bytes = late.len() as u64;
+    let artifact = builder.built(&turn, Some((commit, tree, bundle)));
+    builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+
+    let shown = trouble(&world).await;
+    assert_eq!(shown.waypoint, Some(turn.waypoint.clone()));
+    assert!(shown.message.contains("cannot take a handoff") && shown.message.contains("no blob"), "{shown:?}");
+    assert!(builder.refusal().await.contains("cannot fetch the handed-off work yet"));
+
+    blobs::put(&builder.bus, &builder.role, Bytes::from(late)).await.unwrap();
+    let decided = world
+        .waypoint_when("a decision", |w| w.attempts == 1 || w.gate.as_ref().is_some_and(|g| g.as_str() == "verify"))
+        .await;
+    assert_eq!(decided.status, Status::Running);
+    assert_eq!(world.view().await.trouble, []);
+    drop(verifier.take());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_report_counts_once_its_evidence_is_stored() {
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    let (turn, _delivery) = builder.take().await;
+    let artifact = builder.built(&turn, None);
+    builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+    let (turn, _delivery) = verifier.take().await;
+    let mut report = verifier.reported(&turn, Verdict::Pass);
+    report.criteria[0].result.evidence.push(Digest::of(b"more output"));
+    verifier.hand_off(&turn, VerificationReport::KIND, &report).await;
+
+    let shown = trouble(&world).await;
+    assert!(shown.message.contains(&Digest::of(b"more output").to_string()), "{shown:?}");
+    assert!(verifier.refusal().await.contains("is not stored"));
+    assert_eq!(world.view().await.waypoints[0].status, Status::Running);
+
+    blobs::put(&verifier.bus, &verifier.role, Bytes::from_static(b"more output")).await.unwrap();
+    world.waypoint_when("the end", |w| w.status == Status::Complete).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agents_own_failure_is_shown_while_its_turn_is_open() {
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    let (turn, _delivery) = builder.take().await;
+    builder.say_trouble(&turn, "the disk is full").await;
+    let shown = trouble(&world).await;
+    assert_eq!((shown.message.as_str(), shown.failures), ("b1: the disk is full", 1));
+    let artifact = builder.built(&turn, None);
+    builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+    drop(verifier.take().await);
+    assert_eq!(world.view().await.trouble, []);
+}

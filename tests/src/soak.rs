@@ -1,0 +1,57 @@
+//! The long runs: each a part that can be called alone, is bounded in time, and ends with a table.
+//!
+//! What everybody runs before a commit is in `tests/it/`; nothing here is needed for that.
+
+pub mod dice;
+pub mod fuzz;
+pub mod performance;
+pub mod repositories;
+pub mod storm;
+pub mod walk;
+
+use std::time::Duration;
+
+/// What a part is told.
+#[derive(Debug, Clone, Copy)]
+pub struct Terms {
+    /// What random choices are made from. Printed; the same seed makes the same choices.
+    pub seed: u64,
+    /// No new round begins after this long.
+    pub time: Duration,
+}
+
+/// One long run.
+#[derive(Debug)]
+pub struct Part {
+    /// What it is called by.
+    pub name: &'static str,
+    /// What it shows, in a line.
+    pub about: &'static str,
+    /// Runs it, and prints its table. An error is what was found to be wrong.
+    pub run: fn(Terms) -> Result<(), String>,
+}
+
+/// All parts, in the order in which they are run.
+pub const PARTS: &[Part] = &[
+    Part {
+        name: "walk",
+        about: "every step of a flight, each process stopped there, and four things that happen then",
+        run: walk::run,
+    },
+    Part {
+        name: "storm",
+        about: "kills every second over 200 waypoints, and what the journal says afterwards",
+        run: storm::run,
+    },
+    Part { name: "fuzz", about: "every parser of what others wrote, fed by coverage", run: fuzz::run },
+    Part {
+        name: "repositories",
+        about: "a file of 200 MB, plans of up to 2,000 waypoints, a history of 2 GB",
+        run: repositories::run,
+    },
+    Part {
+        name: "performance",
+        about: "every benchmark at full size, in a release build, against its targets",
+        run: performance::run,
+    },
+];

@@ -1,0 +1,143 @@
+//! A corpus: solutions, each to a waypoint of its own, flown together by the real thing.
+//!
+//! What a solution does is a shell script that plays the agent. What the checks are is said once for each; waypoints do
+//! not depend on each other, so many are one flight.
+
+use std::fmt::Write as _;
+
+use holdpoint_tests::world::{Finished, World, eventually};
+use nix::sys::signal::Signal;
+use serde_json::{Value, json};
+
+/// One solution to one waypoint.
+pub(crate) struct Case {
+    pub(crate) id: &'static str,
+    what: &'static str,
+    check: &'static str,
+    script: &'static str,
+    scope: &'static [&'static str],
+    protected: &'static [&'static str],
+    red_first: bool,
+    /// The reason code of the last decision.
+    pub(crate) code: &'static str,
+    /// Why the criterion is not green; nothing is that this does not matter.
+    pub(crate) reason: Option<&'static str>,
+    /// What the record of the waypoint has to say.
+    pub(crate) says: &'static [&'static str],
+}
+
+/// A solution: what it does in a sentence, the check of its criterion, and its script.
+pub(crate) fn case(id: &'static str, what: &'static str, check: &'static str, script: &'static str) -> Case {
+    let (scope, protected, says): (_, _, &[&str]) = (&[], &[], &[]);
+    let (code, reason) = ("attempts_exhausted", None);
+    Case { id, what, check, script, scope, protected, red_first: false, code, reason, says }
+}
+
+impl Case {
+    pub(crate) fn scope(self, scope: &'static [&'static str]) -> Self {
+        Self { scope, ..self }
+    }
+
+    pub(crate) fn protected(self, protected: &'static [&'static str]) -> Self {
+        Self { protected, ..self }
+    }
+
+    pub(crate) fn red_first(self) -> Self {
+        Self { red_first: true, ..self }
+    }
+
+    /// The decision ends with this code.
+    pub(crate) fn code(self, code: &'static str) -> Self {
+        Self { code, ..self }
+    }
+
+    /// The criterion fails with this reason.
+    pub(crate) fn reason(self, reason: &'static str) -> Self {
+        Self { reason: Some(reason), ..self }
+    }
+
+    /// The record says these words.
+    pub(crate) fn says(self, says: &'static [&'static str]) -> Self {
+        Self { says, ..self }
+    }
+
+    /// A path that decides what runs was changed, and is named.
+    pub(crate) fn steers(self, path: &'static [&'static str]) -> Self {
+        self.code("protected_changed").says(path)
+    }
+
+    fn waypoint(&self) -> Value {
+        let mut criterion = json!({"id": "c", "statement": "It is so", "check": self.check});
+        if self.red_first {
+            criterion["red_first"] = true.into();
+        }
+        let mut waypoint = json!({"id": self.id, "title": self.what, "goal": self.what, "criteria": [criterion]});
+        if !self.scope.is_empty() {
+            waypoint["scope"] = json!(self.scope);
+        }
+        if !self.protected.is_empty() {
+            waypoint["protected"] = json!(self.protected);
+        }
+        waypoint
+    }
+}
+
+/// A flown corpus.
+pub(crate) struct Flown {
+    pub(crate) world: World,
+    pub(crate) run: Finished,
+}
+
+/// The agent's program: runs the script of its waypoint. A script that got what it should not have says `LEAKED`, and that
+/// is a failed turn, whose output is shown.
+const PROGRAM: &str = "status=0
+said=$(sh \"$(dirname \"$0\")/scripts/$HOLDPOINT_WAYPOINT.sh\") || status=$?
+printf '%s\\n' \"$said\"
+case $said in *LEAKED*) exit 99 ;; esac
+exit $status";
+
+/// Flies a corpus over a repository with these files: one try each.
+pub(crate) fn fly(files: &[(&str, &str)], cases: &[Case], builders: &str) -> Flown {
+    let world = World::new(files);
+    let waypoints: Vec<Value> = cases.iter().map(Case::waypoint).collect();
+    // JSON is YAML.
+    world.plan(&json!({"plan": "corpus", "policy": {"max_reworks": 0}, "waypoints": waypoints}).to_string());
+    for case in cases {
+        let head = format!("WORLD={}\nREPO=$WORLD/repo\nSTATE=$WORLD/state\n", world.path("").display());
+        world.write(&format!("plan/scripts/{}.sh", case.id), &format!("{head}{}\n", case.script));
+    }
+    let builder = world.program("builder.sh", PROGRAM);
+    let run = world.fly(&builder, &["--builders", builders]);
+    Flown { world, run }
+}
+
+impl Flown {
+    /// The record of each waypoint, as `holdpoint history --json` tells it.
+    pub(crate) fn histories(&self, cases: &[Case]) -> Vec<String> {
+        let flight = self.run.json()["flight"].as_str().unwrap().to_owned();
+        // A fleet that is up has a broker for all of these questions.
+        let fleet = self.world.start(&["up", "--builder", "true"]);
+        eventually("the fleet's broker", || (self.world.holdpoint(&["status", &flight]).code == 0).then_some(()));
+        let histories = cases.iter().map(|case| {
+            let history = self.world.holdpoint(&["history", case.id, "--flight", &flight, "--json"]);
+            history.expect(0);
+            history.stdout
+        });
+        let histories = histories.collect();
+        fleet.signal(Signal::SIGTERM);
+        fleet.finish().expect(0);
+        histories
+    }
+
+    /// All that is wrong with the outcome of the cases, by `judge`, told at once.
+    pub(crate) fn report(&self, cases: &[Case], judge: impl Fn(&Case, &Value) -> Vec<String>) -> String {
+        let mut report = String::new();
+        for case in cases {
+            let waypoint = self.run.waypoint(case.id);
+            for complaint in judge(case, &waypoint) {
+                let _ = writeln!(report, "{} ({}): {complaint}\n  {waypoint}", case.id, case.what);
+            }
+        }
+        report
+    }
+}

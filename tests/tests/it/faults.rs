@@ -1,0 +1,72 @@
+//! Every step of a flight, with a process stopped at it: the same accepted result, whoever is killed then. A sample; the
+//! whole walk and the long storm are parts of `cargo xtask soak`.
+
+use std::time::Duration;
+
+use holdpoint_faults::{Order, Step, When};
+use holdpoint_tests::{
+    cell::{self, Cell, CellWorld, Victim},
+    soak::{Terms, storm},
+};
+
+#[track_caller]
+fn changes_nothing(victim: Victim, orders: [&str; 2]) {
+    for text in orders {
+        let order = Order::parse(text).unwrap_or_else(|| panic!("{text:?} is no order"));
+        let cell = Cell { order, victim };
+        if let Err(error) = cell::fly(&cell) {
+            panic!("{cell}: {error}");
+        }
+    }
+}
+
+#[test]
+fn every_role_passes_every_step_on_both_sides() {
+    let place = CellWorld::new(None);
+    let finished = place.fly("2").finish();
+    assert_eq!(cell::problems(&place, &finished), Vec::<String>::new(), "{finished}");
+    let passed = place.passed();
+    let mut missed = Vec::new();
+    for step in Step::ALL {
+        for role in step.roles() {
+            for when in When::BOTH {
+                if !passed.contains_key(&((*role).to_owned(), *step, when)) {
+                    missed.push(format!("{role} {} {}", when.name(), step.name()));
+                }
+            }
+        }
+    }
+    assert!(missed.is_empty(), "nobody came by: {missed:#?}");
+    let told = |(role, step, _): &&(String, Step, When)| !step.roles().contains(&role.as_str());
+    let untold: Vec<_> = passed.keys().filter(told).collect();
+    assert!(untold.is_empty(), "not in the table of steps: {untold:#?}");
+}
+
+#[test]
+fn whoever_is_killed_at_a_step_costs_no_more_than_its_turn() {
+    changes_nothing(Victim::Itself, ["orchestrator after append-turn 2", "builder after publish-result 1"]);
+}
+
+#[test]
+fn whoever_wakes_when_others_have_moved_on_changes_nothing() {
+    changes_nothing(Victim::Asleep, ["builder before publish-result 1", "orchestrator before append-decided 1"]);
+}
+
+#[test]
+fn a_broker_that_dies_at_a_step_forgets_nothing() {
+    changes_nothing(Victim::Broker, ["builder after publish-plan 1", "orchestrator after append-landed 1"]);
+}
+
+#[test]
+fn a_death_elsewhere_at_a_step_costs_no_more_than_a_delivery() {
+    changes_nothing(Victim::Bystander, ["orchestrator before make-landing 1", "repair after ack-turn 1"]);
+}
+
+#[test]
+fn a_storm_of_kills_leaves_a_sound_journal() {
+    // Printed when it fails; another one each time.
+    let terms = Terms { seed: u64::from(std::process::id()), time: Duration::from_secs(270) };
+    if let Err(error) = storm::storm(6, terms) {
+        panic!("{error}");
+    }
+}

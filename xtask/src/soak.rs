@@ -1,0 +1,14 @@
+//! `cargo xtask soak`: builds what the long runs need, and runs them. What they are is in `tests/src/soak.rs`.
+
+use crate::layout::Layout;
+use crate::process;
+use crate::tools::{self, SERVER_VARIABLE};
+
+/// Runs `holdpoint-soak` with these arguments.
+pub(crate) fn run(layout: &Layout, arguments: &[String]) -> anyhow::Result<()> {
+    let tools = tools::prepare(layout)?;
+    process::run(&mut process::cargo(&layout.root, &["build", "--workspace", "--bins", "--locked"]), "")?;
+    let mut command = process::command(layout.target.join("debug/holdpoint-soak"), &[], &layout.root);
+    command.args(arguments).env(SERVER_VARIABLE, &tools.nats_server);
+    process::run(&mut command, "").map(drop)
+}
