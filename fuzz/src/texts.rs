@@ -1,0 +1,144 @@
+//! What people and programs write: plans, configuration, what agents print, what test runners print, manifests.
+
+use std::{collections::BTreeSet, time::Duration};
+
+use holdpoint_core::{
+    paths::{self, Glob},
+    plan, runners,
+};
+use holdpoint_protocol::codec::{self, Encoding};
+use holdpoint_runtime::{
+    backend::{
+        BackendResult,
+        markers::{self, MARKERS_MAX, Scanner, TEXT_BYTES_MAX},
+    },
+    build_turn::answer as answers,
+    config::Config,
+};
+use holdpoint_sandbox::Ended;
+
+/// A plan is read, or has problems with places and hints; what was read survives the way to the broker.
+pub fn plan(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    match plan::read(text, "plan.yaml", plan::BUILT_IN_WORKFLOWS) {
+        Ok(read) => {
+            let bytes = codec::encode(&read, Encoding::MsgPack).expect("a plan has a form");
+            if let Ok(again) = codec::decode::<holdpoint_protocol::plan::Plan>(&bytes, Encoding::MsgPack) {
+                assert_eq!(again, read);
+            }
+            for glob in read.waypoints.iter().flat_map(|w| w.scope.iter().chain(&w.protected)) {
+                assert!(Glob::new(glob).is_ok(), "{glob}");
+            }
+        }
+        Err(errors) => {
+            assert!(!errors.errors.is_empty() && errors.errors.len() <= plan::PROBLEMS_MAX + 1);
+            for error in &errors.errors {
+                assert!(error.line > 0 && error.column > 0 && !error.hint.is_empty(), "{error:?}");
+                assert!(error.message.len() < 4_096, "{error:?}");
+            }
+            let shown = errors.render();
+            assert!(!shown.contains(|c: char| c.is_control() && c != '\n'), "{shown:?}");
+        }
+    }
+}
+
+/// The file of a configuration.
+pub fn config(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    if let Ok(config) = toml::from_str::<Config>(text) {
+        let again: Config = toml::from_str(&config.to_toml()).expect("what was written can be read");
+        assert_eq!(again, config);
+    }
+}
+
+/// A glob in the first line, paths in the others.
+pub fn glob(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let (pattern, names) = text.split_once('\n').unwrap_or((text, "src/main.rs"));
+    let Ok(glob) = Glob::new(pattern) else { return };
+    let _ = (glob.literal_name(), glob.literal_prefix());
+    for path in names.split('\n') {
+        if glob.matches(path) && !glob.literal_prefix().is_empty() {
+            assert!(path.starts_with(glob.literal_prefix()), "{pattern} {path}");
+        }
+    }
+}
+
+/// The path's kind in the first byte, then both sides with a NUL between them.
+pub fn manifest(data: &[u8]) {
+    let Some((kind, rest)) = data.split_first() else { return };
+    let path = ["Cargo.toml", "package.json", "pyproject.toml"][usize::from(*kind) % 3];
+    let Ok(text) = std::str::from_utf8(rest) else { return };
+    let (base, new) = text.split_once('\0').map_or((None, text), |(base, new)| (Some(base), new));
+    let steering = paths::manifest_change_is_steering(path, base, Some(new));
+    let back = paths::manifest_change_is_steering(path, Some(new), Some(new));
+    assert!(steering || !back, "what can be compared with another can be compared with itself");
+}
+
+/// The check's shell line, and what was printed after it.
+pub fn runners(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let (command, output) = text.split_once('\n').unwrap_or(("", &text));
+    if let Some(counts) = runners::counts(command, output) {
+        let _ = counts.total();
+        assert_eq!(runners::compare(&counts, Some(&counts)), None, "a run is not worse than itself");
+        let _ = runners::weakened(Some(&counts), &counts, &counts);
+    }
+}
+
+/// A check's shell line, and the paths of the base.
+pub fn scripts(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    for on_base in [true, false] {
+        for script in paths::scripts_of(text, |_| on_base) {
+            assert!(!script.starts_with('/') && !script.split('/').any(|part| part == ".."), "{script}");
+        }
+    }
+    let links = text.lines().filter_map(|line| line.split_once(' ')).map(|(a, b)| (a.to_owned(), b.to_owned()));
+    let links = paths::Links::new(links);
+    for path in text.split([' ', '\n']) {
+        let _ = (links.resolve(path), links.names(path), paths::is_steering(path), paths::is_test_path(path));
+    }
+}
+
+/// What a program prints, whole and in pieces: the first byte says how it is cut.
+pub fn markers(data: &[u8]) {
+    let Some((first, output)) = data.split_first() else { return };
+    let whole = markers::read(output, b"");
+    let mut scanner = Scanner::default();
+    output.chunks(usize::from(*first).max(1)).for_each(|piece| scanner.push(piece));
+    assert_eq!(scanner.finish(), whole, "how it is cut makes no difference");
+    let kinds = [whole.markers.stages.len(), whole.markers.claims.len(), whole.markers.validations.len()];
+    assert!(kinds.iter().all(|count| *count <= MARKERS_MAX));
+    assert!(whole.markers.completions.iter().chain(&whole.markers.stages).all(|text| text.len() <= TEXT_BYTES_MAX));
+    let _ = markers::read(b"", output);
+}
+
+/// How the program ended in the first byte, then what it printed on both streams with a NUL between them.
+pub fn answer(data: &[u8]) {
+    let Some((how, output)) = data.split_first() else { return };
+    let ended = match how % 4 {
+        0 => Ended::Exited(0),
+        1 => Ended::Exited(i32::from(*how)),
+        2 => Ended::TimedOut,
+        _ => Ended::Signalled(9),
+    };
+    let mut streams = output.splitn(2, |byte| *byte == 0).map(<[u8]>::to_vec);
+    let result = BackendResult {
+        command: "agent".to_owned(),
+        ended,
+        stdout: streams.next().unwrap_or_default(),
+        stderr: streams.next().unwrap_or_default(),
+        duration: Duration::from_secs(1),
+        tree_ended: true,
+    };
+    let criteria: BTreeSet<_> = ["unit".parse().expect("an id")].into();
+    let waypoint = "w1".parse().expect("an id");
+    match answers::answer(&result, &waypoint, &criteria) {
+        answers::Answer::Ready(said) => {
+            assert_eq!(result.ended, Ended::Exited(0), "only a program that ended well is ready");
+            assert!(said.claims.iter().all(|claim| criteria.contains(&claim.criterion)));
+        }
+        answers::Answer::Failed(_) | answers::Answer::Clarify(_) | answers::Answer::Help(_) => {}
+    }
+}
