@@ -49,8 +49,8 @@ pub fn next_deadline(flight: &FlightState, waypoints: &Waypoints) -> Option<Time
         Phase::InTurn(open) => Some(open.deadline),
         _ => None,
     });
-    let spending = flight.submitted.plan.waypoints.iter().any(|w| is_spending(flight, waypoints, w));
-    turns.chain(flight.wall_deadline().filter(|_| spending)).min()
+    let spending = || flight.submitted.plan.waypoints.iter().any(|w| is_spending(flight, waypoints, w));
+    turns.chain(flight.wall_deadline().filter(|_| spending())).min()
 }
 
 /// Whether a waypoint uses up the flight's budget, or would at once. What is accepted may still land: it costs nothing
@@ -77,6 +77,8 @@ struct Place {
     on_head: Reverse<bool>,
     priority: Priority,
     accepted: Timestamp,
+    /// In the plan.
+    index: usize,
 }
 
 /// The next landing or merge: one at a time (ADR 7).
@@ -85,24 +87,25 @@ struct Place {
 /// with many builders work would be merged again and again. Nothing waits for ever: a landing leaves no other work on the
 /// head, so at most one goes before the next merge, and a waypoint lands once.
 fn landing(flight: &FlightState, waypoints: &Waypoints) -> Option<Due> {
+    let plan = &flight.submitted.plan.waypoints;
     let mut next: Option<(Place, &WaypointId)> = None;
     let mut verifying = false;
-    for waypoint in &flight.submitted.plan.waypoints {
-        let Some(state) = waypoints.get(&waypoint.id) else { continue };
+    for (id, state) in waypoints {
         let Some(work) = state.work.as_ref().filter(|work| work.commit.is_some()) else { continue };
         let on_head = state.base.as_ref() == Some(flight.head());
         match &state.phase {
             Phase::InTurn(open) if open.purpose == Purpose::Verify(VerificationPurpose::Merge) => verifying |= on_head,
-            Phase::Accepted { at, .. } if flight.landing(&waypoint.id).is_none() => {
+            Phase::Accepted { at, .. } if flight.landing(id).is_none() => {
+                let Some(index) = plan.iter().position(|waypoint| &waypoint.id == id) else { continue };
                 let place = Place {
                     merged: Reverse(on_head && work.made_on.is_some()),
                     on_head: Reverse(on_head),
-                    priority: waypoint.priority,
+                    priority: plan[index].priority,
                     accepted: *at,
+                    index,
                 };
-                // The first of equals stays: the plan's order.
                 if next.as_ref().is_none_or(|(first, _)| place < *first) {
-                    next = Some((place, &waypoint.id));
+                    next = Some((place, id));
                 }
             }
             _ => {}
@@ -123,15 +126,20 @@ fn deadlines(waypoints: &Waypoints, now: Timestamp) -> Vec<Due> {
     passed.collect()
 }
 
-/// The next waypoint to open: one at a time, because each takes up room.
+/// The next waypoint to open: one at a time, because each takes up room. The first of the most urgent ones, in the plan's
+/// order.
 fn opening(flight: &FlightState, waypoints: &Waypoints) -> Option<Due> {
-    let plan = &flight.submitted.plan;
-    let running = plan.waypoints.iter().filter(|w| status(flight, waypoints, &w.id) == Status::Running).count();
-    let room = flight.submitted.fleet.parallel.is_none_or(|max| running < max as usize);
-    if !room {
-        return None;
+    if let Some(max) = flight.submitted.fleet.parallel {
+        let running = waypoints.keys().filter(|id| status(flight, waypoints, id) == Status::Running);
+        if running.take(max as usize).count() == max as usize {
+            return None;
+        }
     }
-    let ready = plan.waypoints.iter().filter(|w| is_ready(flight, waypoints, w));
-    // `min_by_key` keeps the first of equals: the plan's order.
-    ready.min_by_key(|w| w.priority).map(|w| Due::Open(w.id.clone()))
+    let mut next: Option<&Waypoint> = None;
+    for waypoint in &flight.submitted.plan.waypoints {
+        if next.is_none_or(|first| waypoint.priority < first.priority) && is_ready(flight, waypoints, waypoint) {
+            next = Some(waypoint);
+        }
+    }
+    next.map(|w| Due::Open(w.id.clone()))
 }

@@ -39,15 +39,19 @@ pub(super) fn is_ready(flight: &FlightState, waypoints: &Waypoints, waypoint: &W
 /// How the flight stands (contract, exit codes: 1 when nothing but people can move it on).
 #[must_use]
 pub fn flight_status(flight: &FlightState, waypoints: &Waypoints) -> FlightStatus {
-    let all: Vec<Status> = flight.submitted.plan.waypoints.iter().map(|w| status(flight, waypoints, &w.id)).collect();
-    if all.iter().all(|s| *s == Status::Complete) {
-        return FlightStatus::Accepted;
-    }
-    let ready = flight.submitted.plan.waypoints.iter().any(|w| is_ready(flight, waypoints, w));
-    if ready || all.contains(&Status::Running) {
+    let plan = &flight.submitted.plan.waypoints;
+    // Asked after every event: a flight on its way is recognised without looking at all of a long plan twice.
+    if waypoints.keys().any(|id| status(flight, waypoints, id) == Status::Running)
+        || plan.iter().any(|w| is_ready(flight, waypoints, w))
+    {
         return FlightStatus::Running;
     }
-    if all.contains(&Status::Waiting) { FlightStatus::Waiting } else { FlightStatus::Incomplete }
+    let all = |wanted: Status| plan.iter().all(|w| status(flight, waypoints, &w.id) == wanted);
+    if all(Status::Complete) {
+        return FlightStatus::Accepted;
+    }
+    let waiting = plan.iter().any(|w| status(flight, waypoints, &w.id) == Status::Waiting);
+    if waiting { FlightStatus::Waiting } else { FlightStatus::Incomplete }
 }
 
 /// The whole flight as users see it. Who holds a turn and what fails at the moment is not in the journal: the caller
