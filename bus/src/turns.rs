@@ -1,14 +1,16 @@
 //! Turns, as agents pull them: by priority, one at a time, only what an orchestrator signed.
 
+mod pulls;
+
 use std::{sync::Arc, time::Duration};
 
-use async_nats::{StatusCode, jetstream};
 use bytes::Bytes;
 use holdpoint_protocol::{
     ids::{PoolId, RoleId},
     plan::Priority,
     streams, subjects,
 };
+use pulls::{Pulled, Pulls};
 use tokio::time::Instant;
 
 use crate::{
@@ -21,31 +23,21 @@ use crate::{
 
 /// How long an agent waits for a hint before it looks by itself (contract, "Subjects for external agents").
 const POLL_EVERY: Duration = Duration::from_secs(5);
-/// How long the broker may take to answer a pull or an acknowledgement.
+/// How long the broker may take to answer an acknowledgement.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
-/// A pull of one message that does not wait. Nothing may be delivered to an agent that is gone meanwhile.
-const PULL: &[u8] = br#"{"batch":1,"no_wait":true}"#;
 
 /// The turns that one agent may take.
 #[derive(Debug)]
 pub struct TurnQueue {
-    bus: Bus,
     roots: Arc<TrustRoots>,
     role: RoleId,
     pool: PoolId,
     hints: Signals,
+    pulls: Pulls,
     /// Priorities at which there may be turns: hinted at, or not looked at for a while.
     perhaps: [bool; Priority::ALL.len()],
     /// When all priorities were last looked at: hints get lost, and what comes again has none.
     looked_at_all: Instant,
-}
-
-/// What a pull came to.
-enum Pulled {
-    Turn(Box<Delivery>),
-    Nothing,
-    /// The broker did not say.
-    Failed,
 }
 
 impl TurnQueue {
@@ -54,10 +46,12 @@ impl TurnQueue {
     /// # Errors
     /// [`SignalError::Listen`] when the connection is closed.
     pub async fn open(bus: &Bus, role: &RoleId, pool: &PoolId, roots: Arc<TrustRoots>) -> Result<Self, SignalError> {
+        let pulls = Pulls::open(bus).await;
+        let pulls = pulls.map_err(|source| SignalError::Listen { subject: "an inbox".to_owned(), source })?;
         let hints = Signals::listen(bus, subjects::wake(role)).await?;
         let (perhaps, looked_at_all) = ([true; Priority::ALL.len()], Instant::now());
         let (role, pool) = (role.clone(), pool.clone());
-        Ok(Self { bus: bus.clone(), roots, role, pool, hints, perhaps, looked_at_all })
+        Ok(Self { roots, role, pool, hints, pulls, perhaps, looked_at_all })
     }
 
     /// Waits for the next turn: critical ones first. A broker that is away is waited for.
@@ -111,7 +105,8 @@ impl TurnQueue {
     async fn look(&mut self) -> Option<Delivery> {
         for (index, priority) in Priority::ALL.into_iter().enumerate() {
             while std::mem::take(&mut self.perhaps[index]) {
-                match self.pull(priority).await {
+                let consumer = streams::turn_consumer(&self.role, &self.pool, priority);
+                match self.pulls.pull(&consumer).await {
                     Pulled::Nothing => {}
                     Pulled::Failed => {
                         self.perhaps[index] = true;
@@ -132,35 +127,6 @@ impl TurnQueue {
             }
         }
         None
-    }
-
-    async fn pull(&self, priority: Priority) -> Pulled {
-        let consumer = streams::turn_consumer(&self.role, &self.pool, priority);
-        let subject = format!("$JS.API.CONSUMER.MSG.NEXT.{}.{consumer}", streams::JOURNAL);
-        // An inbox of its own: the answer comes under the entry's subject, which the client's shared inbox cannot place.
-        let request = async_nats::Request::new()
-            .payload(Bytes::from_static(PULL))
-            .inbox(self.bus.client().new_inbox())
-            .timeout(Some(ANSWER_TIMEOUT));
-        let answer = match self.bus.client().send_request(subject, request).await {
-            Ok(answer) => answer,
-            Err(error) => {
-                tracing::warn!(%consumer, %error, "cannot pull turns");
-                return Pulled::Failed;
-            }
-        };
-        match answer.status {
-            None => {}
-            Some(StatusCode::NOT_FOUND) => return Pulled::Nothing,
-            Some(status) => {
-                tracing::warn!(%consumer, %status, description = answer.description, "the broker gives no turns");
-                return Pulled::Failed;
-            }
-        }
-        let message = jetstream::Message { message: answer, context: self.bus.jetstream().clone() };
-        let Some((stored, number)) = Stored::from_delivery(&message) else { return Pulled::Failed };
-        let Some(reply) = message.message.reply.as_ref().map(ToString::to_string) else { return Pulled::Failed };
-        Pulled::Turn(Box::new(Delivery { stored, number, bus: self.bus.clone(), reply }))
     }
 }
 

@@ -1,6 +1,10 @@
 //! Signing what is sent and checking what is received: ed25519 over subject, LF and payload.
 
-use std::{fmt, sync::Arc};
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{Arc, LazyLock, Mutex, PoisonError},
+};
 
 use data_encoding::BASE64URL_NOPAD;
 use holdpoint_protocol::headers;
@@ -39,10 +43,30 @@ impl fmt::Debug for Signer {
     }
 }
 
+/// Keys that are kept decoded: far more than a fleet has.
+const DECODED_MAX: usize = 4_096;
+
+/// Public keys in the form that checks need: decoding one costs a fifth of a check.
+static DECODED: LazyLock<Mutex<HashMap<String, Arc<KeyPair>>>> = LazyLock::new(Mutex::default);
+
+/// A public key, decoded; `None` if it is none.
+fn decoded(public_key: &str) -> Option<Arc<KeyPair>> {
+    let all = || DECODED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(key) = all().get(public_key) {
+        return Some(key.clone());
+    }
+    let key = Arc::new(KeyPair::from_public_key(public_key).ok()?);
+    let mut all = all();
+    if all.len() >= DECODED_MAX {
+        all.clear();
+    }
+    all.insert(public_key.to_owned(), key.clone());
+    Some(key)
+}
+
 /// Whether `signature` (unpadded base64url) was made by `public_key` over these bytes on this subject.
 #[must_use]
 pub fn verify_signature(public_key: &str, subject: &str, payload: &[u8], signature: &str) -> bool {
     let Ok(signature) = BASE64URL_NOPAD.decode(signature.as_bytes()) else { return false };
-    KeyPair::from_public_key(public_key)
-        .is_ok_and(|key| key.verify(&headers::signing_input(subject, payload), &signature).is_ok())
+    decoded(public_key).is_some_and(|key| key.verify(&headers::signing_input(subject, payload), &signature).is_ok())
 }
