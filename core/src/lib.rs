@@ -1,7 +1,8 @@
 //! Every decision of Holdpoint, as pure functions: no clock, no randomness, no network, no async.
 //!
 //! Read in this order: [`gates`] (how a workflow moves), [`policy`] (the decision table), [`engine`] (one waypoint),
-//! [`flight`] (what orders several), then what they lean on: [`plan`], [`paths`], [`checks`], [`runners`].
+//! [`flight`] (what orders several), then what they lean on: [`plan`], [`paths`], [`checks`], [`runners`]; and [`shares`]
+//! (who takes which handoffs).
 
 pub mod checks;
 pub mod engine;
@@ -11,3 +12,4 @@ pub mod paths;
 pub mod plan;
 pub mod policy;
 pub mod runners;
+pub mod shares;

@@ -75,6 +75,8 @@ pub(crate) enum Msg {
     Tick(u64),
     /// Others may have appended something that makes more due here.
     Look,
+    /// Whoever else had a part in it is gone: look at what is due by what was appended.
+    ReadOn,
     /// The router has forgotten this actor, as it asked for.
     Leave,
     /// Another actor has the flight now: end when what is under way is done.
@@ -153,6 +155,12 @@ impl Actor for FlightActor {
             Msg::Tick(generation) if generation == state.timer => state.tick(&myself).await,
             Msg::Tick(_) => {}
             Msg::Look => state.pump(&myself).await,
+            Msg::ReadOn => {
+                if let Err(error) = state.fresh_books().await {
+                    tracing::debug!({ fields::FLIGHT } = %state.id, error = %ErrorChain(&error), "read anew");
+                }
+                state.pump(&myself).await;
+            }
             Msg::Leave => state.leave(&myself),
             Msg::End => state.idleness.end(),
             Msg::View(reply) => {

@@ -1,4 +1,5 @@
-//! Takes the handoffs of one role and partition from the broker and gives them to the router.
+//! Takes the handoffs of one role and partition from the broker and gives them to the router, while the partition is this
+//! orchestrator's.
 //!
 //! It holds no state: what it took and nobody acknowledged is delivered again.
 
@@ -7,15 +8,21 @@ use std::{ops::Deref, sync::Arc, time::Duration};
 use holdpoint_bus::handoffs::{HandoffQueue, Received};
 use holdpoint_protocol::ids::RoleId;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::JoinSet,
+};
 
 use crate::{
+    peers::Shares,
     router::{self, RouterHandle},
     shell::Shell,
 };
 
 /// How long one pull waits before it is asked again; a stop is seen at once anyway.
 const PULL_WAIT: Duration = Duration::from_secs(5);
+/// How long after the partition went to another orchestrator what is under way to this one is still taken.
+const LAST_PULL_WAIT: Duration = Duration::from_millis(50);
 /// The pause before a broken queue is opened anew.
 const REOPEN_PAUSE: Duration = Duration::from_millis(500);
 /// Handoffs of one role and partition in hand at once: those of different flights are worked on beside each other, and
@@ -29,6 +36,7 @@ pub(crate) struct Args {
     pub(crate) router: RouterHandle,
     pub(crate) role: RoleId,
     pub(crate) partition: u32,
+    pub(crate) shares: Shares,
 }
 
 /// A handoff in hand. It takes up room until it is dropped.
@@ -45,30 +53,30 @@ impl Deref for Taken {
     }
 }
 
-/// The actor. It has no messages: its task is what it is there for.
+/// The actor. It has no messages: its task is what it is there for, and ends with it, however it ends.
 pub(crate) struct Intake;
 
 impl Actor for Intake {
     type Msg = ();
-    type State = tokio::task::JoinHandle<()>;
+    type State = JoinSet<()>;
     type Arguments = Args;
 
     async fn pre_start(&self, _: ActorRef<()>, args: Args) -> Result<Self::State, ActorProcessingErr> {
-        Ok(tokio::spawn(pull(args)))
-    }
-
-    async fn post_stop(&self, _: ActorRef<()>, state: &mut Self::State) -> Result<(), ActorProcessingErr> {
-        state.abort();
-        Ok(())
+        Ok(JoinSet::from_iter([pull(args)]))
     }
 }
 
 /// Pulls until it is aborted.
-async fn pull(args: Args) {
+async fn pull(mut args: Args) {
     let room = Arc::new(Semaphore::new(IN_HAND_MAX));
-    loop {
+    let partition = args.partition;
+    // Fails only when the process ends.
+    while args.shares.wait_for(|members| members.has(partition)).await.is_ok() {
         match HandoffQueue::open(&args.shell.bus, &args.role, args.partition).await {
-            Ok(queue) => pull_from(queue, &args, &room).await,
+            Ok(queue) => match pull_from(queue, &args, &room).await {
+                Pulled::NotOurs => continue,
+                Pulled::Broken => {}
+            },
             Err(error) => {
                 tracing::warn!(role = %args.role, partition = args.partition, %error, "cannot open the handoff queue");
             }
@@ -77,17 +85,33 @@ async fn pull(args: Args) {
     }
 }
 
-/// Pulls until the queue breaks.
-async fn pull_from(mut queue: HandoffQueue, args: &Args, room: &Arc<Semaphore>) {
+/// Why nothing is pulled any more.
+enum Pulled {
+    /// The queue broke.
+    Broken,
+    /// The partition is another orchestrator's now.
+    NotOurs,
+}
+
+/// Pulls until the queue breaks, or the partition goes to another orchestrator.
+async fn pull_from(mut queue: HandoffQueue, args: &Args, room: &Arc<Semaphore>) -> Pulled {
+    let mut shares = args.shares.clone();
     loop {
         let room = room.clone().acquire_owned().await.expect("the semaphore is never closed");
         let received = loop {
-            match queue.next(PULL_WAIT).await {
-                Ok(None) => {}
+            let ours = shares.borrow_and_update().has(args.partition);
+            let wait = if ours { PULL_WAIT } else { LAST_PULL_WAIT };
+            let next = tokio::select! {
+                next = queue.next(wait) => next,
+                _ = shares.changed() => continue,
+            };
+            match next {
+                Ok(None) if ours => {}
+                Ok(None) => return Pulled::NotOurs,
                 Ok(Some(received)) => break received,
                 Err(error) => {
                     tracing::debug!(role = %args.role, partition = args.partition, %error, "handoff queue broke");
-                    return;
+                    return Pulled::Broken;
                 }
             }
         };

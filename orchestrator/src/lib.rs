@@ -4,7 +4,8 @@
 //!
 //! ```text
 //! root ── router ── flight (one per flight that moves)
-//!      └─ intake (one per role and partition of handoffs)
+//!      ├─ intake (one per role and partition of handoffs)
+//!      └─ peers  (which other orchestrators there are)
 //! ```
 //!
 //! Nothing is kept only in memory: every actor may be ended at any point and folds its journals anew.
@@ -17,6 +18,7 @@ mod flight;
 mod history;
 mod intake;
 mod landing;
+mod peers;
 mod root;
 mod router;
 mod senders;

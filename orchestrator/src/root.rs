@@ -8,10 +8,8 @@ use holdpoint_bus::{
     journal::Journal,
     topology::{self, TopologyError},
 };
-use holdpoint_protocol::{
-    ids::{RoleId, role},
-    subjects::PARTITIONS,
-};
+use holdpoint_core::shares::Members;
+use holdpoint_protocol::{ids::role, subjects::PARTITIONS};
 use holdpoint_runtime::{
     agent::{self, AgentError},
     config::Config,
@@ -21,10 +19,12 @@ use holdpoint_runtime::{
 };
 use holdpoint_workspace::Limits;
 use ractor::{Actor, SpawnErr};
+use tokio::sync::watch;
 
 use crate::{
     api::{Api, ENDPOINTS},
     intake::{self, Intake},
+    peers::{self, Peers},
     router::{Router, RouterHandle},
     senders::Senders,
     shell::Shell,
@@ -109,10 +109,15 @@ async fn connect(config: &Config) -> Result<Shell, Error> {
 }
 
 fn children(shell: &Shell, router: &RouterHandle) -> Vec<Child> {
-    let mut children = vec![router_child(shell.clone(), router.clone())];
+    let own = peers::own_name(shell);
+    let members = watch::Sender::new(Members::new(own.clone()));
+    let shares = members.subscribe();
+    let peers = peers::Args { shell: shell.clone(), router: router.clone(), members, own };
+    let mut children = vec![router_child(shell.clone(), router.clone()), peers_child(peers)];
     for name in role::AGENTS {
         for partition in 0..PARTITIONS {
-            children.push(intake_child(shell.clone(), router.clone(), role::id(name), partition));
+            let (shell, router, role, shares) = (shell.clone(), router.clone(), role::id(name), shares.clone());
+            children.push(intake_child(intake::Args { shell, router, role, partition, shares }));
         }
     }
     children
@@ -130,9 +135,19 @@ fn router_child(shell: Shell, handle: RouterHandle) -> Child {
     })
 }
 
-fn intake_child(shell: Shell, router: RouterHandle, role: RoleId, partition: u32) -> Child {
+fn peers_child(args: peers::Args) -> Child {
+    Child::new(ChildSpec::permanent("peers"), move |supervisor| {
+        let args = args.clone();
+        async move {
+            let (actor, _) = Actor::spawn_linked(None, Peers, args, supervisor).await?;
+            Ok(Started::by_mailbox(&actor))
+        }
+    })
+}
+
+fn intake_child(args: intake::Args) -> Child {
     Child::new(ChildSpec::permanent("intake"), move |supervisor| {
-        let args = intake::Args { shell: shell.clone(), router: router.clone(), role: role.clone(), partition };
+        let args = args.clone();
         async move {
             let (actor, _) = Actor::spawn_linked(None, Intake, args, supervisor).await?;
             Ok(Started::by_mailbox(&actor))

@@ -78,6 +78,8 @@ pub(crate) enum Msg {
     Back(FlightId, ActorRef<flight::Msg>),
     /// Look for flights.
     Scan,
+    /// Another orchestrator is gone: look at all open flights, whatever is known of them.
+    TakeOver,
     /// What was found.
     Scanned(Option<Scan>),
     /// Look whose deadline has passed.
@@ -106,6 +108,8 @@ pub(crate) struct State {
     /// Up to where submissions were looked at.
     scanned: Sequence,
     scanning: bool,
+    /// The next scan looks at all submissions.
+    from_start: bool,
 }
 
 /// The actor.
@@ -135,6 +139,7 @@ impl Actor for Router {
             failed: HashSet::new(),
             scanned: Sequence(0),
             scanning: false,
+            from_start: false,
         })
     }
 
@@ -156,6 +161,7 @@ impl Actor for Router {
             Msg::Idle(flight, actor, until) => state.idle(flight, actor, until),
             Msg::Back(flight, actor) => state.back(flight, actor),
             Msg::Scan => state.scan(&myself),
+            Msg::TakeOver => state.take_over(&myself),
             Msg::Scanned(scan) => state.scanned(&myself, scan).await?,
             Msg::Wake => {
                 for flight in state.asleep.due(clock::now()) {
@@ -255,7 +261,8 @@ impl State {
             return;
         }
         self.scanning = true;
-        let (shell, after, myself) = (self.shell.clone(), self.scanned, myself.clone());
+        let after = if std::mem::take(&mut self.from_start) { Sequence(0) } else { self.scanned };
+        let (shell, myself) = (self.shell.clone(), myself.clone());
         let known: HashSet<FlightId> =
             self.begun.iter().chain(&self.begun_before).chain(self.flights.keys()).cloned().collect();
         tokio::spawn(async move {
@@ -266,6 +273,16 @@ impl State {
             // Fails only when the router has ended.
             let _ = myself.cast(Msg::Scanned(scan.ok()));
         });
+    }
+
+    /// What was under way elsewhere may be due here, and nobody says so.
+    fn take_over(&mut self, myself: &ActorRef<Msg>) {
+        for actor in self.flights.values() {
+            // It may have ended by itself.
+            let _ = actor.cast(flight::Msg::ReadOn);
+        }
+        self.from_start = true;
+        self.scan(myself);
     }
 
     async fn scanned(&mut self, myself: &ActorRef<Msg>, scan: Option<Scan>) -> Result<(), ActorProcessingErr> {
@@ -293,6 +310,9 @@ impl State {
             { fields::STREAM_SEQ } = until.0,
             "looked for flights"
         );
+        if self.from_start {
+            self.scan(myself);
+        }
         Ok(())
     }
 }

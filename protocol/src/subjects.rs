@@ -149,6 +149,12 @@ pub fn presence(role: &RoleId, agent: &AgentName) -> String {
     format!("{ROOT}.presence.{role}.{agent}")
 }
 
+/// Where all of a role say that they are there.
+#[must_use]
+pub fn presence_of(role: &RoleId) -> String {
+    format!("{ROOT}.presence.{role}.*")
+}
+
 /// An endpoint of the micro service `holdpoint`.
 #[must_use]
 pub fn api(endpoint: &str) -> String {

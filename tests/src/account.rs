@@ -68,6 +68,36 @@ impl Account {
         let runtime = tokio::runtime::Runtime::new().unwrap();
         runtime.block_on(read(world))
     }
+
+    /// How many landings there are.
+    #[must_use]
+    pub fn landings(&self) -> usize {
+        self.lines.iter().filter(|line| matches!(line.entry, Entry::Landed(_))).count()
+    }
+
+    /// Reads what a broker holds, with an orchestrator's credentials.
+    ///
+    /// # Panics
+    /// It cannot be read.
+    pub async fn read(bus: &Bus, roots: &TrustRoots) -> Self {
+        let journal = Journal::new(bus);
+        let filter = format!("{}.journal.>", subjects::ROOT);
+        let mut stored = journal.replay(&filter).await.unwrap();
+        let mut account = Account::default();
+        while let Some(stored) = stored.next().await.unwrap() {
+            let line = line(&stored, roots);
+            let cause = line.entry.record().cause.clone();
+            if let Some(cause) = cause.filter(|cause| cause.stream == streams::handoff(&role::id(role::VERIFIER))) {
+                let handoff = handoffs::get(bus, &cause.stream, cause.sequence).await.unwrap();
+                if let Some(handoff) = handoff {
+                    let report = Report { digest: Digest::of(&handoff.payload), report: decode(&handoff) };
+                    account.reports.insert(cause.reference(), report);
+                }
+            }
+            account.lines.push(line);
+        }
+        account
+    }
 }
 
 async fn read(world: &World) -> Account {
@@ -79,35 +109,15 @@ async fn read(world: &World) -> Account {
         let kept: serde_json::Value = serde_json::from_slice(&std::fs::read(dir.join("broker.json")).unwrap()).unwrap();
         let url = kept["url"].as_str().unwrap().to_owned();
         let bus = Bus::connect(ConnectArgs { url, credentials }).await.unwrap();
-        return account(&bus, authority.trust_roots()).await;
+        return Account::read(&bus, authority.trust_roots()).await;
     }
     let binary = ServerBinary::find(&[root().join("target/tools/nats-server")]).await.unwrap();
     let spec = LocalSpec { binary, dir, port: 0, sync_always: false, lifetime: Lifetime::Bound };
     let mut local = LocalBroker::start(spec).await.unwrap();
     let bus = local.connect(&local.orchestrator).await.unwrap();
-    let account = account(&bus, local.authority.trust_roots()).await;
+    let account = Account::read(&bus, local.authority.trust_roots()).await;
     bus.close().await;
     local.broker.stop().await.unwrap();
-    account
-}
-
-async fn account(bus: &Bus, roots: &TrustRoots) -> Account {
-    let journal = Journal::new(bus);
-    let filter = format!("{}.journal.>", subjects::ROOT);
-    let mut stored = journal.replay(&filter).await.unwrap();
-    let mut account = Account::default();
-    while let Some(stored) = stored.next().await.unwrap() {
-        let line = line(&stored, roots);
-        let cause = line.entry.record().cause.clone();
-        if let Some(cause) = cause.filter(|cause| cause.stream == streams::handoff(&role::id(role::VERIFIER))) {
-            let handoff = handoffs::get(bus, &cause.stream, cause.sequence).await.unwrap();
-            if let Some(handoff) = handoff {
-                let report = Report { digest: Digest::of(&handoff.payload), report: decode(&handoff) };
-                account.reports.insert(cause.reference(), report);
-            }
-        }
-        account.lines.push(line);
-    }
     account
 }
 

@@ -6,5 +6,6 @@ pub mod account;
 pub mod cell;
 pub mod checker;
 pub mod disk;
+pub mod fleet;
 pub mod soak;
 pub mod world;

@@ -17,6 +17,7 @@ mod flights;
 mod honest;
 mod landing;
 mod merge_queue;
+mod orchestrators;
 mod parallel;
 mod repositories;
 mod surroundings;

@@ -1,0 +1,134 @@
+//! The other orchestrators: hears of them, says that this one is there, and shares the partitions with them.
+//!
+//! When one goes away, what it was about to do is looked for in the journals, as at a start: it may have decided something
+//! and not have done what follows, of which nobody else hears. Nothing is safe because of this: two that take the
+//! same handoff are told apart by the journal.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use holdpoint_bus::signals::{self, Signal, SignalError, Signals};
+use holdpoint_core::shares::Members;
+use holdpoint_protocol::{
+    ids::{AgentName, role},
+    subjects,
+};
+use holdpoint_runtime::{clock, fresh, telemetry::ErrorChain};
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+use tokio::{sync::watch, task::JoinSet};
+
+use crate::{
+    router::{self, RouterHandle},
+    shell::Shell,
+};
+
+/// Signs of life in the time after which a silent member is gone: two may get lost.
+const BEATS_PER_PATIENCE: u32 = 3;
+/// The pause before a broken subscription is made anew.
+const LISTEN_PAUSE: Duration = Duration::from_secs(1);
+/// What a sign of life says.
+const HERE: &[u8] = b"here";
+/// What is said by one that ends in order.
+const LEAVING: &[u8] = b"leaving";
+
+/// Which partitions are this orchestrator's at the moment.
+pub(crate) type Shares = watch::Receiver<Members>;
+
+/// Arguments.
+#[derive(Clone)]
+pub(crate) struct Args {
+    pub(crate) shell: Shell,
+    pub(crate) router: RouterHandle,
+    pub(crate) members: watch::Sender<Members>,
+    pub(crate) own: AgentName,
+}
+
+/// A name that no other orchestrator has: those of a fleet may share their credentials.
+pub(crate) fn own_name(shell: &Shell) -> AgentName {
+    let name: String = shell.bus.name().as_str().chars().take(40).collect();
+    AgentName::try_new(format!("{name}-{}", fresh::suffix())).expect("an id with hex digits behind it is one")
+}
+
+/// The actor. It has no messages: its task is what it is there for, and ends with it, however it ends.
+pub(crate) struct Peers;
+
+impl Actor for Peers {
+    type Msg = ();
+    type State = (Args, JoinSet<()>);
+    type Arguments = Args;
+
+    async fn pre_start(&self, _: ActorRef<()>, args: Args) -> Result<Self::State, ActorProcessingErr> {
+        Ok((args.clone(), JoinSet::from_iter([args.attend()])))
+    }
+
+    async fn post_stop(&self, _: ActorRef<()>, (args, task): &mut Self::State) -> Result<(), ActorProcessingErr> {
+        task.abort_all();
+        args.say(LEAVING).await;
+        Ok(())
+    }
+}
+
+impl Args {
+    /// Until it is aborted.
+    async fn attend(self) {
+        loop {
+            let everybody = subjects::presence_of(&role::id(role::ORCHESTRATOR));
+            match Signals::listen(&self.shell.bus, everybody).await {
+                Ok(signals) => self.listen(signals).await,
+                Err(error) => tracing::warn!(error = %ErrorChain(&error), "cannot hear of other orchestrators"),
+            }
+            tokio::time::sleep(LISTEN_PAUSE).await;
+        }
+    }
+
+    /// Until the connection is closed.
+    async fn listen(&self, mut signals: Signals) {
+        let patience = self.shell.settings.handoff_ack_wait;
+        let mut beat = tokio::time::interval(patience / BEATS_PER_PATIENCE);
+        loop {
+            tokio::select! {
+                _ = beat.tick() => {
+                    self.say(HERE).await;
+                    if self.change(|members| members.forget_silent(clock::now(), patience)) {
+                        tracing::warn!("another orchestrator is silent: looking for what it left");
+                        self.router.cast(router::Msg::TakeOver);
+                    }
+                }
+                signal = signals.next() => match signal {
+                    Some(signal) => self.heard(&signal).await,
+                    None => return,
+                }
+            }
+        }
+    }
+
+    async fn heard(&self, signal: &Signal) {
+        let Some(member) = signal.subject.rsplit('.').next().and_then(|name| name.parse::<AgentName>().ok()) else {
+            return;
+        };
+        if &*signal.payload == LEAVING {
+            if self.change(|members| members.left(&member)) {
+                tracing::info!(%member, "another orchestrator ends: looking for what it left");
+                self.router.cast(router::Msg::TakeOver);
+            }
+        } else if self.change(|members| members.heard(member.clone(), clock::now())) {
+            tracing::info!(%member, "another orchestrator is there");
+            // It may be new, and know of nobody yet.
+            self.say(HERE).await;
+        }
+    }
+
+    /// Tells whoever takes handoffs, if anything changed.
+    fn change(&self, how: impl FnOnce(&mut Members) -> bool) -> bool {
+        self.members.send_if_modified(how)
+    }
+
+    async fn say(&self, what: &'static [u8]) {
+        let subject = subjects::presence(&role::id(role::ORCHESTRATOR), &self.own);
+        let sent: Result<(), SignalError> =
+            signals::send(&self.shell.bus, subject, Bytes::from_static(what), None).await;
+        if let Err(error) = sent {
+            tracing::debug!(error = %ErrorChain(&error), "nobody hears that this orchestrator is there");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! A fleet whose processes a test starts and ends one by one, as an operator on several machines would: a broker with its
+//! keys, any number of orchestrators and agents, each with credentials and a configuration file of its own.
+
+use std::{collections::BTreeMap, fs, path::Path, time::Instant};
+
+use holdpoint_bus::{
+    auth::Credentials,
+    broker::{LocalBroker, LocalSpec, ServerBinary},
+};
+use holdpoint_protocol::{
+    ids::{AgentName, role},
+    streams,
+};
+use holdpoint_sandbox::service::Lifetime;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use tokio::runtime::Runtime;
+
+use crate::{
+    account::Account,
+    world::{Finished, PATIENCE, Running, World, root},
+};
+
+/// How long an orchestrator or agent may be silent: short, because tests wait for it.
+const ACK_WAIT: &str = "3s";
+
+/// A running fleet. What still runs when it is dropped is ended.
+pub struct Fleet {
+    /// The repository, the plan and all folders.
+    pub world: World,
+    runtime: Runtime,
+    local: LocalBroker,
+    processes: BTreeMap<String, Running>,
+}
+
+impl Fleet {
+    /// A broker, and nobody else yet.
+    #[must_use]
+    pub fn new(world: World) -> Self {
+        let runtime = Runtime::new().unwrap();
+        let dir = world.path("fleet");
+        let local = runtime.block_on(async {
+            let binary = ServerBinary::find(&[root().join("target/tools/nats-server")]).await.unwrap();
+            let spec = LocalSpec { binary, dir, port: 0, sync_always: false, lifetime: Lifetime::Bound };
+            LocalBroker::start(spec).await.unwrap()
+        });
+        let operator = local.authority.mint_operator(&"tester".parse().unwrap());
+        operator.save(&world.path("operator.creds")).unwrap();
+        Self { world, runtime, local, processes: BTreeMap::new() }
+    }
+
+    /// Starts an orchestrator called `orchestrator-<n>`.
+    pub fn orchestrator(&mut self, n: u32) {
+        let creds = self.world.path("fleet/keys/orchestrator.creds");
+        self.start(&format!("orchestrator-{n}"), &["orchestrator"], &creds, "");
+    }
+
+    /// Starts an agent called `<role>-<n>`; builders and repair agents run this program.
+    pub fn agent(&mut self, role: &'static str, n: u32, program: Option<&str>) {
+        let name = format!("{role}-{n}");
+        let creds = self.world.path(&format!("{name}.creds"));
+        self.mint(role, &name).save(&creds).unwrap();
+        let plan = self.world.path("plan");
+        let agents = program.map(|program| {
+            format!("[agents.{role}]\ncommand = {program:?}\nread_paths = [{:?}]\n", plan.display().to_string())
+        });
+        self.start(&name, &["agent", role], &creds, &agents.unwrap_or_default());
+    }
+
+    fn mint(&self, role: &'static str, name: &str) -> Credentials {
+        let name: AgentName = name.parse().unwrap();
+        self.local.authority.mint_agent(&role::id(role), &name, &streams::fleet_pool(), None).unwrap()
+    }
+
+    fn start(&mut self, name: &str, args: &[&str], creds: &Path, more: &str) {
+        let (file, state) = (self.world.path(&format!("{name}.toml")), self.world.path(&format!("{name}.state")));
+        let trust = self.world.path("fleet/keys/trust.json");
+        let text = format!(
+            "[nats]\nurl = {:?}\ncreds = {creds:?}\ntrust = {trust:?}\n\
+             [orchestrator]\nstate_dir = {state:?}\nhandoff_ack_wait = {ACK_WAIT:?}\n\
+             [agent]\nstate_dir = {state:?}\nack_wait = {ACK_WAIT:?}\n{more}",
+            self.local.broker.url(),
+        );
+        fs::write(&file, text).unwrap();
+        let mut args = args.to_vec();
+        let file = file.display().to_string();
+        args.extend(["--config", &file]);
+        let mut command = self.world.command(&args);
+        command.env(holdpoint_faults::PROCESS, name);
+        self.processes.insert(name.to_owned(), self.world.start_with(command));
+    }
+
+    /// Starts `run` of the world's plan as a user of this fleet.
+    #[must_use]
+    pub fn run(&self) -> Running {
+        self.command(&self.world.run_args(&[]))
+    }
+
+    /// Starts a command of a user of this fleet.
+    #[must_use]
+    pub fn command(&self, args: &[&str]) -> Running {
+        let (url, creds) = (self.local.broker.url(), self.world.path("operator.creds").display().to_string());
+        let mut args = args.to_vec();
+        args.extend(["--nats", &url, "--creds", &creds]);
+        self.world.start(&args)
+    }
+
+    /// Sends a signal to one of its processes.
+    pub fn signal(&self, name: &str, signal: Signal) {
+        self.processes[name].signal(signal);
+    }
+
+    /// The process with this number.
+    #[must_use]
+    pub fn name_of(&self, pid: u32) -> Option<&str> {
+        self.processes.iter().find(|(_, running)| running.pid() == pid).map(|(name, _)| name.as_str())
+    }
+
+    /// Kills a process, and waits until it is gone.
+    pub fn kill(&mut self, name: &str) {
+        let running = self.processes.remove(name).unwrap();
+        running.signal(Signal::SIGKILL);
+        let _: Finished = running.finish();
+    }
+
+    /// Ends a process in order; what it said.
+    pub fn end(&mut self, name: &str) -> Finished {
+        let running = self.processes.remove(name).unwrap();
+        running.signal(Signal::SIGTERM);
+        running.finish_by(Instant::now() + PATIENCE).unwrap_or_else(|late| panic!("{name} does not end: {late}"))
+    }
+
+    /// What all processes have said so far.
+    #[must_use]
+    pub fn said(&self) -> String {
+        self.processes.iter().map(|(name, running)| format!("--- {name}\n{}\n", running.said())).collect()
+    }
+
+    /// Everything that its broker holds of its flights.
+    #[must_use]
+    pub fn account(&self) -> Account {
+        self.runtime.block_on(async {
+            let bus = self.local.connect(&self.local.orchestrator).await.unwrap();
+            Account::read(&bus, self.local.authority.trust_roots()).await
+        })
+    }
+}
+
+impl Drop for Fleet {
+    fn drop(&mut self) {
+        for running in self.processes.values() {
+            // It may have ended by itself.
+            let _ = kill(Pid::from_raw(i32::try_from(running.pid()).unwrap()), Signal::SIGKILL);
+        }
+    }
+}
