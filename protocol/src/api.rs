@@ -99,6 +99,21 @@ pub struct HistoryLine {
     pub reference: String,
     /// The artifact or entry itself.
     pub artifact: serde_json::Value,
+    /// What became of it; absent where nothing has yet, and for plans.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub standing: Option<Standing>,
+}
+
+/// What became of a stored message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Standing {
+    /// A final handoff that a journal entry answers.
+    Taken,
+    /// A final handoff that came too late, or second: its turn was answered, or opened anew, without it.
+    Conflict,
+    /// A journal entry that no orchestrator signed: nothing heeds it.
+    Unsigned,
 }
 
 /// Asks for one artifact by `STREAM/SEQUENCE`; the answer is a [`HistoryLine`].

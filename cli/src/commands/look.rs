@@ -3,7 +3,7 @@
 use holdpoint_bus::blobs;
 use holdpoint_protocol::{
     Digest,
-    api::HistoryLine,
+    api::{HistoryLine, Standing},
     ids::{FlightId, WaypointId, role},
 };
 
@@ -94,7 +94,12 @@ fn readable(line: &HistoryLine) -> String {
         let value = line.artifact.get(name).or_else(|| line.artifact.get("decision")?.get(name))?;
         Some(format!("{name}={}", output::plain(value.as_str()?)))
     };
-    let fields: Vec<String> = TELLING.iter().filter_map(|name| field(name)).collect();
+    let mut fields: Vec<String> = TELLING.iter().filter_map(|name| field(name)).collect();
+    match line.standing {
+        Some(Standing::Conflict) => fields.push("CONFLICT: came too late, or second".to_owned()),
+        Some(Standing::Unsigned) => fields.push("UNSIGNED: nothing heeds it".to_owned()),
+        Some(Standing::Taken) | None => {}
+    }
     format!("{}  {:<20} {:<28} {}", view::seconds(line.at), line.kind, line.reference, fields.join(" "))
         .trim_end()
         .to_owned()

@@ -20,4 +20,5 @@ mod merge_queue;
 mod orchestrators;
 mod parallel;
 mod repositories;
+mod stalled;
 mod surroundings;

@@ -1,7 +1,7 @@
 //! What users and the micro service's callers see.
 
 use holdpoint_protocol::{
-    api::{FlightLine, HistoryLine, Progress, ProgressAnswer, RefusedHandoff, StatusQuery, Submit},
+    api::{FlightLine, HistoryLine, Progress, ProgressAnswer, RefusedHandoff, Standing, StatusQuery, Submit},
     artifact::{Disposition, VerificationPurpose},
     ids::role,
     reason::ReasonCode,
@@ -75,6 +75,7 @@ fn api() -> Kinds {
         kind: "build_artifact".to_owned(),
         reference: "HP_HANDOFF_BUILDER/42".to_owned(),
         artifact: serde_json::json!({"artifact_id": "build-1"}),
+        standing: Some(Standing::Taken),
     };
     let progress = Progress {
         flight: "demo-1".parse().unwrap(),
