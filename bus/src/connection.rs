@@ -93,7 +93,7 @@ impl Bus {
         let ConnectArgs { url, credentials } = args;
         let signer = credentials.signer();
         let (lost, losses) = watch::channel(0);
-        let client = options(&credentials, signer.clone(), lost).connect(url.as_str()).await.map_err(|source| {
+        let client = options(&credentials, signer.clone(), lost).connect(servers(&url)).await.map_err(|source| {
             match source.kind() {
                 ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => {
                     ConnectError::NotAuthorized { url: url.clone(), name: credentials.name().clone(), source }
@@ -197,6 +197,11 @@ impl fmt::Debug for Bus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Bus").field("name", &self.inner.name).finish_non_exhaustive()
     }
+}
+
+/// Every address; the client tries them in any order.
+fn servers(url: &str) -> Vec<&str> {
+    url.split(',').map(str::trim).collect()
 }
 
 fn options(credentials: &Credentials, signer: Signer, lost: watch::Sender<u64>) -> ConnectOptions {

@@ -54,6 +54,15 @@ async fn a_server_below_the_floor_is_refused_by_its_own_word() {
 }
 
 #[tokio::test]
+async fn one_of_several_servers_that_answers_is_enough() {
+    let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
+    let there = server_of_version("2.15.1").await;
+    let url = format!("nats://{free},{there}");
+    let bus = Bus::connect(ConnectArgs { url, credentials: somebody() }).await.unwrap();
+    assert_eq!(bus.server_version(), "2.15.1");
+}
+
+#[tokio::test]
 async fn nobody_there_is_told_apart_from_not_let_in() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let url = format!("nats://{free}");
