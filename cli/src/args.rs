@@ -43,6 +43,8 @@ pub(crate) enum Command {
     Fetch(FetchArgs),
     /// Check broker, git, sandbox, clock and state folder
     Doctor(DoctorArgs),
+    /// Tell whether a process of this machine or container is well
+    Health(HealthArgs),
     /// Measure this machine: the protocol and git work, each beside a yardstick
     Bench(bench::BenchArgs),
     /// Print a shell's completion script
@@ -194,6 +196,21 @@ pub(crate) struct DoctorArgs {
     /// The repository whose state folder and fleet are looked at
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub(crate) repo: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `health`
+#[derive(Debug, Args)]
+#[command(after_help = "Example, in a container:\n  \
+    HEALTHCHECK CMD [\"holdpoint\", \"health\"]\n\n\
+    A process says every 2 s in the file of `health.file` that it turns and that its connection to the broker stands.\n\
+    Exit code 0: it said so in the last 15 s. 1: it did not. 2: no file is configured.")]
+pub(crate) struct HealthArgs {
+    /// The configuration file of the process (TOML); variables HOLDPOINT__SECTION__KEY override it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

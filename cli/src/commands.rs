@@ -2,6 +2,7 @@
 
 mod bench;
 mod doctor;
+mod health;
 mod look;
 mod process;
 mod run;
@@ -29,6 +30,7 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::Artifact(args) => Box::pin(look::artifact(args)).await,
         Command::Fetch(args) => Box::pin(watch::fetch(args)).await,
         Command::Doctor(args) => Box::pin(doctor::doctor(args)).await,
+        Command::Health(args) => health::health(&args),
         Command::Bench(args) => Box::pin(bench::bench(args)).await,
         Command::Completion(args) => Ok(completion(args.shell)),
         Command::Orchestrator(args) => Box::pin(process::orchestrator(args)).await,

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub use load::ConfigError;
 pub use sections::{
-    AgentConfig, AgentsConfig, LogFormat, NatsConfig, OrchestratorConfig, ProgramConfig, SandboxConfig,
+    AgentConfig, AgentsConfig, HealthConfig, LogFormat, NatsConfig, OrchestratorConfig, ProgramConfig, SandboxConfig,
     TelemetryConfig, Variables, VerifierConfig,
 };
 pub use units::{ByteSize, InvalidUnit, Span};
@@ -35,6 +35,8 @@ pub struct Config {
     pub sandbox: SandboxConfig,
     /// Logs and traces.
     pub telemetry: TelemetryConfig,
+    /// What health checks look at.
+    pub health: HealthConfig,
     /// This orchestrator process.
     pub orchestrator: OrchestratorConfig,
 }

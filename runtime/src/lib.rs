@@ -8,6 +8,7 @@ pub mod build_turn;
 pub mod clock;
 pub mod config;
 pub mod fresh;
+pub mod health;
 pub mod mirror;
 pub mod path_rules;
 pub mod process;

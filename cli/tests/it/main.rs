@@ -5,6 +5,7 @@
 mod answers;
 mod bench;
 mod broker;
+mod health;
 mod lab;
 mod plans;
 mod repositories;

@@ -16,6 +16,7 @@ use super::{
 };
 use crate::{
     config::Config,
+    health::Beat,
     process::{self, DRAIN_DEADLINE, Ended},
     supervise::{Child, ChildSpec, Started, Tree},
 };
@@ -65,6 +66,7 @@ pub async fn run<W: Worker>(role: RoleId, worker: W, config: &Config) -> Result<
         worker: Arc::new(worker),
     };
     let tree = start(args).await.map_err(AgentError::Start)?;
+    let _beat = Beat::begin(config.health.file.as_deref(), &bus);
     let ended = process::run_process(bus.name().as_str(), tree, DRAIN_DEADLINE).await;
     bus.close().await;
     ended.map_err(AgentError::Process)

@@ -18,8 +18,8 @@ pub(super) fn expand(config: &mut Config, home: &Path) {
         &mut agents.verifier.deny_paths,
     ];
     let single = [&mut config.agent.state_dir, &mut config.orchestrator.state_dir];
-    let keys = config.nats.creds.iter_mut().chain(&mut config.nats.trust);
-    for path in lists.into_iter().flatten().chain(single).chain(keys) {
+    let files = config.nats.creds.iter_mut().chain(&mut config.nats.trust).chain(&mut config.health.file);
+    for path in lists.into_iter().flatten().chain(single).chain(files) {
         expand_path(path, home);
     }
 }

@@ -139,6 +139,9 @@ impl Config {
         if self.orchestrator.handoff_ack_wait.duration() < ACK_WAIT_MIN {
             return wrong("orchestrator.handoff_ack_wait", "must be 500ms or more");
         }
+        if ![1, 3, 5].contains(&self.orchestrator.replicas) {
+            return wrong("orchestrator.replicas", "must be 1, 3 or 5");
+        }
         if let Some(endpoint) = &self.telemetry.otlp_endpoint {
             if !endpoint.starts_with("http://") && !endpoint.starts_with("https://") {
                 return wrong("telemetry.otlp_endpoint", "has to begin with http:// or https://");

@@ -194,6 +194,14 @@ pub enum LogFormat {
     Json,
 }
 
+/// `[health]`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HealthConfig {
+    /// Where this process says every few seconds that it is well, for `holdpoint health`. Unset: nowhere.
+    pub file: Option<PathBuf>,
+}
+
 /// `[orchestrator]`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -214,6 +222,10 @@ pub struct OrchestratorConfig {
     pub repair: bool,
     /// Whether the fleet's verifiers have a judge: criteria without a check can be judged.
     pub judge: bool,
+    /// Whether checks can reach a network on the fleet's verifiers. Without, a plan that wants one is refused.
+    pub verifier_network: bool,
+    /// How many servers of the broker keep each message: 1, or 3 or 5 in a cluster of at least so many.
+    pub replicas: usize,
 }
 
 impl Default for OrchestratorConfig {
@@ -226,6 +238,8 @@ impl Default for OrchestratorConfig {
             serves: streams::fleet_pool(),
             repair: false,
             judge: false,
+            verifier_network: true,
+            replicas: 1,
         }
     }
 }
