@@ -93,14 +93,15 @@ impl Bus {
         let ConnectArgs { url, credentials } = args;
         let signer = credentials.signer();
         let (lost, losses) = watch::channel(0);
-        let client = options(&credentials, signer.clone(), lost).connect(servers(&url)).await.map_err(|source| {
-            match source.kind() {
+        let client =
+            options(&credentials, signer.clone(), lost).connect(servers(&url)).await.map_err(|source| match source
+                .kind()
+            {
                 ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => {
                     ConnectError::NotAuthorized { url: url.clone(), name: credentials.name().clone(), source }
                 }
                 _ => ConnectError::NoBroker { url: url.clone(), source },
-            }
-        })?;
+            })?;
         let found = client.server_info().version;
         if !found.parse::<ServerVersion>().is_ok_and(|version| version >= FLOOR) {
             return Err(ConnectError::TooOld { url, found });

@@ -10,6 +10,7 @@ mod error;
 mod fields;
 mod graph;
 mod likeness;
+mod network;
 mod tree;
 mod units;
 mod waypoint;
@@ -21,6 +22,7 @@ mod tests;
 use holdpoint_protocol::plan::Plan;
 
 pub use error::{PlanError, PlanErrors};
+pub use network::wants_network;
 
 use error::Problems;
 use tree::Position;

@@ -96,6 +96,9 @@ impl Api {
         let said = codec::encode(&submit, Encoding::Json);
         let digest = Digest::of(&said.map_err(|e| Failure::new(400, ErrorChain(&e).to_string()))?);
         self.complete(&mut submit.fleet);
+        if !self.config.verifier_network {
+            submit::check_network(&submit)?;
+        }
         let flight = submit.flight.clone();
         match submit::submit(&self.shell, submit, digest).await? {
             Taken::Now(books) => {

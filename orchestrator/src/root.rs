@@ -1,8 +1,9 @@
 //! The process: connects, sets up the streams, starts the actors, serves the API, and drains when it is asked to end.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use holdpoint_bus::{
+    Bus,
     api::{self, ApiServer, ServeError},
     auth::KnownUsers,
     journal::Journal,
@@ -13,13 +14,15 @@ use holdpoint_protocol::{ids::role, subjects::PARTITIONS};
 use holdpoint_runtime::{
     agent::{self, AgentError},
     config::Config,
+    health::Beat,
     mirror::MirrorStore,
     process::{self, DRAIN_DEADLINE, ProcessError},
     supervise::{Child, ChildSpec, Started, Tree},
+    telemetry::ErrorChain,
 };
 use holdpoint_workspace::Limits;
 use ractor::{Actor, SpawnErr};
-use tokio::sync::watch;
+use tokio::{sync::watch, time::Instant};
 
 use crate::{
     api::{Api, ENDPOINTS},
@@ -30,6 +33,11 @@ use crate::{
     shell::Shell,
     snapshots::Snapshots,
 };
+
+/// How long a cluster may take until it can make streams: its servers start all at once and choose a leader.
+const STREAMS_PATIENCE: Duration = Duration::from_secs(60);
+/// The pause between two attempts.
+const STREAMS_PAUSE: Duration = Duration::from_millis(500);
 
 /// Why an orchestrator cannot run.
 #[derive(Debug, thiserror::Error)]
@@ -85,7 +93,9 @@ pub async fn start(config: Config) -> Result<Orchestrator, Error> {
 /// # Errors
 /// [`Error`].
 pub async fn run(config: Config) -> Result<u8, Error> {
+    let health = config.health.file.clone();
     let Orchestrator { tree, api, shell } = start(config).await?;
+    let _beat = Beat::begin(health.as_deref(), &shell.bus);
     let ended = process::run_process("orchestrator", tree, DRAIN_DEADLINE).await.map_err(Error::Process)?;
     api.stop().await;
     shell.bus.close().await;
@@ -97,15 +107,30 @@ async fn connect(config: &Config) -> Result<Shell, Error> {
     let settings = topology::Settings {
         turn_ack_wait: config.agent.ack_wait.duration(),
         handoff_ack_wait: config.orchestrator.handoff_ack_wait.duration(),
-        ..topology::Settings::default()
+        replicas: config.orchestrator.replicas,
     };
-    topology::ensure(&bus, &settings).await.map_err(Error::Topology)?;
+    streams(&bus, &settings).await?;
     let mirrors = Arc::new(MirrorStore::new(config.orchestrator.state_dir.join("mirrors"), Limits::default()));
     let serves = config.orchestrator.serves.clone();
     let users = KnownUsers::new(roots.clone());
     let senders = Arc::new(Senders::new(users.clone()));
     let (journal, snapshots) = (Journal::new(&bus), Arc::new(Snapshots::default()));
     Ok(Shell { bus, journal, roots, users, senders, mirrors, snapshots, serves, settings })
+}
+
+/// Sets up the streams; waits a while for a cluster that is still choosing its leader.
+async fn streams(bus: &Bus, settings: &topology::Settings) -> Result<(), Error> {
+    let deadline = Instant::now() + STREAMS_PATIENCE;
+    loop {
+        match topology::ensure(bus, settings).await {
+            Ok(()) => return Ok(()),
+            Err(error) if settings.replicas > 1 && Instant::now() < deadline => {
+                tracing::warn!(error = %ErrorChain(&error), "waiting for the broker's cluster");
+                tokio::time::sleep(STREAMS_PAUSE).await;
+            }
+            Err(error) => return Err(Error::Topology(error)),
+        }
+    }
 }
 
 fn children(shell: &Shell, router: &RouterHandle) -> Vec<Child> {

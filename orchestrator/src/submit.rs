@@ -7,7 +7,7 @@ use holdpoint_bus::{
     blobs::{self, BlobError},
     journal::{Append, AppendError, Begun},
 };
-use holdpoint_core::gates;
+use holdpoint_core::{gates, plan};
 use holdpoint_protocol::{
     Digest,
     api::Submit,
@@ -31,11 +31,27 @@ use crate::{
     snapshots::Facts,
 };
 
+/// How much of a plan is named that wants a network.
+const WANTS_SHOWN_MAX: usize = 5;
+
 /// Bytes of a covenant that are read.
 const COVENANT_LEN_MAX: usize = 1024 * 1024;
 
 /// Bytes of an index that is worth a message: with fewer objects (some two thousand) checking again takes no time.
 const INDEX_LEN_MIN: u64 = 64 << 10;
+
+/// Refuses a plan that wants what the fleet's verifiers do not have: a network.
+pub(crate) fn check_network(submit: &Submit) -> Result<(), Failure> {
+    let wants = plan::wants_network(&submit.plan);
+    if wants.is_empty() {
+        return Ok(());
+    }
+    let shown = wants.iter().take(WANTS_SHOWN_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = if wants.len() > WANTS_SHOWN_MAX { ", …" } else { "" };
+    let what = format!("the verifiers of this fleet reach no network, and the plan wants one for {shown}{more}");
+    let remedy = "do without it, or let the fleet's operator add the egress network (docs/deploy.md)";
+    Err(Failure::new(400, format!("{what}: {remedy}")))
+}
 
 /// What became of a submission.
 pub(crate) enum Taken {

@@ -29,3 +29,18 @@ async fn the_same_submission_is_taken_once_and_another_under_its_flight_is_refus
     let (turn, _delivery) = builder.take().await;
     assert_eq!(turn.flight, begun.flight);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_that_wants_a_network_is_refused_where_verifiers_have_none() {
+    let mut world = World::of_a_fleet().await;
+    world.start_orchestrator_without_network().await;
+    let wants = world.submission(&PLAN.replace("plan: p\n", "plan: p\nprepare: make fetch\n"), None).await;
+    let refused = world.call::<_, FlightView>(SUBMIT, &wants).await.unwrap_err();
+    let ApiError::Refused { failure, .. } = &refused else { panic!("{refused:?}") };
+    assert_eq!(failure.code, 400);
+    assert!(failure.message.contains("prepare") && failure.message.contains("egress"), "{}", failure.message);
+
+    let plain = world.submission(PLAN, None).await;
+    let begun: FlightView = world.call(SUBMIT, &plain).await.unwrap();
+    assert_eq!(begun.waypoints.len(), 1, "what was refused took nothing up");
+}

@@ -108,6 +108,14 @@ impl World {
         self.orchestrator = Some(holdpoint_orchestrator::start(self.config("orchestrator")).await.unwrap());
     }
 
+    /// The same for a fleet whose verifiers have no network.
+    pub(crate) async fn start_orchestrator_without_network(&mut self) {
+        self.orchestrator = None;
+        let mut config = self.config("orchestrator");
+        config.orchestrator.verifier_network = false;
+        self.orchestrator = Some(holdpoint_orchestrator::start(config).await.unwrap());
+    }
+
     /// Another orchestrator beside the first, with a state folder of its own.
     pub(crate) async fn second_orchestrator(&self) -> Orchestrator {
         holdpoint_orchestrator::start(self.config("orchestrator-2")).await.unwrap()
