@@ -4,6 +4,7 @@
 
 mod api;
 mod blobs;
+mod cluster;
 mod crash;
 mod forging;
 mod handoffs;

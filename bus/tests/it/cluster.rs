@@ -1,0 +1,205 @@
+//! Three servers that keep three copies: what is acknowledged survives the loss of any of them, and a race has one winner.
+
+use std::{
+    fs,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use async_nats::{ConnectOptions, jetstream};
+use holdpoint_bus::{
+    Bus, ConnectArgs,
+    auth::{Authority, Credentials},
+    journal::{AppendError, Journal},
+    topology::{self, Settings},
+};
+use holdpoint_protocol::{
+    Digest,
+    journal::{EntryKind, Sequence},
+    streams,
+    subjects::JournalKey,
+};
+use tempfile::TempDir;
+use tokio::time::Instant;
+
+use crate::support::{append, flight, outgoing, server, waypoint};
+
+/// How long a cluster may take to choose a leader on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The pause before the next attempt.
+const PAUSE: Duration = Duration::from_millis(100);
+/// Entries that are appended around each loss.
+const ENTRIES: usize = 16;
+/// Servers.
+const SERVERS: usize = 3;
+
+struct Cluster {
+    dir: TempDir,
+    binary: PathBuf,
+    ports: Vec<u16>,
+    servers: Vec<Option<Child>>,
+    orchestrator: Credentials,
+}
+
+impl Cluster {
+    async fn start() -> Self {
+        let dir = TempDir::new().unwrap();
+        let mut authority = Authority::create();
+        let orchestrator = authority.mint_orchestrator(&"o".parse().unwrap());
+        // Held together, so that all are different.
+        let held: Vec<TcpListener> = (0..2 * SERVERS).map(|_| TcpListener::bind("127.0.0.1:0").unwrap()).collect();
+        let free: Vec<u16> = held.iter().map(|listener| listener.local_addr().unwrap().port()).collect();
+        drop(held);
+        let (ports, routes) = free.split_at(SERVERS);
+        for (n, (port, route)) in ports.iter().zip(routes).enumerate() {
+            let text = configuration(dir.path(), n, *port, *route, routes);
+            fs::write(dir.path().join(format!("{n}.conf")), text + &authority.server_config()).unwrap();
+        }
+        let binary = server().await.path().to_owned();
+        let servers = (0..SERVERS).map(|_| None).collect();
+        let mut cluster = Self { dir, binary, ports: ports.to_vec(), servers, orchestrator };
+        for n in 0..SERVERS {
+            cluster.start_server(n);
+        }
+        cluster
+    }
+
+    fn start_server(&mut self, n: usize) {
+        let mut command = Command::new(&self.binary);
+        command.arg("--config").arg(self.dir.path().join(format!("{n}.conf"))).stderr(Stdio::null());
+        self.servers[n] = Some(command.spawn().unwrap());
+    }
+
+    fn kill(&mut self, n: usize) {
+        let mut server = self.servers[n].take().unwrap();
+        server.kill().unwrap();
+        server.wait().unwrap();
+    }
+
+    fn url(&self) -> String {
+        self.ports.iter().map(|port| format!("nats://127.0.0.1:{port}")).collect::<Vec<_>>().join(",")
+    }
+
+    /// Waits until every server has all of the journal again.
+    async fn caught_up(&self) {
+        let options = ConnectOptions::with_credentials(&self.orchestrator.to_text()).unwrap();
+        let servers: Vec<String> = self.url().split(',').map(str::to_owned).collect();
+        let context = jetstream::new(options.connect(servers).await.unwrap());
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let journal = context.get_stream(streams::JOURNAL).await;
+            let cluster = journal.ok().and_then(|journal| journal.cached_info().cluster.clone());
+            if cluster.is_some_and(|c| c.replicas.len() == SERVERS - 1 && c.replicas.iter().all(|r| r.current)) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "a server does not catch up");
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    /// Connects to all of them, with the streams made.
+    async fn connect(&self) -> Bus {
+        let url = self.url();
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let args = ConnectArgs { url: url.clone(), credentials: self.orchestrator.clone() };
+            if let Ok(bus) = Bus::connect(args).await {
+                let settings = Settings { replicas: SERVERS, ..Settings::default() };
+                if topology::ensure(&bus, &settings).await.is_ok() {
+                    return bus;
+                }
+            }
+            assert!(Instant::now() < deadline, "the cluster has no leader");
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        for server in self.servers.iter_mut().flatten() {
+            // It may have ended by itself.
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+    }
+}
+
+fn configuration(dir: &Path, n: usize, port: u16, route: u16, routes: &[u16]) -> String {
+    let others: Vec<String> = routes.iter().map(|port| format!("\"nats://127.0.0.1:{port}\"")).collect();
+    format!(
+        "server_name: n{n}\nlisten: \"127.0.0.1:{port}\"\nmax_payload: 8MB\n\
+         jetstream {{\n  store_dir: {:?}\n  max_memory_store: 64MB\n  max_file_store: 1GB\n}}\n\
+         cluster {{\n  name: hp\n  listen: \"127.0.0.1:{route}\"\n  routes: [{}]\n}}\n",
+        dir.join(format!("store-{n}")),
+        others.join(", "),
+    )
+}
+
+/// Appends until it is acknowledged; an entry whose acknowledgement was lost is found again under its id.
+async fn append_surely(journal: &Journal, key: &JournalKey, expected: Sequence, id: &str) -> Sequence {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match append(journal, key, &EntryKind::Decided, expected, id).await {
+            Ok(sequence) => return sequence,
+            Err(error) => assert!(Instant::now() < deadline, "{id}: {error:?}"),
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_acknowledged_survives_the_loss_of_each_server_in_turn() {
+    let mut cluster = Cluster::start().await;
+    let bus = cluster.connect().await;
+    let journal = Journal::new(&bus);
+    let key = JournalKey::waypoint(&flight("f"), &waypoint("w"));
+    let (mut expected, mut acknowledged) = (Sequence(0), Vec::new());
+    for victim in 0..SERVERS {
+        for n in 0..ENTRIES {
+            if n == ENTRIES / 2 {
+                cluster.kill(victim);
+            }
+            let id = format!("{victim}-{n}");
+            expected = append_surely(&journal, &key, expected, &id).await;
+            acknowledged.push((expected, Digest::of(&outgoing(&format!("{{\"id\":\"{id}\"}}"), &id).payload)));
+        }
+        cluster.start_server(victim);
+        cluster.caught_up().await;
+    }
+    let read = journal.read(&key).await.unwrap();
+    let found: Vec<(Sequence, Digest)> = read.iter().map(|e| (e.sequence, Digest::of(&e.payload))).collect();
+    assert_eq!(found, acknowledged);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_appends_that_race_in_a_cluster_exactly_one_wins_and_the_others_know_it() {
+    let cluster = Cluster::start().await;
+    let mut journals = Vec::new();
+    for _ in 0..3 {
+        journals.push(Journal::new(&cluster.connect().await));
+    }
+    let key = JournalKey::waypoint(&flight("f"), &waypoint("w"));
+    let mut expected = Sequence(0);
+    for round in 0..50 {
+        let racers = journals.iter().enumerate().map(|(racer, journal)| {
+            let (journal, key) = (journal.clone(), key.clone());
+            tokio::spawn(async move {
+                append(&journal, &key, &EntryKind::Decided, expected, &format!("r{round}-{racer}")).await
+            })
+        });
+        let mut won = Vec::new();
+        for racer in racers.collect::<Vec<_>>() {
+            match racer.await.unwrap() {
+                Ok(sequence) => won.push(sequence),
+                // Also when the server says so in the words it has for an append that is in flight.
+                Err(error) => assert!(matches!(error, AppendError::Conflict { .. }), "round {round}: {error:?}"),
+            }
+        }
+        assert_eq!(won.len(), 1, "round {round}: {won:?}");
+        expected = won[0];
+    }
+    assert_eq!(journals[0].read(&key).await.unwrap().len(), 50);
+}
