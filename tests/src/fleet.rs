@@ -33,6 +33,8 @@ pub struct Fleet {
     runtime: Runtime,
     local: LocalBroker,
     processes: BTreeMap<String, Running>,
+    /// How each was started.
+    commands: BTreeMap<String, Vec<String>>,
 }
 
 impl Fleet {
@@ -48,7 +50,7 @@ impl Fleet {
         });
         let operator = local.authority.mint_operator(&"tester".parse().unwrap());
         operator.save(&world.path("operator.creds")).unwrap();
-        Self { world, runtime, local, processes: BTreeMap::new() }
+        Self { world, runtime, local, processes: BTreeMap::new(), commands: BTreeMap::new() }
     }
 
     /// Starts an orchestrator called `orchestrator-<n>`.
@@ -84,12 +86,24 @@ impl Fleet {
             self.local.broker.url(),
         );
         fs::write(&file, text).unwrap();
-        let mut args = args.to_vec();
-        let file = file.display().to_string();
+        self.commands.insert(name.to_owned(), args.iter().map(|arg| (*arg).to_owned()).collect());
+        self.again(name);
+    }
+
+    /// Starts a process that has ended, as it was started before.
+    pub fn again(&mut self, name: &str) {
+        let file = self.world.path(&format!("{name}.toml")).display().to_string();
+        let mut args: Vec<&str> = self.commands[name].iter().map(String::as_str).collect();
         args.extend(["--config", &file]);
         let mut command = self.world.command(&args);
         command.env(holdpoint_faults::PROCESS, name);
         self.processes.insert(name.to_owned(), self.world.start_with(command));
+    }
+
+    /// The names of all that were started.
+    #[must_use]
+    pub fn names(&self) -> Vec<String> {
+        self.commands.keys().cloned().collect()
     }
 
     /// Starts `run` of the world's plan as a user of this fleet.

@@ -121,3 +121,17 @@ fn an_orchestrator_that_ends_in_order_hands_over_at_once() {
     fleet.end("orchestrator-1");
     assert_sound(&fleet, &run.finish(), WAYPOINTS);
 }
+
+#[test]
+fn a_rolling_restart_of_everybody_under_load_loses_nothing() {
+    const WAYPOINTS: usize = 8;
+    let mut fleet = fleet(2, 2, WAYPOINTS);
+    let mut run = fleet.run();
+    run.until("a landing", || (fleet.account().landings() >= 1).then_some(()));
+    for name in fleet.names() {
+        let ended = fleet.end(&name);
+        assert_eq!(ended.code, 0, "{name}: {ended}");
+        fleet.again(&name);
+    }
+    assert_sound(&fleet, &run.finish(), WAYPOINTS);
+}
