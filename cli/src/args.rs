@@ -2,6 +2,7 @@
 
 pub(crate) mod bench;
 mod places;
+pub(crate) mod traces;
 
 use std::path::PathBuf;
 
@@ -47,6 +48,10 @@ pub(crate) enum Command {
     Health(HealthArgs),
     /// Measure this machine: the protocol and git work, each beside a yardstick
     Bench(bench::BenchArgs),
+    /// Print the traces of a flight from a file of `otlp-sink`
+    Trace(traces::TraceArgs),
+    /// Receive traces where there is no collector, and write them to a file
+    OtlpSink(traces::SinkArgs),
     /// Print a shell's completion script
     Completion(CompletionArgs),
     /// Run one orchestrator process

@@ -7,6 +7,7 @@ mod look;
 mod process;
 mod run;
 mod submit;
+mod traces;
 mod up;
 mod watch;
 
@@ -32,6 +33,8 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::Doctor(args) => Box::pin(doctor::doctor(args)).await,
         Command::Health(args) => health::health(&args),
         Command::Bench(args) => Box::pin(bench::bench(args)).await,
+        Command::Trace(args) => traces::trace(&args),
+        Command::OtlpSink(args) => Box::pin(traces::sink(args)).await,
         Command::Completion(args) => Ok(completion(args.shell)),
         Command::Orchestrator(args) => Box::pin(process::orchestrator(args)).await,
         Command::Agent(args) => Box::pin(process::agent(args)).await,

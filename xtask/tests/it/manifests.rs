@@ -21,11 +21,12 @@ const ALL: &[&str] = &[
     "verifier-agent",
     "repair-agent",
     "bench",
+    "otlp-sink",
     "cli",
 ];
 
 /// Per member, the members it may depend on.
-const MAY_USE: [(&str, &[&str]); 15] = [
+const MAY_USE: [(&str, &[&str]); 16] = [
     ("protocol", &[]),
     ("faults", &[]),
     ("core", &["protocol"]),
@@ -39,17 +40,20 @@ const MAY_USE: [(&str, &[&str]); 15] = [
     ("verifier-agent", SHARED),
     ("repair-agent", SHARED),
     ("bench", ALL),
+    ("otlp-sink", &[]),
     ("cli", ALL),
     ("tests", ALL),
     ("xtask", &[]),
 ];
 
 /// Foreign crates (by prefix) and the only members that may depend on them. Tests look from outside at everything.
-const ONLY_IN: [(&str, &[&str]); 7] = [
+const ONLY_IN: [(&str, &[&str]); 9] = [
     // The benchmark measures the protocol against the raw client.
     ("async-nats", &["bus", "bench", "tests"]),
-    ("opentelemetry", &["runtime", "tests"]),
-    ("tracing-opentelemetry", &["runtime", "tests"]),
+    ("opentelemetry", &["runtime", "otlp-sink"]),
+    ("tracing-opentelemetry", &["runtime"]),
+    ("tonic", &["otlp-sink"]),
+    ("hyper", &["otlp-sink"]),
     ("ractor", &["runtime", "orchestrator", "builder-agent", "verifier-agent", "repair-agent", "cli"]),
     ("landlock", &["sandbox"]),
     ("seccompiler", &["sandbox"]),

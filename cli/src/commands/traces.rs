@@ -1,0 +1,117 @@
+//! `trace` and `otlp-sink`: traces without a collector.
+
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    sync::{Mutex, PoisonError},
+    time::Duration,
+};
+
+use holdpoint_otlp_sink::{Receiver, Span, SpanFile, Wanted, read_file, tree};
+use tokio::net::TcpStream;
+
+use crate::{
+    args::traces::{SinkArgs, TraceArgs},
+    failure::{Exit, Failure, chain},
+    interrupt::Interrupts,
+    output,
+};
+
+/// How long a sink may take to be reached before it counts as gone.
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Prints the traces of a flight.
+pub(super) fn trace(args: &TraceArgs) -> Result<Exit, Failure> {
+    let spans = read_file(&args.from).map_err(|error| {
+        let message = format!("cannot read {}: {error}", args.from.display());
+        Failure::usage("file", message, "`holdpoint otlp-sink --out FILE` writes such a file")
+    })?;
+    let wanted = Wanted { flight: args.flight.to_string(), waypoint: args.waypoint.as_ref().map(ToString::to_string) };
+    let traces = wanted.traces(&spans);
+    if traces.is_empty() {
+        let message = format!("{} has no span of what was asked for", args.from.display());
+        let hint = "spans arrive some seconds after their end, and `holdpoint status` lists the flights".to_owned();
+        return Err(Failure::Other { exit: Exit::Incomplete, code: "no_trace", message, hint });
+    }
+    if args.json {
+        spans.iter().filter(|span| traces.contains(span.trace_id.as_str())).for_each(output::json_line);
+    } else {
+        output::bytes(tree(&spans, &wanted).as_bytes());
+    }
+    Ok(Exit::Success)
+}
+
+/// Receives spans until it is asked to end.
+pub(super) async fn sink(args: SinkArgs) -> Result<Exit, Failure> {
+    if args.healthcheck {
+        return health(args.listen).await;
+    }
+    let mut interrupts = Interrupts::listen()?;
+    let file = match &args.out {
+        Some(path) => Some(SpanFile::open(path, args.limit.bytes()).map_err(|error| {
+            let message = format!("cannot write to {}: {error}", path.display());
+            Failure::usage("file", message, "name a file in a folder that exists and can be written")
+        })?),
+        None => None,
+    };
+    let receiver = Receiver::listen(args.listen).await.map_err(|error| {
+        Failure::environment(
+            "listen",
+            chain(&error),
+            "another collector may run there: choose another port with --listen",
+        )
+    })?;
+    output::err(&format!("receiving traces on {} (OTLP over gRPC)", receiver.address()));
+    let file = file.map(Mutex::new);
+    let take = move |spans: Vec<Span>| match &file {
+        Some(file) => {
+            let appended = file.lock().unwrap_or_else(PoisonError::into_inner).append(&spans);
+            appended.map_err(|error| {
+                output::err(&format!("spans cannot be written, and are asked for again: {error}"));
+                "the sink has no room".to_owned()
+            })
+        }
+        None => {
+            spans.iter().for_each(output::json_line);
+            Ok(())
+        }
+    };
+    tokio::select! {
+        () = receiver.serve(take) => {}
+        () = interrupts.next() => {}
+    }
+    Ok(Exit::Success)
+}
+
+/// Whether somebody listens there.
+async fn health(listen: SocketAddr) -> Result<Exit, Failure> {
+    let reached = tokio::time::timeout(HEALTH_TIMEOUT, TcpStream::connect(reachable(listen))).await;
+    match reached {
+        Ok(Ok(_)) => Ok(Exit::Success),
+        Ok(Err(error)) => Err(Failure::environment("health", format!("no sink on {listen}: {error}"), "")),
+        Err(_) => Err(Failure::environment("health", format!("no sink on {listen}: it does not answer"), "")),
+    }
+}
+
+/// Where to reach who listens everywhere.
+fn reachable(listen: SocketAddr) -> SocketAddr {
+    let ip = match listen.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, listen.port())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_listens_everywhere_is_reached_on_this_machine() {
+        for (listen, reached) in
+            [("0.0.0.0:4317", "127.0.0.1:4317"), ("[::]:1", "[::1]:1"), ("10.0.0.7:4317", "10.0.0.7:4317")]
+        {
+            assert_eq!(reachable(listen.parse().unwrap()), reached.parse().unwrap());
+        }
+    }
+}

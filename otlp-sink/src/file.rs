@@ -1,0 +1,69 @@
+//! A file of spans, one JSON object a line.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, BufRead as _, BufReader, Write as _},
+    path::{Path, PathBuf},
+};
+
+use crate::Span;
+
+/// A file that spans are appended to. When it is full it becomes `FILE.1`, in place of the one before.
+#[derive(Debug)]
+pub struct SpanFile {
+    path: PathBuf,
+    file: File,
+    len: u64,
+    len_max: u64,
+}
+
+impl SpanFile {
+    /// Opens a file to append to, of at most `len_max` bytes.
+    ///
+    /// # Errors
+    /// What the system said.
+    pub fn open(path: &Path, len_max: u64) -> io::Result<Self> {
+        let file = append_to(path)?;
+        let len = file.metadata()?.len();
+        Ok(Self { path: path.to_owned(), file, len, len_max })
+    }
+
+    /// Appends spans.
+    ///
+    /// # Errors
+    /// What the system said. Some of the spans may stand in the file.
+    pub fn append(&mut self, spans: &[Span]) -> io::Result<()> {
+        let mut lines = Vec::new();
+        for span in spans {
+            serde_json::to_writer(&mut lines, span)?;
+            lines.push(b'\n');
+        }
+        let more = lines.len() as u64;
+        if self.len > 0 && self.len.saturating_add(more) > self.len_max {
+            let mut old = self.path.clone().into_os_string();
+            old.push(".1");
+            std::fs::rename(&self.path, old)?;
+            self.file = append_to(&self.path)?;
+            self.len = 0;
+        }
+        self.file.write_all(&lines)?;
+        self.len += more;
+        Ok(())
+    }
+}
+
+/// The spans in a file, in the order they came. A line that is none is passed over: the last one may be cut off.
+///
+/// # Errors
+/// What the system said.
+pub fn read_file(path: &Path) -> io::Result<Vec<Span>> {
+    let mut spans = Vec::new();
+    for line in BufReader::new(File::open(path)?).lines() {
+        spans.extend(serde_json::from_str::<Span>(&line?));
+    }
+    Ok(spans)
+}
+
+fn append_to(path: &Path) -> io::Result<File> {
+    OpenOptions::new().create(true).append(true).open(path)
+}

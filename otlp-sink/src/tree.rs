@@ -1,0 +1,153 @@
+//! Spans as a tree of text, for people without a page to look at.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
+
+use crate::Span;
+
+/// Which spans are shown.
+#[derive(Debug, Clone, Default)]
+pub struct Wanted {
+    /// Of this flight.
+    pub flight: String,
+    /// And of this waypoint; `None`: of all of them.
+    pub waypoint: Option<String>,
+}
+
+impl Wanted {
+    /// The ids of the traces that are wanted.
+    #[must_use]
+    pub fn traces<'a>(&self, spans: &'a [Span]) -> BTreeSet<&'a str> {
+        let is_wanted = |span: &&Span| {
+            let waypoint = span.text("holdpoint.waypoint");
+            span.text("holdpoint.flight") == Some(self.flight.as_str())
+                && self.waypoint.as_ref().is_none_or(|id| waypoint == Some(id))
+        };
+        spans.iter().filter(is_wanted).map(|span| span.trace_id.as_str()).collect()
+    }
+}
+
+/// What is shown of a span beside its name, with the word for it.
+const SHOWN: [(&str, &str); 9] = [
+    ("holdpoint.waypoint", ""),
+    ("holdpoint.criterion", ""),
+    ("holdpoint.agent", "by "),
+    ("holdpoint.attempt", "attempt "),
+    ("holdpoint.delivery", "delivery "),
+    ("holdpoint.verdict", ""),
+    ("holdpoint.disposition", ""),
+    ("holdpoint.reason_code", ""),
+    ("holdpoint.settled", ""),
+];
+
+/// The traces of what is wanted, the oldest first: a line a span, below its parent.
+#[must_use]
+pub fn tree(spans: &[Span], wanted: &Wanted) -> String {
+    let mut traces: Vec<Trace<'_>> = wanted.traces(spans).into_iter().map(|id| Trace::new(spans, id)).collect();
+    traces.sort_by_key(|trace| trace.begin_ns);
+    let mut text = String::new();
+    for trace in traces {
+        let _ = writeln!(text, "trace {}", trace.id);
+        for top in &trace.tops {
+            trace.write(&mut text, top, 0);
+        }
+    }
+    text
+}
+
+struct Trace<'a> {
+    id: &'a str,
+    begin_ns: u64,
+    /// Spans without a parent, or whose parent is not there.
+    tops: Vec<&'a Span>,
+    below: BTreeMap<&'a str, Vec<&'a Span>>,
+}
+
+impl<'a> Trace<'a> {
+    fn new(spans: &'a [Span], id: &'a str) -> Self {
+        let mut own: Vec<&Span> = spans.iter().filter(|span| span.trace_id == id).collect();
+        own.sort_by_key(|span| (span.start_ns, span.end_ns));
+        let there: BTreeSet<&str> = own.iter().map(|span| span.span_id.as_str()).collect();
+        let (mut tops, mut below) = (Vec::new(), BTreeMap::<&str, Vec<&Span>>::new());
+        for span in &own {
+            match span.parent_span_id.as_deref().filter(|parent| there.contains(parent)) {
+                Some(parent) => below.entry(parent).or_default().push(*span),
+                None => tops.push(*span),
+            }
+        }
+        Self { id, begin_ns: own.first().map_or(0, |span| span.start_ns), tops, below }
+    }
+
+    fn write(&self, text: &mut String, span: &Span, depth: usize) {
+        let after_ms = span.start_ns.saturating_sub(self.begin_ns) / 1_000_000;
+        let took_ms = span.end_ns.saturating_sub(span.start_ns) / 1_000_000;
+        let (indent, name, service) = ("  ".repeat(depth + 1), plain(&span.name), plain(span.service()));
+        let _ = write!(text, "{indent}{name}  [{service}] +{after_ms} ms, {took_ms} ms");
+        for (attribute, word) in SHOWN {
+            if let Some(value) = span.attributes.get(attribute) {
+                let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+                let _ = write!(text, ", {word}{}", plain(&value));
+            }
+        }
+        if let Some(error) = &span.error {
+            let _ = write!(text, "  FAILED: {}", plain(error));
+        }
+        if depth == 0 && span.parent_span_id.is_some() {
+            text.push_str("  (its parent is not there)");
+        }
+        text.push('\n');
+        for child in self.below.get(span.span_id.as_str()).into_iter().flatten() {
+            self.write(text, child, depth + 1);
+        }
+    }
+}
+
+/// Without what could move a terminal's cursor.
+fn plain(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn span(id: &str, parent: Option<&str>, name: &str, start_ms: u64) -> Span {
+        let attributes = [("holdpoint.flight", "f"), ("holdpoint.waypoint", "w"), ("holdpoint.verdict", "pass")];
+        Span {
+            trace_id: "t".to_owned(),
+            span_id: id.to_owned(),
+            parent_span_id: parent.map(str::to_owned),
+            name: name.to_owned(),
+            kind: "internal".to_owned(),
+            start_ns: start_ms * 1_000_000,
+            end_ns: (start_ms + 5) * 1_000_000,
+            error: None,
+            attributes: attributes.map(|(name, value)| (name.to_owned(), value.into())).into(),
+            links: Vec::new(),
+            events: Vec::new(),
+            resource: [("service.name".to_owned(), "s".into())].into(),
+        }
+    }
+
+    #[test]
+    fn children_stand_below_their_parent_in_the_order_they_began() {
+        let spans = [span("c", Some("a"), "later", 9), span("b", Some("a"), "sooner", 2), span("a", None, "root", 1)];
+        let wanted = Wanted { flight: "f".to_owned(), waypoint: Some("w".to_owned()) };
+        assert_eq!(
+            tree(&spans, &wanted),
+            "trace t\n  root  [s] +0 ms, 5 ms, w, pass\n    sooner  [s] +1 ms, 5 ms, w, pass\n    later  [s] +8 ms, 5 ms, w, pass\n"
+        );
+        assert_eq!(tree(&spans, &Wanted { waypoint: Some("x".to_owned()), ..wanted }), "");
+    }
+
+    #[test]
+    fn a_span_whose_parent_is_lost_is_shown_and_says_so() {
+        let mut lost = span("b", Some("a"), "work\u{1b}[2J", 2);
+        lost.error = Some("out of luck".to_owned());
+        let text = tree(&[lost], &Wanted { flight: "f".to_owned(), waypoint: None });
+        assert!(text.ends_with("FAILED: out of luck  (its parent is not there)\n"), "{text}");
+        assert!(!text.contains('\u{1b}'), "{text:?}");
+    }
+}
