@@ -11,7 +11,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use holdpoint_bus::Bus;
 use holdpoint_protocol::ids::{AgentName, PoolId};
-use holdpoint_runtime::{config::Config, fresh};
+use holdpoint_runtime::{config::Config, fresh, telemetry};
 use tokio::sync::mpsc;
 
 pub(crate) use broker::{BrokerLease, find_server, known_broker};
@@ -122,6 +122,8 @@ impl Fleet {
         args.extend(["--config".into(), file.into()]);
         let log = self.state.folder(&format!("logs/{}", self.run))?.join(format!("{label}.log"));
         env.extend(holdpoint_faults::passed_on(label));
+        // Where traces go. An agent's program gets none of these: its environment is made anew.
+        env.extend(telemetry::otel_variables());
         let spec = child::spec(args, env, log);
         self.children.push(Child::start(label.to_owned(), spec, slot, self.reporter.clone()));
         Ok(())

@@ -8,6 +8,7 @@ mod handoff;
 mod idle;
 mod report;
 mod slow;
+mod trace;
 mod trouble;
 
 use std::{
@@ -32,12 +33,13 @@ use holdpoint_protocol::{
 use holdpoint_runtime::{
     clock, fresh,
     path_rules::RuleTexts,
-    telemetry::{self, ErrorChain, fields},
+    telemetry::{self, ErrorChain, TraceContext, WaypointTrace, fields},
 };
 use idle::Idleness;
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use tokio::task::AbortHandle;
-use tracing::{Instrument as _, Span};
+pub(crate) use trace::Processing;
+use tracing::Instrument as _;
 use trouble::{Place, Troubles};
 
 use crate::{
@@ -230,20 +232,21 @@ impl State {
         self.books.as_ref().is_some_and(|books| books.flight.submitted.fleet.pool == self.shell.serves)
     }
 
-    /// Gives an input to the core and appends what it says. A lost race folds again and decides again.
+    /// Gives an input to the core and appends what it says. A lost race folds again and decides again. In the trace it
+    /// is below `parent`, or the waypoint itself.
     async fn apply(
         &mut self,
         waypoint: &WaypointId,
         input: Input,
-        traceparent: Option<String>,
+        parent: Option<TraceContext>,
     ) -> Result<Applied, ApplyError> {
+        let trace = WaypointTrace::of(&self.id, waypoint);
+        let (trace_id, span_id) = telemetry::log_ids(&parent.clone().unwrap_or_else(|| trace.root()));
         let span = tracing::info_span!(
             "decide", { fields::FLIGHT } = %self.id, { fields::WAYPOINT } = %waypoint,
-            { fields::ROLE } = tracing::field::Empty, { fields::DISPOSITION } = tracing::field::Empty,
-            { fields::REASON } = tracing::field::Empty,
+            { fields::TRACE_ID } = trace_id, { fields::SPAN_ID } = span_id,
         );
-        telemetry::adopt(&span, traceparent.as_deref());
-        let decided = self.decide(waypoint, input, span.clone()).instrument(span).await;
+        let decided = self.decide(waypoint, input, &trace, parent.as_ref()).instrument(span).await;
         match decided {
             Ok(Applied::Appended) => self.idleness.disturbed(),
             Err(ApplyError::Books(_)) => self.books = None,
@@ -252,8 +255,14 @@ impl State {
         decided
     }
 
-    async fn decide(&mut self, waypoint: &WaypointId, input: Input, span: Span) -> Result<Applied, ApplyError> {
-        let shell = self.shell.clone();
+    async fn decide(
+        &mut self,
+        waypoint: &WaypointId,
+        input: Input,
+        trace: &WaypointTrace,
+        parent: Option<&TraceContext>,
+    ) -> Result<Applied, ApplyError> {
+        let (shell, flight, begun) = (self.shell.clone(), self.id.clone(), telemetry::now());
         let books = self.books().await?;
         // Another orchestrator may have moved the waypoint on: a refusal counts only on a state that was read just now.
         let mut read_on = false;
@@ -261,7 +270,8 @@ impl State {
             let planned = planned(books, waypoint)?;
             let workflow = gates::fly();
             let cx = Context { flight: &books.flight, waypoint: &planned, workflow: &workflow, now: clock::now() };
-            let entry = match engine::step(&books.state(waypoint), input.clone(), &cx, &fresh_ids()) {
+            let before = books.state(waypoint);
+            let entry = match engine::step(&before, input.clone(), &cx, &fresh_ids()) {
                 Step::Append(entry) => *entry,
                 Step::Nothing if read_on => return Ok(Applied::Nothing),
                 Step::Refuse(refusal) if read_on => return Ok(Applied::Refused(refusal)),
@@ -271,10 +281,25 @@ impl State {
                     continue;
                 }
             };
-            note(&entry, &span);
+            note(&entry);
             let kind = books.kind(&entry);
-            match books.append(&shell, Some(waypoint), entry, telemetry::inject(&span)).await {
+            let appended = telemetry::is_recording().then(|| entry.clone());
+            let (traceparent, sending) = (trace::context_of(trace, &entry).traceparent(), telemetry::now());
+            match books.append(&shell, Some(waypoint), entry, Some(traceparent)).await {
                 Ok(()) => {
+                    if let Some(entry) = appended {
+                        let decision = trace::Decision {
+                            flight: &flight,
+                            waypoint,
+                            trace,
+                            parent,
+                            before: &before,
+                            begun,
+                            sending,
+                        };
+                        decision.tell(&input, &entry);
+                        trace::tell_if_over(books, waypoint);
+                    }
                     if let EntryKind::Turn { role, priority } = kind {
                         // Only a hint: agents also poll.
                         let _ = signals::wake(&shell.bus, &role, priority).await;
@@ -372,11 +397,10 @@ fn fresh_ids() -> Fresh {
     Fresh { turn: fresh::turn(), decision: fresh::artifact(), guidance: fresh::artifact(), request: fresh::artifact() }
 }
 
-/// Says in the span and in the log what was decided.
-fn note(entry: &Entry, span: &Span) {
+/// Says in the log what was decided.
+fn note(entry: &Entry) {
     let decision = match entry {
         Entry::Turn(turn) => {
-            span.record(fields::ROLE, turn.role.as_str());
             tracing::info!({ fields::TURN } = %turn.turn_id, { fields::ROLE } = %turn.role, { fields::ATTEMPT } = turn.attempt, "turn opens");
             turn.decision.as_ref()
         }
@@ -384,8 +408,6 @@ fn note(entry: &Entry, span: &Span) {
         Entry::Submitted(_) | Entry::Landed(_) => None,
     };
     if let Some(decision) = decision {
-        span.record(fields::DISPOSITION, tracing::field::display(decision.disposition));
-        span.record(fields::REASON, decision.reason_code.as_str());
         tracing::info!({ fields::DISPOSITION } = %decision.disposition, { fields::REASON } = %decision.reason_code, "decided");
     }
 }

@@ -14,6 +14,7 @@ use tokio::{
 };
 
 use crate::{
+    flight::Processing,
     peers::Shares,
     router::{self, RouterHandle},
     shell::Shell,
@@ -42,6 +43,8 @@ pub(crate) struct Args {
 /// A handoff in hand. It takes up room until it is dropped.
 pub(crate) struct Taken {
     received: Received,
+    /// For its trace, from when it is known which turn it is about.
+    pub(crate) processing: Option<Processing>,
     _room: OwnedSemaphorePermit,
 }
 
@@ -116,6 +119,6 @@ async fn pull_from(mut queue: HandoffQueue, args: &Args, room: &Arc<Semaphore>) 
             }
         };
         // A router that is gone right now leaves the handoff unacknowledged: it comes again.
-        args.router.cast(router::Msg::Handoff(Box::new(Taken { received, _room: room })));
+        args.router.cast(router::Msg::Handoff(Box::new(Taken { received, processing: None, _room: room })));
     }
 }

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::Parser;
-use holdpoint_runtime::{config::Config, process::exit, telemetry};
+use holdpoint_runtime::{config::Config, fresh, process::exit, telemetry};
 
 /// Runs a Holdpoint orchestrator.
 #[derive(Parser)]
@@ -27,8 +27,9 @@ async fn main() -> ExitCode {
 
 async fn run(args: Args) -> Result<u8, (u8, anyhow::Error)> {
     let config = Config::load(args.config.as_deref(), Vec::new()).map_err(|e| (exit::USAGE, e.into()))?;
-    let _telemetry = telemetry::init(&config.telemetry, "holdpoint-orchestrator", "orchestrator")
-        .map_err(|e| (exit::USAGE, e.into()))?;
+    let instance = format!("orchestrator-{}", fresh::suffix());
+    let _telemetry =
+        telemetry::init(&config.telemetry, "holdpoint-orchestrator", &instance).map_err(|e| (exit::USAGE, e.into()))?;
     holdpoint_orchestrator::run(config).await.map_err(|error| {
         let code = if error.is_environment() { exit::ENVIRONMENT } else { exit::USAGE };
         (code, error.into())

@@ -1,16 +1,21 @@
-//! Logs to standard error, spans, and the W3C trace context that travels with every message.
+//! Logs to standard error, spans, and the W3C trace context that travels with every message (ADR 10).
 //!
-//! [`init`] is called once by a process; libraries only use `tracing`, the names in [`fields`], and [`inject`] and
-//! [`adopt`] at the places where a message is sent or taken. Spans have ids and are passed on whether they are
-//! exported or not.
+//! [`init`] is called once by a process. Libraries use `tracing` for log lines, the names in [`fields`], spans of the
+//! target [`TRACE`] for what one process does, and [`PastSpan`] for what outlives one. [`WaypointTrace`] says which ids
+//! they have. Trace context is passed on whether spans are exported or not.
 
 mod chain;
 mod context;
+mod export;
 pub mod fields;
+mod lines;
 mod setup;
+mod spans;
 #[cfg(test)]
 mod tests;
 
 pub use chain::ErrorChain;
-pub use context::{adopt, inject};
-pub use setup::{Guard, TelemetryError, init};
+pub use context::{TraceContext, WaypointTrace};
+pub use export::{VariableError, otel_variables};
+pub use setup::{Guard, TelemetryError, init, log_ids};
+pub use spans::{Kind, PastSpan, TRACE, begin, context_of, fail, is_recording, link, now, number, time_of};

@@ -14,8 +14,10 @@ use holdpoint_protocol::{
     plan::{Check, Criterion},
     reason::CriterionReason,
 };
+use holdpoint_runtime::telemetry::{TRACE, fields};
 use holdpoint_workspace::Mirror;
 use regex::Regex;
+use tracing::{Instrument as _, field, info_span};
 
 use crate::{
     base_runs::{BaseRun, BaseRuns, Key},
@@ -150,9 +152,14 @@ pub(crate) async fn by_judge(
     let allowed =
         Allowed { network: judge.network, writes_dir: false, writes_caches: false, wall: judge::JUDGE_TIMEOUT };
     let program = Program { command: &judge.command, env: &judge.env, read: &judge.read_paths, stdin, allowed };
-    let outcome = runs.program(tree, program).await?;
+    let span = info_span!(
+        target: TRACE, "invoke_agent judge", { fields::GEN_AI_OPERATION } = "invoke_agent",
+        { fields::GEN_AI_AGENT_NAME } = "judge", { fields::CRITERION } = %criterion.id, { fields::VERDICT } = field::Empty,
+    );
+    let outcome = runs.program(tree, program).instrument(span.clone()).await?;
     let evidence = Evidence::of_run(&judge.command, subject.tree, &outcome);
     let judged = judge::read(outcome.ended, &outcome.stdout);
+    span.record(fields::VERDICT, judged.verdict.as_str());
     let doubts = judged.doubts.clone();
     let mut report = report_of_judge(runs, criterion, judged, evidence);
     report.exit_code = exit_code(outcome.ended);

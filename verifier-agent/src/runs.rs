@@ -19,11 +19,15 @@ use holdpoint_protocol::{
     plan::Check,
     time::Millis,
 };
-use holdpoint_runtime::mirror::from_wire;
+use holdpoint_runtime::{
+    mirror::from_wire,
+    telemetry::{self, TRACE, fields},
+};
 use holdpoint_sandbox::{Command, Ended, Input, Outcome, Sandbox, tree::remove_tree};
 use holdpoint_workspace::Mirror;
 use regex::Regex;
 use tokio::sync::mpsc;
+use tracing::{Instrument as _, Span, field, info_span};
 
 pub(crate) use record::Record;
 
@@ -141,8 +145,13 @@ impl<'a> Runs<'a> {
         };
         let env = &self.settings.check_env;
         let program = Program { command: &args.check.command, env, read: &[], stdin: Vec::new(), allowed };
-        let (outcome, tail) = self.run(&ready.place, args.tree.oid, program).await?;
+        let span = info_span!(
+            target: TRACE, "check", { fields::CRITERION } = %args.id, { fields::TESTED } = tested(args.tree.tested),
+            { fields::VERDICT } = field::Empty, { fields::REASON } = field::Empty, { fields::EXIT_CODE } = field::Empty,
+        );
+        let (outcome, tail) = self.run(&ready.place, args.tree.oid, program).instrument(span.clone()).await?;
         let read = read(&args.check.command, args.expect, &outcome);
+        tell(&span, args.tree.tested, &outcome, &read);
         Ok(self.noted(Some(args.id), &args.check.command, args.tree, &outcome, tail, read))
     }
 
@@ -178,7 +187,8 @@ impl<'a> Runs<'a> {
             make_dir(parent)?;
         }
         let _at = holdpoint_faults::at(Step::Checkout);
-        self.mirror.checkout(&from_wire(tree), dir).await?;
+        let span = info_span!(target: TRACE, "checkout");
+        self.mirror.checkout(&from_wire(tree), dir).instrument(span).await?;
         Ok(())
     }
 
@@ -187,8 +197,13 @@ impl<'a> Runs<'a> {
         let Some(command) = self.prepare else { return Ok(None) };
         let allowed = Allowed { network: true, writes_dir: false, writes_caches: true, wall: PREPARE_TIMEOUT };
         let program = Program { command, env: &self.settings.check_env, read: &[], stdin: Vec::new(), allowed };
-        let (outcome, tail) = self.run(place, tree.oid, program).await?;
+        let span = info_span!(
+            target: TRACE, "prepare", { fields::TESTED } = tested(tree.tested), { fields::VERDICT } = field::Empty,
+            { fields::REASON } = field::Empty, { fields::EXIT_CODE } = field::Empty,
+        );
+        let (outcome, tail) = self.run(place, tree.oid, program).instrument(span.clone()).await?;
         let read = read(command, None, &outcome);
+        tell(&span, tree.tested, &outcome, &read);
         let ran = Ran { unprepared: true, ..self.noted(None, command, tree, &outcome, tail, read) };
         Ok((ran.run.verdict != Verdict::Pass).then_some(ran))
     }
@@ -252,6 +267,31 @@ impl<'a> Runs<'a> {
         };
         self.record.ran(run.clone(), evidence);
         Ran { run, read, tail, ending: evidence::ending(outcome.ended), unprepared: false }
+    }
+}
+
+/// Says in a span what a run came to. On the base a check may well be red: there only what settles nothing is a failure.
+fn tell(span: &Span, tested: TreeTested, outcome: &Outcome, read: &Run) {
+    let (verdict, reason) = read.outcome;
+    span.record(fields::VERDICT, verdict.as_str());
+    if let Some(reason) = reason {
+        span.record(fields::REASON, reason.as_str());
+    }
+    if let Some(code) = exit_code(outcome.ended) {
+        span.record(fields::EXIT_CODE, code);
+    }
+    match verdict {
+        Verdict::Fail if tested != TreeTested::Base => telemetry::fail(span, "the check is red"),
+        Verdict::Inconclusive => telemetry::fail(span, "the check settles nothing"),
+        Verdict::Pass | Verdict::Fail => {}
+    }
+}
+
+fn tested(tree: TreeTested) -> &'static str {
+    match tree {
+        TreeTested::Handoff => "handoff",
+        TreeTested::Base => "base",
+        TreeTested::TestsAsOnBase => "tests_as_on_base",
     }
 }
 

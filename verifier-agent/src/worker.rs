@@ -17,10 +17,11 @@ use holdpoint_runtime::{
     config::Config,
     mirror::MirrorStore,
     process::exit,
-    telemetry::ErrorChain,
+    telemetry::{ErrorChain, TRACE},
 };
 use holdpoint_sandbox::{PropertyReport, Sandbox};
 use holdpoint_workspace::Limits;
+use tracing::{Instrument as _, info_span};
 
 use crate::{
     bench::{Bench, Findings},
@@ -109,7 +110,8 @@ impl VerifyWorker {
 
     async fn findings(&self, job: &Job, request: &VerificationRequest) -> Result<Findings, WorkError> {
         job.note("fetching the tree");
-        let mirror = match self.mirrors.ensure(&job.bus, &job.turn.flight, &request.bundles).await {
+        let fetched = self.mirrors.ensure(&job.bus, &job.turn.flight, &request.bundles);
+        let mirror = match fetched.instrument(info_span!(target: TRACE, "fetch")).await {
             Ok(mirror) => mirror,
             Err(error) if error.is_refusal() => return Ok(refused(request, &error)),
             Err(error) => return Err(WorkError::new("fetch what is to be judged", error)),
@@ -128,7 +130,8 @@ impl VerifyWorker {
         };
         let findings = self.findings(job, request).await?;
         job.note("storing the evidence");
-        let stored = store(&job.bus, &job.role, &findings.evidence).await;
+        let stored = store(&job.bus, &job.role, &findings.evidence);
+        let stored = stored.instrument(info_span!(target: TRACE, "store")).await;
         stored.map_err(|error| WorkError::new("store the evidence", error))?;
         Ok(Final::Verify(report(job, request, findings)))
     }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use holdpoint_runtime::{
     config::Config,
+    fresh,
     telemetry::{self, Guard},
 };
 
@@ -47,9 +48,15 @@ pub(super) async fn agent(args: AgentArgs) -> Result<Exit, Failure> {
 /// Reads the configuration and sets up logs.
 fn begin(file: Option<&Path>, role: &str) -> Result<(Config, Guard), Failure> {
     let config = Config::load(file, Vec::new())?;
-    let instance = config.agent.name.as_ref().map_or(role, |name| name.as_str()).to_owned();
-    let guard = telemetry::init(&config.telemetry, &format!("holdpoint-{role}"), &instance)
-        .map_err(|error| Failure::usage("telemetry", chain(&error), "look at [telemetry] in the configuration"))?;
+    let named = config.agent.name.as_ref().filter(|_| role != "orchestrator");
+    let instance = named.map_or_else(|| format!("{role}-{}", fresh::suffix()), ToString::to_string);
+    let guard = telemetry::init(&config.telemetry, &format!("holdpoint-{role}"), &instance).map_err(|error| {
+        Failure::usage(
+            "telemetry",
+            chain(&error),
+            "look at [telemetry] in the configuration and at the OTEL_ variables",
+        )
+    })?;
     tracing::debug!(configuration = %config, "starting");
     Ok((config, guard))
 }

@@ -9,7 +9,7 @@ use holdpoint_core::{
 use holdpoint_protocol::ids::WaypointId;
 use holdpoint_runtime::{
     clock,
-    telemetry::{self, ErrorChain, fields},
+    telemetry::{ErrorChain, fields},
 };
 use ractor::ActorRef;
 
@@ -66,9 +66,7 @@ impl State {
                 Some(Due::Land(waypoint)) => self.begin_landing(myself, waypoint, slow::Kind::Land).await?,
                 Some(Due::Merge(waypoint)) => self.begin_landing(myself, waypoint, slow::Kind::Merge).await?,
                 Some(Due::Open(waypoint)) => {
-                    // The root of the waypoint's trace.
-                    let span = tracing::info_span!(parent: None, "waypoint", { fields::FLIGHT } = %self.id, { fields::WAYPOINT } = %waypoint);
-                    self.apply(&waypoint, Input::Open, telemetry::inject(&span)).await?;
+                    self.apply(&waypoint, Input::Open, None).await?;
                 }
                 Some(Due::Deadline(waypoint, turn)) => self.deadline(&waypoint, &turn).await?,
                 Some(Due::Budget(waypoint)) => {

@@ -15,12 +15,15 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::{
     clock,
-    telemetry::{ErrorChain, fields},
+    telemetry::{self, ErrorChain, fields},
 };
 use ractor::ActorRef;
 use serde::Deserialize;
 
-use super::{Applied, Msg, Place, RETRY_DELAY, State};
+use super::{
+    Applied, Msg, Place, RETRY_DELAY, State,
+    trace::{Processing, Settled},
+};
 use crate::{books::BooksError, intake::Taken, senders::SenderError};
 
 /// The fields that every handoff has: enough to know who sent it and for which turn.
@@ -40,7 +43,12 @@ enum Body {
 }
 
 impl State {
-    pub(super) async fn on_handoff(&mut self, myself: &ActorRef<Msg>, received: Box<Taken>, subject: HandoffSubject) {
+    pub(super) async fn on_handoff(
+        &mut self,
+        myself: &ActorRef<Msg>,
+        mut received: Box<Taken>,
+        subject: HandoffSubject,
+    ) {
         let _at = holdpoint_faults::at(holdpoint_faults::Step::TakeHandoff);
         match self.belongs(&subject).await {
             Ok(true) => {}
@@ -69,6 +77,7 @@ impl State {
                 return;
             }
         };
+        received.processing = Processing::begin(&subject, &head.turn, self.books.as_deref());
         let cause = Cause {
             stream: received.stream.clone(),
             sequence: received.stored.sequence,
@@ -80,7 +89,7 @@ impl State {
         match body {
             Body::Plan => {
                 self.holders.insert(head.turn, head.agent);
-                let _ = received.ack().await;
+                acknowledge(&received, &subject, Settled::Taken).await;
             }
             Body::Asked => self.settle(myself, received, &subject, Input::Asked(handoff)).await,
             Body::Reported(report) => {
@@ -140,23 +149,24 @@ impl State {
         subject: &HandoffSubject,
         input: Input,
     ) {
-        let trace = received.stored.traceparent.clone();
-        let applied = self.apply(&subject.waypoint, input, trace).await;
+        let parent = received.processing.as_ref().map(Processing::context);
+        let applied = self.apply(&subject.waypoint, input, parent).await;
         if applied.is_ok() {
             self.troubles.went_well(&Place::Handoff(subject.waypoint.clone()));
         }
         match applied {
-            Ok(Applied::Appended | Applied::Nothing) => {
+            Ok(applied @ (Applied::Appended | Applied::Nothing)) => {
                 self.pump(myself).await;
-                let _ = received.ack().await;
+                let settled = if matches!(applied, Applied::Appended) { Settled::Taken } else { Settled::Repeated };
+                acknowledge(&received, subject, settled).await;
             }
             Ok(Applied::Refused(refusal)) => {
                 self.refuse(&received, subject, &refusal.to_string()).await;
-                let _ = received.ack().await;
+                acknowledge(&received, subject, Settled::Refused).await;
             }
             Err(error) => {
                 self.handoff_failed(&subject.waypoint, &error);
-                let _ = received.nak(RETRY_DELAY).await;
+                give_back(&received, subject).await;
             }
         }
     }
@@ -185,6 +195,26 @@ impl State {
         let Ok(payload) = codec::encode(&notice, Encoding::Json) else { return };
         let to = subjects::refused(&subject.role, &agent);
         let _ = signals::send(&self.shell.bus, to, payload.into(), received.stored.traceparent.as_deref()).await;
+    }
+}
+
+/// Acknowledges a handoff, and tells of it in its trace.
+async fn acknowledge(received: &Taken, subject: &HandoffSubject, settled: Settled) {
+    let answering = telemetry::now();
+    // What is not acknowledged comes again, and is recognised.
+    let _ = received.ack().await;
+    if let Some(processing) = &received.processing {
+        processing.settled(received, subject, settled, answering);
+    }
+}
+
+/// Lets a handoff come again, and tells of it in its trace.
+pub(super) async fn give_back(received: &Taken, subject: &HandoffSubject) {
+    let answering = telemetry::now();
+    // Unacknowledged either way: it comes again.
+    let _ = received.nak(RETRY_DELAY).await;
+    if let Some(processing) = &received.processing {
+        processing.settled(received, subject, Settled::Again, answering);
     }
 }
 

@@ -6,7 +6,7 @@ use holdpoint_protocol::{Digest, artifact::VerificationReport, facts::Verdict, i
 use holdpoint_runtime::telemetry::ErrorChain;
 use ractor::ActorRef;
 
-use super::{ApplyError, Msg, RETRY_DELAY, State, slow::held};
+use super::{ApplyError, Msg, State, handoff::give_back, slow::held};
 use crate::{intake::Taken, shell::Shell};
 
 /// Why a report does not count yet.
@@ -61,8 +61,7 @@ impl State {
                 self.handoff_failed(&subject.waypoint, &error);
                 let why = format!("cannot take the report yet: {}", ErrorChain(&error));
                 self.refuse(&received, &subject, &why).await;
-                // Unacknowledged either way: it comes again.
-                let _ = received.nak(RETRY_DELAY).await;
+                give_back(&received, &subject).await;
             }
         }
     }

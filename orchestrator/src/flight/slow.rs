@@ -7,7 +7,7 @@ use holdpoint_core::engine::{BuildOutcome, Commit, Handoff, Input, Merged};
 use holdpoint_protocol::{
     artifact::BuildArtifact,
     facts::Oid,
-    ids::WaypointId,
+    ids::{ArtifactId, WaypointId},
     journal::{Entry, Landed as LandedEntry, Record},
     state::Phase,
     subjects::HandoffSubject,
@@ -15,11 +15,16 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::{
     clock,
-    telemetry::{ErrorChain, fields},
+    telemetry::{self, ErrorChain, fields},
 };
 use ractor::ActorRef;
 
-use super::{ApplyError, Msg, Place, RETRY_DELAY, State, planned, rules};
+use super::{
+    ApplyError, Msg, Place, RETRY_DELAY, State,
+    handoff::give_back,
+    planned, rules,
+    trace::{self, Making},
+};
 use crate::{
     examine::{self, Against, ExamineError},
     intake::Taken,
@@ -56,6 +61,7 @@ pub(crate) struct Examined {
 /// A landing or merge was made.
 pub(crate) struct Landed {
     waypoint: WaypointId,
+    making: Making,
     accepted: Accepted,
     outcome: Result<Made, LandingError>,
 }
@@ -87,10 +93,14 @@ impl State {
         let against = self.against(&subject.waypoint).await?;
         self.slow += 1;
         tokio::spawn(async move {
+            let begun = telemetry::now();
             let outcome = held(&received, shell.settings.handoff_ack_wait / 3, async {
                 examine::examine(&shell, &against, &artifact).await
             });
             let outcome = outcome.await;
+            if let Some(processing) = &received.processing {
+                processing.did("examine", begun, outcome.is_err().then_some("cannot be examined now"));
+            }
             // An actor that is gone leaves the handoff unacknowledged: it comes again.
             let _ = actor.cast(Msg::Examined(Box::new(Examined { received, subject, handoff, outcome })));
         });
@@ -128,8 +138,7 @@ impl State {
                     &format!("cannot fetch the handed-off work yet: {}", ErrorChain(&error)),
                 )
                 .await;
-                // Unacknowledged either way: it comes again.
-                let _ = received.nak(RETRY_DELAY).await;
+                give_back(&received, &subject).await;
             }
         }
     }
@@ -144,12 +153,13 @@ impl State {
         let Some(accepted) = self.accepted(&waypoint).await? else { return Ok(()) };
         self.landing = Some(waypoint.clone());
         let (shell, actor) = (self.shell.clone(), myself.clone());
+        let making = Making::begin(kind, &self.id, &waypoint);
         tokio::spawn(async move {
             let outcome = match kind {
                 Kind::Land => landing::land(&shell, &accepted).await.map(Made::Landing),
                 Kind::Merge => landing::merge(&shell, &accepted).await.map(Made::Merge),
             };
-            let _ = actor.cast(Msg::Landed(Box::new(Landed { waypoint, accepted, outcome })));
+            let _ = actor.cast(Msg::Landed(Box::new(Landed { waypoint, making, accepted, outcome })));
         });
         Ok(())
     }
@@ -191,19 +201,36 @@ impl State {
 
     pub(super) async fn on_landed(&mut self, myself: &ActorRef<Msg>, landed: Landed) {
         self.landing = None;
-        let Landed { waypoint, accepted, outcome } = landed;
+        let Landed { waypoint, making, accepted, outcome } = landed;
+        let decision = self.decision_on(&waypoint);
         let result = match outcome {
-            Ok(Made::Landing(commit)) => self.append_landing(&waypoint, &accepted, commit).await,
-            Ok(Made::Merge(merged)) => self.apply(&waypoint, Input::HeadMoved(merged), None).await.map(drop),
-            Err(error) => return self.landing_failed(myself, waypoint, &error),
+            Ok(Made::Landing(commit)) => self.append_landing(&waypoint, &making, &accepted, commit).await,
+            Ok(Made::Merge(merged)) => {
+                let parent = Some(making.context.clone());
+                self.apply(&waypoint, Input::HeadMoved(merged), parent).await.map(|_| false)
+            }
+            Err(error) => {
+                making.over(decision.as_ref(), Some("cannot be made now"));
+                return self.landing_failed(myself, waypoint, &error);
+            }
         };
+        making.over(decision.as_ref(), result.as_ref().err().map(|_| "cannot be journalled now"));
         match result {
-            Ok(()) => {
+            Ok(landed) => {
+                if let Some(books) = self.books.as_ref().filter(|_| landed) {
+                    trace::tell_if_over(books, &waypoint);
+                }
                 self.troubles.went_well(&Place::Landing(waypoint));
                 self.pump(myself).await;
             }
             Err(error) => self.landing_failed(myself, waypoint, &error),
         }
+    }
+
+    /// What was decided last on a waypoint: why it lands.
+    fn decision_on(&self, waypoint: &WaypointId) -> Option<ArtifactId> {
+        let books = self.books.as_ref().filter(|_| telemetry::is_recording())?;
+        books.state(waypoint).decision.map(|decision| decision.id)
     }
 
     /// It is still due: it is made again, after a pause.
@@ -214,17 +241,19 @@ impl State {
         self.set_alarm(myself, RETRY_DELAY);
     }
 
-    /// Appends to the flight's journal; whoever else moved it makes this landing stale, and what is due is looked at anew.
+    /// Appends to the flight's journal, and says whether it did: whoever else moved it makes this landing stale, and what
+    /// is due is looked at anew.
     async fn append_landing(
         &mut self,
         waypoint: &WaypointId,
+        making: &Making,
         accepted: &Accepted,
         commit: Commit,
-    ) -> Result<(), ApplyError> {
+    ) -> Result<bool, ApplyError> {
         let shell = self.shell.clone();
         let books = self.books().await?;
         if books.flight.head() != &accepted.head || books.flight.landing(waypoint).is_some() {
-            return Ok(());
+            return Ok(false);
         }
         let entry = LandedEntry {
             schema_version: version::CURRENT,
@@ -236,12 +265,17 @@ impl State {
             report: accepted.report,
             record: Record { at: clock::now(), previous: None, cause: None, state: None },
         };
-        match books.append(&shell, None, Entry::Landed(Box::new(entry)), None).await {
+        let traceparent = Some(making.context.traceparent());
+        match books.append(&shell, None, Entry::Landed(Box::new(entry)), traceparent).await {
             Ok(()) => {
-                tracing::info!({ fields::FLIGHT } = %accepted.flight, { fields::WAYPOINT } = %waypoint, "landed");
-                Ok(())
+                let trace_id = making.context.trace_id();
+                tracing::info!({ fields::FLIGHT } = %accepted.flight, { fields::WAYPOINT } = %waypoint, trace_id, "landed");
+                Ok(true)
             }
-            Err(AppendError::Conflict { .. } | AppendError::Unacknowledged { .. }) => Ok(books.refresh(&shell).await?),
+            Err(AppendError::Conflict { .. } | AppendError::Unacknowledged { .. }) => {
+                books.refresh(&shell).await?;
+                Ok(false)
+            }
             Err(error) => Err(error.into()),
         }
     }

@@ -14,13 +14,15 @@ use holdpoint_protocol::{
     codec::{self, CodecError, Encoding},
     headers,
     ids::{AgentName, TurnId},
+    streams,
 };
+use tracing::{Instrument as _, info_span};
 
 use super::{
     job::Job,
     worker::{Final, Plan},
 };
-use crate::telemetry::ErrorChain;
+use crate::telemetry::{self, ErrorChain, TRACE, fields};
 
 /// The pause before a handoff is sent again that the broker did not acknowledge.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -38,6 +40,7 @@ pub(super) enum HandoffError {
 #[derive(Debug)]
 pub(super) struct Handoff {
     pub(super) kind: &'static str,
+    stream: String,
     subject: String,
     outgoing: Outgoing,
     show_jwt: ShowJwt,
@@ -77,7 +80,8 @@ impl Handoff {
             message_id: message_id(&job.turn.turn_id, job.delivery, &job.agent, A::KIND, 0),
             traceparent: job.traceparent.clone(),
         };
-        Ok(Self { kind: A::KIND, subject: format!("{}.{}", job.turn.handoff_subject, A::KIND), outgoing, show_jwt })
+        let subject = format!("{}.{}", job.turn.handoff_subject, A::KIND);
+        Ok(Self { kind: A::KIND, stream: streams::handoff(&job.role), subject, outgoing, show_jwt })
     }
 
     /// The digest of what is sent.
@@ -86,7 +90,24 @@ impl Handoff {
     }
 
     /// Sends it until it is stored. A broker that is away is waited for: the work is done, and must not be lost.
-    pub(super) async fn publish(&self, bus: &Bus) -> Result<(), HandoffError> {
+    pub(super) async fn publish(&mut self, bus: &Bus) -> Result<(), HandoffError> {
+        let span = info_span!(
+            target: TRACE, "send", otel.name = format!("send {}", self.kind), otel.kind = "producer",
+            { fields::MESSAGING_SYSTEM } = "nats", { fields::MESSAGING_DESTINATION } = %self.stream,
+            { fields::MESSAGING_OPERATION } = "send", { fields::MESSAGING_OPERATION_TYPE } = "send",
+            { fields::MESSAGING_BODY_SIZE } = telemetry::number(self.outgoing.payload.len()), { fields::KIND } = self.kind,
+        );
+        if let Some(context) = telemetry::context_of(&span) {
+            self.outgoing.traceparent = Some(context.traceparent());
+        }
+        let published = self.publish_until_stored(bus).instrument(span.clone()).await;
+        if published.is_err() {
+            telemetry::fail(&span, "refused");
+        }
+        published
+    }
+
+    async fn publish_until_stored(&self, bus: &Bus) -> Result<(), HandoffError> {
         let planned = [BuildPlan::KIND, VerificationPlan::KIND].contains(&self.kind);
         let _at = holdpoint_faults::at(if planned { Step::PublishPlan } else { Step::PublishResult });
         loop {

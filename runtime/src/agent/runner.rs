@@ -24,7 +24,7 @@ use super::{
     tree::AgentArgs,
     worker::{Final, WorkError, Worker},
 };
-use crate::telemetry::{ErrorChain, adopt, fields, inject};
+use crate::telemetry::{self, ErrorChain, TRACE, TraceContext, WaypointTrace, fields};
 
 /// Heartbeats per acknowledgement wait: two may get lost.
 const HEARTBEATS_PER_WAIT: u32 = 3;
@@ -76,7 +76,10 @@ pub(super) struct State<W> {
     job: Arc<Job>,
     stopper: Stopper,
     phase: Phase,
+    /// What log lines show.
     span: Span,
+    /// What is exported.
+    trace: Span,
     tasks: JoinSet<()>,
 }
 
@@ -131,17 +134,9 @@ impl<W: Worker> State<W> {
     fn new(args: Args<W>) -> Self {
         let Args { agent, delivery, turn } = args;
         let number = u32::try_from(delivery.number).unwrap_or(u32::MAX);
-        let span = info_span!(
-            "turn",
-            { fields::FLIGHT } = %turn.flight,
-            { fields::WAYPOINT } = %turn.waypoint,
-            { fields::TURN } = %turn.turn_id,
-            { fields::DELIVERY } = number,
-            { fields::ATTEMPT } = turn.attempt,
-            { fields::ROLE } = %agent.role,
-            { fields::AGENT } = %agent.bus.name(),
-        );
-        adopt(&span, delivery.stored.traceparent.as_deref());
+        let context = delivery.stored.traceparent.as_deref().and_then(TraceContext::read);
+        let context = context.unwrap_or_else(|| WaypointTrace::of(&turn.flight, &turn.waypoint).turn(&turn.turn_id));
+        let (span, trace) = spans(&context, &agent, &turn, number);
         let (stopper, stop) = stop_signal();
         let job = Job::new(JobArgs {
             turn,
@@ -151,11 +146,11 @@ impl<W: Worker> State<W> {
             role: agent.role,
             bus: agent.bus,
             stop,
-            // Without a recorder of spans the sender's context is passed on as it came.
-            traceparent: inject(&span).or_else(|| delivery.stored.traceparent.clone()),
+            // Where no spans are exported, the sender's context is passed on.
+            traceparent: Some(telemetry::context_of(&trace).unwrap_or(context).traceparent()),
         });
         let (job, phase) = (Arc::new(job), Phase::Planning);
-        Self { worker: agent.worker, delivery, job, stopper, phase, span, tasks: JoinSet::new() }
+        Self { worker: agent.worker, delivery, job, stopper, phase, span, trace, tasks: JoinSet::new() }
     }
 
     /// A first delivery is nearly always wanted, so it is not asked about before the usual time. A later one may be of a
@@ -228,7 +223,7 @@ impl<W: Worker> State<W> {
         let bus = self.job.bus.clone();
         self.spawn(myself, async move {
             let stored = async {
-                let handoff = handoff?;
+                let mut handoff = handoff?;
                 handoff.publish(&bus).await?;
                 Ok(handoff.digest().to_string())
             };
@@ -244,10 +239,10 @@ impl<W: Worker> State<W> {
             Ok(digest) => {
                 self.job.set_plan_ref(digest);
                 self.phase = Phase::Working;
-                let (worker, job, span) = (self.worker.clone(), self.job.clone(), self.span.clone());
+                let (worker, job) = (self.worker.clone(), self.job.clone());
                 // A task of its own, so that a panic comes back as an error.
                 let mut work = JoinSet::new();
-                work.spawn(async move { worker.work(job).await }.instrument(span));
+                work.spawn(self.within(async move { worker.work(job).await }));
                 self.spawn(myself, async move {
                     let result = work.join_next().await.expect("one task was spawned");
                     let panicked = |error| Err(WorkError::new("work on the turn to the end", error));
@@ -268,7 +263,7 @@ impl<W: Worker> State<W> {
                 let bus = self.job.bus.clone();
                 self.spawn(myself, async move {
                     let stored = async {
-                        let handoff = handoff?;
+                        let mut handoff = handoff?;
                         handoff.publish(&bus).await?;
                         tracing::info!({ fields::KIND } = handoff.kind, "handed off");
                         Ok(())
@@ -334,15 +329,25 @@ impl<W: Worker> State<W> {
         self.tasks.abort_all();
         let (delivery, job) = (self.delivery.clone(), self.job.clone());
         let pause = retry_pause(job.delivery);
+        self.trace.record(fields::SETTLED, reply.word());
+        if let Reply::Failed(_) = &reply {
+            // Why is in the log: errors may quote what a program said.
+            telemetry::fail(&self.trace, "given back after a failure of ours");
+        }
         self.spawn(myself, async move {
-            let answered = match &reply {
-                Reply::Done => delivery.finish().await,
-                Reply::GiveBack => delivery.nak(Duration::ZERO).await,
-                Reply::Failed(_) => delivery.nak(pause).await,
+            let span = reply.span();
+            let answered = async {
+                match &reply {
+                    Reply::Done => delivery.finish().await,
+                    Reply::GiveBack => delivery.nak(Duration::ZERO).await,
+                    Reply::Failed(_) => delivery.nak(pause).await,
+                }
             };
-            if let Err(error) = answered {
+            if let Err(error) = answered.instrument(span.clone()).await {
+                telemetry::fail(&span, "not acknowledged");
                 tracing::warn!(error = %ErrorChain(&error), "the turn may be delivered again");
             }
+            drop(span);
             if let Reply::Failed(trouble) = reply {
                 tracing::error!(trouble, pause_s = pause.as_secs(), "turn given back");
                 if let Err(error) = progress::ask(&job, Some(trouble)).await {
@@ -361,8 +366,62 @@ impl<W: Worker> State<W> {
             // Fails only when this actor has ended.
             let _ = myself.cast(message);
         };
-        self.tasks.spawn(told.instrument(self.span.clone()));
+        self.tasks.spawn(self.within(told));
     }
+
+    /// Log lines of `work` name the turn, and its spans are below the turn's.
+    fn within<F: Future + Send>(&self, work: F) -> impl Future<Output = F::Output> + Send + use<W, F> {
+        work.instrument(self.trace.clone()).instrument(self.span.clone())
+    }
+}
+
+impl Reply {
+    fn word(&self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::GiveBack => "given_back",
+            Self::Failed(_) => "failed",
+        }
+    }
+
+    fn span(&self) -> Span {
+        let operation = if matches!(self, Self::Done) { "ack" } else { "nak" };
+        info_span!(
+            target: TRACE, "settle turn", otel.kind = "client",
+            { fields::MESSAGING_SYSTEM } = "nats", { fields::MESSAGING_DESTINATION } = streams::JOURNAL,
+            { fields::MESSAGING_OPERATION } = operation, { fields::MESSAGING_OPERATION_TYPE } = "settle",
+        )
+    }
+}
+
+/// One span for log lines, and inside it one to export: below the turn, with links to its sending and to the delivery
+/// before this one, whose agent may be dead.
+fn spans<W>(context: &TraceContext, agent: &AgentArgs<W>, turn: &Turn, number: u32) -> (Span, Span) {
+    let trace = WaypointTrace::around(context);
+    let own = trace.delivery(&turn.turn_id, number);
+    let (trace_id, span_id) = telemetry::log_ids(&own);
+    let (role, name) = (&agent.role, agent.bus.name());
+    let span = info_span!(
+        "turn", { fields::FLIGHT } = %turn.flight, { fields::WAYPOINT } = %turn.waypoint,
+        { fields::TURN } = %turn.turn_id, { fields::DELIVERY } = number, { fields::ATTEMPT } = turn.attempt,
+        { fields::ROLE } = %role, { fields::AGENT } = %name, { fields::TRACE_ID } = trace_id,
+        { fields::SPAN_ID } = span_id,
+    );
+    let exported = info_span!(
+        target: TRACE, parent: &span, "process turn", otel.kind = "consumer",
+        { fields::MESSAGING_SYSTEM } = "nats", { fields::MESSAGING_DESTINATION } = streams::JOURNAL,
+        { fields::MESSAGING_OPERATION } = "process", { fields::MESSAGING_OPERATION_TYPE } = "process",
+        { fields::FLIGHT } = %turn.flight, { fields::WAYPOINT } = %turn.waypoint, { fields::TURN } = %turn.turn_id,
+        { fields::GATE } = %turn.gate, { fields::DELIVERY } = i64::from(number),
+        { fields::ATTEMPT } = i64::from(turn.attempt),
+        { fields::ROLE } = %role, { fields::AGENT } = %name, { fields::SETTLED } = tracing::field::Empty,
+    );
+    telemetry::link(&exported, &trace.sending(&turn.turn_id), "sent");
+    if number > 1 {
+        telemetry::link(&exported, &trace.delivery(&turn.turn_id, number - 1), "earlier_delivery");
+    }
+    telemetry::begin(&exported, context, &own);
+    (span, exported)
 }
 
 fn retry_pause(delivery: u32) -> Duration {

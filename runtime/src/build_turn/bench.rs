@@ -16,6 +16,7 @@ use holdpoint_protocol::{
 };
 use holdpoint_sandbox::Ended;
 use holdpoint_workspace::{AgentClone, Bundle, CommitMeta, Error as GitError, HANDOFF_REF, Mirror, Oid};
+use tracing::{Instrument as _, Span, field, info_span};
 
 use super::{
     answer::{Answer, Said, answer, with_output},
@@ -30,7 +31,7 @@ use crate::{
         prompt::prompt,
     },
     mirror::{diff_summary, from_wire, path_changes},
-    telemetry::ErrorChain,
+    telemetry::{self, ErrorChain, TRACE, fields},
 };
 
 /// Who commits are by.
@@ -135,19 +136,18 @@ impl<B: Backend> Workbench<B> {
         let folder = self.folders.create(&turn.turn_id)?;
         let clone = {
             let _at = holdpoint_faults::at(Step::Clone);
-            mirror.clone_for_agent(&from_wire(&request.start), &folder.clone_dir()).await?
+            let (start, dir) = (from_wire(&request.start), folder.clone_dir());
+            mirror.clone_for_agent(&start, &dir).instrument(info_span!(target: TRACE, "clone")).await?
         };
-        let task = task(turn, request, &folder)?;
-        let result = {
-            let _at = holdpoint_faults::at(Step::RunProgram);
-            self.backend.run(task).await?
-        };
+        let result = self.invoke(turn, agent, task(turn, request, &folder)?).await?;
         let output = folder.own().join("output");
         write(&output, &evidence(&result))?;
         let criteria: BTreeSet<_> = request.criteria.iter().map(|criterion| criterion.id.clone()).collect();
         let outcome = match answer(&result, &turn.waypoint, &criteria) {
             Answer::Ready(said) => {
-                self.capture(&Capture { turn, request, agent, mirror, folder: &folder, clone }, said, &result).await?
+                let capture = Capture { turn, request, agent, mirror, folder: &folder, clone };
+                let captured = self.capture(&capture, said, &result);
+                captured.instrument(info_span!(target: TRACE, "capture")).await?
             }
             Answer::Failed(failure) => Outcome::Failed(failure),
             Answer::Clarify(question) => Outcome::Clarify(question),
@@ -161,6 +161,24 @@ impl<B: Backend> Workbench<B> {
             command: result.command,
             _folder: folder,
         })
+    }
+
+    /// Runs the program.
+    async fn invoke(&self, turn: &Turn, agent: &AgentName, task: BackendTask) -> Result<BackendResult, BenchError> {
+        let _at = holdpoint_faults::at(Step::RunProgram);
+        let span = invoke_agent(turn, agent);
+        let ran = self.backend.run(task).instrument(span.clone()).await;
+        match &ran {
+            Ok(BackendResult { ended: Ended::Exited(code), .. }) => {
+                span.record(fields::EXIT_CODE, *code);
+                if *code != 0 {
+                    telemetry::fail(&span, "the program failed");
+                }
+            }
+            Ok(_) => telemetry::fail(&span, "a signal or a limit ended the program"),
+            Err(_) => telemetry::fail(&span, "the program could not be run"),
+        }
+        Ok(ran?)
     }
 
     /// The files as the program left them, or why they cannot be handed off.
@@ -183,6 +201,17 @@ impl<B: Backend> Workbench<B> {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// The span of one run of an agent's program.
+fn invoke_agent(turn: &Turn, agent: &AgentName) -> Span {
+    info_span!(
+        target: TRACE, "invoke_agent", otel.name = format!("invoke_agent {agent}"),
+        { fields::GEN_AI_OPERATION } = "invoke_agent", { fields::GEN_AI_AGENT_NAME } = %agent,
+        { fields::GEN_AI_AGENT_ID } = %agent,
+        { fields::GEN_AI_CONVERSATION } = format!("{}/{}", turn.flight, turn.waypoint),
+        { fields::ROLE } = %turn.role, { fields::ATTEMPT } = i64::from(turn.attempt), { fields::EXIT_CODE } = field::Empty,
+    )
 }
 
 struct Capture<'a> {

@@ -14,6 +14,7 @@ use holdpoint_protocol::{
 };
 use holdpoint_sandbox::{PropertyReport, Sandbox};
 use holdpoint_workspace::Limits;
+use tracing::{Instrument as _, info_span};
 
 use super::{
     bench::{BenchError, Built, Outcome, Workbench},
@@ -26,6 +27,7 @@ use crate::{
     config::{Config, ProgramConfig},
     mirror::{MirrorError, MirrorStore},
     process::exit,
+    telemetry::TRACE,
 };
 
 /// The variable that names the state folder of a machine (contract, "Commands").
@@ -123,13 +125,15 @@ impl BuildWorker {
 
     async fn build(&self, job: &Job, request: &BuildRequest) -> Result<Final, WorkError> {
         job.note("fetching the repository");
-        let fetched = self.mirrors.ensure(&job.bus, &job.turn.flight, &request.bundles).await;
+        let fetched = self.mirrors.ensure(&job.bus, &job.turn.flight, &request.bundles);
+        let fetched = fetched.instrument(info_span!(target: TRACE, "fetch")).await;
         let mirror = fetched.map_err(|error: MirrorError| WorkError::new("fetch the repository", error))?;
         job.note("the agent's program runs");
         let built = self.bench.run(&job.turn, &job.agent, &mirror).await;
         let built = built.map_err(|error: BenchError| WorkError::new("do the turn", error))?;
         job.note("storing the result");
-        let (output, bundle) = store(job, &built).await.map_err(|error| WorkError::new("store the result", error))?;
+        let stored = store(job, &built).instrument(info_span!(target: TRACE, "store")).await;
+        let (output, bundle) = stored.map_err(|error| WorkError::new("store the result", error))?;
         Ok(handoff::final_handoff(job, built, output, bundle))
     }
 }

@@ -1,23 +1,43 @@
 //! Setting up logs and spans for a process.
 
-use std::{io::IsTerminal as _, time::Duration};
+use std::{
+    io::IsTerminal as _,
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
 
 use opentelemetry::{KeyValue, trace::TracerProvider as _};
 use opentelemetry_otlp::{SpanExporter, WithExportConfig as _};
-use opentelemetry_sdk::{Resource, trace::SdkTracerProvider};
-use tracing::{Subscriber, level_filters::LevelFilter};
+use opentelemetry_sdk::{
+    Resource,
+    trace::{SdkTracer, SdkTracerProvider},
+};
+use tracing::{Metadata, Subscriber, level_filters::LevelFilter};
 use tracing_subscriber::{
-    EnvFilter, Layer as _, filter::Targets, fmt, layer::SubscriberExt as _, registry::LookupSpan,
+    EnvFilter, Layer,
+    filter::{FilterExt as _, Targets, filter_fn},
+    fmt,
+    layer::SubscriberExt as _,
+    registry::LookupSpan,
     util::SubscriberInitExt as _,
 };
 
-use super::ErrorChain;
+use super::{
+    ErrorChain,
+    context::TraceContext,
+    export::{self, Export, Telltale, VariableError},
+    lines::JsonLines,
+    spans::{self, GivenOrRandom, TRACE, Telling},
+};
 use crate::config::{LogFormat, TelemetryConfig};
 
 /// How long the last spans may take to leave. A collector that is away must not hold up the end of a process.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
-/// Only our own spans are recorded: a span of the exporter's own connection would make another one to export.
-const OUR_TARGETS: &str = "holdpoint";
+/// The name of what makes the spans.
+const SCOPE: &str = "holdpoint";
+
+/// Whether log lines are JSON.
+static JSON: AtomicBool = AtomicBool::new(false);
 
 /// Why logs and spans could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +45,9 @@ pub enum TelemetryError {
     /// The log filter is no filter.
     #[error("telemetry.log is no log filter")]
     Filter(#[source] tracing_subscriber::filter::ParseError),
+    /// A variable of the environment cannot be followed.
+    #[error("traces cannot be exported as the environment says")]
+    Variable(#[source] VariableError),
     /// The exporter could not be made.
     #[error("cannot export traces to {endpoint}")]
     Exporter {
@@ -43,64 +66,94 @@ pub enum TelemetryError {
 #[derive(Debug)]
 #[must_use = "spans are lost when it is dropped early"]
 pub struct Guard {
-    provider: SdkTracerProvider,
+    telling: Option<Telling>,
 }
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        if let Err(error) = self.provider.shutdown_with_timeout(FLUSH_TIMEOUT) {
+        let Some(telling) = &self.telling else { return };
+        if let Err(error) = telling.provider().shutdown_with_timeout(FLUSH_TIMEOUT) {
             tracing::debug!(error = %ErrorChain(&error), "the last spans may be lost");
         }
     }
 }
 
-/// Sets up logs and spans for the whole process. With an exporter it has to be called within a tokio runtime.
+/// Sets up logs and spans for the whole process. It has to be called within a tokio runtime.
 ///
 /// # Errors
 /// [`TelemetryError`].
 pub fn init(config: &TelemetryConfig, service_name: &str, instance: &str) -> Result<Guard, TelemetryError> {
-    let provider = provider(config, service_name, instance)?;
+    let variable = |name: &str| std::env::var(name).ok();
+    let export = export::export(config.otlp_endpoint.as_deref(), variable).map_err(TelemetryError::Variable)?;
+    let provider = match &export {
+        Export::Off => None,
+        Export::To(endpoint) => Some(exporting(endpoint, service_name, instance)?),
+    };
     let filter = EnvFilter::try_new(&config.log).map_err(TelemetryError::Filter)?;
     let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
     let lines = match config.log_format {
         LogFormat::Text => lines.boxed(),
-        LogFormat::Json => lines.json().with_current_span(true).with_span_list(false).boxed(),
+        LogFormat::Json => lines.json().event_format(JsonLines).boxed(),
     };
-    let subscriber = tracing_subscriber::registry().with(lines.with_filter(filter));
-    with_spans(subscriber, &provider, service_name).try_init().map_err(TelemetryError::Twice)?;
-    Ok(Guard { provider })
-}
-
-/// Where spans get their ids, and go to where there is an endpoint.
-pub(super) fn provider(
-    config: &TelemetryConfig,
-    service_name: &str,
-    instance: &str,
-) -> Result<SdkTracerProvider, TelemetryError> {
-    let resource = Resource::builder()
-        .with_service_name(service_name.to_owned())
-        .with_attribute(KeyValue::new("service.instance.id", instance.to_owned()))
-        .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")))
-        .build();
-    let mut builder = SdkTracerProvider::builder().with_resource(resource);
-    if let Some(endpoint) = &config.otlp_endpoint {
-        let exporter = SpanExporter::builder().with_tonic().with_endpoint(endpoint).build();
-        let exporter = exporter.map_err(|source| TelemetryError::Exporter { endpoint: endpoint.clone(), source })?;
-        builder = builder.with_batch_exporter(exporter);
+    JSON.store(config.log_format == LogFormat::Json, Ordering::Relaxed);
+    let tracer = provider.as_ref().map(|provider| provider.tracer(SCOPE));
+    tracing_subscriber::registry()
+        .with(lines.with_filter(filter.and(filter_fn(is_for_logs))))
+        .with(tracer.clone().map(layer))
+        .try_init()
+        .map_err(TelemetryError::Twice)?;
+    if let (Export::To(endpoint), Some(problem)) = (&export, export::sampler_problem(variable)) {
+        tracing::warn!(endpoint, problem, "all traces are exported");
     }
-    Ok(builder.build())
+    let telling = provider.zip(tracer).map(|(provider, tracer)| spans::tell_to(&provider, tracer));
+    Ok(Guard { telling })
 }
 
-/// Adds the recording of our spans. The log filter does not touch them: trace context is passed on at every log level.
-pub(super) fn with_spans<S>(
-    subscriber: S,
-    provider: &SdkTracerProvider,
-    service_name: &str,
-) -> impl Subscriber + Send + Sync + use<S>
+/// The ids for the fields `trace_id` and `span_id` of a span that shows in logs. In lines for people the trace's is enough.
+#[must_use]
+pub fn log_ids(context: &TraceContext) -> (String, Option<String>) {
+    (context.trace_id(), JSON.load(Ordering::Relaxed).then(|| context.span_id()))
+}
+
+fn is_for_logs(metadata: &Metadata<'_>) -> bool {
+    metadata.target() != TRACE
+}
+
+/// Makes spans and sends them to a collector.
+fn exporting(endpoint: &str, service_name: &str, instance: &str) -> Result<SdkTracerProvider, TelemetryError> {
+    let exporter = SpanExporter::builder().with_tonic().with_endpoint(endpoint).build();
+    let exporter = exporter.map_err(|source| TelemetryError::Exporter { endpoint: endpoint.to_owned(), source })?;
+    let builder = SdkTracerProvider::builder().with_resource(resource(service_name, instance));
+    let builder = builder.with_id_generator(GivenOrRandom::default());
+    Ok(builder.with_batch_exporter(Telltale::new(exporter, endpoint)).build())
+}
+
+/// Who makes the spans. A service name from the environment goes before ours.
+fn resource(service_name: &str, instance: &str) -> Resource {
+    let variable = |name: &str| std::env::var(name).unwrap_or_default();
+    let named = !variable("OTEL_SERVICE_NAME").is_empty()
+        || variable("OTEL_RESOURCE_ATTRIBUTES").split(',').any(|pair| pair.trim_start().starts_with("service.name="));
+    let mut builder = Resource::builder()
+        .with_attribute(KeyValue::new("service.instance.id", instance.to_owned()))
+        .with_attribute(KeyValue::new("service.version", env!("CARGO_PKG_VERSION")));
+    if !named {
+        builder = builder.with_service_name(service_name.to_owned());
+    }
+    builder.build()
+}
+
+/// Records the spans of our target. The log filter does not touch them, and log lines are no events of theirs.
+pub(super) fn layer<S>(tracer: SdkTracer) -> impl Layer<S>
 where
     S: Subscriber + for<'a> LookupSpan<'a> + Send + Sync,
 {
-    let tracer = provider.tracer(service_name.to_owned());
-    let ours = Targets::new().with_target(OUR_TARGETS, LevelFilter::INFO);
-    subscriber.with(tracing_opentelemetry::layer().with_tracer(tracer).with_filter(ours))
+    let spans = tracing_opentelemetry::layer()
+        .with_tracer(tracer)
+        .with_location(false)
+        .with_threads(false)
+        .with_target(false)
+        .with_level(false)
+        .with_tracked_inactivity(false)
+        .with_context_activation(false);
+    spans.with_filter(Targets::new().with_target(TRACE, LevelFilter::INFO))
 }

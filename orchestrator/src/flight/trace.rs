@@ -1,0 +1,327 @@
+//! Telling of a waypoint's trace what was journalled (ADR 10).
+//!
+//! Nothing is told before it is stored, and every id follows from the journal: whichever orchestrator goes on tells of
+//! the same spans, and none is below a span that never was. A span of another process is only ever linked to: it is
+//! lost when that process is killed.
+
+use std::time::SystemTime;
+
+use holdpoint_bus::handoffs::Received;
+use holdpoint_core::{
+    engine::{BuildOutcome, Input},
+    flight,
+};
+use holdpoint_protocol::{
+    artifact::{Disposition, OrchestratorDecision, VerificationPurpose},
+    ids::{AgentName, ArtifactId, FlightId, TurnId, WaypointId},
+    journal::Entry,
+    state::{OpenTurn, Phase, Purpose, Status, WaypointState},
+    streams,
+    subjects::HandoffSubject,
+    turn::Turn,
+};
+use holdpoint_runtime::telemetry::{self, Kind, PastSpan, TraceContext, WaypointTrace, fields, time_of};
+
+use super::slow;
+use crate::books::Books;
+
+/// A handoff that is being worked on. It is there only while spans are exported.
+#[derive(Debug)]
+pub(crate) struct Processing {
+    begun: SystemTime,
+    context: TraceContext,
+    turn: TurnId,
+    /// Whether the turn is known to have been opened.
+    known: bool,
+}
+
+/// What became of a delivered handoff.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Settled {
+    Taken,
+    Repeated,
+    Refused,
+    /// It cannot be taken now, and comes again.
+    Again,
+}
+
+impl Settled {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Taken => "taken",
+            Self::Repeated => "repeated",
+            Self::Refused => "refused",
+            Self::Again => "again",
+        }
+    }
+}
+
+impl Processing {
+    /// Work on a handoff of this turn begins.
+    pub(super) fn begin(subject: &HandoffSubject, turn: &TurnId, books: Option<&Books>) -> Option<Self> {
+        if !telemetry::is_recording() {
+            return None;
+        }
+        let state = books.map(|books| books.state(&subject.waypoint)).unwrap_or_default();
+        let open = matches!(&state.phase, Phase::InTurn(open) if &open.turn == turn);
+        let known = open || state.answered.is_some_and(|answered| &answered.turn == turn);
+        let context = WaypointTrace::of(&subject.flight, &subject.waypoint).another();
+        Some(Self { begun: telemetry::now(), context, turn: turn.clone(), known })
+    }
+
+    /// What happens because of the handoff is below this.
+    pub(super) fn context(&self) -> TraceContext {
+        self.context.clone()
+    }
+
+    /// Tells of something that was done for it.
+    pub(super) fn did(&self, name: &'static str, begun: SystemTime, failed: Option<&'static str>) {
+        let span = PastSpan::new(name, WaypointTrace::around(&self.context).another(), begun).below(&self.context);
+        let span = if let Some(why) = failed { span.failed(why) } else { span };
+        span.ended(telemetry::now());
+    }
+
+    /// Tells that it is over. `answering` is when the broker was told.
+    pub(super) fn settled(
+        &self,
+        received: &Received,
+        subject: &HandoffSubject,
+        settled: Settled,
+        answering: SystemTime,
+    ) {
+        let trace = WaypointTrace::around(&self.context);
+        let now = telemetry::now();
+        let operation = if settled == Settled::Again { "nak" } else { "ack" };
+        PastSpan::new(format!("settle {}", subject.kind), trace.another(), answering)
+            .below(&self.context)
+            .kind(Kind::Client)
+            .with(fields::MESSAGING_SYSTEM, "nats")
+            .with(fields::MESSAGING_DESTINATION, received.stream.clone())
+            .with(fields::MESSAGING_OPERATION, operation)
+            .with(fields::MESSAGING_OPERATION_TYPE, "settle")
+            .ended(now);
+        let of_a_turn = self.known || matches!(settled, Settled::Taken | Settled::Repeated);
+        let parent = if of_a_turn { trace.turn(&self.turn) } else { trace.root() };
+        let span = PastSpan::new(format!("process {}", subject.kind), self.context.clone(), self.begun)
+            .below(&parent)
+            .kind(Kind::Consumer)
+            .with(fields::MESSAGING_SYSTEM, "nats")
+            .with(fields::MESSAGING_DESTINATION, received.stream.clone())
+            .with(fields::MESSAGING_OPERATION, "process")
+            .with(fields::MESSAGING_OPERATION_TYPE, "process")
+            .with(fields::MESSAGING_BODY_SIZE, telemetry::number(received.stored.payload.len()))
+            .with(fields::KIND, subject.kind.clone())
+            .with(fields::TURN, self.turn.to_string())
+            .with(fields::SETTLED, settled.as_str());
+        let span = of_waypoint(span, &subject.flight, &subject.waypoint);
+        // The header is the sender's word: it may name any trace.
+        let sent = received.stored.traceparent.as_deref().and_then(TraceContext::read).filter(|sent| trace.has(sent));
+        let span = if let Some(sent) = sent { span.linked(&sent, "sent") } else { span };
+        match settled {
+            Settled::Taken | Settled::Repeated => span,
+            Settled::Refused => span.failed("refused"),
+            Settled::Again => span.failed("cannot be taken now"),
+        }
+        .ended(now);
+    }
+}
+
+/// An entry that was appended because of an input.
+pub(super) struct Decision<'a> {
+    pub(super) flight: &'a FlightId,
+    pub(super) waypoint: &'a WaypointId,
+    pub(super) trace: &'a WaypointTrace,
+    /// What the decision is below; `None`: the waypoint.
+    pub(super) parent: Option<&'a TraceContext>,
+    /// The waypoint's state before it.
+    pub(super) before: &'a WaypointState,
+    pub(super) begun: SystemTime,
+    /// When it was sent to the journal.
+    pub(super) sending: SystemTime,
+}
+
+/// What an entry names as its cause to whoever reads it.
+pub(super) fn context_of(trace: &WaypointTrace, entry: &Entry) -> TraceContext {
+    match entry {
+        Entry::Turn(turn) => trace.turn(&turn.turn_id),
+        Entry::Decided(decided) => trace.decision(&decided.decision.artifact_id),
+        Entry::Submitted(_) | Entry::Landed(_) => trace.root(),
+    }
+}
+
+impl Decision<'_> {
+    /// Tells of the decision, of the turn that ended with it, and of the one that it opened.
+    pub(super) fn tell(&self, input: &Input, entry: &Entry) {
+        let now = telemetry::now();
+        let decision = decision_of(entry);
+        let context = decision.map_or_else(|| self.trace.another(), |d| self.trace.decision(&d.artifact_id));
+        let opened = if let Entry::Turn(turn) = entry { Some(turn.as_ref()) } else { None };
+        if let Some(turn) = opened {
+            self.tell_sending(turn, &context, now);
+        }
+        let span = PastSpan::new("decide", context, self.begun).below(self.parent.unwrap_or(&self.trace.root()));
+        of_waypoint(span, self.flight, self.waypoint)
+            .with_some(fields::DECISION, decision.map(|d| d.artifact_id.to_string()))
+            .with_some(fields::DISPOSITION, decision.map(|d| d.disposition.to_string()))
+            .with_some(fields::REASON, decision.map(|d| d.reason_code.as_str()))
+            .with_some(fields::TURN, opened.map(|turn| turn.turn_id.to_string()))
+            .ended(now);
+        if let Phase::InTurn(open) = &self.before.phase {
+            self.tell_turn(open, input, now);
+        }
+    }
+
+    fn tell_sending(&self, turn: &Turn, decided: &TraceContext, now: SystemTime) {
+        let span = PastSpan::new("send turn", self.trace.sending(&turn.turn_id), self.sending)
+            .below(&self.trace.turn(&turn.turn_id))
+            .kind(Kind::Producer)
+            .with(fields::MESSAGING_SYSTEM, "nats")
+            .with(fields::MESSAGING_DESTINATION, streams::JOURNAL)
+            .with(fields::MESSAGING_OPERATION, "send")
+            .with(fields::MESSAGING_OPERATION_TYPE, "send")
+            .with(fields::TURN, turn.turn_id.to_string())
+            .with(fields::ROLE, turn.role.to_string())
+            .with(fields::ATTEMPT, i64::from(turn.attempt))
+            .linked(decided, "opened_by");
+        let span = of_waypoint(span, self.flight, self.waypoint);
+        match &self.before.phase {
+            Phase::InTurn(open) => span.linked(&self.trace.turn(&open.turn), "earlier_turn"),
+            _ => span,
+        }
+        .ended(now);
+    }
+
+    fn tell_turn(&self, open: &OpenTurn, input: &Input, now: SystemTime) {
+        let span =
+            PastSpan::new(format!("turn {}", purpose(open)), self.trace.turn(&open.turn), time_of(open.opened_at))
+                .below(&self.trace.root())
+                .with(fields::TURN, open.turn.to_string())
+                .with(fields::GATE, open.gate.to_string())
+                .with(fields::PURPOSE, purpose(open))
+                .with(fields::ROLE, open.role.to_string())
+                .with(fields::ATTEMPT, i64::from(self.before.counters.attempts) + 1)
+                .with_some(fields::AGENT, answered_by(input).map(ToString::to_string));
+        let mut span = of_waypoint(span, self.flight, self.waypoint);
+        if let Some(failing) = reopened_by(open, self.before) {
+            span = span.linked(&self.trace.decision(failing), "opened_by");
+        }
+        match failure(input) {
+            Some(why) => span.failed(why),
+            None => span,
+        }
+        .ended(now);
+    }
+}
+
+/// Tells of a waypoint as a whole once it is over: accepted and landed, or ended without.
+pub(super) fn tell_if_over(books: &Books, waypoint: &WaypointId) {
+    if !telemetry::is_recording() {
+        return;
+    }
+    let status = match flight::status(&books.flight, &books.waypoints, waypoint) {
+        Status::Complete => "complete",
+        Status::Blocked => "blocked",
+        Status::Failed => "failed",
+        Status::Cancelled => "cancelled",
+        Status::Pending | Status::Running | Status::Waiting => return,
+    };
+    let (submitted, state) = (&books.flight.submitted, books.state(waypoint));
+    let trace = WaypointTrace::of(&submitted.flight, waypoint);
+    let commit = books.flight.landing(waypoint).map(|landed| landed.commit.to_string());
+    let reason = state.decision.as_ref().map(|decision| decision.reason_code.as_str());
+    let span = PastSpan::new("waypoint", trace.root(), time_of(submitted.record.at))
+        .with(fields::STATUS, status)
+        .with(fields::ATTEMPTS, i64::from(state.counters.attempts))
+        .with_some(fields::DISPOSITION, state.decision.as_ref().map(|decision| decision.disposition.to_string()))
+        .with_some(fields::REASON, reason)
+        .with_some(fields::COMMIT, commit);
+    let mut span = of_waypoint(span, &submitted.flight, waypoint);
+    if let Some(first) = state.history.first() {
+        span = span.event("opened", time_of(first.entered));
+    }
+    if status != "complete" {
+        span = span.failed(reason.unwrap_or("ended"));
+    }
+    span.ended(telemetry::now());
+}
+
+/// The making of a landing or a merge.
+#[derive(Debug)]
+pub(super) struct Making {
+    kind: slow::Kind,
+    flight: FlightId,
+    waypoint: WaypointId,
+    begun: SystemTime,
+    pub(super) context: TraceContext,
+}
+
+impl Making {
+    pub(super) fn begin(kind: slow::Kind, flight: &FlightId, waypoint: &WaypointId) -> Self {
+        let context = WaypointTrace::of(flight, waypoint).another();
+        Self { kind, flight: flight.clone(), waypoint: waypoint.clone(), begun: telemetry::now(), context }
+    }
+
+    /// Tells of it. `decision` is why it was made.
+    pub(super) fn over(&self, decision: Option<&ArtifactId>, failed: Option<&'static str>) {
+        let name = match self.kind {
+            slow::Kind::Land => "land",
+            slow::Kind::Merge => "merge",
+        };
+        let trace = WaypointTrace::around(&self.context);
+        let span = PastSpan::new(name, self.context.clone(), self.begun).below(&trace.root());
+        let mut span = of_waypoint(span, &self.flight, &self.waypoint);
+        if let Some(decision) = decision {
+            span = span.linked(&trace.decision(decision), "opened_by");
+        }
+        if let Some(why) = failed { span.failed(why) } else { span }.ended(telemetry::now());
+    }
+}
+
+fn of_waypoint(span: PastSpan, flight: &FlightId, waypoint: &WaypointId) -> PastSpan {
+    span.with(fields::FLIGHT, flight.to_string()).with(fields::WAYPOINT, waypoint.to_string())
+}
+
+fn decision_of(entry: &Entry) -> Option<&OrchestratorDecision> {
+    match entry {
+        Entry::Turn(turn) => turn.decision.as_ref(),
+        Entry::Decided(decided) => Some(&decided.decision),
+        Entry::Submitted(_) | Entry::Landed(_) => None,
+    }
+}
+
+/// The decision on a failing report that opened a build turn.
+fn reopened_by<'a>(open: &OpenTurn, state: &'a WaypointState) -> Option<&'a ArtifactId> {
+    let decision = state.decision.as_ref().filter(|_| open.purpose == Purpose::Build)?;
+    matches!(decision.disposition, Disposition::Rework | Disposition::Rollback).then_some(&decision.id)
+}
+
+fn purpose(open: &OpenTurn) -> &'static str {
+    match open.purpose {
+        Purpose::Build => "build",
+        Purpose::Verify(VerificationPurpose::Baseline) => "baseline",
+        Purpose::Verify(VerificationPurpose::Handoff) => "verify",
+        Purpose::Verify(VerificationPurpose::Merge) => "merge",
+    }
+}
+
+fn answered_by(input: &Input) -> Option<&AgentName> {
+    match input {
+        Input::Built(handoff) => Some(&handoff.agent),
+        Input::Reported(handoff) => Some(&handoff.agent),
+        Input::Asked(handoff) => Some(&handoff.agent),
+        Input::Open | Input::DeadlinePassed(_) | Input::HeadMoved(_) | Input::BudgetExhausted => None,
+    }
+}
+
+/// Why a turn came to nothing.
+fn failure(input: &Input) -> Option<&'static str> {
+    match input {
+        Input::Built(handoff) => match &handoff.body {
+            BuildOutcome::Failed(failure) => Some(failure.reason.as_str()),
+            BuildOutcome::Work { .. } => None,
+        },
+        Input::DeadlinePassed(_) => Some("nobody answered in time"),
+        Input::BudgetExhausted => Some("the budget is used up"),
+        Input::Open | Input::Reported(_) | Input::Asked(_) | Input::HeadMoved(_) => None,
+    }
+}
