@@ -5,6 +5,7 @@
 pub mod account;
 pub mod cell;
 pub mod checker;
+pub mod collector;
 pub mod disk;
 pub mod fleet;
 pub mod soak;

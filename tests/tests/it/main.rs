@@ -22,3 +22,4 @@ mod parallel;
 mod repositories;
 mod stalled;
 mod surroundings;
+mod traces;

@@ -1,0 +1,320 @@
+//! One trace a waypoint, over all processes, as a collector gets it.
+
+use std::{collections::BTreeSet, fs, net::TcpListener, path::Path};
+
+use holdpoint_otlp_sink::Span;
+use holdpoint_tests::{
+    collector::{Collector, Spans},
+    world::{Finished, World, eventually},
+};
+use nix::sys::signal::Signal;
+
+/// Red until `greeting` says hello.
+const PLAN: &str = r#"
+plan: greet
+waypoints:
+  - id: hello
+    title: t
+    goal: g
+    scope: ["greeting"]
+    criteria:
+      - {id: says-hello, statement: s, check: "grep -q hello greeting", red_first: true}
+"#;
+/// What nobody may find in a trace or a log.
+const SECRET: &str = "planted-3f9a1c";
+
+fn world() -> World {
+    let world = World::new(&[("greeting", "nothing yet\n")]);
+    world.plan(PLAN);
+    world
+}
+
+/// A builder that waits for the file `go` in the plan's folder, and says in its home that it has begun.
+fn waiting_builder(world: &World) -> String {
+    let script =
+        "touch \"$HOME/began\"; while [ ! -e \"$(dirname \"$0\")/go\" ]; do sleep 0.05; done; echo hello > greeting";
+    world.program("builder.sh", script)
+}
+
+/// Every file below the state folder that has this ending, as text.
+fn files(dir: &Path, ending: &str) -> Vec<String> {
+    let mut texts = Vec::new();
+    for entry in fs::read_dir(dir).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if entry.file_type().unwrap().is_dir() {
+            texts.extend(files(&path, ending));
+        } else if path.to_str().unwrap().ends_with(ending) {
+            texts.push(String::from_utf8_lossy(&fs::read(&path).unwrap()).into_owned());
+        }
+    }
+    texts
+}
+
+fn attribute<'a>(span: &'a Span, name: &str) -> &'a str {
+    span.text(name).unwrap_or_else(|| panic!("no {name} in {span:?}"))
+}
+
+#[test]
+fn a_flight_with_a_rework_is_one_tree() {
+    let (world, collector) = (world(), Collector::start());
+    let builder = world.program("builder.sh", "echo good morning > greeting");
+    let repair = world.program("repair.sh", "echo hello > greeting");
+    let run = world.command(&world.run_args(&["--builder", &builder, "--repair", &repair]));
+    let run = world.start_with(collector.told_by(run)).finish();
+    assert_eq!(run.expect(0).waypoint("hello")["attempts"], 2);
+
+    let spans = collector.spans();
+    assert_eq!(spans.traces().len(), 1, "one trace a waypoint");
+    assert_eq!(spans.orphans(), Vec::<&Span>::new());
+    let root = the_waypoint(&run, &spans);
+    let baseline = spans.below(root, "turn baseline");
+    let [first, second] = spans.named("turn build")[..] else { panic!("two build turns") };
+    let [rejected, accepted] = spans.named("turn verify")[..] else { panic!("two verifications") };
+    for turn in [baseline, first, second, rejected, accepted] {
+        assert_eq!(turn.parent_span_id.as_ref(), Some(&root.span_id));
+        assert_eq!((turn.service(), turn.error.as_deref()), ("holdpoint-orchestrator", None));
+        the_messages_of(&spans, turn);
+    }
+    the_work(&spans, [baseline, first, rejected, second, accepted]);
+    the_decisions(&spans, [baseline, first, rejected, second, accepted]);
+    let land = spans.below(root, "land");
+    assert_eq!(attribute(spans.linked(land, "opened_by"), "holdpoint.disposition"), "accept");
+}
+
+/// The root: from the submission to the landing.
+fn the_waypoint<'a>(run: &Finished, spans: &'a Spans) -> &'a Span {
+    let root = spans.one("waypoint");
+    assert_eq!((root.parent_span_id.as_ref(), root.error.as_ref()), (None, None));
+    let (flight, commit) = (run.json()["flight"].clone(), run.waypoint("hello")["commit"].clone());
+    assert_eq!(root.attributes["holdpoint.flight"], flight);
+    assert_eq!(root.attributes["holdpoint.commit"], commit);
+    assert_eq!(root.attributes["holdpoint.attempts"], 2);
+    for (name, value) in [("waypoint", "hello"), ("status", "complete"), ("disposition", "accept")] {
+        assert_eq!(attribute(root, &format!("holdpoint.{name}")), value);
+    }
+    let all = |bound: fn(&Span) -> u64| spans.0.iter().map(bound);
+    assert!(all(|span| span.start_ns).all(|start| start >= root.start_ns), "it begins with the submission");
+    assert_eq!(root.events, ["opened"]);
+    root
+}
+
+/// A turn is sent, taken, answered by a plan and a handoff, and everything is settled.
+fn the_messages_of(spans: &Spans, turn: &Span) {
+    let (plan, handoff) = if attribute(turn, "holdpoint.purpose") == "build" {
+        ("build_plan", "build_artifact")
+    } else {
+        ("verification_plan", "verification_report")
+    };
+    let (sent, taken) = (spans.below(turn, "send turn"), spans.below(turn, "process turn"));
+    assert_eq!((sent.kind.as_str(), taken.kind.as_str()), ("producer", "consumer"));
+    assert_eq!(spans.linked(taken, "sent"), sent);
+    assert_eq!(spans.linked(sent, "opened_by").name, "decide");
+    assert_eq!(taken.service(), format!("holdpoint-{}", attribute(turn, "holdpoint.role")));
+    assert_eq!(attribute(taken, "holdpoint.agent"), attribute(turn, "holdpoint.agent"));
+    assert_eq!((&taken.attributes["holdpoint.delivery"], attribute(taken, "holdpoint.settled")), (&1.into(), "done"));
+    let settled = spans.below(taken, "settle turn");
+    assert_eq!((settled.kind.as_str(), attribute(settled, "messaging.operation.name")), ("client", "ack"));
+    for kind in [plan, handoff] {
+        let sent = spans.below(taken, &format!("send {kind}"));
+        let processed = spans.below(turn, &format!("process {kind}"));
+        assert_eq!((sent.kind.as_str(), processed.kind.as_str()), ("producer", "consumer"));
+        assert_eq!(spans.linked(processed, "sent"), sent);
+        assert_eq!(processed.service(), "holdpoint-orchestrator");
+        assert_eq!(attribute(processed, "messaging.system"), "nats");
+        assert_eq!(attribute(processed, "messaging.destination.name"), attribute(sent, "messaging.destination.name"));
+        assert_eq!(attribute(processed, "holdpoint.settled"), "taken");
+        assert_eq!(attribute(processed, "holdpoint.turn"), attribute(turn, "holdpoint.turn"));
+        assert_eq!(spans.below(processed, &format!("settle {kind}")).kind, "client");
+    }
+}
+
+/// What the agents did in their turns.
+fn the_work(spans: &Spans, [baseline, first, rejected, second, accepted]: [&Span; 5]) {
+    for (turn, agent, attempt) in [(first, "builder-1", 1), (second, "repair-1", 2)] {
+        let taken = spans.below(turn, "process turn");
+        let invoked = spans.below(taken, &format!("invoke_agent {agent}"));
+        assert_eq!(attribute(invoked, "gen_ai.operation.name"), "invoke_agent");
+        assert_eq!((attribute(invoked, "gen_ai.agent.name"), attribute(invoked, "gen_ai.agent.id")), (agent, agent));
+        assert_eq!((&invoked.attributes["process.exit.code"], invoked.error.as_ref()), (&0.into(), None));
+        assert_eq!(turn.attributes["holdpoint.attempt"], attempt);
+        for step in ["fetch", "clone", "capture", "store"] {
+            spans.below(taken, step);
+        }
+    }
+    let checks = [(baseline, "base", "fail", None), (rejected, "handoff", "fail", Some("the check is red"))];
+    for (turn, tested, verdict, error) in checks.into_iter().chain([(accepted, "handoff", "pass", None)]) {
+        let check = spans.below(spans.below(turn, "process turn"), "check");
+        assert_eq!(attribute(check, "holdpoint.criterion"), "says-hello");
+        assert_eq!((attribute(check, "holdpoint.tested"), attribute(check, "holdpoint.verdict")), (tested, verdict));
+        assert_eq!(check.error.as_deref(), error, "red on the base is what is wanted there");
+    }
+}
+
+/// Which turn came of which decision.
+fn the_decisions(spans: &Spans, [baseline, first, rejected, second, accepted]: [&Span; 5]) {
+    let decided_in = |turn: &Span, kind: &str| {
+        let processed = spans.below(turn, &format!("process {kind}"));
+        spans.below(processed, "decide").clone()
+    };
+    let opened_by = |turn: &Span| spans.linked(spans.below(turn, "send turn"), "opened_by").clone();
+    assert_eq!(opened_by(first), decided_in(baseline, "verification_report"));
+    assert_eq!(opened_by(rejected), decided_in(first, "build_artifact"));
+    let rework = decided_in(rejected, "verification_report");
+    assert_eq!((attribute(&rework, "holdpoint.disposition"), opened_by(second)), ("rework", rework.clone()));
+    assert_eq!(attribute(&rework, "holdpoint.reason_code"), "criteria_failed");
+    assert_eq!(spans.linked(second, "opened_by"), &rework, "the retry leads to the failing report's decision");
+    assert_eq!(opened_by(accepted), decided_in(second, "build_artifact"));
+    let accept = decided_in(accepted, "verification_report");
+    assert_eq!((attribute(&accept, "holdpoint.disposition"), &accept.error), ("accept", &None));
+}
+
+#[test]
+fn logs_carry_the_trace_and_nothing_carries_a_secret() {
+    let (world, collector) = (world(), Collector::start());
+    let builder = world.program("builder.sh", "test \"$TOKEN\" && ! env | grep OTEL_ && echo hello > greeting");
+    world.write(
+        "plan/fleet.toml",
+        &format!("[agents.builder]\ncommand = \"{builder}\"\nenv = {{TOKEN = \"{SECRET}-1\"}}\n"),
+    );
+    let mut run = collector.told_by(world.command(&world.run_args(&["--config", "../plan/fleet.toml"])));
+    run.env("HOLDPOINT__TELEMETRY__LOG_FORMAT", "json").env("HOLDPOINT__TELEMETRY__LOG", "debug");
+    run.env("OTEL_EXPORTER_OTLP_HEADERS", format!("x-api-key={SECRET}-2"));
+    run.env("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=here");
+    world.start_with(run).finish().expect(0);
+
+    let spans = collector.spans();
+    let root = spans.one("waypoint");
+    assert!(spans.0.iter().all(|span| span.resource["deployment.environment.name"] == "here"));
+    let logs = files(&world.path("state"), ".log").concat();
+    let lines = logs.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let said: Vec<_> = lines.filter(|line| line["trace_id"] == root.trace_id.as_str()).collect();
+    for message in ["turn taken", "handed off", "decided"] {
+        let line = said.iter().find(|line| line["fields"]["message"] == message);
+        let span = line.unwrap_or_else(|| panic!("{message}: {logs}"))["span_id"].as_str().unwrap();
+        assert!(spans.0.iter().any(|s| s.span_id == span), "{message} leads to a span");
+    }
+
+    let everything = format!("{logs}{}", serde_json::to_string(&spans.0).unwrap());
+    let state = world.state_folder().unwrap();
+    let keys = [files(&state, ".creds"), files(&state, ".nk"), files(&state, "authority.json")].concat().concat();
+    let secrets = keys.split(|c: char| !c.is_ascii_alphanumeric() && !"-_.".contains(c));
+    let secrets: BTreeSet<&str> =
+        secrets.filter(|word| word.starts_with("eyJ") || (word.len() == 58 && word.starts_with('S'))).collect();
+    assert!(!secrets.is_empty(), "{state:?} has keys");
+    for secret in secrets.into_iter().chain([SECRET]) {
+        assert!(!everything.contains(secret), "{secret} is told");
+    }
+}
+
+#[test]
+fn another_orchestrator_goes_on_with_the_same_trace() {
+    let (world, collector) = (world(), Collector::start());
+    let builder = waiting_builder(&world);
+    let run = collector.told_by(world.command(&world.run_args(&["--builder", &builder])));
+    let mut running = world.start_with(run);
+    // Its spans were exported, and it only waits: what it had to tell is told.
+    running.until("the plan of the build turn", || collector.spans().named("process build_plan").pop().cloned());
+    running.kill_child(&["orchestrator"]);
+    world.write("plan/go", "");
+    running.finish().expect(0);
+
+    let spans = collector.spans();
+    let orchestrators = spans.0.iter().filter(|span| span.service() == "holdpoint-orchestrator");
+    let orchestrators: BTreeSet<_> = orchestrators.map(|s| s.resource["service.instance.id"].to_string()).collect();
+    assert_eq!((orchestrators.len(), spans.traces().len()), (2, 1), "two of them, one trace");
+    assert_eq!(spans.orphans(), Vec::<&Span>::new());
+    let root = spans.one("waypoint");
+    let (built, verified) = (spans.below(root, "turn build"), spans.below(root, "turn verify"));
+    assert_ne!(
+        spans.below(built, "send turn").resource["service.instance.id"],
+        built.resource["service.instance.id"],
+        "one opened the turn, the other took its answer"
+    );
+    the_messages_of(&spans, verified);
+}
+
+#[test]
+fn a_redelivery_is_linked_to_the_delivery_that_was_lost_and_costs_that_span_alone() {
+    let (world, collector) = (world(), Collector::start());
+    let builder = waiting_builder(&world);
+    let mut run = collector.told_by(world.command(&world.run_args(&["--builder", &builder])));
+    run.env("HOLDPOINT__AGENT__ACK_WAIT", "2s");
+    let mut running = world.start_with(run);
+    running.until("the clone of the first delivery", || collector.spans().named("clone").pop().cloned());
+    running.kill_child(&["agent", "builder"]);
+    world.write("plan/go", "");
+    assert_eq!(running.finish().expect(0).waypoint("hello")["attempts"], 1);
+
+    let spans = collector.spans();
+    let turn = spans.one("turn build");
+    let taken = spans.below(turn, "process turn");
+    assert_eq!(taken.attributes["holdpoint.delivery"], 2);
+    let link = taken.links.iter().find(|link| link.attributes["holdpoint.link"] == "earlier_delivery").unwrap();
+    let orphans = spans.orphans();
+    assert!(!orphans.is_empty(), "what the dead builder had done by then");
+    assert!(orphans.iter().all(|orphan| orphan.parent_span_id.as_ref() == Some(&link.span_id)), "{orphans:#?}");
+}
+
+#[test]
+fn a_collector_that_is_away_is_told_once_and_holds_up_nothing() {
+    let world = world();
+    // A port that nobody listens on.
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let builder = world.program("builder.sh", "echo hello > greeting");
+    let mut run = world.command(&world.run_args(&["--builder", &builder]));
+    run.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://127.0.0.1:{port}")).env("OTEL_BSP_SCHEDULE_DELAY", "100");
+    // One attempt is enough to know.
+    run.env("OTEL_EXPORTER_OTLP_TIMEOUT", "200");
+    world.start_with(run).finish().expect(0);
+    let logs = files(&world.path("state"), ".log");
+    let told: Vec<usize> = logs.iter().map(|log| log.matches("traces cannot be exported").count()).collect();
+    assert!(told.contains(&1) && told.iter().all(|told| *told <= 1), "{told:?} in {logs:?}");
+}
+
+#[test]
+fn a_protocol_that_is_not_spoken_is_refused_with_the_one_that_is() {
+    let world = world();
+    let mut orchestrator = world.command(&["orchestrator"]);
+    orchestrator.env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:4318");
+    orchestrator.env("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf");
+    let refused = world.start_with(orchestrator).finish();
+    refused.expect(2);
+    for word in ["OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf", "grpc"] {
+        assert!(refused.stderr.contains(word), "{word} in {}", refused.stderr);
+    }
+}
+
+#[test]
+fn the_sink_keeps_a_flight_that_can_be_printed_as_a_tree() {
+    let world = world();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let listen = format!("127.0.0.1:{port}");
+    let healthy = ["otlp-sink", "--healthcheck", "--listen", &listen];
+    world.holdpoint(&healthy).expect(3);
+    let sink = world.start(&["otlp-sink", "--listen", &listen, "--out", "../traces.jsonl"]);
+    eventually("the sink", || (world.holdpoint(&healthy).code == 0).then_some(()));
+    let builder = world.program("builder.sh", "echo hello > greeting");
+    let mut run = world.command(&world.run_args(&["--builder", &builder]));
+    run.env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", format!("http://{listen}"));
+    let run = world.start_with(run).finish();
+    let flight = run.expect(0).json()["flight"].as_str().unwrap().to_owned();
+    sink.signal(Signal::SIGTERM);
+    sink.finish().expect(0);
+
+    let trace = world.holdpoint(&["trace", &flight, "hello", "--from", "../traces.jsonl"]);
+    let lines: Vec<&str> = trace.expect(0).stdout.lines().collect();
+    assert!(
+        lines[0].starts_with("trace ") && lines[1].starts_with("  waypoint  [holdpoint-orchestrator]"),
+        "{lines:#?}"
+    );
+    for line in [
+        "    turn baseline  [",
+        "      process turn  [holdpoint-verifier]",
+        "        invoke_agent builder-1  [",
+        "    land  [",
+    ] {
+        assert!(lines.iter().any(|shown| shown.starts_with(line)), "{line} in {lines:#?}");
+    }
+    assert!(!trace.stdout.contains("not there"), "{lines:#?}");
+    world.holdpoint(&["trace", &flight, "bye", "--from", "../traces.jsonl"]).expect(1);
+}
