@@ -6,6 +6,7 @@ use holdpoint_protocol::ids::role;
 use holdpoint_runtime::{
     agent::{self, AgentError},
     config::{Config, ConfigError},
+    fresh,
     process::{Ended, exit},
     telemetry::{self, ErrorChain, TelemetryError},
 };
@@ -78,7 +79,8 @@ fn try_main(config_file: Option<&Path>) -> Result<Ended, RunError> {
     let config = Config::load(config_file, Vec::new()).map_err(|error| RunError::Config(Box::new(error)))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(RunError::Process)?;
     runtime.block_on(async {
-        let instance = config.agent.name.as_ref().map_or(ROLE, |name| name.as_str()).to_owned();
+        let named = config.agent.name.as_ref().map(ToString::to_string);
+        let instance = named.unwrap_or_else(|| format!("{ROLE}-{}", fresh::suffix()));
         let service = format!("holdpoint-{ROLE}");
         let _guard = telemetry::init(&config.telemetry, &service, &instance).map_err(RunError::Telemetry)?;
         tracing::debug!(configuration = %config, "starting");

@@ -159,7 +159,8 @@ impl Decision<'_> {
         if let Some(turn) = opened {
             self.tell_sending(turn, &context, now);
         }
-        let span = PastSpan::new("decide", context, self.begun).below(self.parent.unwrap_or(&self.trace.root()));
+        let parent = self.parent.cloned().unwrap_or_else(|| self.trace.root());
+        let span = PastSpan::new("decide", context, self.begun).below(&parent);
         of_waypoint(span, self.flight, self.waypoint)
             .with_some(fields::DECISION, decision.map(|d| d.artifact_id.to_string()))
             .with_some(fields::DISPOSITION, decision.map(|d| d.disposition.to_string()))

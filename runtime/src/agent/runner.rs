@@ -97,7 +97,11 @@ enum Phase {
 
 #[derive(Debug)]
 enum Reply {
+    /// It is handed off.
     Done,
+    /// Nobody wants it any more.
+    Dropped,
+    /// Another agent has to do it.
     GiveBack,
     /// Given back after a failure of ours, which the operator is told of.
     Failed(String),
@@ -314,7 +318,7 @@ impl<W: Worker> State<W> {
         let reply = match self.job.stop.reason() {
             Some(StopReason::Told { reason }) => {
                 tracing::info!(reason, "turn dropped");
-                Reply::Done
+                Reply::Dropped
             }
             Some(StopReason::Shutdown) | None => {
                 tracing::info!("turn given back");
@@ -338,7 +342,7 @@ impl<W: Worker> State<W> {
             let span = reply.span();
             let answered = async {
                 match &reply {
-                    Reply::Done => delivery.finish().await,
+                    Reply::Done | Reply::Dropped => delivery.finish().await,
                     Reply::GiveBack => delivery.nak(Duration::ZERO).await,
                     Reply::Failed(_) => delivery.nak(pause).await,
                 }
@@ -379,13 +383,14 @@ impl Reply {
     fn word(&self) -> &'static str {
         match self {
             Self::Done => "done",
+            Self::Dropped => "dropped",
             Self::GiveBack => "given_back",
             Self::Failed(_) => "failed",
         }
     }
 
     fn span(&self) -> Span {
-        let operation = if matches!(self, Self::Done) { "ack" } else { "nak" };
+        let operation = if matches!(self, Self::Done | Self::Dropped) { "ack" } else { "nak" };
         info_span!(
             target: TRACE, "settle turn", otel.kind = "client",
             { fields::MESSAGING_SYSTEM } = "nats", { fields::MESSAGING_DESTINATION } = streams::JOURNAL,

@@ -9,6 +9,7 @@ use super::worker::{BuildWorker, StartError};
 use crate::{
     agent::{self, AgentError},
     config::{Config, ConfigError},
+    fresh,
     process::{Ended, exit},
     telemetry::{self, ErrorChain, TelemetryError},
 };
@@ -76,9 +77,10 @@ fn try_main(role: &'static str, config_file: Option<&Path>) -> Result<Ended, Run
     let config = Config::load(config_file, Vec::new()).map_err(|error| RunError::Config(Box::new(error)))?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(RunError::Process)?;
     runtime.block_on(async {
-        let instance = config.agent.name.as_ref().map_or(role, |name| name.as_str());
+        let named = config.agent.name.as_ref().map(ToString::to_string);
+        let instance = named.unwrap_or_else(|| format!("{role}-{}", fresh::suffix()));
         let service = format!("holdpoint-{role}");
-        let _guard = telemetry::init(&config.telemetry, &service, instance).map_err(RunError::Telemetry)?;
+        let _guard = telemetry::init(&config.telemetry, &service, &instance).map_err(RunError::Telemetry)?;
         tracing::debug!(configuration = %config, "starting");
         run(role, &config).await
     })

@@ -130,7 +130,7 @@ impl<E: SpanExporter> SpanExporter for Telltale<E> {
                 tracing::warn!(endpoint, error = %ErrorChain(error), "traces cannot be exported: they are lost until the collector is back");
             }
             Ok(()) if self.failing.swap(false, Ordering::Relaxed) => {
-                tracing::info!(endpoint, "traces are exported again")
+                tracing::info!(endpoint, "traces are exported again");
             }
             Ok(()) | Err(_) => {}
         }

@@ -208,6 +208,8 @@ impl PastSpan {
         let Some(tracer) = TRACER.read().unwrap_or_else(PoisonError::into_inner).clone() else { return };
         let Self { context, parent, builder, status } = self;
         let parent = parent.map_or_else(Context::new, |parent| parent.remote_parent());
+        // Journals have milliseconds, and clocks are set: nothing ends before it began.
+        let at = builder.start_time.map_or(at, |start| start.max(at));
         let mut span = with_ids(&context, || tracer.build_with_context(builder, &parent));
         span.set_status(status);
         span.end_with_timestamp(at);

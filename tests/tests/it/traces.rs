@@ -256,6 +256,71 @@ fn a_redelivery_is_linked_to_the_delivery_that_was_lost_and_costs_that_span_alon
 }
 
 #[test]
+fn a_turn_that_nobody_answered_is_failed_and_the_one_after_it_leads_there() {
+    let (world, collector) = (world(), Collector::start());
+    let builder = waiting_builder(&world);
+    world.write("faults/clock", "0");
+    let mut run = collector.told_by(world.command(&world.run_args(&["--builder", &builder])));
+    run.env("HOLDPOINT__AGENTS__BUILDER__WALL", "1m").env("HOLDPOINT__ORCHESTRATOR__QUEUE_GRACE", "1s");
+    let mut running = world.start_with(run);
+    running.until("the plan of the build turn", || collector.spans().named("process build_plan").pop().cloned());
+    // An orchestrator that starts an hour later finds the turn overdue.
+    world.write("faults/clock", "3600000");
+    running.kill_child(&["orchestrator"]);
+    running.until("the other turn", || collector.spans().named("process build_plan").get(1).map(|_| ()));
+    world.write("plan/go", "");
+    assert_eq!(running.finish().expect(0).waypoint("hello")["attempts"], 1);
+
+    let spans = collector.spans();
+    assert_eq!((spans.traces().len(), spans.orphans()), (1, Vec::new()));
+    let turns = spans.named("turn build");
+    let (failed, answered): (Vec<_>, Vec<_>) = turns.into_iter().partition(|turn| turn.error.is_some());
+    let ([failed], [answered]) = (failed.as_slice(), answered.as_slice()) else { panic!("one of each") };
+    assert_eq!(failed.error.as_deref(), Some("nobody answered in time"));
+    assert_eq!(attribute(spans.below(failed, "process turn"), "holdpoint.settled"), "dropped");
+    assert_eq!(spans.linked(spans.below(answered, "send turn"), "earlier_turn"), *failed);
+}
+
+#[test]
+fn a_waypoint_that_fails_is_a_failed_trace_with_the_reason() {
+    let (world, collector) = (world(), Collector::start());
+    world.plan(&PLAN.replace("waypoints:", "policy: {max_reworks: 0}\nwaypoints:"));
+    let builder = world.program("builder.sh", "exit 3");
+    let run = collector.told_by(world.command(&world.run_args(&["--builder", &builder])));
+    world.start_with(run).finish().expect(1);
+
+    let spans = collector.spans();
+    assert_eq!((spans.traces().len(), spans.orphans()), (1, Vec::new()));
+    let root = spans.one("waypoint");
+    assert_eq!((root.error.as_deref(), attribute(root, "holdpoint.status")), (Some("attempts_exhausted"), "failed"));
+    assert_eq!(spans.below(root, "turn build").error.as_deref(), Some("agent_failed"));
+    let invoked = spans.one("invoke_agent builder-1");
+    assert_eq!((&invoked.attributes["process.exit.code"], invoked.error.is_some()), (&3.into(), true));
+}
+
+#[test]
+fn waypoints_that_race_are_two_traces_and_the_merge_is_in_its_own() {
+    let (world, collector) = (world(), Collector::start());
+    let waypoint =
+        |id: &str| format!("  - {{id: {id}, goal: g, criteria: [{{id: c, check: \"test -e {id} && sleep 0.2\"}}]}}\n");
+    world.plan(&format!("plan: race\nwaypoints:\n{}{}", waypoint("one"), waypoint("two")));
+    let builder = world.program("builder.sh", "touch \"$HOLDPOINT_WAYPOINT\"");
+    let run = collector.told_by(world.command(&world.run_args(&["--builder", &builder, "--builders", "2"])));
+    world.start_with(run).finish().expect(0);
+
+    let spans = collector.spans();
+    assert_eq!((spans.traces().len(), spans.orphans()), (2, Vec::new()));
+    let roots = spans.named("waypoint");
+    let ids: BTreeSet<_> = roots.iter().map(|root| attribute(root, "holdpoint.waypoint")).collect();
+    assert_eq!(ids, BTreeSet::from(["one", "two"]));
+    let merge = spans.one("merge");
+    let (root, opened) = (spans.one("turn merge"), spans.below(merge, "decide"));
+    assert_eq!((&merge.trace_id, &merge.parent_span_id), (&root.trace_id, &root.parent_span_id));
+    assert_eq!(spans.linked(spans.below(root, "send turn"), "opened_by"), opened);
+    assert_eq!(spans.named("land").len(), 2);
+}
+
+#[test]
 fn a_collector_that_is_away_is_told_once_and_holds_up_nothing() {
     let world = world();
     // A port that nobody listens on.
