@@ -6,7 +6,9 @@
 
 mod accounts;
 mod authority;
+mod claim;
 mod credentials;
+mod folder;
 mod jwt;
 mod known;
 mod permissions;
@@ -15,13 +17,17 @@ mod signer;
 mod store;
 #[cfg(test)]
 mod tests;
+mod trust;
 
-pub use authority::{Authority, UnknownRole};
+pub use authority::{Authority, Order, UnknownRole};
+pub use claim::{Claim, ClaimError, claim};
 pub use credentials::{Credentials, InvalidCredentials};
+pub use folder::{Changed, FolderError, Issued, KeyFolder, Place, ROLES, Rotation, Standing};
 pub use known::KnownUsers;
 pub use roots::{Refusal, TrustRoots, VerifiedUser};
 pub use signer::{Signer, verify_signature};
 pub use store::StoreError;
+pub use trust::{Trust, WatchedTrust};
 
 pub(crate) use permissions::{PROGRESS, is_agent};
 pub(crate) use store::write_secret;

@@ -6,14 +6,15 @@ use std::{
     time::Duration,
 };
 
-use async_nats::{Client, ConnectErrorKind, ConnectOptions, Event, jetstream};
+use async_nats::{Client, ClientError, ConnectErrorKind, ConnectOptions, Event, jetstream};
 use bytes::Bytes;
 use holdpoint_protocol::ids::AgentName;
 use tokio::sync::watch;
 
 use crate::{
-    auth::{Credentials, Signer},
+    auth::{Claim, Credentials, Signer},
     broker::{FLOOR, ServerVersion},
+    tls::{TlsError, TlsFiles},
 };
 
 /// How long one attempt to connect may take.
@@ -22,16 +23,31 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const RECONNECT_PAUSE_MAX: Duration = Duration::from_secs(2);
 /// The first pause; it doubles with every attempt.
 const RECONNECT_PAUSE_MIN: Duration = Duration::from_millis(20);
+/// After how many refusals in a row, when a connection comes back, its credentials are taken to be of no use any more. It
+/// takes some seconds, in which a broker may be given new keys.
+const REFUSALS_MAX: u32 = 6;
 /// How long the broker's own API (streams, consumers, gets) may take to answer.
 const API_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Where to connect, and as whom.
 #[derive(Debug, Clone)]
 pub struct ConnectArgs {
-    /// `nats://host:port`; several with commas.
+    /// `nats://host:port` or `tls://host:port`; several with commas.
     pub url: String,
     /// The user. Its name is the connection's name and the last part of its inbox prefix, `_INBOX.<name>`.
     pub credentials: Credentials,
+    /// What keeps other processes from these credentials, as long as the connection is kept.
+    pub claim: Option<Claim>,
+    /// Files for TLS.
+    pub tls: TlsFiles,
+}
+
+impl ConnectArgs {
+    /// Credentials of this process alone, and no files for TLS.
+    #[must_use]
+    pub fn new(url: String, credentials: Credentials) -> Self {
+        Self { url, credentials, claim: None, tls: TlsFiles::default() }
+    }
 }
 
 /// Why there is no connection.
@@ -65,6 +81,15 @@ pub enum ConnectError {
         #[source]
         source: async_nats::ConnectError,
     },
+    /// Somebody is there, but there is no TLS connection that both sides agree to.
+    #[error("no TLS connection to the broker at {url}")]
+    Tls {
+        /// The address.
+        url: String,
+        /// What was wrong.
+        #[source]
+        source: TlsError,
+    },
 }
 
 /// A connection. Cheap to clone; it comes back by itself for ever when the broker goes away.
@@ -80,28 +105,36 @@ struct Inner {
     public_key: String,
     jwt: String,
     name: AgentName,
+    _claim: Option<Claim>,
     /// How often the connection was lost.
     losses: watch::Receiver<u64>,
+    /// How often in a row the broker did not let it come back.
+    refusals: watch::Receiver<u32>,
 }
 
 impl Bus {
     /// Connects, and refuses a server that is too old.
     ///
     /// # Errors
-    /// [`ConnectError`] says which of three things is wrong.
+    /// [`ConnectError`] says which of several things is wrong.
     pub async fn connect(args: ConnectArgs) -> Result<Self, ConnectError> {
-        let ConnectArgs { url, credentials } = args;
+        let ConnectArgs { url, credentials, claim, tls } = args;
+        if let Err(source) = tls.check() {
+            return Err(ConnectError::Tls { url, source });
+        }
         let signer = credentials.signer();
         let (lost, losses) = watch::channel(0);
-        let client =
-            options(&credentials, signer.clone(), lost).connect(servers(&url)).await.map_err(|source| match source
-                .kind()
-            {
-                ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => {
-                    ConnectError::NotAuthorized { url: url.clone(), name: credentials.name().clone(), source }
-                }
-                _ => ConnectError::NoBroker { url: url.clone(), source },
-            })?;
+        let (refused, refusals) = watch::channel(0);
+        let options = tls.apply(&url, options(&credentials, signer.clone(), Changes { lost, refused }));
+        let client = options.connect(servers(&url)).await.map_err(|source| match source.kind() {
+            ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => {
+                ConnectError::NotAuthorized { url: url.clone(), name: credentials.name().clone(), source }
+            }
+            _ => match tls.blame(&url, source) {
+                Ok(source) => ConnectError::Tls { url: url.clone(), source },
+                Err(source) => ConnectError::NoBroker { url: url.clone(), source },
+            },
+        })?;
         let found = client.server_info().version;
         if !found.parse::<ServerVersion>().is_ok_and(|version| version >= FLOOR) {
             return Err(ConnectError::TooOld { url, found });
@@ -115,7 +148,9 @@ impl Bus {
             public_key: credentials.public_key().to_owned(),
             jwt: credentials.jwt().to_owned(),
             name: credentials.name().clone(),
+            _claim: claim,
             losses,
+            refusals,
         };
         Ok(Self { inner: Arc::new(inner) })
     }
@@ -174,6 +209,14 @@ impl Bus {
         &self.inner.client
     }
 
+    /// Completes when the connection is gone for good: it was closed, or the broker does not accept the credentials any
+    /// more. A broker that is away is waited for instead.
+    pub async fn gone(&self) {
+        let mut refusals = self.inner.refusals.clone();
+        // An error means that the client gave up.
+        let _ = refusals.wait_for(|refusals| *refusals >= REFUSALS_MAX).await;
+    }
+
     /// Completes when the connection is lost after this call: answers that are under way will not come.
     pub(crate) fn lost(&self) -> impl Future<Output = ()> + use<> {
         let mut losses = self.inner.losses.clone();
@@ -205,7 +248,31 @@ fn servers(url: &str) -> Vec<&str> {
     url.split(',').map(str::trim).collect()
 }
 
-fn options(credentials: &Credentials, signer: Signer, lost: watch::Sender<u64>) -> ConnectOptions {
+/// What is told of a connection.
+struct Changes {
+    lost: watch::Sender<u64>,
+    refused: watch::Sender<u32>,
+}
+
+impl Changes {
+    fn note(&self, event: &Event) {
+        match event {
+            Event::Connected => {
+                self.refused.send_replace(0);
+            }
+            Event::Disconnected => self.lost.send_modify(|count| *count += 1),
+            // The client tells why an attempt failed by these words only.
+            Event::ClientError(ClientError::Other(why))
+                if *why == ConnectErrorKind::AuthorizationViolation.to_string() =>
+            {
+                self.refused.send_modify(|count| *count += 1);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn options(credentials: &Credentials, signer: Signer, changes: Changes) -> ConnectOptions {
     let name = credentials.name().clone();
     ConnectOptions::with_jwt(credentials.jwt().to_owned(), move |nonce| {
         let signature = signer.sign_raw(&nonce);
@@ -220,9 +287,7 @@ fn options(credentials: &Credentials, signer: Signer, lost: watch::Sender<u64>) 
         RECONNECT_PAUSE_MIN.saturating_mul(1 << doublings).min(RECONNECT_PAUSE_MAX)
     })
     .event_callback(move |event| {
-        if matches!(event, Event::Disconnected) {
-            lost.send_modify(|count| *count += 1);
-        }
+        changes.note(&event);
         let name = name.clone();
         async move { log_event(&name, &event) }
     })

@@ -4,7 +4,7 @@
 //! (signature, schema, message id, trace context) is typed. No decision about a flight is made here.
 //!
 //! - [`auth`]: keys, credentials, signatures; [`broker`]: a broker process of our own; [`topology`]: its streams.
-//! - [`connection`]: the [`Bus`] that everything below goes through.
+//! - [`connection`]: the [`Bus`] that everything below goes through; [`tls`]: the files it may need.
 //! - [`journal`]: optimistic appends and reads (orchestrators).
 //! - [`turns`] and [`handoffs`]: what agents pull and what they answer.
 //! - [`past`]: what was handed off before.
@@ -21,6 +21,7 @@ pub mod message;
 pub mod past;
 mod publish;
 pub mod signals;
+pub mod tls;
 pub mod topology;
 pub mod turns;
 

@@ -61,10 +61,13 @@ pub struct Stored {
 }
 
 impl Stored {
-    /// Whether an orchestrator signed it: what an entry of a journal has to be to count.
+    /// Whether an orchestrator signed it, whose key counted when it was stored: what an entry of a journal has to be to
+    /// count.
     #[must_use]
     pub fn is_orchestrators(&self, roots: &TrustRoots) -> bool {
-        self.signature.as_ref().is_some_and(|signature| roots.is_orchestrators(&self.subject, &self.payload, signature))
+        self.signature
+            .as_ref()
+            .is_some_and(|signature| roots.is_orchestrators(&self.subject, &self.payload, signature, self.time))
     }
 
     /// Whether this user signed it.

@@ -2,7 +2,7 @@
 
 mod pulls;
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use bytes::Bytes;
 use holdpoint_protocol::{
@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::{
     Bus,
-    auth::TrustRoots,
+    auth::Trust,
     handoffs::QueueError,
     message::Stored,
     signals::{Signal, SignalError, Signals},
@@ -29,7 +29,7 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 /// The turns that one agent may take.
 #[derive(Debug)]
 pub struct TurnQueue {
-    roots: Arc<TrustRoots>,
+    trust: Trust,
     role: RoleId,
     pool: PoolId,
     hints: Signals,
@@ -45,13 +45,13 @@ impl TurnQueue {
     ///
     /// # Errors
     /// [`SignalError::Listen`] when the connection is closed.
-    pub async fn open(bus: &Bus, role: &RoleId, pool: &PoolId, roots: Arc<TrustRoots>) -> Result<Self, SignalError> {
+    pub async fn open(bus: &Bus, role: &RoleId, pool: &PoolId, trust: impl Into<Trust>) -> Result<Self, SignalError> {
         let pulls = Pulls::open(bus).await;
         let pulls = pulls.map_err(|source| SignalError::Listen { subject: "an inbox".to_owned(), source })?;
         let hints = Signals::listen(bus, subjects::wake(role)).await?;
         let (perhaps, looked_at_all) = ([true; Priority::ALL.len()], Instant::now());
         let (role, pool) = (role.clone(), pool.clone());
-        Ok(Self { roots, role, pool, hints, pulls, perhaps, looked_at_all })
+        Ok(Self { trust: trust.into(), role, pool, hints, pulls, perhaps, looked_at_all })
     }
 
     /// Waits for the next turn: critical ones first. A broker that is away is waited for.
@@ -114,7 +114,7 @@ impl TurnQueue {
                     }
                     Pulled::Turn(delivery) => {
                         self.perhaps[index] = true;
-                        if delivery.stored.is_orchestrators(&self.roots) {
+                        if delivery.stored.is_orchestrators(&self.trust.roots()) {
                             return Some(*delivery);
                         }
                         let Stored { sequence, subject, .. } = &delivery.stored;

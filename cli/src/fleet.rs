@@ -9,7 +9,7 @@ mod roles;
 
 use std::{path::PathBuf, sync::Arc};
 
-use holdpoint_bus::Bus;
+use holdpoint_bus::{Bus, ConnectArgs};
 use holdpoint_protocol::ids::{AgentName, PoolId};
 use holdpoint_runtime::{config::Config, fresh, telemetry};
 use tokio::sync::mpsc;
@@ -66,7 +66,7 @@ impl Fleet {
     /// A connection with credentials of its own.
     pub(crate) async fn client(&self) -> Result<Client, Failure> {
         let credentials = self.lease.authority().mint_operator(&operator_name());
-        let bus = Bus::connect(holdpoint_bus::ConnectArgs { url: self.lease.url().to_owned(), credentials }).await?;
+        let bus = Bus::connect(ConnectArgs::new(self.lease.url().to_owned(), credentials)).await?;
         Ok(Client::new(bus))
     }
 

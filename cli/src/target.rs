@@ -21,16 +21,17 @@ impl Remote {
     pub(crate) fn named(place: &Place) -> Result<Option<Self>, Failure> {
         let by_variable = std::env::var_os(URL_VARIABLE).is_some_and(|value| !value.is_empty());
         if place.nats.is_none() && !by_variable {
-            if place.creds.is_some() {
-                let hint = "name the fleet with --nats URL, or leave --creds out to use the local one";
-                return Err(Failure::usage("creds_without_nats", "--creds is for a fleet elsewhere", hint));
+            if !place.overrides().is_empty() {
+                let hint = "name the fleet with --nats URL, or leave these flags out to use the local one";
+                return Err(Failure::usage(
+                    "creds_without_nats",
+                    "--creds and --tls-… are for a fleet elsewhere",
+                    hint,
+                ));
             }
             return Ok(None);
         }
-        let mut overrides = Vec::new();
-        overrides.extend(place.nats.clone().map(|url| ("nats.url".to_owned(), url)));
-        overrides.extend(place.creds.as_ref().map(|path| ("nats.creds".to_owned(), path.display().to_string())));
-        Ok(Some(Self { config: Config::load(None, overrides)? }))
+        Ok(Some(Self { config: Config::load(None, place.overrides())? }))
     }
 
     /// Connects to it.
@@ -39,9 +40,11 @@ impl Remote {
             let hint = "name an operator's .creds file with --creds FILE or HOLDPOINT__NATS__CREDS";
             return Err(Failure::usage("no_creds", "a fleet elsewhere wants credentials", hint));
         };
-        let credentials = Credentials::load(creds)?;
-        let url = self.config.nats.url.clone();
-        Ok(Client::new(Bus::connect(ConnectArgs { url, credentials }).await?))
+        let args = ConnectArgs {
+            tls: self.config.nats.tls.files(),
+            ..ConnectArgs::new(self.config.nats.url.clone(), Credentials::load(creds)?)
+        };
+        Ok(Client::new(Bus::connect(args).await?))
     }
 }
 

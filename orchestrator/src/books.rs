@@ -269,7 +269,7 @@ pub(crate) fn outgoing(
 }
 
 fn trusted(shell: &Shell, stored: &Stored) -> bool {
-    let trusted = stored.is_orchestrators(&shell.roots);
+    let trusted = stored.is_orchestrators(&shell.trust.roots());
     if !trusted {
         tracing::error!(subject = %stored.subject, sequence = stored.sequence.0, "journal entry without an orchestrator's signature: ignored");
     }

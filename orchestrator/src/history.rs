@@ -31,7 +31,7 @@ pub(crate) async fn of_waypoint(
     for key in [JournalKey::waypoint(flight, waypoint), JournalKey::flight(flight)] {
         let entries = shell.journal.read(&key).await?;
         let entries = entries.iter().map(|stored| {
-            let signed = stored.is_orchestrators(&shell.roots);
+            let signed = stored.is_orchestrators(&shell.trust.roots());
             HistoryLine { standing: (!signed).then_some(Standing::Unsigned), ..line(streams::JOURNAL, stored) }
         });
         lines.extend(entries.filter(|line| key.waypoint.is_some() || line.artifact["waypoint"] == waypoint.as_str()));

@@ -63,7 +63,7 @@ impl Error {
     /// Whether the environment is at fault (exit 3) rather than the configuration (exit 2).
     #[must_use]
     pub fn is_environment(&self) -> bool {
-        !matches!(self, Self::Connect(error) if !matches!(error, AgentError::Connect(_)))
+        !matches!(self, Self::Connect(error) if error.exit_code() != process::exit::ENVIRONMENT)
     }
 }
 
@@ -96,14 +96,17 @@ pub async fn run(config: Config) -> Result<u8, Error> {
     let health = config.health.file.clone();
     let Orchestrator { tree, api, shell } = start(config).await?;
     let _beat = Beat::begin(health.as_deref(), &shell.bus);
-    let ended = process::run_process("orchestrator", tree, DRAIN_DEADLINE).await.map_err(Error::Process)?;
+    let ended = tokio::select! {
+        ended = process::run_process("orchestrator", tree, DRAIN_DEADLINE) => ended.map_err(Error::Process)?,
+        () = shell.bus.gone() => return Err(Error::Connect(AgentError::Gone { name: shell.bus.name().clone() })),
+    };
     api.stop().await;
     shell.bus.close().await;
     Ok(ended.exit_code())
 }
 
 async fn connect(config: &Config) -> Result<Shell, Error> {
-    let (bus, roots) = agent::connect(config).await.map_err(Error::Connect)?;
+    let (bus, trust) = agent::connect(config).await.map_err(Error::Connect)?;
     let settings = topology::Settings {
         turn_ack_wait: config.agent.ack_wait.duration(),
         handoff_ack_wait: config.orchestrator.handoff_ack_wait.duration(),
@@ -112,10 +115,10 @@ async fn connect(config: &Config) -> Result<Shell, Error> {
     streams(&bus, &settings).await?;
     let mirrors = Arc::new(MirrorStore::new(config.orchestrator.state_dir.join("mirrors"), Limits::default()));
     let serves = config.orchestrator.serves.clone();
-    let users = KnownUsers::new(roots.clone());
+    let users = KnownUsers::new(trust.clone());
     let senders = Arc::new(Senders::new(users.clone()));
     let (journal, snapshots) = (Journal::new(&bus), Arc::new(Snapshots::default()));
-    Ok(Shell { bus, journal, roots, users, senders, mirrors, snapshots, serves, settings })
+    Ok(Shell { bus, journal, trust, users, senders, mirrors, snapshots, serves, settings })
 }
 
 /// Sets up the streams; waits a while for a cluster that is still choosing its leader.

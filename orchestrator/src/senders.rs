@@ -5,12 +5,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use holdpoint_bus::{
-    Bus, Stored,
-    auth::{KnownUsers, VerifiedUser},
-    journal::ReadError,
-    past,
-};
+use holdpoint_bus::{Bus, Stored, auth::KnownUsers, journal::ReadError, past};
 use holdpoint_protocol::{
     artifact::{Artifact, BuildPlan, VerificationPlan},
     ids::{AgentName, RoleId},
@@ -33,12 +28,12 @@ pub(crate) enum SenderError {
     Unknown(#[source] ReadError),
 }
 
-/// Remembers which key belongs to which agent, whatever its flights.
+/// Remembers which JWT an agent showed last, whatever its flights.
 #[derive(Debug)]
 pub(crate) struct Senders {
     users: KnownUsers,
     /// By role and name.
-    known: Mutex<HashMap<(RoleId, AgentName), VerifiedUser>>,
+    known: Mutex<HashMap<(RoleId, AgentName), String>>,
 }
 
 impl Senders {
@@ -58,7 +53,9 @@ impl Senders {
         if let Some(jwt) = &stored.jwt {
             return self.verify_by(jwt, subject, stored, agent);
         }
-        if self.known(&subject.role, agent).is_some_and(|user| stored.is_signed_by(&user.public_key)) {
+        // Asked anew each time: it may have been revoked.
+        let known = self.known(&subject.role, agent);
+        if known.is_some_and(|jwt| self.verify_by(&jwt, subject, stored, agent).is_ok()) {
             return Ok(());
         }
         // Nothing is remembered after a restart; and the same agent may have been given a new key.
@@ -84,21 +81,21 @@ impl Senders {
             let what = "the signature does not fit subject, payload and the agent's key";
             return Err(SenderError::Refused(what.to_owned()));
         }
-        self.remember(user);
+        self.remember(subject.role.clone(), user.name, jwt);
         Ok(())
     }
 
-    fn known(&self, role: &RoleId, agent: &AgentName) -> Option<VerifiedUser> {
+    fn known(&self, role: &RoleId, agent: &AgentName) -> Option<String> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(&(role.clone(), agent.clone())).cloned()
     }
 
-    fn remember(&self, user: VerifiedUser) {
+    fn remember(&self, role: RoleId, agent: AgentName, jwt: &str) {
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= KNOWN_MAX {
             known.clear();
         }
-        known.insert((user.role.clone(), user.name.clone()), user);
+        known.insert((role, agent), jwt.to_owned());
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use holdpoint_bus::{
     Bus,
-    auth::{KnownUsers, TrustRoots},
+    auth::{KnownUsers, Trust},
     journal::Journal,
     topology,
 };
@@ -21,7 +21,7 @@ pub(crate) struct Shell {
     /// All journals.
     pub(crate) journal: Journal,
     /// Whom to believe.
-    pub(crate) roots: Arc<TrustRoots>,
+    pub(crate) trust: Trust,
     /// The same with a memory, for JWTs.
     pub(crate) users: KnownUsers,
     /// Which agent has which key.

@@ -22,6 +22,7 @@ mod refusals;
 mod runner;
 mod stop;
 mod tree;
+mod trust;
 mod worker;
 
 pub use connect::connect;

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 pub use load::ConfigError;
 pub use sections::{
     AgentConfig, AgentsConfig, HealthConfig, LogFormat, NatsConfig, OrchestratorConfig, ProgramConfig, SandboxConfig,
-    TelemetryConfig, Variables, VerifierConfig,
+    TelemetryConfig, TlsConfig, Variables, VerifierConfig,
 };
 pub use units::{ByteSize, InvalidUnit, Span};
 

@@ -108,7 +108,7 @@ async fn read(world: &World) -> Account {
         let credentials = Credentials::load(&keys.join("orchestrator.creds")).unwrap();
         let kept: serde_json::Value = serde_json::from_slice(&std::fs::read(dir.join("broker.json")).unwrap()).unwrap();
         let url = kept["url"].as_str().unwrap().to_owned();
-        let bus = Bus::connect(ConnectArgs { url, credentials }).await.unwrap();
+        let bus = Bus::connect(ConnectArgs::new(url, credentials)).await.unwrap();
         return Account::read(&bus, authority.trust_roots()).await;
     }
     let binary = ServerBinary::find(&[root().join("target/tools/nats-server")]).await.unwrap();

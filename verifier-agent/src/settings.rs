@@ -59,7 +59,6 @@ impl Settings {
             names.iter().filter_map(|name| Some((name.clone(), own_env.get(name)?.clone()))).collect()
         };
         let home = PathBuf::from(own("HOME", HOME_DEFAULT));
-        let keys = [&config.nats.creds, &config.nats.trust].into_iter().flatten();
         let judge = judge.as_ref().map(|command| JudgeSettings {
             command: command.clone(),
             env: passed(judge_pass_env),
@@ -72,7 +71,11 @@ impl Settings {
             home,
             check_env: passed(pass_env),
             read_paths: read_paths.iter().map(|path| absolute(path)).collect::<Result<_, _>>()?,
-            deny_paths: deny_paths.iter().chain(keys).map(|path| absolute(path)).collect::<Result<_, _>>()?,
+            deny_paths: deny_paths
+                .iter()
+                .chain(config.nats.secrets())
+                .map(|path| absolute(path))
+                .collect::<Result<_, _>>()?,
             judge,
         })
     }
@@ -91,6 +94,7 @@ mod tests {
         let mut config = Config::default();
         config.agent.state_dir = "/state".into();
         config.nats.creds = Some("/keys/v.creds".into());
+        config.nats.tls.key = Some("/keys/tls.key".into());
         config.agents.verifier.pass_env = vec!["CI".to_owned(), "MISSING".to_owned()];
         config.agents.verifier.judge = Some("/opt/judge/run --strict".to_owned());
         let own = [("CI", "1"), ("SECRET", "s"), ("PATH", "/bin"), ("HOME", "/home/v")];
@@ -98,7 +102,9 @@ mod tests {
         let settings = Settings::from_config(&config, &own).unwrap();
         assert_eq!(settings.check_env, BTreeMap::from([("CI".to_owned(), "1".to_owned())]));
         assert_eq!((settings.path.as_str(), settings.home.as_path()), ("/bin", Path::new("/home/v")));
-        assert!(settings.deny_paths.contains(&PathBuf::from("/keys/v.creds")));
+        for secret in ["/keys/v.creds", "/keys/tls.key"] {
+            assert!(settings.deny_paths.contains(&PathBuf::from(secret)), "{secret}");
+        }
         assert!(settings.judge.unwrap().read_paths.contains(&PathBuf::from("/opt/judge")));
         assert!(settings.read_paths.is_empty());
     }

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use holdpoint_bus::{
     Bus, ConnectArgs,
-    auth::{Credentials, TrustRoots},
+    auth::{Credentials, Trust, TrustRoots},
 };
 use holdpoint_runtime::{
     agent::{self, AgentArgs},
@@ -17,21 +17,18 @@ use crate::{BenchError, error::Doing as _};
 
 /// Takes turns until whoever started this process is gone.
 pub(super) async fn run(spec: AgentsSpec) -> Result<(), BenchError> {
-    let roots = std::fs::read(&spec.trust).map_err(|source| BenchError::Io { path: spec.trust.clone(), source })?;
-    let roots: TrustRoots = serde_json::from_slice(&roots).doing("read the trust roots")?;
-    let roots = Arc::new(roots);
+    let trust = Trust::from(Arc::new(TrustRoots::load(&spec.trust).doing("read the trust roots")?));
     let think = Duration::from_millis(spec.think_ms);
     let mut trees = Vec::new();
     for creds in &spec.creds {
         let credentials = Credentials::load(creds).doing("read an agent's credentials")?;
-        let bus =
-            Bus::connect(ConnectArgs { url: spec.url.clone(), credentials }).await.map_err(BenchError::Connect)?;
+        let bus = Bus::connect(ConnectArgs::new(spec.url.clone(), credentials)).await.map_err(BenchError::Connect)?;
         let args = AgentArgs {
             role: spec.role.clone(),
             pool: spec.pool.clone(),
             ack_wait: Config::default().agent.ack_wait.duration(),
             bus,
-            roots: roots.clone(),
+            trust: trust.clone(),
             worker: Arc::new(NoOp::new(think)),
         };
         trees.push(agent::start(args).await.doing("start an agent")?);

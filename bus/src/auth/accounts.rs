@@ -75,7 +75,7 @@ pub(super) fn system() -> Value {
 }
 
 /// `nats` of the account with the streams. `revoked` is by public key, seconds since the epoch.
-pub(super) fn holdpoint(agents: &str, signing_key: &str, revoked: &BTreeMap<String, u64>) -> Value {
+pub(super) fn holdpoint(agents: &str, signing_keys: &[String], revoked: &BTreeMap<String, u64>) -> Value {
     let mut exports = Vec::new();
     for (subject, answers) in services() {
         let mut claim = export(&subject, "service");
@@ -88,16 +88,16 @@ pub(super) fn holdpoint(agents: &str, signing_key: &str, revoked: &BTreeMap<Stri
     let imports: Vec<Value> = from_agents().iter().map(|subject| import(subject, "stream", agents)).collect();
     json!({
         "type": "account", "version": VERSION, "limits": limits(true),
-        "exports": exports, "imports": imports, "signing_keys": [signing_key], "revocations": revoked,
+        "exports": exports, "imports": imports, "signing_keys": signing_keys, "revocations": revoked,
     })
 }
 
-/// `nats` of the account of agents and people, with a scoped signing key per role.
-pub(super) fn agents(holdpoint: &str, roles: &BTreeMap<RoleId, String>, revoked: &BTreeMap<String, u64>) -> Value {
+/// `nats` of the account of agents and people. Each signing key is scoped to its role.
+pub(super) fn agents(holdpoint: &str, signing_keys: &[(&RoleId, &str)], revoked: &BTreeMap<String, u64>) -> Value {
     let mut imports: Vec<Value> = services().iter().map(|(subject, _)| import(subject, "service", holdpoint)).collect();
     imports.extend(to_agents().iter().map(|subject| import(subject, "stream", holdpoint)));
     let exports: Vec<Value> = from_agents().iter().map(|subject| export(subject, "stream")).collect();
-    let scopes: Vec<Value> = roles
+    let scopes: Vec<Value> = signing_keys
         .iter()
         .map(|(role, key)| {
             json!({"kind": "user_scope", "key": key, "role": role, "template": permissions::template(role)})
@@ -114,10 +114,20 @@ pub(super) fn scoped_user(account: &str, tags: &[String]) -> Value {
     json!({"type": "user", "version": VERSION, "issuer_account": account, "tags": tags})
 }
 
-/// `nats` of an orchestrator: everything within its account.
+/// What would unmake what is written, in the words of the broker's API. Nothing of ours uses it.
+const UNMAKING: [&str; 6] = [
+    "$JS.API.STREAM.DELETE.>",
+    "$JS.API.STREAM.PURGE.>",
+    "$JS.API.STREAM.MSG.DELETE.>",
+    "$JS.API.STREAM.RESTORE.>",
+    "$JS.API.STREAM.PEER.REMOVE.>",
+    "$JS.API.ACCOUNT.PURGE.>",
+];
+
+/// `nats` of an orchestrator: everything within its account but unmaking what is written.
 pub(super) fn orchestrator(account: &str) -> Value {
     json!({
         "type": "user", "version": VERSION, "issuer_account": account,
-        "pub": {}, "sub": {}, "subs": -1, "data": -1, "payload": -1,
+        "pub": {"deny": UNMAKING}, "sub": {}, "subs": -1, "data": -1, "payload": -1,
     })
 }

@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::{
     accounts,
     credentials::Credentials,
+    folder::Issued,
     jwt::{self, Subject},
     permissions,
     roots::TrustRoots,
@@ -26,6 +27,19 @@ pub struct UnknownRole {
     pub role: RoleId,
 }
 
+/// Whom credentials are for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    /// An agent's role, `operator` or `orchestrator`.
+    pub role: RoleId,
+    /// The name, which no other user may have: a user's inbox is named by it.
+    pub name: AgentName,
+    /// Whose turns it takes; of agents only.
+    pub pool: PoolId,
+    /// How long they count; none: for good.
+    pub lifetime: Option<Duration>,
+}
+
 /// Operator, accounts and signing keys of one broker. Secret: its `Debug` form shows the operator's public key only.
 pub struct Authority {
     pub(super) operator: KeyPair,
@@ -33,8 +47,16 @@ pub struct Authority {
     pub(super) holdpoint: KeyPair,
     pub(super) agents: KeyPair,
     pub(super) orchestrators: KeyPair,
+    /// The orchestrators' signing key before that one, until it is dropped.
+    pub(super) former_orchestrators: Option<String>,
     pub(super) roles: BTreeMap<RoleId, KeyPair>,
     pub(super) roots: TrustRoots,
+    /// Seconds since the epoch. The broker does not take another operator in while it runs, so its claims never change.
+    pub(super) created_at: u64,
+    /// When the accounts' claims were last changed: equal keys have an equal configuration.
+    pub(super) changed_at: u64,
+    /// What a key folder knows of credentials; nothing where none is kept.
+    pub(super) issued: Vec<Issued>,
 }
 
 impl Authority {
@@ -50,17 +72,23 @@ impl Authority {
         let roots = TrustRoots {
             agents_account: agents.public_key(),
             roles: roles.iter().map(|(role, key)| (role.clone(), key.public_key())).collect(),
+            former: BTreeMap::new(),
             orchestrators: Vec::new(),
             revoked: BTreeMap::new(),
         };
+        let now = now_s();
         Self {
             operator: KeyPair::new_operator(),
             system: KeyPair::new_account(),
             holdpoint: KeyPair::new_account(),
             agents,
             orchestrators: KeyPair::new_account(),
+            former_orchestrators: None,
             roles,
             roots,
+            created_at: now,
+            changed_at: now,
+            issued: Vec::new(),
         }
     }
 
@@ -70,38 +98,56 @@ impl Authority {
         &self.roots
     }
 
-    /// The part of the server's configuration that says who is who. Not secret.
+    /// The part of the server's configuration that says who is who. Not secret. The same for the same keys.
     #[must_use]
     pub fn server_config(&self) -> String {
-        let iat = now_s();
         let (system, holdpoint, agents) =
             (self.system.public_key(), self.holdpoint.public_key(), self.agents.public_key());
-        let by_operator = |name: &str, key: &str, nats: Value| {
-            let subject = Subject { name, public_key: key, issued_at: iat, expires_at: None };
+        let signed = |name: &str, key: &str, issued_at: u64, nats: Value| {
+            let subject = Subject { name, public_key: key, issued_at, expires_at: None };
             jwt::encode(subject, nats, &self.operator)
         };
-        let operator = by_operator("holdpoint", &self.operator.public_key(), accounts::operator(&system));
-        let system_jwt = by_operator("SYS", &system, accounts::system());
-        let revoked = &self.roots.revoked;
-        let holdpoint_jwt = by_operator(
-            "HOLDPOINT",
-            &holdpoint,
-            accounts::holdpoint(&agents, &self.orchestrators.public_key(), revoked),
-        );
-        let agents_jwt = by_operator("AGENTS", &agents, accounts::agents(&holdpoint, &self.roots.roles, revoked));
+        let (created_at, changed_at) = (self.created_at, self.changed_at);
+        let operator = signed("holdpoint", &self.operator.public_key(), created_at, accounts::operator(&system));
+        let system_jwt = signed("SYS", &system, created_at, accounts::system());
+        let TrustRoots { revoked, roles, former, .. } = &self.roots;
+        let of_orchestrators: Vec<String> =
+            std::iter::once(self.orchestrators.public_key()).chain(self.former_orchestrators.clone()).collect();
+        let holdpoint_claims = accounts::holdpoint(&agents, &of_orchestrators, revoked);
+        let holdpoint_jwt = signed("HOLDPOINT", &holdpoint, changed_at, holdpoint_claims);
+        let of_roles: Vec<_> = roles.iter().chain(former).map(|(role, key)| (role, key.as_str())).collect();
+        let agents_claims = accounts::agents(&holdpoint, &of_roles, revoked);
+        let agents_jwt = signed("AGENTS", &agents, changed_at, agents_claims);
         format!(
             "operator: {operator}\nsystem_account: {system}\nresolver: MEMORY\nresolver_preload: {{\n  \
              {system}: {system_jwt}\n  {holdpoint}: {holdpoint_jwt}\n  {agents}: {agents_jwt}\n}}\n"
         )
     }
 
+    /// Credentials for anybody. An orchestrator's key is named by the trust roots from now on: save and hand out both.
+    ///
+    /// # Errors
+    /// [`UnknownRole`] when nobody of that role has credentials.
+    pub fn mint(&mut self, order: &Order) -> Result<Credentials, UnknownRole> {
+        let Order { role, name, pool, lifetime } = order;
+        match role.as_str() {
+            role::ORCHESTRATOR => Ok(self.mint_orchestrator_for(name, *lifetime)),
+            role::OPERATOR => self.mint_user(role, name, &[], *lifetime),
+            _ => self.mint_agent(role, name, pool, *lifetime),
+        }
+    }
+
     /// Credentials of an orchestrator, with a fresh key that the trust roots name from now on: save and hand out both.
     #[must_use]
     pub fn mint_orchestrator(&mut self, name: &AgentName) -> Credentials {
+        self.mint_orchestrator_for(name, None)
+    }
+
+    fn mint_orchestrator_for(&mut self, name: &AgentName, lifetime: Option<Duration>) -> Credentials {
         let key = KeyPair::new_user();
         self.roots.orchestrators.push(key.public_key());
         let nats = accounts::orchestrator(&self.holdpoint.public_key());
-        mint(name, &key, nats, &self.orchestrators, None)
+        mint(name, &key, nats, &self.orchestrators, lifetime)
     }
 
     /// Credentials of an agent that takes the turns of `pool`, for good or for `lifetime`.
@@ -115,7 +161,7 @@ impl Authority {
         pool: &PoolId,
         lifetime: Option<Duration>,
     ) -> Result<Credentials, UnknownRole> {
-        if !permissions::is_agent(role) {
+        if !permissions::takes_turns(role) {
             return Err(UnknownRole { role: role.clone() });
         }
         self.mint_user(role, name, &permissions::agent_tags(pool), lifetime)
@@ -134,15 +180,88 @@ impl Authority {
         tags: &[String],
         lifetime: Option<Duration>,
     ) -> Result<Credentials, UnknownRole> {
-        let issuer = self.roles.get(role).ok_or_else(|| UnknownRole { role: role.clone() })?;
         let nats = accounts::scoped_user(&self.agents.public_key(), tags);
-        Ok(mint(name, &KeyPair::new_user(), nats, issuer, lifetime))
+        Ok(mint(name, &KeyPair::new_user(), nats, self.signing_key(role)?, lifetime))
     }
 
-    /// Takes a user's credentials back. Counts for whoever has the new trust roots, and for a broker that is started
-    /// with the new configuration.
+    /// Takes a user's credentials back. Counts for whoever has the new trust roots, and for a broker that has the new
+    /// configuration.
     pub fn revoke(&mut self, public_key: &str) {
-        self.roots.revoked.insert(public_key.to_owned(), now_s());
+        let now = now_s();
+        self.roots.revoked.entry(public_key.to_owned()).or_insert(now);
+        self.changed_at = now;
+    }
+
+    /// Gives a role a new signing key. What the key before it signed counts until [`Authority::drop_former`]; while that
+    /// is not done, this changes nothing. The seed of the former key is gone.
+    ///
+    /// # Errors
+    /// [`UnknownRole`] when nobody of that role has credentials.
+    pub fn rotate(&mut self, role: &RoleId) -> Result<(), UnknownRole> {
+        if self.former_key(role).is_some() {
+            return Ok(());
+        }
+        let former = self.signing_key(role)?.public_key();
+        let fresh = KeyPair::new_account();
+        if role.as_str() == role::ORCHESTRATOR {
+            self.orchestrators = fresh;
+            self.former_orchestrators = Some(former);
+        } else {
+            self.roots.roles.insert(role.clone(), fresh.public_key());
+            self.roots.former.insert(role.clone(), former);
+            self.roles.insert(role.clone(), fresh);
+        }
+        self.changed_at = now_s();
+        Ok(())
+    }
+
+    /// From now on what the role's former signing key signed does not count; that key, if there is one.
+    pub fn drop_former(&mut self, role: &RoleId) -> Option<String> {
+        let dropped = match role.as_str() {
+            role::ORCHESTRATOR => self.former_orchestrators.take(),
+            _ => self.roots.former.remove(role),
+        };
+        if dropped.is_some() {
+            self.changed_at = now_s();
+        }
+        dropped
+    }
+
+    /// The role's former signing key, if it still counts.
+    #[must_use]
+    pub fn former_key(&self, role: &RoleId) -> Option<&str> {
+        let former = match role.as_str() {
+            role::ORCHESTRATOR => self.former_orchestrators.as_ref(),
+            _ => self.roots.former.get(role),
+        };
+        former.map(String::as_str)
+    }
+
+    /// The public half of the key that signs a role's credentials.
+    #[must_use]
+    pub fn public_signing_key(&self, role: &RoleId) -> Option<String> {
+        self.signing_key(role).ok().map(KeyPair::public_key)
+    }
+
+    /// The key that signs a role's credentials.
+    pub(super) fn signing_key(&self, role: &RoleId) -> Result<&KeyPair, UnknownRole> {
+        match role.as_str() {
+            role::ORCHESTRATOR => Ok(&self.orchestrators),
+            _ => self.roles.get(role).ok_or_else(|| UnknownRole { role: role.clone() }),
+        }
+    }
+
+    /// The same credentials, signed by the role's present key.
+    pub(super) fn renew(&self, role: &RoleId, credentials: &Credentials) -> Result<Credentials, UnknownRole> {
+        let claims = jwt::parse::<Value>(credentials.jwt()).expect("credentials hold a JWT").claims;
+        let subject = Subject {
+            name: credentials.name().as_str(),
+            public_key: credentials.public_key(),
+            issued_at: now_s(),
+            expires_at: claims.exp,
+        };
+        let signed = jwt::encode(subject, claims.nats, self.signing_key(role)?);
+        Ok(Credentials::new(signed, credentials.seed().to_owned()).expect("JWT and seed are the same user's"))
     }
 }
 
@@ -164,6 +283,7 @@ fn mint(name: &AgentName, key: &KeyPair, nats: Value, issuer: &KeyPair, lifetime
     Credentials::new(jwt::encode(subject, nats, issuer), seed).expect("JWT and seed were made for each other")
 }
 
-fn now_s() -> u64 {
+/// Seconds since the epoch: keys are made at human pace, by the clock of the machine.
+pub(super) fn now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }

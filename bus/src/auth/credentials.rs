@@ -6,7 +6,10 @@ use holdpoint_protocol::ids::AgentName;
 use nkeys::{KeyPair, KeyPairType};
 use serde_json::Value;
 
-use super::{jwt, signer::Signer};
+use super::{
+    jwt::{self, Claims},
+    signer::Signer,
+};
 
 const JWT_BEGIN: &str = "-----BEGIN NATS USER JWT-----";
 const JWT_END: &str = "------END NATS USER JWT------";
@@ -40,6 +43,9 @@ pub struct Credentials {
     seed: String,
     name: AgentName,
     public_key: String,
+    issuer: String,
+    issued_at: u64,
+    expires_at: Option<u64>,
 }
 
 impl Credentials {
@@ -49,8 +55,9 @@ impl Credentials {
         if !matches!(key.key_pair_type(), KeyPairType::User) || key.public_key() != claims.sub {
             return Err(InvalidCredentials::BadSeed);
         }
-        let name = AgentName::try_new(claims.name).map_err(|_| InvalidCredentials::BadName)?;
-        Ok(Self { jwt, seed, name, public_key: claims.sub })
+        let Claims { iat, exp, iss, name, sub, .. } = claims;
+        let name = AgentName::try_new(name).map_err(|_| InvalidCredentials::BadName)?;
+        Ok(Self { jwt, seed, name, public_key: sub, issuer: iss, issued_at: iat, expires_at: exp })
     }
 
     /// Reads the text of a `.creds` file.
@@ -82,6 +89,28 @@ impl Credentials {
     #[must_use]
     pub fn public_key(&self) -> &str {
         &self.public_key
+    }
+
+    /// The public key of the signing key that issued the JWT (`A…`).
+    #[must_use]
+    pub fn issuer(&self) -> &str {
+        &self.issuer
+    }
+
+    /// When they were issued, in seconds since the epoch.
+    #[must_use]
+    pub fn issued_at(&self) -> u64 {
+        self.issued_at
+    }
+
+    /// When they end, in seconds since the epoch; none: never.
+    #[must_use]
+    pub fn expires_at(&self) -> Option<u64> {
+        self.expires_at
+    }
+
+    pub(super) fn seed(&self) -> &str {
+        &self.seed
     }
 
     /// The user's JWT. Not secret.

@@ -1,5 +1,5 @@
-//! Users whose JWTs were checked before. A JWT's signature is checked once; its time, and whether its key was revoked,
-//! each time.
+//! Users whose JWTs were checked before. A JWT's signature is checked once; its time, its issuer, and whether its key was
+//! revoked, each time.
 
 use std::{
     collections::HashMap,
@@ -8,7 +8,10 @@ use std::{
 
 use holdpoint_protocol::{Timestamp, ids::RoleId};
 
-use super::roots::{Checked, Refusal, TrustRoots, VerifiedUser};
+use super::{
+    roots::{Checked, Refusal, VerifiedUser},
+    trust::Trust,
+};
 
 /// JWTs that are remembered: far more than a fleet has users. Past that all are checked anew.
 const KNOWN_MAX: usize = 4_096;
@@ -16,15 +19,15 @@ const KNOWN_MAX: usize = 4_096;
 /// Trust roots with a memory. Cheap to clone; clones share it.
 #[derive(Debug, Clone)]
 pub struct KnownUsers {
-    roots: Arc<TrustRoots>,
+    trust: Trust,
     checked: Arc<Mutex<HashMap<String, Checked>>>,
 }
 
 impl KnownUsers {
     /// Knows nobody yet.
     #[must_use]
-    pub fn new(roots: Arc<TrustRoots>) -> Self {
-        Self { roots, checked: Arc::default() }
+    pub fn new(trust: impl Into<Trust>) -> Self {
+        Self { trust: trust.into(), checked: Arc::default() }
     }
 
     /// As [`TrustRoots::verify_jwt`].
@@ -33,11 +36,12 @@ impl KnownUsers {
     /// [`Refusal`] says what is wrong with it.
     pub fn verify_jwt(&self, jwt: &str, now: Timestamp) -> Result<VerifiedUser, Refusal> {
         let known = self.checked.lock().unwrap_or_else(PoisonError::into_inner).get(jwt).cloned();
+        let roots = self.trust.roots();
         let checked = match known {
             Some(checked) => checked,
-            None => self.roots.check_jwt(jwt)?,
+            None => roots.check_jwt(jwt)?,
         };
-        self.roots.still_counts(&checked, now)?;
+        roots.still_counts(&checked, now)?;
         let mut all = self.checked.lock().unwrap_or_else(PoisonError::into_inner);
         if !all.contains_key(jwt) {
             if all.len() >= KNOWN_MAX {

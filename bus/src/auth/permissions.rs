@@ -70,6 +70,11 @@ pub(crate) fn is_agent(role: &RoleId) -> bool {
     role.as_str() != role::OPERATOR
 }
 
+/// Whether credentials of this role are for a pool of agents.
+pub(super) fn takes_turns(role: &RoleId) -> bool {
+    is_agent(role) && role.as_str() != role::ORCHESTRATOR
+}
+
 /// Whose blobs a role may read, in the words of `blob_get`'s subject.
 fn readable_blobs(of: &RoleId) -> Vec<&'static str> {
     let mut owners = vec![role::OPERATOR, role::ORCHESTRATOR, role::BUILDER, role::REPAIR];

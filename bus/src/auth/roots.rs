@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
     Timestamp,
-    ids::{AgentName, RoleId},
+    ids::{AgentName, RoleId, role},
 };
 use nkeys::{KeyPair, KeyPairType};
 use serde::{Deserialize, Serialize};
 
-use super::{jwt, signer::verify_signature};
+use super::{credentials::Credentials, jwt, signer::verify_signature};
 
 /// Public keys that are trusted, and those that no longer are. Not secret; what is changed in it changes who is
 /// believed.
@@ -20,6 +20,9 @@ pub struct TrustRoots {
     pub agents_account: String,
     /// The public half of each role's signing key.
     pub roles: BTreeMap<RoleId, String>,
+    /// The signing keys that roles had before, which count until they are dropped.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub former: BTreeMap<RoleId, String>,
     /// The public keys of the orchestrators: who may write a journal.
     pub orchestrators: Vec<String>,
     /// Public keys of users whose credentials no longer count, and since when (seconds since the epoch).
@@ -50,6 +53,7 @@ impl VerifiedUser {
 #[derive(Debug, Clone)]
 pub(super) struct Checked {
     pub(super) user: VerifiedUser,
+    pub(super) issuer: String,
     /// Seconds since the epoch; none: never.
     pub(super) expires_at: Option<u64>,
 }
@@ -103,6 +107,19 @@ impl TrustRoots {
         Ok(checked.user)
     }
 
+    /// Whose credentials these are, if they count. That the orchestrators' signing key made those of an orchestrator is
+    /// the broker's to check: only its user's key is known here.
+    ///
+    /// # Errors
+    /// [`Refusal`] says why they do not count.
+    pub fn check_credentials(&self, credentials: &Credentials, now: Timestamp) -> Result<RoleId, Refusal> {
+        if !self.orchestrators.iter().any(|key| key == credentials.public_key()) {
+            return self.verify_jwt(credentials.jwt(), now).map(|user| user.role);
+        }
+        self.lasts(credentials.public_key(), credentials.expires_at(), now)?;
+        Ok(role::id(role::ORCHESTRATOR))
+    }
+
     /// Checks a user's JWT that has to be of one role.
     ///
     /// # Errors
@@ -120,7 +137,7 @@ impl TrustRoots {
         if claims.nats.kind != "user" || claims.nats.issuer_account != self.agents_account || !is_user_key {
             return Err(Refusal::Malformed);
         }
-        let (role, _) = self.roles.iter().find(|(_, key)| **key == claims.iss).ok_or(Refusal::UnknownIssuer)?;
+        let role = self.role_of(&claims.iss).ok_or(Refusal::UnknownIssuer)?;
         if !parsed.is_signed_by_issuer() {
             return Err(Refusal::BadSignature);
         }
@@ -130,24 +147,38 @@ impl TrustRoots {
             public_key: claims.sub.clone(),
             tags: claims.nats.tags.clone(),
         };
-        Ok(Checked { user, expires_at: claims.exp })
+        Ok(Checked { user, issuer: claims.iss.clone(), expires_at: claims.exp })
     }
 
-    /// What about a JWT may change: its key was revoked, its time is over.
+    /// What about a JWT may change: its issuer was dropped, its key was revoked, its time is over.
     pub(super) fn still_counts(&self, checked: &Checked, now: Timestamp) -> Result<(), Refusal> {
-        if self.revoked.contains_key(&checked.user.public_key) {
+        if self.role_of(&checked.issuer) != Some(&checked.user.role) {
+            return Err(Refusal::UnknownIssuer);
+        }
+        self.lasts(&checked.user.public_key, checked.expires_at, now)
+    }
+
+    fn lasts(&self, public_key: &str, expires_at: Option<u64>, now: Timestamp) -> Result<(), Refusal> {
+        if self.revoked.contains_key(public_key) {
             return Err(Refusal::Revoked);
         }
         let now_s = u64::try_from(now.as_seconds()).unwrap_or(0);
-        if checked.expires_at.is_some_and(|end| end <= now_s) { Err(Refusal::Expired) } else { Ok(()) }
+        if expires_at.is_some_and(|end| end <= now_s) { Err(Refusal::Expired) } else { Ok(()) }
     }
 
-    /// Whether an orchestrator signed these bytes for this subject.
+    /// The role whose signing key this is, or was until it is dropped.
+    pub(super) fn role_of(&self, signing_key: &str) -> Option<&RoleId> {
+        self.roles.iter().chain(&self.former).find(|(_, key)| *key == signing_key).map(|(role, _)| role)
+    }
+
+    /// Whether an orchestrator signed these bytes for this subject. `at` is when the broker stored them: what an
+    /// orchestrator wrote before its key was revoked goes on counting, or a journal would lose its past with the key.
     #[must_use]
-    pub fn is_orchestrators(&self, subject: &str, payload: &[u8], signature: &str) -> bool {
+    pub fn is_orchestrators(&self, subject: &str, payload: &[u8], signature: &str, at: Timestamp) -> bool {
+        let at_s = u64::try_from(at.as_seconds()).unwrap_or(0);
         self.orchestrators
             .iter()
-            .filter(|key| !self.revoked.contains_key(*key))
+            .filter(|key| self.revoked.get(*key).is_none_or(|since| at_s <= *since))
             .any(|key| verify_signature(key, subject, payload, signature))
     }
 }

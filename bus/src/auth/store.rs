@@ -12,7 +12,12 @@ use holdpoint_protocol::ids::RoleId;
 use nkeys::KeyPair;
 use serde::{Deserialize, Serialize};
 
-use super::{authority::Authority, credentials::InvalidCredentials, roots::TrustRoots};
+use super::{
+    authority::{Authority, now_s},
+    credentials::InvalidCredentials,
+    folder::Issued,
+    roots::TrustRoots,
+};
 
 /// The secret file: all seeds, and the trust roots they belong to.
 const AUTHORITY_FILE: &str = "authority.json";
@@ -48,8 +53,16 @@ struct Saved {
     holdpoint: String,
     agents: String,
     orchestrators: String,
+    #[serde(default)]
+    former_orchestrators: Option<String>,
     roles: BTreeMap<RoleId, String>,
     roots: TrustRoots,
+    #[serde(default = "now_s")]
+    created_at: u64,
+    #[serde(default = "now_s")]
+    changed_at: u64,
+    #[serde(default)]
+    issued: Vec<Issued>,
 }
 
 impl Authority {
@@ -65,8 +78,12 @@ impl Authority {
             holdpoint: seed(&self.holdpoint),
             agents: seed(&self.agents),
             orchestrators: seed(&self.orchestrators),
+            former_orchestrators: self.former_orchestrators.clone(),
             roles: self.roles.iter().map(|(role, key)| (role.clone(), seed(key))).collect(),
             roots: self.roots.clone(),
+            created_at: self.created_at,
+            changed_at: self.changed_at,
+            issued: self.issued.clone(),
         };
         let bytes = serde_json::to_vec_pretty(&saved).expect("plain data with text keys");
         write_secret(&dir.join(AUTHORITY_FILE), &bytes)
@@ -98,8 +115,12 @@ impl Authority {
             holdpoint: KeyPair::from_seed(&saved.holdpoint)?,
             agents: KeyPair::from_seed(&saved.agents)?,
             orchestrators: KeyPair::from_seed(&saved.orchestrators)?,
+            former_orchestrators: saved.former_orchestrators,
             roles,
             roots: saved.roots,
+            created_at: saved.created_at,
+            changed_at: saved.changed_at,
+            issued: saved.issued,
         })
     }
 }
@@ -124,15 +145,37 @@ impl super::Credentials {
     }
 }
 
-/// Writes a file that only its owner can read, whole or not at all.
+impl TrustRoots {
+    /// Reads a `trust.json`.
+    ///
+    /// # Errors
+    /// The file cannot be read, or holds no trust roots.
+    pub fn load(path: &Path) -> Result<Self, StoreError> {
+        let bytes = fs::read(path).map_err(|source| StoreError::Io { path: path.to_owned(), source })?;
+        serde_json::from_slice(&bytes)
+            .map_err(|source| StoreError::Damaged { path: path.to_owned(), source: source.into() })
+    }
+}
+
+/// Writes a file that only its owner can read, whole or not at all; its folder is made if need be.
 pub(crate) fn write_secret(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    write(path, bytes, 0o600)
+}
+
+/// Writes a file that everybody can read, whole or not at all; its folder is made if need be.
+pub(super) fn write_public(path: &Path, bytes: &[u8]) -> Result<(), StoreError> {
+    write(path, bytes, 0o644)
+}
+
+fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
     let io = |source| StoreError::Io { path: path.to_owned(), source };
     if let Some(dir) = path.parent() {
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(io)?;
+        // Whoever may read a file may go into its folder.
+        let folder_mode = mode | (mode & 0o444) >> 2;
+        fs::DirBuilder::new().recursive(true).mode(folder_mode).create(dir).map_err(io)?;
     }
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
-    let mut file =
-        fs::OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&part).map_err(io)?;
+    let mut file = fs::OpenOptions::new().write(true).create(true).truncate(true).mode(mode).open(&part).map_err(io)?;
     file.write_all(bytes).and_then(|()| file.sync_all()).and_then(|()| fs::rename(&part, path)).map_err(io)
 }

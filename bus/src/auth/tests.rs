@@ -9,7 +9,7 @@ use holdpoint_protocol::{
 use nkeys::KeyPair;
 
 use super::{
-    Authority, Credentials, InvalidCredentials, KnownUsers, Refusal, TrustRoots, UnknownRole, accounts,
+    Authority, Credentials, InvalidCredentials, KnownUsers, Refusal, Trust, TrustRoots, UnknownRole, accounts,
     jwt::{self, Subject},
     verify_signature,
 };
@@ -71,6 +71,44 @@ fn a_remembered_jwt_is_asked_for_its_time_and_role_again() {
     let refused = known.verify_jwt_of(&role::id(role::VERIFIER), user.jwt(), begin).unwrap_err();
     assert!(matches!(refused, Refusal::WrongRole { .. }), "{refused:?}");
     assert_eq!(known.verify_jwt(&user.jwt()[1..], begin), Err(Refusal::Malformed));
+}
+
+#[test]
+fn a_remembered_jwt_is_asked_for_its_issuer_and_revocation_again() {
+    let mut authority = Authority::create();
+    let (kept, revoked) = (builder(&authority, None), builder(&authority, None));
+    let trust = Trust::from(Arc::new(authority.trust_roots().clone()));
+    let known = KnownUsers::new(trust.clone());
+    let now = Timestamp::from_millis(0);
+    for user in [&kept, &revoked] {
+        assert!(known.verify_jwt(user.jwt(), now).is_ok());
+    }
+    authority.revoke(revoked.public_key());
+    authority.rotate(&role::id(role::BUILDER)).unwrap();
+    assert!(trust.watched().replace(authority.trust_roots().clone()));
+    assert!(known.verify_jwt(kept.jwt(), now).is_ok(), "the former key counts");
+    assert_eq!(known.verify_jwt(revoked.jwt(), now), Err(Refusal::Revoked));
+    authority.drop_former(&role::id(role::BUILDER)).unwrap();
+    assert!(trust.watched().replace(authority.trust_roots().clone()));
+    assert_eq!(known.verify_jwt(kept.jwt(), now), Err(Refusal::UnknownIssuer));
+    let watched = trust.watched();
+    drop((trust, known));
+    assert!(!watched.is_used() && !watched.replace(authority.trust_roots().clone()));
+}
+
+#[test]
+fn an_authority_of_an_earlier_version_is_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let authority = Authority::create();
+    authority.save(dir.path()).unwrap();
+    let file = dir.path().join("authority.json");
+    let mut saved: serde_json::Value = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    for later in ["former_orchestrators", "created_at", "changed_at", "issued"] {
+        assert!(saved.as_object_mut().unwrap().remove(later).is_some(), "{later}");
+    }
+    std::fs::write(&file, saved.to_string()).unwrap();
+    let loaded = Authority::load(dir.path()).unwrap().unwrap();
+    assert_eq!(loaded.trust_roots(), authority.trust_roots());
 }
 
 #[test]
@@ -138,7 +176,7 @@ fn an_authority_is_kept_for_its_owner_only_and_comes_back() {
     let user = builder(&loaded, None);
     assert!(authority.trust_roots().verify_jwt(user.jwt(), later()).is_ok());
     let signature = orchestrator.signer().sign("s", b"p");
-    assert!(loaded.trust_roots().is_orchestrators("s", b"p", &signature));
+    assert!(loaded.trust_roots().is_orchestrators("s", b"p", &signature, later()));
     std::fs::write(keys.join("authority.json"), "{}").unwrap();
     assert!(Authority::load(&keys).is_err());
 }
@@ -157,9 +195,12 @@ fn a_signature_holds_for_its_subject_payload_and_key() {
         assert!(!verify_signature(key, "subject", b"payload", junk), "{junk}");
     }
     let user = builder(&authority, None);
-    assert!(!authority.trust_roots().is_orchestrators("s", b"p", &user.signer().sign("s", b"p")));
+    assert!(!authority.trust_roots().is_orchestrators("s", b"p", &user.signer().sign("s", b"p"), later()));
     authority.revoke(key);
-    assert!(!authority.trust_roots().is_orchestrators("subject", b"payload", &signature));
+    assert!(!authority.trust_roots().is_orchestrators("subject", b"payload", &signature, later()));
+    // What was stored before goes on counting.
+    let before = Timestamp::from_millis(0);
+    assert!(authority.trust_roots().is_orchestrators("subject", b"payload", &signature, before));
 }
 
 #[test]

@@ -95,7 +95,7 @@ impl LocalBroker {
     /// # Errors
     /// [`BrokerError::Connect`].
     pub async fn connect(&self, credentials: &Credentials) -> Result<Bus, BrokerError> {
-        let args = ConnectArgs { url: self.broker.url(), credentials: credentials.clone() };
+        let args = ConnectArgs::new(self.broker.url(), credentials.clone());
         Bus::connect(args).await.map_err(BrokerError::Connect)
     }
 }

@@ -104,7 +104,7 @@ impl Cluster {
         let url = self.url();
         let deadline = Instant::now() + PATIENCE;
         loop {
-            let args = ConnectArgs { url: url.clone(), credentials: self.orchestrator.clone() };
+            let args = ConnectArgs::new(url.clone(), self.orchestrator.clone());
             if let Ok(bus) = Bus::connect(args).await {
                 let settings = Settings { replicas: SERVERS, ..Settings::default() };
                 if topology::ensure(&bus, &settings).await.is_ok() {

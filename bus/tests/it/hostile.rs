@@ -80,7 +80,7 @@ proptest! {
         prop_assert!(Credentials::parse(&text).is_err());
         prop_assert!(!verify_signature(agent.public_key(), "subject", b"payload", &text));
         prop_assert!(!verify_signature(&key, "subject", b"payload", &text));
-        prop_assert!(!roots.is_orchestrators("subject", b"payload", &text));
+        prop_assert!(!roots.is_orchestrators("subject", b"payload", &text, now));
     }
 
     #[test]

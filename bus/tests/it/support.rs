@@ -56,6 +56,11 @@ impl TestBroker {
         Arc::new(self.local.authority.trust_roots().clone())
     }
 
+    /// The folder of the authority.
+    pub(crate) fn keys(&self) -> PathBuf {
+        self.dir.path().join("keys")
+    }
+
     pub(crate) fn journal(&self) -> Journal {
         Journal::new(&self.orchestrator)
     }

@@ -44,13 +44,13 @@ async fn server_of_version(version: &'static str) -> String {
 async fn a_server_below_the_floor_is_refused_by_its_own_word() {
     for old in ["2.9.10", "2.14.3", "1.4.1"] {
         let url = server_of_version(old).await;
-        let error = Bus::connect(ConnectArgs { url, credentials: somebody() }).await.unwrap_err();
+        let error = Bus::connect(ConnectArgs::new(url, somebody())).await.unwrap_err();
         let ConnectError::TooOld { found, .. } = &error else { panic!("{error:?}") };
         assert_eq!(found, old);
         assert!(error.to_string().contains("2.14.4"), "{error}");
     }
     let url = server_of_version("2.14.4").await;
-    Bus::connect(ConnectArgs { url, credentials: somebody() }).await.unwrap();
+    Bus::connect(ConnectArgs::new(url, somebody())).await.unwrap();
 }
 
 #[tokio::test]
@@ -58,7 +58,7 @@ async fn one_of_several_servers_that_answers_is_enough() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let there = server_of_version("2.15.1").await;
     let url = format!("nats://{free},{there}");
-    let bus = Bus::connect(ConnectArgs { url, credentials: somebody() }).await.unwrap();
+    let bus = Bus::connect(ConnectArgs::new(url, somebody())).await.unwrap();
     assert_eq!(bus.server_version(), "2.15.1");
 }
 
@@ -66,7 +66,7 @@ async fn one_of_several_servers_that_answers_is_enough() {
 async fn nobody_there_is_told_apart_from_not_let_in() {
     let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let url = format!("nats://{free}");
-    let error = Bus::connect(ConnectArgs { url, credentials: somebody() }).await.unwrap_err();
+    let error = Bus::connect(ConnectArgs::new(url, somebody())).await.unwrap_err();
     assert!(matches!(error, ConnectError::NoBroker { .. }), "{error:?}");
 }
 

@@ -19,6 +19,38 @@ pub(crate) struct Place {
     /// The operator's .creds file for that broker
     #[arg(long, value_name = "FILE")]
     pub(crate) creds: Option<PathBuf>,
+    /// TLS to that broker
+    #[command(flatten)]
+    pub(crate) tls: TlsFlags,
+}
+
+/// TLS to a broker elsewhere.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct TlsFlags {
+    /// Certificates (PEM) of the authority that issued the broker's; without it the system's count
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_ca: Option<PathBuf>,
+    /// The certificate (PEM) to show a broker that asks for one
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub(crate) tls_cert: Option<PathBuf>,
+    /// Its key (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub(crate) tls_key: Option<PathBuf>,
+}
+
+impl Place {
+    /// The flags about a fleet elsewhere as settings of the configuration.
+    pub(crate) fn overrides(&self) -> Vec<(String, String)> {
+        let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
+        let settings = [
+            ("nats.url", self.nats.clone()),
+            ("nats.creds", path(&self.creds)),
+            ("nats.tls.ca", path(&self.tls.tls_ca)),
+            ("nats.tls.cert", path(&self.tls.tls_cert)),
+            ("nats.tls.key", path(&self.tls.tls_key)),
+        ];
+        settings.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect()
+    }
 }
 
 /// What the fleet is told about itself.

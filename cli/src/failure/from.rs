@@ -1,7 +1,12 @@
 //! Errors of the crates below, in the words of users.
 
 use holdpoint_bus::{
-    ConnectError, api::ApiError, auth::StoreError, blobs::BlobError, broker::BrokerError, broker::FLOOR,
+    ConnectError,
+    api::ApiError,
+    auth::{FolderError, StoreError},
+    blobs::BlobError,
+    broker::BrokerError,
+    broker::FLOOR,
 };
 use holdpoint_core::plan::PlanErrors;
 use holdpoint_protocol::api::STATUS;
@@ -100,6 +105,11 @@ impl From<ConnectError> for Failure {
                 let hint = format!("the fleet's broker has to be nats-server {FLOOR} or newer");
                 Self::environment("broker_too_old", message, hint)
             }
+            ConnectError::Tls { .. } => {
+                let hint = "--tls-ca has to name the certificate of the authority that issued the broker's, and --tls-cert \
+                            and --tls-key what it asks of clients; the broker's log says more";
+                Self::environment("tls", message, hint)
+            }
             ConnectError::NotAuthorized { .. } => {
                 Self::usage("not_authorized", message, "--creds has to name an operator's .creds file of that fleet")
             }
@@ -110,6 +120,34 @@ impl From<ConnectError> for Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         Self::usage("keys", chain(&error), "the file has to be there, whole, and readable by this user")
+    }
+}
+
+impl From<FolderError> for Failure {
+    fn from(error: FolderError) -> Self {
+        let message = chain(&error);
+        match error {
+            FolderError::Store(error) => error.into(),
+            FolderError::NoKeys { .. } => {
+                Self::usage("no_keys", message, "`holdpoint keys init --dir DIR` makes them; --dir names their folder")
+            }
+            FolderError::NameTaken { .. } => {
+                Self::usage("name_taken", message, "take another name, or `holdpoint keys revoke` that one before")
+            }
+            FolderError::FileThere { .. } => {
+                Self::usage("file_there", message, "nothing is overwritten: name another file with --out")
+            }
+            FolderError::NotIssued { .. } => {
+                Self::usage("not_issued", message, "`holdpoint keys list` shows all names and public keys")
+            }
+            FolderError::StillUsed { .. } => {
+                Self::usage("still_used", message, "revoke each and add new ones; --force ends them all at once")
+            }
+            FolderError::NoOldKey { .. } => {
+                Self::usage("no_old_key", message, "`holdpoint keys rotate` without --drop-old makes a new key first")
+            }
+            FolderError::UnknownRole { .. } => Self::usage("unknown_role", message, ""),
+        }
     }
 }
 

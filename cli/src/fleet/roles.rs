@@ -6,7 +6,7 @@ use std::{
 };
 
 use holdpoint_protocol::ids::{AgentName, PoolId};
-use holdpoint_runtime::config::{AgentsConfig, Config};
+use holdpoint_runtime::config::{AgentsConfig, Config, NatsConfig};
 
 use super::broker::BrokerLease;
 use crate::{
@@ -65,9 +65,13 @@ pub(super) fn agent(crew: &Crew<'_>, agent: Agent<'_>, lease: &BrokerLease, stat
 
 fn connected(user: &Config, lease: &BrokerLease, creds: PathBuf) -> Config {
     let mut config = user.clone();
-    lease.url().clone_into(&mut config.nats.url);
-    config.nats.creds = Some(creds);
-    config.nats.trust = Some(lease.trust());
+    // What else is configured there is about a broker elsewhere.
+    config.nats = NatsConfig {
+        url: lease.url().to_owned(),
+        creds: Some(creds),
+        trust: Some(lease.trust()),
+        ..NatsConfig::default()
+    };
     config
 }
 

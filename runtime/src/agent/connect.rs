@@ -4,11 +4,11 @@ use std::{sync::Arc, time::Duration};
 
 use holdpoint_bus::{
     Bus, ConnectArgs, ConnectError,
-    auth::{Credentials, TrustRoots},
+    auth::{Claim, Credentials, Trust, TrustRoots, claim},
 };
 use tokio::time::Instant;
 
-use super::error::AgentError;
+use super::{error::AgentError, trust};
 use crate::{config::Config, telemetry::ErrorChain};
 
 /// How long a broker that is not there is waited for: fleets start all at once.
@@ -16,25 +16,25 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The pause between two attempts.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Reads the credentials and the trust roots, and connects; waits a while for a broker that is not there yet.
+/// Reads the credentials and the trust roots, and connects; waits a while for a broker that is not there yet. The trust roots
+/// follow their file from now on.
 ///
 /// # Errors
 /// Keys that are missing or unreadable, or a broker that cannot be used.
-pub async fn connect(config: &Config) -> Result<(Bus, Arc<TrustRoots>), AgentError> {
-    let creds = config.nats.creds.as_ref().ok_or(AgentError::Missing { key: "nats.creds" })?;
-    let trust = config.nats.trust.as_ref().ok_or(AgentError::Missing { key: "nats.trust" })?;
-    let credentials = Credentials::load(creds).map_err(AgentError::Credentials)?;
-    let trust_error = |source| AgentError::Trust { path: trust.clone(), source };
-    let roots = std::fs::read(trust).map_err(trust_error)?;
-    let roots: TrustRoots = serde_json::from_slice(&roots).map_err(|error| trust_error(error.into()))?;
+pub async fn connect(config: &Config) -> Result<(Bus, Trust), AgentError> {
+    let (credentials, claim, roots) = keys(config)?;
     if let Some(configured) = config.agent.name.as_ref().filter(|name| *name != credentials.name()) {
         return Err(AgentError::OtherName { configured: configured.clone(), found: credentials.name().clone() });
     }
-    let args = ConnectArgs { url: config.nats.url.clone(), credentials };
+    let args = ConnectArgs { url: config.nats.url.clone(), credentials, claim, tls: config.nats.tls.files() };
     let deadline = Instant::now() + PATIENCE;
     loop {
         match Bus::connect(args.clone()).await {
-            Ok(bus) => return Ok((bus, Arc::new(roots))),
+            Ok(bus) => {
+                let trust = Trust::from(Arc::new(roots));
+                trust::follow(config.nats.trust.clone().unwrap_or_default(), &trust);
+                return Ok((bus, trust));
+            }
             Err(error @ ConnectError::NoBroker { .. }) if Instant::now() < deadline => {
                 tracing::warn!(error = %ErrorChain(&error), "waiting for the broker");
                 tokio::time::sleep(PAUSE).await;
@@ -42,4 +42,22 @@ pub async fn connect(config: &Config) -> Result<(Bus, Arc<TrustRoots>), AgentErr
             Err(error) => return Err(AgentError::Connect(error)),
         }
     }
+}
+
+/// The credentials that are configured, or free ones of the folder that is.
+fn keys(config: &Config) -> Result<(Credentials, Option<Claim>, TrustRoots), AgentError> {
+    let nats = &config.nats;
+    let load_roots = || {
+        let trust = nats.trust.as_ref().ok_or(AgentError::Missing { key: "nats.trust" })?;
+        TrustRoots::load(trust).map_err(AgentError::Trust)
+    };
+    if let Some(dir) = &nats.creds_dir {
+        let roots = load_roots()?;
+        let (credentials, claim) = claim(dir, config.agent.name.as_ref(), &roots).map_err(AgentError::Claim)?;
+        tracing::info!(name = %credentials.name(), "took free credentials");
+        return Ok((credentials, Some(claim), roots));
+    }
+    let creds = nats.creds.as_ref().ok_or(AgentError::Missing { key: "nats.creds" })?;
+    let credentials = Credentials::load(creds).map_err(AgentError::Credentials)?;
+    Ok((credentials, None, load_roots()?))
 }

@@ -1,8 +1,9 @@
 //! Why an agent process does not run.
 
-use std::path::PathBuf;
-
-use holdpoint_bus::{ConnectError, auth::StoreError};
+use holdpoint_bus::{
+    ConnectError,
+    auth::{ClaimError, StoreError},
+};
 use holdpoint_protocol::ids::AgentName;
 
 use crate::process::{ProcessError, exit};
@@ -13,21 +14,18 @@ pub enum AgentError {
     /// A setting that every process needs is not there.
     #[error("{key} is not configured: every process needs it")]
     Missing {
-        /// The key.
+        /// The key. Instead of `nats.creds` there may be `nats.creds_dir`.
         key: &'static str,
     },
     /// The credentials cannot be used.
     #[error("nats.creds cannot be used")]
     Credentials(#[source] StoreError),
+    /// No credentials of a folder are free.
+    #[error("nats.creds_dir cannot be used")]
+    Claim(#[source] ClaimError),
     /// The trust roots cannot be read.
-    #[error("nats.trust cannot be used: {}", path.display())]
-    Trust {
-        /// The file.
-        path: PathBuf,
-        /// What was wrong.
-        #[source]
-        source: std::io::Error,
-    },
+    #[error("nats.trust cannot be used")]
+    Trust(#[source] StoreError),
     /// The configured name is not that of the credentials.
     #[error("agent.name is {configured}, but the credentials are those of {found}")]
     OtherName {
@@ -39,6 +37,12 @@ pub enum AgentError {
     /// There is no connection.
     #[error("cannot connect")]
     Connect(#[source] ConnectError),
+    /// The connection ended for good while the agent ran.
+    #[error("the broker does not accept the credentials of {name} any more: they were revoked, expired or signed anew")]
+    Gone {
+        /// Whose credentials.
+        name: AgentName,
+    },
     /// The actors could not be started.
     #[error("cannot start the agent")]
     Start(#[source] ractor::SpawnErr),
@@ -52,8 +56,9 @@ impl AgentError {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Missing { .. } | Self::Credentials(_) | Self::Trust { .. } | Self::OtherName { .. } => exit::USAGE,
-            Self::Connect(_) => exit::ENVIRONMENT,
+            Self::Missing { .. } | Self::Credentials(_) | Self::Trust(_) | Self::OtherName { .. } => exit::USAGE,
+            Self::Claim(ClaimError::Folder { .. }) => exit::USAGE,
+            Self::Claim(ClaimError::NoneFree { .. }) | Self::Connect(_) | Self::Gone { .. } => exit::ENVIRONMENT,
             Self::Start(_) | Self::Process(_) => exit::INCOMPLETE,
         }
     }

@@ -81,9 +81,9 @@ impl<W: Worker> Actor for Puller<W> {
     async fn pre_start(&self, myself: ActorRef<Msg>, args: Args<W>) -> Result<State<W>, ActorProcessingErr> {
         args.current.set(None);
         let mut pulling = JoinSet::new();
-        let AgentArgs { bus, role, pool, roots, .. } = args.agent.clone();
+        let AgentArgs { bus, role, pool, trust, .. } = args.agent.clone();
         pulling.spawn(async move {
-            let message = match TurnQueue::open(&bus, &role, &pool, roots).await {
+            let message = match TurnQueue::open(&bus, &role, &pool, trust).await {
                 Ok(queue) => Msg::Opened(Box::new(queue)),
                 Err(error) => Msg::NotOpened(error),
             };

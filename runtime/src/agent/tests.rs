@@ -200,7 +200,7 @@ async fn a_configuration_that_lacks_something_is_a_usage_error() {
     config.nats.trust = Some(dir.path().join("none.json"));
     assert!(matches!(failure(&config).await, AgentError::Credentials(_)));
     config.nats.creds = Some(creds);
-    assert!(matches!(failure(&config).await, AgentError::Trust { .. }));
+    assert!(matches!(failure(&config).await, AgentError::Trust(_)));
     config.nats.trust = Some(trust);
     config.agent.name = Some("me".parse().unwrap());
     let error = failure(&config).await;

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use holdpoint_bus::{Bus, auth::TrustRoots};
+use holdpoint_bus::{Bus, auth::Trust};
 use holdpoint_protocol::ids::{PoolId, RoleId};
 use ractor::{Actor as _, SpawnErr};
 
@@ -33,7 +33,7 @@ pub struct AgentArgs<W> {
     /// The broker. The agent's name is that of the connection.
     pub bus: Bus,
     /// Whose signatures count.
-    pub roots: Arc<TrustRoots>,
+    pub trust: Trust,
     /// What it does with a turn.
     pub worker: Arc<W>,
 }
@@ -45,7 +45,7 @@ impl<W> Clone for AgentArgs<W> {
             pool: self.pool.clone(),
             ack_wait: self.ack_wait,
             bus: self.bus.clone(),
-            roots: self.roots.clone(),
+            trust: self.trust.clone(),
             worker: self.worker.clone(),
         }
     }
@@ -56,20 +56,23 @@ impl<W> Clone for AgentArgs<W> {
 /// # Errors
 /// [`AgentError`], with its exit code.
 pub async fn run<W: Worker>(role: RoleId, worker: W, config: &Config) -> Result<Ended, AgentError> {
-    let (bus, roots) = connect::connect(config).await?;
+    let (bus, trust) = connect::connect(config).await?;
     let args = AgentArgs {
         role,
         pool: config.agent.pool.clone(),
         ack_wait: config.agent.ack_wait.duration(),
         bus: bus.clone(),
-        roots,
+        trust,
         worker: Arc::new(worker),
     };
     let tree = start(args).await.map_err(AgentError::Start)?;
     let _beat = Beat::begin(config.health.file.as_deref(), &bus);
-    let ended = process::run_process(bus.name().as_str(), tree, DRAIN_DEADLINE).await;
+    let ended = tokio::select! {
+        ended = process::run_process(bus.name().as_str(), tree, DRAIN_DEADLINE) => ended.map_err(AgentError::Process),
+        () = bus.gone() => return Err(AgentError::Gone { name: bus.name().clone() }),
+    };
     bus.close().await;
-    ended.map_err(AgentError::Process)
+    ended
 }
 
 /// Starts the actors of an agent.

@@ -97,12 +97,12 @@ impl BuildWorker {
         let own_env = own_environment();
         // Where a local fleet keeps its keys, its broker and the other agents.
         let fleet_dir = own_env.get(STATE_DIR_VARIABLE).filter(|dir| !dir.is_empty()).map(PathBuf::from);
-        let hidden = [Some(&state_dir), config.nats.creds.as_ref(), fleet_dir.as_ref()];
+        let hidden = [Some(&state_dir), fleet_dir.as_ref()].into_iter().flatten().chain(config.nats.secrets());
         let settings = CommandSettings {
             role: role.clone(),
             program: program(config, &role)?.clone(),
             home: state_dir.join("homes").join(role.as_str()),
-            hidden: hidden.into_iter().flatten().map(|path| absolute(path)).collect::<Result<_, _>>()?,
+            hidden: hidden.map(|path| absolute(path)).collect::<Result<_, _>>()?,
             own_env,
         };
         let backend = CommandBackend::try_new(

@@ -18,7 +18,17 @@ pub(super) fn expand(config: &mut Config, home: &Path) {
         &mut agents.verifier.deny_paths,
     ];
     let single = [&mut config.agent.state_dir, &mut config.orchestrator.state_dir];
-    let files = config.nats.creds.iter_mut().chain(&mut config.nats.trust).chain(&mut config.health.file);
+    let nats = &mut config.nats;
+    let files = [
+        &mut nats.creds,
+        &mut nats.creds_dir,
+        &mut nats.trust,
+        &mut nats.tls.ca,
+        &mut nats.tls.cert,
+        &mut nats.tls.key,
+        &mut config.health.file,
+    ];
+    let files = files.into_iter().flatten();
     for path in lists.into_iter().flatten().chain(single).chain(files) {
         expand_path(path, home);
     }

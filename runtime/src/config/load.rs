@@ -133,6 +133,12 @@ impl Config {
                 return wrong("nats.url", "must not hold a user or password: use nats.creds");
             }
         }
+        if self.nats.creds.is_some() && self.nats.creds_dir.is_some() {
+            return wrong("nats.creds_dir", "cannot be set together with nats.creds");
+        }
+        if self.nats.tls.cert.is_some() != self.nats.tls.key.is_some() {
+            return wrong("nats.tls.cert", "and nats.tls.key belong together: set both or none");
+        }
         if self.agent.ack_wait.duration() < ACK_WAIT_MIN {
             return wrong("agent.ack_wait", "must be 500ms or more");
         }

@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, path::PathBuf};
 
+use holdpoint_bus::tls::{ClientCertificate, TlsFiles};
 use holdpoint_protocol::{
     ids::{AgentName, PoolId},
     streams,
@@ -17,15 +18,50 @@ use super::units::{ByteSize, Span};
 pub struct NatsConfig {
     /// Where it is: `nats://host:port` or `tls://host:port`, several with commas. No user or password: see `creds`.
     pub url: String,
-    /// The `.creds` file of this process. Every process needs one.
+    /// The `.creds` file of this process. Every process needs one, or `creds_dir`.
     pub creds: Option<PathBuf>,
+    /// A folder of `.creds` files that several processes of one role share: each takes the first that no other holds, or
+    /// that of `agent.name`.
+    pub creds_dir: Option<PathBuf>,
     /// The file that says whose signatures count (`trust.json`). Every process needs it.
     pub trust: Option<PathBuf>,
+    /// `[nats.tls]`
+    pub tls: TlsConfig,
 }
 
 impl Default for NatsConfig {
     fn default() -> Self {
-        Self { url: "nats://127.0.0.1:4222".to_owned(), creds: None, trust: None }
+        let url = "nats://127.0.0.1:4222".to_owned();
+        Self { url, creds: None, creds_dir: None, trust: None, tls: TlsConfig::default() }
+    }
+}
+
+impl NatsConfig {
+    /// What no program of others may read.
+    pub fn secrets(&self) -> impl Iterator<Item = &PathBuf> {
+        [&self.creds, &self.creds_dir, &self.trust, &self.tls.key].into_iter().flatten()
+    }
+}
+
+/// `[nats.tls]`: PEM files for TLS to the broker. None are needed where `url` begins with `tls://` and the system believes the
+/// broker's certificate.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct TlsConfig {
+    /// The certificates of the authority that issued the broker's; the system's do not count then.
+    pub ca: Option<PathBuf>,
+    /// The certificate of this process, where the broker asks for one; with `key`.
+    pub cert: Option<PathBuf>,
+    /// The key of that certificate.
+    pub key: Option<PathBuf>,
+}
+
+impl TlsConfig {
+    /// As a connection wants it.
+    #[must_use]
+    pub fn files(&self) -> TlsFiles {
+        let client = self.cert.clone().zip(self.key.clone());
+        TlsFiles { ca: self.ca.clone(), client: client.map(|(cert, key)| ClientCertificate { cert, key }) }
     }
 }
 

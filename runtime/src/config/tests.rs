@@ -42,6 +42,7 @@ fn flags_win_over_environment_over_file_over_defaults() {
 fn environment_sets_texts_numbers_lists_and_switches() {
     let env = vars(&[
         ("HOLDPOINT__NATS__URL", "nats://broker:4222"),
+        ("HOLDPOINT__NATS__TLS__CA", "/ca.pem"),
         ("HOLDPOINT__AGENT__NAME", "007"),
         ("HOLDPOINT__AGENTS__BUILDER__NETWORK", "false"),
         ("HOLDPOINT__AGENTS__BUILDER__PASS_ENV", "A, B"),
@@ -50,6 +51,7 @@ fn environment_sets_texts_numbers_lists_and_switches() {
     ]);
     let config = Config::load_from(None, env, Vec::new()).unwrap();
     assert_eq!(config.nats.url, "nats://broker:4222");
+    assert_eq!(config.nats.tls.ca.as_deref(), Some(Path::new("/ca.pem")));
     assert_eq!(config.agent.name.unwrap().as_str(), "007");
     assert!(!config.agents.builder.network);
     assert_eq!(config.agents.builder.pass_env, ["A", "B"]);
@@ -86,6 +88,9 @@ fn values_that_cannot_be_used_are_refused_by_key() {
     for (text, key) in [
         ("[nats]\nurl = \"http://x\"\n", "nats.url"),
         ("[nats]\nurl = \"nats://me:secret@x\"\n", "nats.url"),
+        ("[nats]\ncreds = \"a\"\ncreds_dir = \"b\"\n", "nats.creds_dir"),
+        ("[nats.tls]\ncert = \"a\"\n", "nats.tls.cert"),
+        ("[nats.tls]\nkey = \"a\"\n", "nats.tls.cert"),
         ("[agent]\nack_wait = \"1ms\"\n", "agent.ack_wait"),
         ("[orchestrator]\nhandoff_ack_wait = \"1ms\"\n", "orchestrator.handoff_ack_wait"),
         ("[telemetry]\nlog = \"a=b=c\"\n", "telemetry.log"),

@@ -233,7 +233,7 @@ impl Fleet {
             pool: self.pool.clone(),
             ack_wait: ACK_WAIT,
             bus: self.local.connect(&credentials).await.unwrap(),
-            roots: self.roots.clone(),
+            trust: self.roots.clone().into(),
             worker: Arc::new(actor),
         };
         start(args).await.unwrap()

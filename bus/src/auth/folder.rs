@@ -1,0 +1,342 @@
+//! A folder with everything of one fleet's keys, changed offline: the authority, what the broker and every process have
+//! to know of it, and the credentials that were made.
+//!
+//! ```text
+//! authority/authority.json   the secret half, and what was issued (0600)
+//! trust.json                 whose word counts; every process reads it
+//! broker/accounts.conf       what a nats-server's configuration includes
+//! <role>/<name>.creds        credentials (0600)
+//! ```
+//!
+//! Every change is first written to the authority, so that one that was cut off is completed, or undone, by the next.
+
+mod change;
+mod issued;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    fs::{self, DirBuilder, File},
+    io,
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
+    path::{Path, PathBuf},
+};
+
+use holdpoint_protocol::{
+    ids::{AgentName, RoleId, role},
+    streams,
+};
+
+use super::{
+    authority::{Authority, Order, UnknownRole, now_s},
+    claim,
+    credentials::Credentials,
+    roots::TrustRoots,
+    store::{StoreError, write_public},
+};
+
+pub use change::Rotation;
+pub use issued::{Issued, Standing};
+
+/// Who has credentials of its own.
+pub const ROLES: [&str; 5] = [role::BUILDER, role::VERIFIER, role::REPAIR, role::ORCHESTRATOR, role::OPERATOR];
+
+/// Why keys were not made or changed. Nothing was, then.
+#[derive(Debug, thiserror::Error)]
+pub enum FolderError {
+    /// There is no authority in the folder.
+    #[error("there are no keys in {}", dir.display())]
+    NoKeys {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// A file could not be read or written.
+    #[error("cannot keep the keys")]
+    Store(#[source] StoreError),
+    /// Nobody of that role has credentials.
+    #[error("nobody can have credentials as {role}: the roles are {}", ROLES.join(", "))]
+    UnknownRole {
+        /// The role.
+        role: RoleId,
+    },
+    /// The name has credentials that count.
+    #[error("{name} has credentials already, as {role}")]
+    NameTaken {
+        /// The name.
+        name: AgentName,
+        /// Of which role they are.
+        role: RoleId,
+    },
+    /// There is a file where the credentials would be.
+    #[error("{} is there already", path.display())]
+    FileThere {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Nothing that was issued has that name or key.
+    #[error("no credentials that count have the name or public key {what}")]
+    NotIssued {
+        /// The name or key.
+        what: String,
+    },
+    /// Credentials that count were signed by the key that is to be dropped.
+    #[error("credentials that the old key of {role} signed are still in use: {}", names(left))]
+    StillUsed {
+        /// The role.
+        role: RoleId,
+        /// Whose they are.
+        left: Vec<AgentName>,
+    },
+    /// The role has no former key.
+    #[error("{role} has no old key")]
+    NoOldKey {
+        /// The role.
+        role: RoleId,
+    },
+}
+
+fn names(names: &[AgentName]) -> String {
+    names.iter().map(AgentName::as_str).collect::<Vec<_>>().join(", ")
+}
+
+impl From<StoreError> for FolderError {
+    fn from(source: StoreError) -> Self {
+        Self::Store(source)
+    }
+}
+
+impl From<UnknownRole> for FolderError {
+    fn from(UnknownRole { role }: UnknownRole) -> Self {
+        Self::UnknownRole { role }
+    }
+}
+
+/// Where new credentials go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place<'a> {
+    /// `<role>/<name>.creds` in the folder.
+    Folder,
+    /// This file.
+    File(&'a Path),
+    /// Nowhere: they are handed back only.
+    Nowhere,
+}
+
+/// What of a running fleet has to be told of a change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Changed {
+    /// `broker/accounts.conf` is another one: brokers have to read it again.
+    pub broker: bool,
+    /// `trust.json` is another one: processes take it over by themselves.
+    pub trust: bool,
+}
+
+/// The folder, held by this process alone.
+#[derive(Debug)]
+pub struct KeyFolder {
+    dir: PathBuf,
+    authority: Authority,
+    changed: Changed,
+    /// The kernel gives the lock back when this is closed.
+    _lock: File,
+}
+
+impl KeyFolder {
+    /// Opens a folder that has keys. Waits while another process changes them.
+    ///
+    /// # Errors
+    /// [`FolderError::NoKeys`], and [`FolderError::Store`] from the file system.
+    pub fn open(dir: &Path) -> Result<Self, FolderError> {
+        if !dir.join("authority").is_dir() {
+            return Err(FolderError::NoKeys { dir: dir.to_owned() });
+        }
+        let lock = lock(dir)?;
+        let authority = Authority::load(&dir.join("authority"))?;
+        let authority = authority.ok_or_else(|| FolderError::NoKeys { dir: dir.to_owned() })?;
+        let mut folder = Self::new(dir, authority, lock);
+        folder.look_at_files();
+        Ok(folder)
+    }
+
+    fn new(dir: &Path, authority: Authority, lock: File) -> Self {
+        Self { dir: dir.to_owned(), authority, changed: Changed::default(), _lock: lock }
+    }
+
+    /// What changed since it was opened.
+    #[must_use]
+    pub fn changed(&self) -> Changed {
+        self.changed
+    }
+
+    /// Opens the folder, and makes keys if there are none.
+    ///
+    /// # Errors
+    /// [`FolderError::Store`] from the file system.
+    pub fn open_or_create(dir: &Path) -> Result<Self, FolderError> {
+        match Self::open(dir) {
+            Err(FolderError::NoKeys { .. }) => {
+                let mut folder = Self::new(dir, Authority::create(), lock(dir)?);
+                // Another process may have been faster.
+                if Authority::load(&folder.dir.join("authority"))?.is_none() {
+                    folder.save()?;
+                }
+                drop(folder);
+                Self::open(dir)
+            }
+            opened => opened,
+        }
+    }
+
+    /// The keys.
+    #[must_use]
+    pub fn authority(&self) -> &Authority {
+        &self.authority
+    }
+
+    /// Everything that was issued, in that order, and whether it counts.
+    #[must_use]
+    pub fn issued(&self) -> Vec<(&Issued, Standing)> {
+        let now_s = now_s();
+        self.authority.issued.iter().map(|issued| (issued, issued.standing(&self.authority, now_s))).collect()
+    }
+
+    /// Makes credentials for `<role>-1` to `<role>-<count>`, for good, but for names that were issued before; what was made.
+    /// Files that follow from the keys are written anew where they differ.
+    ///
+    /// # Errors
+    /// [`FolderError::UnknownRole`], and [`FolderError::Store`] from the file system.
+    pub fn ensure(&mut self, counts: &[(RoleId, u32)]) -> Result<Vec<Issued>, FolderError> {
+        let mut wanted = Vec::new();
+        for (role, count) in counts {
+            for number in 1..=*count {
+                let name = AgentName::try_new(format!("{role}-{number}")).expect("a role and a number are an id");
+                if !self.authority.issued.iter().any(|issued| issued.name == name) {
+                    let file = self.default_file(role, &name);
+                    let order = Order { role: role.clone(), name, pool: streams::fleet_pool(), lifetime: None };
+                    wanted.push((order, Some(file)));
+                }
+            }
+        }
+        Ok(self.issue(wanted)?.into_iter().map(|(issued, _)| issued).collect())
+    }
+
+    fn default_file(&self, role: &RoleId, name: &AgentName) -> PathBuf {
+        self.dir.join(role.as_str()).join(format!("{name}.creds"))
+    }
+
+    /// Makes credentials.
+    ///
+    /// # Errors
+    /// The role or name cannot be had, there is a file already, or [`FolderError::Store`].
+    pub fn add(&mut self, order: Order, place: Place<'_>) -> Result<(Issued, Credentials), FolderError> {
+        let now_s = now_s();
+        let holder = self
+            .authority
+            .issued
+            .iter()
+            .find(|issued| issued.name == order.name && issued.standing(&self.authority, now_s).counts());
+        if let Some(holder) = holder {
+            return Err(FolderError::NameTaken { name: order.name, role: holder.role.clone() });
+        }
+        let file = match place {
+            Place::Folder => Some(self.default_file(&order.role, &order.name)),
+            Place::File(path) => Some(std::path::absolute(path).map_err(|source| io_error(path, source))?),
+            Place::Nowhere => None,
+        };
+        // What was revoked or has expired makes room for its successor.
+        let replaces =
+            |path: &Path| self.authority.issued.iter().any(|issued| self.path_of(issued).as_deref() == Some(path));
+        if let Some(path) = file.as_ref().filter(|path| path.exists() && !replaces(path)) {
+            return Err(FolderError::FileThere { path: path.clone() });
+        }
+        let mut made = self.issue(vec![(order, file)])?;
+        Ok(made.pop().expect("one order is one user"))
+    }
+
+    /// Signs, and writes in an order in which nothing is lost by a crash: the authority knows of credentials before they
+    /// are there, and forgets them at the next start if they are not.
+    fn issue(&mut self, wanted: Vec<(Order, Option<PathBuf>)>) -> Result<Vec<(Issued, Credentials)>, FolderError> {
+        let mut made = Vec::new();
+        for (order, file) in wanted {
+            let credentials = self.authority.mint(&order)?;
+            let kept = file.as_ref().map(|file| file.strip_prefix(&self.dir).unwrap_or(file).to_owned());
+            self.authority.issued.push(Issued::pending(&order, &credentials, kept));
+            made.push((credentials, file));
+        }
+        self.save()?;
+        let first = self.authority.issued.len() - made.len();
+        for (index, (credentials, file)) in made.iter().enumerate() {
+            if let Some(file) = file {
+                credentials.save(file)?;
+                claim::prepare(file)?;
+            }
+            self.authority.issued[first + index].pending = false;
+        }
+        if !made.is_empty() {
+            self.save()?;
+        }
+        let issued = self.authority.issued[first..].iter().cloned();
+        Ok(issued.zip(made).map(|(issued, (credentials, _))| (issued, credentials)).collect())
+    }
+
+    /// Where the credentials were written to.
+    #[must_use]
+    pub fn path_of(&self, issued: &Issued) -> Option<PathBuf> {
+        issued.file.as_ref().map(|file| self.dir.join(file))
+    }
+
+    /// Writes the authority, then what follows from it.
+    fn save(&mut self) -> Result<(), FolderError> {
+        self.authority.save(&self.dir.join("authority"))?;
+        let roots: &TrustRoots = self.authority.trust_roots();
+        let roots = serde_json::to_vec_pretty(roots).expect("plain data with text keys");
+        self.changed.trust |= write_changed(&self.dir.join("trust.json"), &roots)?;
+        let accounts = self.authority.server_config();
+        self.changed.broker |= write_changed(&self.dir.join("broker/accounts.conf"), accounts.as_bytes())?;
+        Ok(())
+    }
+
+    /// Takes over what the files say: a change that was cut off is in some of them and not in others.
+    fn look_at_files(&mut self) {
+        let mut issued = std::mem::take(&mut self.authority.issued);
+        for line in &mut issued {
+            let Some(path) = self.path_of(line) else { continue };
+            if let Ok(found) = Credentials::load(&path)
+                && found.public_key() == line.public_key
+            {
+                line.taken_over(&found);
+            }
+        }
+        // Never handed out: nobody has the seed.
+        let roots = &mut self.authority.roots;
+        roots.orchestrators.retain(|key| !issued.iter().any(|line| line.pending && line.public_key == *key));
+        issued.retain(|line| !line.pending);
+        self.authority.issued = issued;
+    }
+}
+
+/// Makes the folder and holds it against other processes.
+fn lock(dir: &Path) -> Result<File, FolderError> {
+    let make = |dir: &Path, mode| {
+        DirBuilder::new().recursive(true).mode(mode).create(dir).map_err(|source| io_error(dir, source))
+    };
+    make(dir, 0o755)?;
+    make(&dir.join("authority"), 0o700)?;
+    let path = dir.join("authority/lock");
+    let file = fs::OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
+    let file = file.map_err(|source| io_error(&path, source))?;
+    file.lock().map_err(|source| io_error(&path, source))?;
+    Ok(file)
+}
+
+/// Writes what differs from what is there; whether it did. Whoever watches a file sees no change where there is none.
+fn write_changed(path: &Path, bytes: &[u8]) -> Result<bool, StoreError> {
+    if fs::read(path).is_ok_and(|there| there == bytes) {
+        return Ok(false);
+    }
+    write_public(path, bytes).map(|()| true)
+}
+
+fn io_error(path: &Path, source: io::Error) -> FolderError {
+    FolderError::Store(StoreError::Io { path: path.to_owned(), source })
+}

@@ -1,0 +1,117 @@
+//! Taking credentials back, and giving roles new signing keys.
+
+use std::fs;
+
+use holdpoint_protocol::ids::RoleId;
+use nkeys::{KeyPair, KeyPairType};
+
+use super::{FolderError, Issued, KeyFolder, Standing, io_error, now_s};
+use crate::auth::{claim, credentials::Credentials};
+
+/// What became of a role's credentials when it got a new signing key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rotation {
+    /// Signed anew, in their files.
+    pub renewed: Vec<Issued>,
+    /// Not found where they were written to. They count until the old key is dropped.
+    pub left: Vec<Issued>,
+}
+
+impl KeyFolder {
+    /// Takes credentials back, by their user's name or public key, and removes their file from the folder. A public key
+    /// that was not issued here is taken back as well: another copy of this folder may have.
+    ///
+    /// # Errors
+    /// [`FolderError::NotIssued`], and [`FolderError::Store`] from the file system.
+    pub fn revoke(&mut self, name_or_key: &str) -> Result<Option<Issued>, FolderError> {
+        let now_s = now_s();
+        let issued = self.authority.issued.iter().find(|issued| {
+            let named = issued.name.as_str() == name_or_key || issued.public_key == name_or_key;
+            named && issued.standing(&self.authority, now_s) != Standing::Revoked
+        });
+        let issued = issued.cloned();
+        let is_user_key =
+            || KeyPair::from_public_key(name_or_key).is_ok_and(|key| key.key_pair_type() == KeyPairType::User);
+        let public_key = match &issued {
+            Some(issued) => issued.public_key.clone(),
+            None if is_user_key() => name_or_key.to_owned(),
+            None => return Err(FolderError::NotIssued { what: name_or_key.to_owned() }),
+        };
+        self.authority.revoke(&public_key);
+        self.save()?;
+        if let Some(issued) = &issued {
+            self.remove(issued)?;
+        }
+        Ok(issued)
+    }
+
+    /// What is of no use any more is not left lying about where a process would take it.
+    fn remove(&self, issued: &Issued) -> Result<(), FolderError> {
+        let Some(path) = self.path_of(issued).filter(|path| path.starts_with(&self.dir)) else { return Ok(()) };
+        let is_it = Credentials::load(&path).is_ok_and(|found| found.public_key() == issued.public_key);
+        if is_it { fs::remove_file(&path).map_err(|source| io_error(&path, source)) } else { Ok(()) }
+    }
+
+    /// Gives a role a new signing key and signs its credentials anew, for the same users. Until
+    /// [`KeyFolder::drop_old`] both keys count, and calling this again goes on with what is left.
+    ///
+    /// # Errors
+    /// [`FolderError::UnknownRole`], and [`FolderError::Store`] from the file system.
+    pub fn rotate(&mut self, role: &RoleId) -> Result<Rotation, FolderError> {
+        self.authority.rotate(role)?;
+        // Whoever gets new credentials finds a broker that can be told of their key.
+        self.save()?;
+        let mut rotation = Rotation { renewed: Vec::new(), left: Vec::new() };
+        let mut issued = std::mem::take(&mut self.authority.issued);
+        let now_s = now_s();
+        let mut renewed = Ok(());
+        for line in issued.iter_mut().filter(|line| line.role == *role) {
+            if line.standing(&self.authority, now_s) != Standing::OldKey {
+                continue;
+            }
+            match self.renew(line) {
+                Ok(true) => rotation.renewed.push(line.clone()),
+                Ok(false) => rotation.left.push(line.clone()),
+                Err(error) => renewed = Err(error),
+            }
+        }
+        self.authority.issued = issued;
+        renewed?;
+        self.save()?;
+        Ok(rotation)
+    }
+
+    /// Signs one user's credentials anew, if they are where they were written to.
+    fn renew(&self, line: &mut Issued) -> Result<bool, FolderError> {
+        let Some(path) = self.path_of(line) else { return Ok(false) };
+        let Ok(old) = Credentials::load(&path) else { return Ok(false) };
+        if old.public_key() != line.public_key {
+            return Ok(false);
+        }
+        let renewed = self.authority.renew(&line.role, &old)?;
+        renewed.save(&path)?;
+        claim::prepare(&path)?;
+        line.taken_over(&renewed);
+        Ok(true)
+    }
+
+    /// From now on nothing counts that the role's former key signed; whose credentials that ends.
+    ///
+    /// # Errors
+    /// [`FolderError::StillUsed`] unless `force`, [`FolderError::NoOldKey`], and [`FolderError::Store`].
+    pub fn drop_old(&mut self, role: &RoleId, force: bool) -> Result<Vec<Issued>, FolderError> {
+        let now_s = now_s();
+        let of_old_key =
+            |issued: &&Issued| issued.role == *role && issued.standing(&self.authority, now_s) == Standing::OldKey;
+        let cut: Vec<Issued> = self.authority.issued.iter().filter(of_old_key).cloned().collect();
+        if !cut.is_empty() && !force {
+            let left = cut.into_iter().map(|issued| issued.name).collect();
+            return Err(FolderError::StillUsed { role: role.clone(), left });
+        }
+        if self.authority.drop_former(role).is_none() {
+            return Err(FolderError::NoOldKey { role: role.clone() });
+        }
+        self.save()?;
+        Ok(cut)
+    }
+}

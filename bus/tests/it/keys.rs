@@ -1,0 +1,165 @@
+//! Keys that are added, revoked and rotated while the broker runs: as `holdpoint keys` does it, and a reload of the server.
+
+use std::path::Path;
+
+use futures::FutureExt as _;
+use holdpoint_bus::{
+    Bus, ConnectArgs, ConnectError,
+    auth::{Credentials, KeyFolder, Order, Place},
+    blobs,
+    broker::{Broker, BrokerSpec},
+    topology,
+};
+use holdpoint_protocol::{
+    ids::{RoleId, role},
+    streams,
+};
+use holdpoint_sandbox::service::Lifetime;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
+use tempfile::TempDir;
+use tokio::time::Instant;
+
+use crate::support::{SOON, server};
+
+/// A folder of keys, and a broker whose configuration includes what is in it.
+struct Keys {
+    dir: TempDir,
+    folder: KeyFolder,
+    broker: Broker,
+}
+
+impl Keys {
+    async fn start() -> Self {
+        let dir = TempDir::new().unwrap();
+        let mut folder = KeyFolder::open_or_create(&dir.path().join("keys")).unwrap();
+        folder.ensure(&[(role::id(role::BUILDER), 2), (role::id(role::ORCHESTRATOR), 1)]).unwrap();
+        let spec = BrokerSpec {
+            binary: server().await,
+            dir: dir.path().join("broker"),
+            authority: "include ../keys/broker/accounts.conf\n".to_owned(),
+            port: 0,
+            sync_always: false,
+            max_memory_bytes: 1 << 20,
+            max_file_bytes: 1 << 30,
+            lifetime: Lifetime::Bound,
+        };
+        let broker = Broker::start(spec).await.unwrap();
+        Self { dir, folder, broker }
+    }
+
+    fn creds(&self, role: &str, name: &str) -> Credentials {
+        Credentials::load(&self.dir.path().join(format!("keys/{role}/{name}.creds"))).unwrap()
+    }
+
+    async fn connect(&self, credentials: &Credentials) -> Result<Bus, ConnectError> {
+        Bus::connect(ConnectArgs::new(self.broker.url(), credentials.clone())).await
+    }
+
+    fn add(&mut self, role: &'static str, name: &str) -> Credentials {
+        let order =
+            Order { role: role::id(role), name: name.parse().unwrap(), pool: streams::fleet_pool(), lifetime: None };
+        self.folder.add(order, Place::Folder).unwrap().1
+    }
+
+    /// The server reads its configuration again. It takes as long as it takes: what follows is waited for.
+    fn reload(&self) {
+        kill(Pid::from_raw(i32::try_from(self.broker.pid()).unwrap()), Signal::SIGHUP).unwrap();
+    }
+
+    /// Waits until the broker has ended this connection for good.
+    async fn gone(&self, bus: &Bus) {
+        let ended = tokio::time::timeout(SOON, bus.gone()).await;
+        assert!(ended.is_ok(), "still there: {}", log(self.dir.path()));
+    }
+
+    /// Waits until these credentials are let in, or are not.
+    async fn until(&self, credentials: &Credentials, let_in: bool) {
+        let deadline = Instant::now() + SOON;
+        loop {
+            match self.connect(credentials).await {
+                Ok(_) if let_in => return,
+                Err(ConnectError::NotAuthorized { .. }) if !let_in => return,
+                other => assert!(Instant::now() < deadline, "{}: {other:?}", log(self.dir.path())),
+            }
+        }
+    }
+}
+
+fn log(dir: &Path) -> String {
+    std::fs::read_to_string(dir.join("broker/nats.log")).unwrap_or_default()
+}
+
+async fn works(bus: &Bus) {
+    blobs::put(bus, &role::id(role::BUILDER), "bytes".into()).await.unwrap();
+}
+
+#[tokio::test]
+async fn agents_and_orchestrators_are_added_without_touching_the_broker() {
+    let mut keys = Keys::start().await;
+    let before = std::fs::read(keys.dir.path().join("keys/broker/accounts.conf")).unwrap();
+    for role in [role::BUILDER, role::VERIFIER, role::REPAIR, role::ORCHESTRATOR, role::OPERATOR] {
+        let credentials = keys.add(role, &format!("late-{role}"));
+        keys.connect(&credentials).await.unwrap();
+    }
+    assert_eq!(std::fs::read(keys.dir.path().join("keys/broker/accounts.conf")).unwrap(), before);
+}
+
+#[tokio::test]
+async fn revoked_credentials_are_cut_off_by_a_reload_and_nobody_else_is() {
+    let mut keys = Keys::start().await;
+    let orchestrator = keys.connect(&keys.creds(role::ORCHESTRATOR, "orchestrator-1")).await.unwrap();
+    topology::ensure(&orchestrator, &topology::Settings::default()).await.unwrap();
+    let (one, two) = (keys.creds(role::BUILDER, "builder-1"), keys.creds(role::BUILDER, "builder-2"));
+    let (cut, kept) = (keys.connect(&one).await.unwrap(), keys.connect(&two).await.unwrap());
+    let lost = kept.gone();
+    keys.folder.revoke("builder-1").unwrap();
+    works(&cut).await;
+    keys.reload();
+    keys.gone(&cut).await;
+    keys.until(&one, false).await;
+    works(&kept).await;
+    assert!(lost.now_or_never().is_none());
+    // Its successor has the name and another key.
+    let successor = keys.add(role::BUILDER, "builder-1");
+    works(&keys.connect(&successor).await.unwrap()).await;
+
+    // An orchestrator as well.
+    let late = keys.add(role::ORCHESTRATOR, "orchestrator-2");
+    let second = keys.connect(&late).await.unwrap();
+    keys.folder.revoke(late.public_key()).unwrap();
+    keys.reload();
+    keys.gone(&second).await;
+    assert!(orchestrator.is_connected());
+    topology::ensure(&orchestrator, &topology::Settings::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_role_gets_a_new_signing_key_while_its_agents_work() {
+    let mut keys = Keys::start().await;
+    let orchestrator = keys.connect(&keys.creds(role::ORCHESTRATOR, "orchestrator-1")).await.unwrap();
+    topology::ensure(&orchestrator, &topology::Settings::default()).await.unwrap();
+    for (role, name) in [(role::BUILDER, "builder-1"), (role::ORCHESTRATOR, "orchestrator-1")] {
+        let id: RoleId = role::id(role);
+        let old = keys.creds(role, name);
+        let working = keys.connect(&old).await.unwrap();
+        keys.folder.rotate(&id).unwrap();
+        let new = keys.creds(role, name);
+        keys.until(&new, false).await;
+        keys.reload();
+        keys.until(&new, true).await;
+        // Both count, and nobody was disturbed.
+        keys.connect(&old).await.unwrap();
+        assert!(working.is_connected());
+        let restarted = keys.connect(&new).await.unwrap();
+
+        keys.folder.drop_old(&id, false).unwrap();
+        keys.reload();
+        keys.gone(&working).await;
+        keys.until(&old, false).await;
+        assert!(restarted.is_connected());
+        keys.connect(&new).await.unwrap();
+    }
+}
