@@ -11,6 +11,7 @@ mod handoffs;
 mod hostile;
 mod journal;
 mod keys;
+mod matrix;
 mod permissions;
 mod signals;
 mod support;
