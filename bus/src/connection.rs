@@ -126,7 +126,8 @@ impl Bus {
         let (lost, losses) = watch::channel(0);
         let (refused, refusals) = watch::channel(0);
         let options = tls.apply(&url, options(&credentials, signer.clone(), Changes { lost, refused }));
-        let client = options.connect(servers(&url)).await.map_err(|source| match source.kind() {
+        // Boxed: the future is large, and everybody who connects would carry it.
+        let client = Box::pin(options.connect(servers(&url))).await.map_err(|source| match source.kind() {
             ConnectErrorKind::AuthorizationViolation | ConnectErrorKind::Authentication => {
                 ConnectError::NotAuthorized { url: url.clone(), name: credentials.name().clone(), source }
             }

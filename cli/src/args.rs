@@ -1,6 +1,7 @@
 //! What can be typed: commands, flags, and the help that teaches them.
 
 pub(crate) mod bench;
+pub(crate) mod keys;
 mod places;
 pub(crate) mod traces;
 
@@ -46,6 +47,8 @@ pub(crate) enum Command {
     Doctor(DoctorArgs),
     /// Tell whether a process of this machine or container is well
     Health(HealthArgs),
+    /// Make, add, revoke and rotate the keys of a fleet
+    Keys(keys::KeysArgs),
     /// Measure this machine: the protocol and git work, each beside a yardstick
     Bench(bench::BenchArgs),
     /// Print the traces of a flight from a file of `otlp-sink`
@@ -247,6 +250,17 @@ pub(crate) struct ProcessArgs {
     /// The configuration file (TOML); variables HOLDPOINT__SECTION__KEY override it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
+    /// A folder of .creds files: the process takes the first that no other holds (nats.creds_dir)
+    #[arg(long, value_name = "DIR")]
+    pub(crate) creds_dir: Option<PathBuf>,
+}
+
+impl ProcessArgs {
+    /// The flags as settings of the configuration.
+    pub(crate) fn overrides(&self) -> Vec<(String, String)> {
+        let dir = self.creds_dir.iter().map(|dir| ("nats.creds_dir".to_owned(), dir.display().to_string()));
+        dir.collect()
+    }
 }
 
 /// `agent`
@@ -255,9 +269,9 @@ pub(crate) struct AgentArgs {
     /// What it does
     #[arg(value_enum)]
     pub(crate) role: AgentRole,
-    /// The configuration file (TOML); variables HOLDPOINT__SECTION__KEY override it
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
+    /// What every process has
+    #[command(flatten)]
+    pub(crate) process: ProcessArgs,
 }
 
 /// Roles of agent processes.

@@ -3,6 +3,7 @@
 mod bench;
 mod doctor;
 mod health;
+mod keys;
 mod look;
 mod process;
 mod run;
@@ -32,6 +33,7 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::Fetch(args) => Box::pin(watch::fetch(args)).await,
         Command::Doctor(args) => Box::pin(doctor::doctor(args)).await,
         Command::Health(args) => health::health(&args),
+        Command::Keys(args) => keys::keys(args),
         Command::Bench(args) => Box::pin(bench::bench(args)).await,
         Command::Trace(args) => traces::trace(&args),
         Command::OtlpSink(args) => Box::pin(traces::sink(args)).await,

@@ -244,13 +244,18 @@ impl KeyFolder {
             Place::Nowhere => None,
         };
         // What was revoked or has expired makes room for its successor.
-        let replaces =
-            |path: &Path| self.authority.issued.iter().any(|issued| self.path_of(issued).as_deref() == Some(path));
-        if let Some(path) = file.as_ref().filter(|path| path.exists() && !replaces(path)) {
+        if let Some(path) = file.as_ref().filter(|path| path.exists() && !self.is_of_no_use(path)) {
             return Err(FolderError::FileThere { path: path.clone() });
         }
         let mut made = self.issue(vec![(order, file)])?;
         Ok(made.pop().expect("one order is one user"))
+    }
+
+    /// Whether a file was written here, and nothing counts that was written to it.
+    fn is_of_no_use(&self, path: &Path) -> bool {
+        let issued = self.issued();
+        let mut written = issued.iter().filter(|(issued, _)| self.path_of(issued).as_deref() == Some(path)).peekable();
+        written.peek().is_some() && !written.any(|(_, standing)| standing.counts())
     }
 
     /// Signs, and writes in an order in which nothing is lost by a crash: the authority knows of credentials before they

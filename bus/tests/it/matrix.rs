@@ -158,12 +158,12 @@ async fn tried_by(roles: &[&'static str]) {
 
 #[tokio::test]
 async fn agents_and_people_have_exactly_the_effects_that_the_table_allows() {
-    tried_by(&[role::BUILDER, role::VERIFIER, role::REPAIR, role::OPERATOR]).await;
+    Box::pin(tried_by(&[role::BUILDER, role::VERIFIER, role::REPAIR, role::OPERATOR])).await;
 }
 
 #[tokio::test]
 async fn an_orchestrator_has_its_account_but_for_unmaking_what_is_written_and_nothing_of_the_others() {
-    tried_by(&[role::ORCHESTRATOR]).await;
+    Box::pin(tried_by(&[role::ORCHESTRATOR])).await;
 }
 
 #[tokio::test]

@@ -1,7 +1,5 @@
 //! `orchestrator` and `agent`: this executable as one of the processes.
 
-use std::path::Path;
-
 use holdpoint_runtime::{
     config::Config,
     fresh,
@@ -15,7 +13,7 @@ use crate::{
 
 /// Runs an orchestrator until it is asked to end.
 pub(super) async fn orchestrator(args: ProcessArgs) -> Result<Exit, Failure> {
-    let (config, _telemetry) = begin(args.config.as_deref(), "orchestrator")?;
+    let (config, _telemetry) = begin(&args, "orchestrator")?;
     match holdpoint_orchestrator::run(config).await {
         Ok(code) => Ok(Exit::of(code)),
         Err(error) => {
@@ -27,7 +25,7 @@ pub(super) async fn orchestrator(args: ProcessArgs) -> Result<Exit, Failure> {
 
 /// Runs an agent until it is asked to end.
 pub(super) async fn agent(args: AgentArgs) -> Result<Exit, Failure> {
-    let (config, _telemetry) = begin(args.config.as_deref(), args.role.as_str())?;
+    let (config, _telemetry) = begin(&args.process, args.role.as_str())?;
     let ended = match args.role {
         AgentRole::Builder => {
             let ended = Box::pin(holdpoint_builder_agent::run(config)).await;
@@ -46,8 +44,8 @@ pub(super) async fn agent(args: AgentArgs) -> Result<Exit, Failure> {
 }
 
 /// Reads the configuration and sets up logs.
-fn begin(file: Option<&Path>, role: &str) -> Result<(Config, Guard), Failure> {
-    let config = Config::load(file, Vec::new())?;
+fn begin(args: &ProcessArgs, role: &str) -> Result<(Config, Guard), Failure> {
+    let config = Config::load(args.config.as_deref(), args.overrides())?;
     let named = config.agent.name.as_ref().filter(|_| role != "orchestrator");
     let instance = named.map_or_else(|| format!("{role}-{}", fresh::suffix()), ToString::to_string);
     let guard = telemetry::init(&config.telemetry, &format!("holdpoint-{role}"), &instance).map_err(|error| {

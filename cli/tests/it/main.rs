@@ -6,6 +6,7 @@ mod answers;
 mod bench;
 mod broker;
 mod health;
+mod keys;
 mod lab;
 mod plans;
 mod repositories;

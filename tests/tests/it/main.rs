@@ -19,6 +19,7 @@ mod landing;
 mod merge_queue;
 mod orchestrators;
 mod parallel;
+mod remote;
 mod repositories;
 mod stalled;
 mod surroundings;

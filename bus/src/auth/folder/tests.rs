@@ -132,6 +132,13 @@ fn a_file_of_somebody_else_is_not_overwritten() {
     assert!(matches!(refused, FolderError::FileThere { .. }), "{refused:?}");
     assert_eq!(fs::read(&file).unwrap(), b"mine");
     assert!(folder.issued().is_empty());
+    // Nor those of somebody who has them from here, as long as they count.
+    let bobs = dir.path().join("bobs");
+    let short = Order { lifetime: Some(Duration::ZERO), ..order(role::OPERATOR, "bob") };
+    folder.add(short, Place::File(&bobs)).unwrap();
+    folder.add(order(role::OPERATOR, "bob"), Place::File(&bobs)).unwrap();
+    let refused = folder.add(order(role::OPERATOR, "eve"), Place::File(&bobs)).unwrap_err();
+    assert!(matches!(refused, FolderError::FileThere { .. }), "{refused:?}");
     let unknown = Order { role: "poet".parse().unwrap(), ..order(role::OPERATOR, "ann") };
     assert!(matches!(folder.add(unknown, Place::Folder), Err(FolderError::UnknownRole { .. })));
     assert!(matches!(KeyFolder::open(dir.path()), Err(FolderError::NoKeys { .. })));

@@ -20,12 +20,14 @@ impl Actor {
     }
 }
 
+/// A subject, from who tries and a mark that is found again.
+type Subject = Box<dyn Fn(&Actor, &str) -> String>;
+
 /// Subjects that are used for the same thing.
 pub(super) struct Family {
     /// Its name in the table.
     pub(super) name: String,
-    /// The subject, from who tries and a mark that is found again.
-    subject: Box<dyn Fn(&Actor, &str) -> String>,
+    subject: Subject,
     /// What is sent; the mark where it does not matter.
     payload: Option<&'static str>,
     /// It has wildcards: one can only listen to it.

@@ -1,0 +1,216 @@
+//! `keys`: what can be typed about keys and credentials of a fleet.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use holdpoint_protocol::ids::{AgentName, PoolId, RoleId, role};
+use holdpoint_runtime::config::Span;
+
+/// Most credentials of one role that `keys init` makes. More are a matter of `keys add`.
+const COUNT_MAX: i64 = 1_000;
+
+/// `keys`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    holdpoint keys init --dir keys\n  \
+    holdpoint keys add operator ann --dir keys --expires 90d --out ann.creds\n  \
+    holdpoint keys revoke builder-3 --dir keys\n\n\
+    All of these work on files only; no broker has to run. Where a broker has to be told, they say so.")]
+pub(crate) struct KeysArgs {
+    /// The command
+    #[command(subcommand)]
+    pub(crate) command: KeysCommand,
+}
+
+/// The commands of `keys`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum KeysCommand {
+    /// Make the keys of a fleet and credentials of every role, as far as they are missing
+    Init(InitArgs),
+    /// Make credentials for one more agent, orchestrator or person
+    Add(AddArgs),
+    /// Take credentials back
+    Revoke(RevokeArgs),
+    /// Give a role a new signing key and sign its credentials anew
+    Rotate(RotateArgs),
+    /// List all credentials that were made, and whether they count
+    List(ListArgs),
+    /// Show what a .creds file says, and check it
+    Show(ShowArgs),
+    /// Print the part of a nats-server's configuration that says who is who
+    ServerConfig(ServerConfigArgs),
+}
+
+/// Where the keys are.
+#[derive(Debug, Args)]
+pub(crate) struct Dir {
+    /// The folder of the keys
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: PathBuf,
+}
+
+/// `keys init`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "What is there already is left as it is, so the command can be repeated at every start. A name that was \
+    revoked is not made again.\n\n\
+    In DIR: authority/ (secret: keep it away from every process), trust.json (for every process), broker/accounts.conf (for\n\
+    `include` in the nats-server's configuration), and <role>/<role>-<n>.creds (a process takes a free one of its role's folder\n\
+    with --creds-dir)."
+)]
+pub(crate) struct InitArgs {
+    /// The folder of the keys
+    #[command(flatten)]
+    pub(crate) dir: Dir,
+    /// How many builders have credentials
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u32).range(0..=COUNT_MAX))]
+    pub(crate) builders: u32,
+    /// How many verifiers
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(0..=COUNT_MAX))]
+    pub(crate) verifiers: u32,
+    /// How many repair agents
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = clap::value_parser!(u32).range(0..=COUNT_MAX))]
+    pub(crate) repairs: u32,
+    /// How many orchestrators
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(0..=COUNT_MAX))]
+    pub(crate) orchestrators: u32,
+    /// How many operators
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(0..=COUNT_MAX))]
+    pub(crate) operators: u32,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `keys add`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Signed offline: no broker has to be told, and the credentials work at once. An orchestrator's key stands in\n\
+    trust.json as well; running processes take that over within seconds.\n\n\
+    Example:\n  holdpoint keys add operator ann --dir keys --out - > ann.creds"
+)]
+pub(crate) struct AddArgs {
+    /// What they are for
+    #[arg(value_enum)]
+    pub(crate) role: KeyRole,
+    /// The name; no two users have the same
+    pub(crate) name: AgentName,
+    /// The folder of the keys
+    #[command(flatten)]
+    pub(crate) dir: Dir,
+    /// Whose turns an agent takes: the whole fleet's, or one flight's
+    #[arg(long, value_name = "POOL", default_value = "fleet")]
+    pub(crate) pool: PoolId,
+    /// How long they count, as 12h or 30d; without it for good
+    #[arg(long, value_name = "SPAN")]
+    pub(crate) expires: Option<Span>,
+    /// Where to write them, `-` for standard output [default: DIR/<role>/<name>.creds]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print one JSON object, without the credentials
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `keys revoke`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Counts at the broker once it has read DIR/broker/accounts.conf again (SIGHUP), which also ends the \
+    user's connections.\nWhat an orchestrator wrote before stays part of the journals."
+)]
+pub(crate) struct RevokeArgs {
+    /// The name in the credentials, or their public key (U…)
+    pub(crate) name_or_key: String,
+    /// The folder of the keys
+    #[command(flatten)]
+    pub(crate) dir: Dir,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `keys rotate`
+#[derive(Debug, Args)]
+#[command(after_help = "1. holdpoint keys rotate ROLE --dir DIR\n\
+    2. reload the broker (SIGHUP): now both keys count\n\
+    3. restart the processes of the role, one after the other: they read their new credentials\n\
+    4. holdpoint keys rotate ROLE --dir DIR --drop-old, and reload the broker again\n\n\
+    Credentials that are not in their place any more are named: revoke them and add new ones before step 4.")]
+pub(crate) struct RotateArgs {
+    /// The role
+    #[arg(value_enum)]
+    pub(crate) role: KeyRole,
+    /// The folder of the keys
+    #[command(flatten)]
+    pub(crate) dir: Dir,
+    /// End the old key: what it signed counts no more
+    #[arg(long)]
+    pub(crate) drop_old: bool,
+    /// With --drop-old: also while credentials that it signed are in use
+    #[arg(long, requires = "drop_old")]
+    pub(crate) force: bool,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `keys list`
+#[derive(Debug, Args)]
+pub(crate) struct ListArgs {
+    /// The folder of the keys
+    #[command(flatten)]
+    pub(crate) dir: Dir,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `keys show`
+#[derive(Debug, Args)]
+#[command(after_help = "Exit code 1: the credentials do not count by the trust roots in DIR.")]
+pub(crate) struct ShowArgs {
+    /// The .creds file
+    pub(crate) file: PathBuf,
+    /// A folder with trust.json, to check whether the credentials count
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `keys server-config`
+#[derive(Debug, Args)]
+pub(crate) struct ServerConfigArgs {
+    /// The folder of the keys
+    #[command(flatten)]
+    pub(crate) dir: Dir,
+}
+
+/// Who has credentials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum KeyRole {
+    /// Builds
+    Builder,
+    /// Judges
+    Verifier,
+    /// Mends what was rejected
+    Repair,
+    /// Decides
+    Orchestrator,
+    /// A person or a script
+    Operator,
+}
+
+impl KeyRole {
+    /// As an id.
+    pub(crate) fn id(self) -> RoleId {
+        role::id(match self {
+            Self::Builder => role::BUILDER,
+            Self::Verifier => role::VERIFIER,
+            Self::Repair => role::REPAIR,
+            Self::Orchestrator => role::ORCHESTRATOR,
+            Self::Operator => role::OPERATOR,
+        })
+    }
+}

@@ -1,0 +1,144 @@
+//! `keys`, as somebody types it. What the keys are good for at a broker is tried in `bus/tests/it/keys.rs`.
+
+use std::fs;
+
+use crate::lab::{Answer, Lab};
+
+/// A folder with few credentials.
+const INIT: [&str; 13] = [
+    "keys",
+    "init",
+    "--dir",
+    "keys",
+    "--builders",
+    "2",
+    "--verifiers",
+    "1",
+    "--repairs",
+    "1",
+    "--orchestrators",
+    "1",
+    "--json",
+];
+
+fn keys(lab: &Lab, args: &[&str]) -> Answer {
+    lab.run(&[&["keys"], args, &["--dir", "keys"]].concat())
+}
+
+/// Name and standing of everything that was issued.
+fn standings(lab: &Lab) -> Vec<(String, String)> {
+    let list = keys(lab, &["list", "--json"]).json();
+    let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
+    let lines = list["credentials"].as_array().unwrap();
+    lines.iter().map(|line| (text(&line["name"]), text(&line["standing"]))).collect()
+}
+
+#[test]
+fn keys_of_a_fleet_are_made_once_and_added_to() {
+    let lab = Lab::new();
+    let made = lab.run(&INIT).json();
+    assert_eq!(made["made"].as_array().unwrap().len(), 6);
+    for file in ["trust.json", "broker/accounts.conf", "builder/builder-2.creds", "operator/operator-1.creds"] {
+        assert!(lab.path("keys").join(file).is_file(), "{file}");
+    }
+    let before = fs::read(lab.path("keys/builder/builder-1.creds")).unwrap();
+    let again = lab.run(&INIT).json();
+    assert_eq!((again["made"].as_array().unwrap().len(), &again["reload_broker"]), (0, &false.into()));
+    assert_eq!(fs::read(lab.path("keys/builder/builder-1.creds")).unwrap(), before);
+
+    let added = keys(&lab, &["add", "verifier", "ann", "--expires", "30d", "--json"]).json();
+    assert_eq!((&added["made"][0]["name"], &added["reload_broker"]), (&"ann".into(), &false.into()));
+    let expires = added["made"][0]["expires_at"].as_u64().unwrap() - added["made"][0]["issued_at"].as_u64().unwrap();
+    assert_eq!(expires, 30 * 24 * 60 * 60);
+    let orchestrator = keys(&lab, &["add", "orchestrator", "late", "--json"]).json();
+    assert_eq!((&orchestrator["reload_broker"], &orchestrator["trust_changed"]), (&false.into(), &true.into()));
+    let config = keys(&lab, &["server-config"]).stdout;
+    assert_eq!(config, fs::read_to_string(lab.path("keys/broker/accounts.conf")).unwrap());
+    assert!(config.contains("resolver_preload"), "{config}");
+}
+
+#[test]
+fn credentials_go_to_a_file_or_to_standard_output_and_nowhere_else() {
+    let lab = Lab::new();
+    lab.run(&INIT);
+    let printed = keys(&lab, &["add", "operator", "ann", "--out", "-"]);
+    assert!(printed.stdout.starts_with("-----BEGIN NATS USER JWT-----"), "{}", printed.stdout);
+    assert!(!lab.path("keys/operator/ann.creds").exists());
+    let filed = keys(&lab, &["add", "operator", "bob", "--out", "bob.creds"]);
+    assert!(lab.path("bob.creds").is_file() && !filed.stdout.contains("SEED") && !filed.stderr.contains("SEED"));
+    keys(&lab, &["add", "operator", "eve", "--out", "bob.creds"]).refuses(2, &["bob.creds", "there already"]);
+    keys(&lab, &["add", "operator", "eve", "--out", "-", "--json"]).refuses(2, &["standard output"]);
+
+    let shown = lab.run(&["keys", "show", "bob.creds", "--dir", "keys", "--json"]);
+    assert_eq!(shown.code, Some(0), "{}", shown.stderr);
+    assert_eq!((&shown.json()["name"], &shown.json()["role"]), (&"bob".into(), &"operator".into()));
+    assert!(!shown.stdout.contains("\"S"), "no seed: {}", shown.stdout);
+    keys(&lab, &["revoke", "bob"]);
+    let revoked = lab.run(&["keys", "show", "bob.creds", "--dir", "keys", "--json"]);
+    assert_eq!((revoked.code, &revoked.json()["problem"]), (Some(1), &"revoked".into()));
+}
+
+#[test]
+fn credentials_are_revoked_and_signed_anew() {
+    let lab = Lab::new();
+    lab.run(&INIT);
+    let revoked = keys(&lab, &["revoke", "builder-1"]);
+    assert_eq!(revoked.code, Some(0));
+    for word in ["broker/accounts.conf changed", "SIGHUP", "trust.json changed"] {
+        assert!(revoked.stderr.contains(word), "{word}: {}", revoked.stderr);
+    }
+    let rotated = keys(&lab, &["rotate", "builder", "--json"]).json();
+    assert_eq!((rotated["renewed"].as_array().unwrap().len(), &rotated["reload_broker"]), (1, &true.into()));
+    fs::rename(lab.path("keys/verifier/verifier-1.creds"), lab.path("elsewhere")).unwrap();
+    let left = keys(&lab, &["rotate", "verifier"]);
+    assert!(left.stderr.contains("verifier-1"), "{}", left.stderr);
+    keys(&lab, &["rotate", "verifier", "--drop-old"]).refuses(2, &["verifier-1", "--force"]);
+    assert_eq!(keys(&lab, &["rotate", "verifier", "--drop-old", "--force"]).code, Some(0));
+    assert_eq!(keys(&lab, &["rotate", "builder", "--drop-old"]).code, Some(0));
+    keys(&lab, &["rotate", "builder", "--drop-old"]).refuses(2, &["no old key"]);
+    let of = |name: &str| standings(&lab).into_iter().find(|(found, _)| found == name).unwrap().1;
+    let expected = [("builder-1", "revoked"), ("builder-2", "valid"), ("verifier-1", "dropped"), ("repair-1", "valid")];
+    for (name, standing) in expected {
+        assert_eq!(of(name), standing, "{name}");
+    }
+    assert!(keys(&lab, &["list"]).stdout.lines().any(|line| line.starts_with("builder-1") && line.contains("revoked")));
+}
+
+#[test]
+fn what_cannot_be_done_is_told_with_what_to_do() {
+    let lab = Lab::new();
+    keys(&lab, &["list"]).refuses(2, &["no keys in keys", "keys init"]);
+    lab.run(&INIT);
+    keys(&lab, &["add", "verifier", "builder-1"]).refuses(2, &["builder-1", "as builder", "keys revoke"]);
+    keys(&lab, &["add", "poet", "ann"]).refuses(2, &["poet", "builder"]);
+    keys(&lab, &["add", "builder", "a.b"]).refuses(2, &["a.b"]);
+    keys(&lab, &["add", "builder", "ann", "--expires", "soon"]).refuses(2, &["soon", "30m"]);
+    let unknown = keys(&lab, &["revoke", "nobody", "--json"]);
+    unknown.refuses(2, &["nobody", "keys list"]);
+    assert_eq!(unknown.json()["error"]["code"], "not_issued");
+}
+
+#[test]
+fn a_process_that_finds_no_free_credentials_says_what_to_do() {
+    let lab = Lab::new();
+    lab.run(&INIT);
+    fs::create_dir(lab.path("empty")).unwrap();
+    let env = [("HOLDPOINT__NATS__TRUST", &*lab.path("keys/trust.json"))];
+    let told = lab.run_with(&["orchestrator", "--creds-dir", "empty"], &env);
+    told.refuses(3, &["no free credentials", "holdpoint keys add"]);
+    let env = [env[0], ("HOLDPOINT__NATS__CREDS", &*lab.path("keys/operator/operator-1.creds"))];
+    lab.run_with(&["orchestrator", "--creds-dir", "empty"], &env).refuses(2, &["nats.creds_dir", "nats.creds"]);
+}
+
+#[test]
+fn tls_files_that_cannot_be_used_are_the_environments_fault() {
+    let lab = Lab::new();
+    lab.run(&INIT);
+    let creds = "keys/operator/operator-1.creds";
+    let remote = ["status", "--nats", "tls://127.0.0.1:1", "--creds", creds];
+    let told = lab.run(&[&remote[..], &["--tls-ca", "none.pem", "--json"]].concat());
+    told.refuses(3, &["TLS", "none.pem", "--tls-ca"]);
+    assert_eq!(told.json()["error"]["code"], "tls");
+    lab.run(&[&remote[..], &["--tls-cert", "a.pem"]].concat()).refuses(2, &["--tls-key"]);
+    lab.run(&["status", "--repo", "repo", "--tls-ca", "a.pem"]).refuses(2, &["--tls-", "--nats"]);
+}
