@@ -112,3 +112,29 @@ async fn a_report_on_another_tree_is_refused_and_the_turn_stays_open() {
     verifier.hand_off(&turn, VerificationReport::KIND, &report).await;
     world.waypoint_when("the landing", |w| w.status == Status::Complete).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_that_is_revoked_is_not_believed_any_more_by_an_orchestrator_that_runs() {
+    let mut world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let (turn, _delivery) = builder.take().await;
+    let mut stray = builder.built(&turn, None);
+    stray.turn = "guessed".parse().unwrap();
+    builder.hand_off(&turn, BuildArtifact::KIND, &stray).await;
+    assert!(builder.refusal().await.contains("is not open"), "it is believed");
+    world.revoke(&builder);
+    let deadline = tokio::time::Instant::now() + std::time::Duration::from_secs(30);
+    loop {
+        builder.hand_off(&turn, BuildArtifact::KIND, &stray).await;
+        if builder.refusal().await.contains("revoked") {
+            break;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "still believed");
+    }
+    let artifact = builder.built(&turn, None);
+    builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+    assert!(builder.refusal().await.contains("revoked"));
+    let waypoint = world.waypoint_when("the open turn", |w| w.turn.is_some()).await;
+    assert_eq!((waypoint.attempts, waypoint.status), (0, Status::Running));
+}

@@ -132,6 +132,13 @@ impl World {
         config
     }
 
+    /// Takes an agent's credentials back, as far as trust roots go: the broker still lets it in.
+    pub(crate) fn revoke(&mut self, agent: &Agent) {
+        self.local.authority.revoke(agent.bus.public_key());
+        let roots = serde_json::to_vec(self.local.authority.trust_roots()).unwrap();
+        std::fs::write(self.path("fleet/keys/trust.json"), roots).unwrap();
+    }
+
     /// Ends the orchestrator at once, as a crash does.
     pub(crate) fn crash_orchestrator(&mut self) {
         self.orchestrator = None;

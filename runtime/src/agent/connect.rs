@@ -32,7 +32,7 @@ pub async fn connect(config: &Config) -> Result<(Bus, Trust), AgentError> {
         match Bus::connect(args.clone()).await {
             Ok(bus) => {
                 let trust = Trust::from(Arc::new(roots));
-                trust::follow(config.nats.trust.clone().unwrap_or_default(), &trust);
+                trust::follow(config.nats.trust.clone().unwrap_or_default(), &trust, trust::LOOK_EVERY);
                 return Ok((bus, trust));
             }
             Err(error @ ConnectError::NoBroker { .. }) if Instant::now() < deadline => {

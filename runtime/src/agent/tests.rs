@@ -1,8 +1,11 @@
 mod fleet;
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use holdpoint_bus::signals::Signals;
+use holdpoint_bus::{
+    auth::{Authority, Trust, TrustRoots},
+    signals::Signals,
+};
 use holdpoint_protocol::{
     artifact::{BuildArtifact, BuildPlan},
     ids::role,
@@ -206,4 +209,40 @@ async fn a_configuration_that_lacks_something_is_a_usage_error() {
     let error = failure(&config).await;
     assert!(matches!(error, AgentError::OtherName { .. }));
     assert_eq!(error.exit_code(), crate::process::exit::USAGE);
+}
+
+#[tokio::test]
+async fn trust_roots_follow_their_file_and_a_damaged_one_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("trust.json");
+    let write = |roots: &TrustRoots| std::fs::write(&file, serde_json::to_vec(roots).unwrap()).unwrap();
+    let mut authority = Authority::create();
+    let trust = Trust::from(Arc::new(authority.trust_roots().clone()));
+    write(authority.trust_roots());
+    trust::follow(file.clone(), &trust, Duration::from_millis(1));
+    let followed = async |wanted: &TrustRoots, meanwhile: &TrustRoots| {
+        let deadline = tokio::time::Instant::now() + SOON;
+        loop {
+            let roots = trust.roots();
+            if *roots == *wanted {
+                return;
+            }
+            assert_eq!(*roots, *meanwhile);
+            assert!(tokio::time::Instant::now() < deadline, "not followed");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    for key in ["one", "two", "three"] {
+        let before = authority.trust_roots().clone();
+        authority.revoke(key);
+        // Half of a file, for as long as a few looks take.
+        std::fs::write(&file, "{").unwrap();
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        assert_eq!(*trust.roots(), before);
+        write(authority.trust_roots());
+        followed(authority.trust_roots(), &before).await;
+    }
+    let watched = trust.watched();
+    drop(trust);
+    assert!(!watched.is_used(), "who follows the file does not keep it");
 }

@@ -7,15 +7,15 @@ use holdpoint_bus::auth::{Trust, TrustRoots};
 use crate::telemetry::ErrorChain;
 
 /// How often the file is looked at. A revoked key is kept out by the broker in the meantime.
-const LOOK_EVERY: Duration = Duration::from_secs(2);
+pub(super) const LOOK_EVERY: Duration = Duration::from_secs(2);
 
 /// Takes over what is written to the file, for as long as anybody uses `trust`. A file that cannot be read changes nothing.
-pub(super) fn follow(path: PathBuf, trust: &Trust) {
+pub(super) fn follow(path: PathBuf, trust: &Trust, look_every: Duration) {
     let (watched, mut known) = (trust.watched(), trust.roots());
     tokio::spawn(async move {
         let mut readable = true;
         while watched.is_used() {
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(look_every).await;
             let found = TrustRoots::load(&path);
             if let Err(error) = &found
                 && readable
