@@ -321,6 +321,25 @@ fn waypoints_that_race_are_two_traces_and_the_merge_is_in_its_own() {
 }
 
 #[test]
+fn a_sampler_takes_a_trace_whole_or_not_at_all() {
+    let (world, collector) = (World::new(&[]), Collector::start());
+    let waypoint = |n: u32| format!("  - {{id: w{n}, goal: g, criteria: [{{id: c, check: 'true'}}]}}\n");
+    world.plan(&format!("plan: many\nwaypoints:\n{}", (1..=4).map(waypoint).collect::<String>()));
+    let builder = world.program("builder.sh", "true");
+    let args = world.run_args(&["--builder", &builder, "--builders", "2"]);
+    let fly = |sampler: &str, ratio: &str| {
+        let mut run = collector.told_by(world.command(&args));
+        run.env("OTEL_TRACES_SAMPLER", sampler).env("OTEL_TRACES_SAMPLER_ARG", ratio);
+        world.start_with(run).finish().expect(0);
+        collector.spans()
+    };
+    assert_eq!(fly("always_off", "").0, Vec::<Span>::new());
+    let spans = fly("traceidratio", "0.5");
+    assert_eq!(spans.orphans(), Vec::<&Span>::new());
+    assert_eq!(spans.named("waypoint").len(), spans.traces().len(), "all processes agree which ones");
+}
+
+#[test]
 fn a_collector_that_is_away_is_told_once_and_holds_up_nothing() {
     let world = world();
     // A port that nobody listens on.
