@@ -6,6 +6,7 @@
 
 mod check;
 mod demo;
+mod images;
 mod layout;
 mod process;
 mod soak;
@@ -15,6 +16,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
+use crate::images::Build;
 use crate::layout::Layout;
 
 /// Chores of the Holdpoint workspace.
@@ -39,6 +41,15 @@ enum Command {
         /// Leave out the tests that run whole flights in separate processes
         #[arg(long)]
         fast: bool,
+    },
+    /// Build the images of the fleet, with the program built on this machine
+    ///
+    /// Where the images below them cannot be pulled, they are made: the base with debootstrap (as root), the broker from
+    /// the nats-server of `tools`. Without a Jaeger image, `.env` lets compose start a sink of ours in its place.
+    Images {
+        /// From a debug build, tagged `debug`: what the tests use
+        #[arg(long)]
+        debug: bool,
     },
     /// Run the example flights on a broker and a fleet of their own, with live progress
     ///
@@ -71,6 +82,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
     match command {
         Command::Tools => tools::prepare(&layout).map(drop),
         Command::Test { fast } => check::run(&layout, *fast),
+        Command::Images { debug } => images::run(&layout, if *debug { Build::Debug } else { Build::Release }),
         Command::Demo => demo::run(&layout),
         Command::Soak { arguments } => soak::run(&layout, arguments),
     }

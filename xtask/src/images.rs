@@ -1,0 +1,106 @@
+//! `cargo xtask images`: the images of the fleet, with the program built on the host.
+//!
+//! What `deploy/Dockerfile` stands on is used where it is there, else pulled, else made: the base with debootstrap, the
+//! broker from the server that `cargo xtask tools` finds. So it works without a registry.
+
+mod engine;
+mod upstream;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use crate::layout::Layout;
+use crate::process;
+use crate::tools;
+
+pub(crate) use engine::Engine;
+
+/// The targets of the Dockerfile that become images, in the order of their layers.
+const TARGETS: [&str; 7] = ["keys", "orchestrator", "builder", "verifier", "repair", "otlp-sink", "broker"];
+/// What the images are called before the target's name, as in `compose.yaml`.
+const FAMILY: &str = "holdpoint";
+/// What of `deploy/` the Dockerfile copies.
+const DEPLOYED: [&str; 4] =
+    ["deploy/Dockerfile", "deploy/keys.sh", "deploy/config/nats.conf", "deploy/config/nats-cluster.conf"];
+
+/// Which build of the program goes into the images.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Build {
+    /// For use: tag `latest`.
+    Release,
+    /// For tests: tag `debug`, so that it replaces no image in use.
+    Debug,
+}
+
+impl Build {
+    fn tag(self) -> &'static str {
+        match self {
+            Self::Release => "latest",
+            Self::Debug => "debug",
+        }
+    }
+
+    fn program(self, layout: &Layout) -> PathBuf {
+        match self {
+            Self::Release => layout.target.join("release/holdpoint"),
+            Self::Debug => layout.holdpoint(),
+        }
+    }
+}
+
+/// Builds all images.
+pub(crate) fn run(layout: &Layout, build: Build) -> anyhow::Result<()> {
+    let engine = Engine::find(layout)?.context(
+        "no Docker engine answers: start it, or let DOCKER_HOST name one (`docker version` has to show a server)",
+    )?;
+    make(layout, &engine, build)?;
+    if build == Build::Release {
+        upstream::traces(layout, &engine)?;
+        println!("\n`docker compose up` starts the fleet; docs/deploy.md says what can be changed.");
+    }
+    Ok(())
+}
+
+/// Builds all images on an engine that is there.
+pub(crate) fn make(layout: &Layout, engine: &Engine, build: Build) -> anyhow::Result<()> {
+    let tools = tools::prepare(layout)?;
+    let names = upstream::Names::read(layout)?;
+    upstream::base(layout, engine, &names.base)?;
+    upstream::nats(layout, engine, &names.nats, &tools.nats_server)?;
+
+    let context = layout.target.join("images").join(build.tag());
+    program(layout, build, &context)?;
+    for file in DEPLOYED {
+        copy(&layout.root.join(file), &context.join(file))?;
+    }
+    for target in TARGETS {
+        let image = format!("{FAMILY}/{target}:{}", build.tag());
+        println!("image        {image}");
+        engine.build(&context, target, &image, &names)?;
+    }
+    Ok(())
+}
+
+/// Puts the program into the build context, without its debug information.
+fn program(layout: &Layout, build: Build, context: &Path) -> anyhow::Result<()> {
+    println!("\n== the program, built on this machine");
+    let mut arguments = vec!["build", "--package", "holdpoint-cli", "--locked"];
+    arguments.extend((build == Build::Release).then_some("--release"));
+    process::run(&mut process::cargo(&layout.root, &arguments), "")?;
+    let kept = context.join("prebuilt/holdpoint");
+    copy(&build.program(layout), &kept)?;
+    let kept_text = kept.to_string_lossy();
+    if !process::succeeds(&mut process::command("strip", &["--strip-debug", &kept_text], context)) {
+        println!("note: there is no `strip` (Debian: apt-get install binutils), so the images are larger than need be");
+    }
+    Ok(())
+}
+
+fn copy(from: &Path, to: &Path) -> anyhow::Result<()> {
+    let folder = to.parent().context("a file of the build context lies in a folder")?;
+    fs::create_dir_all(folder).with_context(|| format!("failed to create {}", folder.display()))?;
+    fs::copy(from, to).with_context(|| format!("failed to copy {} to {}", from.display(), to.display()))?;
+    Ok(())
+}
