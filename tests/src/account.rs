@@ -2,7 +2,7 @@
 //!
 //! Read with the orchestrator's own credentials, after the flight. Whether it is sound is `checker`'s matter.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::PathBuf};
 
 use holdpoint_bus::{
     Bus, ConnectArgs, Stored,
@@ -97,6 +97,28 @@ impl Account {
             account.lines.push(line);
         }
         account
+    }
+}
+
+/// What one needs to read a fleet's journals: an orchestrator's credentials, and whose signatures count.
+#[derive(Debug, Clone)]
+pub struct Keys {
+    /// The `.creds` file.
+    pub creds: PathBuf,
+    /// The `trust.json`.
+    pub trust: PathBuf,
+}
+
+impl Account {
+    /// Reads what the broker at this address holds.
+    ///
+    /// # Panics
+    /// It cannot be reached or read.
+    pub async fn at(url: &str, keys: &Keys) -> Self {
+        let credentials = Credentials::load(&keys.creds).unwrap();
+        let roots: TrustRoots = serde_json::from_slice(&std::fs::read(&keys.trust).unwrap()).unwrap();
+        let bus = Bus::connect(ConnectArgs { url: url.to_owned(), credentials }).await.unwrap();
+        account(&bus, &roots).await
     }
 }
 

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
+use crate::images::{self, Build, Engine};
 use crate::layout::Layout;
 use crate::process;
 use crate::tools::{self, SERVER_VARIABLE};
@@ -39,6 +40,9 @@ pub(crate) fn run(layout: &Layout, fast: bool) -> anyhow::Result<()> {
     documentation.env("RUSTDOCFLAGS", "-Dwarnings");
     step("documentation", documentation, "")?;
     step("documentation tests", cargo(&["test", "--workspace", "--doc", "--locked", "--quiet"]), "")?;
+    if !fast {
+        images(layout)?;
+    }
     let nextest = process::succeeds(&mut process::cargo(&layout.root, &["nextest", "--version"]));
     let filter: &[&str] = if fast { &["--exclude", FLIGHTS] } else { &[] };
     let runner: &[&str] = if nextest { &["nextest", "run"] } else { &["test", "--lib", "--bins", "--tests"] };
@@ -50,6 +54,21 @@ pub(crate) fn run(layout: &Layout, fast: bool) -> anyhow::Result<()> {
     }
     let left_out = if fast { " (without the flights: --fast)" } else { "" };
     println!("{:>8}  all checks passed{left_out}", seconds(start.elapsed()));
+    Ok(())
+}
+
+/// The images that the tests of containers run. Without an engine those tests cannot run, and say so once more.
+fn images(layout: &Layout) -> anyhow::Result<()> {
+    println!("\n== images");
+    let Some(engine) = Engine::find(layout)? else {
+        println!(
+            "*** NO DOCKER ENGINE ANSWERS: the fleet in containers is not tested (with CI=true that is a failure) ***"
+        );
+        return Ok(());
+    };
+    let start = Instant::now();
+    images::make(layout, &engine, Build::Debug).context("images failed")?;
+    println!("== images: {}", seconds(start.elapsed()));
     Ok(())
 }
 

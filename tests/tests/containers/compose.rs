@@ -1,0 +1,182 @@
+//! `compose.yaml` as a user starts it, with every Compose of this machine: `docker compose` and `docker-compose`.
+
+use std::{
+    collections::BTreeSet,
+    process::{Command, Output},
+};
+
+use holdpoint_tests::world::{World, copy, eventually, root};
+use serde_json::Value;
+
+use crate::{
+    engine::{Engine, PROJECT, TAG, docker, free_port, until_healthy},
+    flight::{Door, Shape, Site, args},
+};
+
+/// Every service that stays.
+const SERVICES: [&str; 5] = ["nats", "orchestrator", "builder", "repair", "verifier"];
+const BUILDERS: usize = 8;
+
+/// One project of one Compose. It goes down with its volumes.
+struct Project {
+    program: Vec<&'static str>,
+    env: Vec<(&'static str, String)>,
+}
+
+impl Project {
+    /// With every Compose that there is; at least one has to be.
+    fn all() -> Vec<Self> {
+        let programs = [vec!["docker", "compose"], vec!["docker-compose"]];
+        let there = |program: &Vec<&str>| {
+            let tried = Command::new(program[0]).args(&program[1..]).arg("version").output();
+            tried.is_ok_and(|output| output.status.success())
+        };
+        let found: Vec<Self> = programs.into_iter().filter(there).map(Self::of).collect();
+        assert!(
+            !found.is_empty(),
+            "there is an engine and no Compose: install `docker-compose` or the plugin of `docker`"
+        );
+        found
+    }
+
+    fn of(program: Vec<&'static str>) -> Self {
+        let name = format!("{PROJECT}{}", std::process::id());
+        let env = vec![
+            ("COMPOSE_PROJECT_NAME", name),
+            ("HOLDPOINT_TAG", TAG.to_owned()),
+            ("HOLDPOINT_TRACES_IMAGE", format!("holdpoint/otlp-sink:{TAG}")),
+            ("HOLDPOINT_PORT", free_port().to_string()),
+            ("HOLDPOINT_TRACES_PORT", free_port().to_string()),
+        ];
+        Self { program, env }
+    }
+
+    fn output(&self, args: &[&str]) -> Output {
+        let mut command = Command::new(self.program[0]);
+        command.args(&self.program[1..]).args(args).current_dir(root()).envs(self.env.iter().cloned());
+        command.output().unwrap()
+    }
+
+    #[track_caller]
+    fn run(&self, args: &[&str]) -> String {
+        let output = self.output(args);
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{:?} {args:?}: {said}", self.program);
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// The containers of a service.
+    fn containers(&self, service: &str) -> Vec<String> {
+        self.run(&["ps", "--quiet", service]).lines().map(str::to_owned).collect()
+    }
+
+    /// Brings it up and waits until everybody is well.
+    fn up(&self, more: &[&str]) {
+        self.run(&[&["up", "-d"], more].concat());
+        for service in SERVICES {
+            let containers = eventually(service, || Some(self.containers(service)).filter(|found| !found.is_empty()));
+            containers.iter().for_each(|container| until_healthy(container));
+        }
+    }
+
+    /// What the documentation says gives the host its credentials.
+    fn door(&self, world: &World) -> Door {
+        let creds = self.run(&["run", "--rm", "-T", "keys", "operator"]);
+        world.write("operator.creds", &creds);
+        let port = &self.env.iter().find(|(name, _)| *name == "HOLDPOINT_PORT").unwrap().1;
+        Door { url: format!("nats://127.0.0.1:{port}"), operator: world.path("operator.creds") }
+    }
+}
+
+impl Drop for Project {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let logs = self.output(&["logs", "--tail", "30"]);
+            eprintln!("{}", String::from_utf8_lossy(&logs.stdout));
+        }
+        self.output(&["down", "--volumes", "--remove-orphans", "--timeout", "1"]);
+    }
+}
+
+#[test]
+fn compose_up_brings_a_fleet_up_that_flies_the_first_flight() {
+    let Some(_engine) = Engine::take() else { return };
+    for project in Project::all() {
+        project.up(&[]);
+        let world = World::new(&[]);
+        let example = root().join("examples/first-flight");
+        copy(&example.join("repo/."), &world.path("repo"));
+        world.git(&["add", "--all"]);
+        world.git(&["commit", "--quiet", "--message=the example"]);
+        let door = project.door(&world);
+        let plan = example.join("plan.yaml");
+        let run = world.holdpoint(&args(&door, &["run", plan.to_str().unwrap(), "--repo", ".", "--json"]));
+        run.expect(0);
+        assert_eq!(run.waypoint("layovers")["attempts"], 2, "the repair agent mends the first attempt: {run}");
+
+        // What wants a network is refused before anything is built.
+        world.plan("plan: p\nprepare: make fetch\nwaypoints: [{id: w, title: t, goal: g, criteria: [{id: c, statement: s, check: make}]}]\n");
+        let refused = world.holdpoint(&args(&door, &["run", "../plan/plan.yaml", "--repo", "."]));
+        refused.expect(2);
+        assert!(refused.stderr.contains("prepare") && refused.stderr.contains("egress"), "{refused}");
+
+        hardened(&project);
+    }
+}
+
+/// Every container has the settings that docs/deploy.md promises, and the sandbox lacks nothing in the agents'.
+#[track_caller]
+fn hardened(project: &Project) {
+    for service in SERVICES {
+        let container = &project.containers(service)[0];
+        let found: Value = serde_json::from_str(&docker(&["inspect", container])).unwrap();
+        let (host, config) = (&found[0]["HostConfig"], &found[0]["Config"]);
+        assert_eq!((&host["ReadonlyRootfs"], &host["Privileged"]), (&true.into(), &false.into()), "{service}");
+        assert_eq!(host["CapDrop"], serde_json::json!(["ALL"]), "{service}");
+        assert_eq!(config["User"], "10001:10001", "{service}");
+        let options = host["SecurityOpt"].to_string();
+        assert!(options.contains("no-new-privileges"), "{service}: {options}");
+        let mounts = found[0]["Mounts"].to_string();
+        assert!(!mounts.contains("docker.sock"), "{service}: {mounts}");
+        let own_keys = mounts.matches("-keys").count() <= 2 * mounts.matches(&format!("{service}-keys")).count();
+        assert!(own_keys, "{service} has keys of others: {mounts}");
+    }
+    for service in ["builder", "repair", "verifier"] {
+        let container = &project.containers(service)[0];
+        // Doctor ends with 3: there is no nats-server here, and none is needed.
+        let script = "holdpoint doctor --json || test $? = 3";
+        let doctor: Value = serde_json::from_str(&docker(&["exec", container, "sh", "-c", script])).unwrap();
+        let sandbox = &doctor["sandbox"];
+        assert_eq!(sandbox["ok"], true, "{service}: {sandbox}");
+        let property = |name: &str| {
+            let properties = sandbox["properties"].as_array().unwrap();
+            properties.iter().find(|property| property["property"] == name).unwrap().clone()
+        };
+        assert_eq!(property("loopback")["by"], "network namespace", "{service}");
+        assert_eq!(property("no_reads_outside")["waived"], false, "{service}");
+    }
+    let verifier = &project.containers("verifier")[0];
+    let routes = docker(&["exec", verifier, "cat", "/proc/net/route"]);
+    let default = routes.lines().skip(1).filter(|line| line.split_whitespace().nth(1) == Some("00000000"));
+    assert_eq!(default.count(), 0, "a way out of the verifier: {routes}");
+}
+
+#[test]
+fn scaled_builders_share_the_work() {
+    let Some(_engine) = Engine::take() else { return };
+    let site = Site::new();
+    let mut project = Project::all().remove(0);
+    project.env.push(("HOLDPOINT_AGENTS", site.agents().display().to_string()));
+    project.up(&["--scale", &format!("builder={BUILDERS}")]);
+    assert_eq!(project.containers("builder").len(), BUILDERS);
+
+    let door = project.door(&site.world);
+    let waypoints = ["a", "b", "c", "d", "e", "f", "g", "h"];
+    assert_eq!(waypoints.len(), BUILDERS);
+    let flight = site.begin(&door, Shape::AllAtOnce, &waypoints);
+    // None is let go before all are held: by as many builders, because each takes one turn at a time.
+    let holders: BTreeSet<String> = waypoints.iter().map(|waypoint| flight.until_held(waypoint)).collect();
+    assert_eq!(holders.len(), BUILDERS, "{holders:?}");
+    waypoints.iter().for_each(|waypoint| flight.open(waypoint));
+    flight.lands_as_if_nothing_had_happened(&waypoints);
+}
