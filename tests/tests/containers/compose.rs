@@ -9,7 +9,7 @@ use holdpoint_tests::world::{World, copy, eventually, root};
 use serde_json::Value;
 
 use crate::{
-    engine::{Engine, PROJECT, TAG, docker, free_port, until_healthy},
+    engine::{Engine, PROJECT, TAG, docker, free_port, succeeds, until_healthy},
     flight::{Door, Shape, Site, args},
 };
 
@@ -155,10 +155,29 @@ fn hardened(project: &Project) {
         assert_eq!(property("loopback")["by"], "network namespace", "{service}");
         assert_eq!(property("no_reads_outside")["waived"], false, "{service}");
     }
-    let verifier = &project.containers("verifier")[0];
-    let routes = docker(&["exec", verifier, "cat", "/proc/net/route"]);
-    let default = routes.lines().skip(1).filter(|line| line.split_whitespace().nth(1) == Some("00000000"));
-    assert_eq!(default.count(), 0, "a way out of the verifier: {routes}");
+    reaches_the_broker_only(project);
+}
+
+/// The verifier is on internal networks alone: it comes to the broker by them, and not by the broker's other addresses.
+#[track_caller]
+fn reaches_the_broker_only(project: &Project) {
+    let (verifier, broker) = (&project.containers("verifier")[0], &project.containers("nats")[0]);
+    let networks = |container: &str| -> Value {
+        serde_json::from_str(&docker(&["inspect", "--format", "{{json .NetworkSettings.Networks}}", container]))
+            .unwrap()
+    };
+    for network in networks(verifier).as_object().unwrap().keys() {
+        assert_eq!(docker(&["network", "inspect", "--format", "{{.Internal}}", network]), "true", "{network}");
+    }
+    let reaches = |host: &str| {
+        let script = format!("timeout 3 bash -c 'exec 3<>/dev/tcp/{host}/4222'");
+        succeeds(&["exec", verifier, "sh", "-c", &script])
+    };
+    assert!(reaches("nats"), "the verifier does not reach the broker");
+    for (name, network) in networks(broker).as_object().unwrap() {
+        let address = network["IPAddress"].as_str().unwrap();
+        assert_eq!(reaches(address), name.ends_with("_judging"), "{name} at {address}");
+    }
 }
 
 #[test]
