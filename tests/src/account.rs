@@ -117,8 +117,8 @@ impl Account {
     pub async fn at(url: &str, keys: &Keys) -> Self {
         let credentials = Credentials::load(&keys.creds).unwrap();
         let roots: TrustRoots = serde_json::from_slice(&std::fs::read(&keys.trust).unwrap()).unwrap();
-        let bus = Bus::connect(ConnectArgs { url: url.to_owned(), credentials }).await.unwrap();
-        account(&bus, &roots).await
+        let bus = Bus::connect(ConnectArgs::new(url.to_owned(), credentials)).await.unwrap();
+        Self::read(&bus, &roots).await
     }
 }
 

@@ -52,6 +52,7 @@ pub(super) fn base(layout: &Layout, engine: &Engine, image: &str) -> anyhow::Res
         "It has to run as root (Debian: apt-get install debootstrap). Without it: let BASE_IMAGE in deploy/Dockerfile\n\
          name an image of Debian {RELEASE} that this engine has."
     );
+    install_debootstrap(&place)?;
     let arguments = ["--variant=minbase", RELEASE, &system];
     process::output(&mut process::command("debootstrap", &arguments, &place), &remedy)?;
     for folder in NOT_NEEDED {
@@ -65,6 +66,18 @@ pub(super) fn base(layout: &Layout, engine: &Engine, image: &str) -> anyhow::Res
     process::output(&mut process::command("tar", &arguments, &place), "")?;
     engine.import(&archive, image)?;
     remove(&place)
+}
+
+/// Gets debootstrap where it is missing and Debian's installer is there; else the remedy of the next step says what to do.
+fn install_debootstrap(place: &Path) -> anyhow::Result<()> {
+    if process::succeeds(&mut process::command("debootstrap", &["--version"], place)) {
+        return Ok(());
+    }
+    for arguments in [["update", "--quiet", "--quiet"].as_slice(), &["install", "--quiet", "--yes", "debootstrap"]] {
+        let mut installer = process::command("apt-get", arguments, place);
+        process::output(&mut installer, "As root, or with debootstrap installed, it goes on.")?;
+    }
+    Ok(())
 }
 
 /// The broker's program in an image of its own, as the project publishes it.
