@@ -24,7 +24,7 @@ use holdpoint_core::{
 use holdpoint_protocol::{
     api::{Progress, ProgressAnswer},
     ids::{AgentName, FlightId, TurnId, WaypointId},
-    journal::{Entry, EntryKind},
+    journal::EntryKind,
     plan::Waypoint,
     state::Status,
     subjects::HandoffSubject,
@@ -281,7 +281,7 @@ impl State {
                     continue;
                 }
             };
-            note(&entry);
+            trace::note(&entry);
             let kind = books.kind(&entry);
             let appended = telemetry::is_recording().then(|| entry.clone());
             let (traceparent, sending) = (trace::context_of(trace, &entry).traceparent(), telemetry::now());
@@ -395,19 +395,4 @@ fn rules(books: &Books, waypoint: &Waypoint) -> RuleTexts {
 
 fn fresh_ids() -> Fresh {
     Fresh { turn: fresh::turn(), decision: fresh::artifact(), guidance: fresh::artifact(), request: fresh::artifact() }
-}
-
-/// Says in the log what was decided.
-fn note(entry: &Entry) {
-    let decision = match entry {
-        Entry::Turn(turn) => {
-            tracing::info!({ fields::TURN } = %turn.turn_id, { fields::ROLE } = %turn.role, { fields::ATTEMPT } = turn.attempt, "turn opens");
-            turn.decision.as_ref()
-        }
-        Entry::Decided(decided) => Some(&decided.decision),
-        Entry::Submitted(_) | Entry::Landed(_) => None,
-    };
-    if let Some(decision) = decision {
-        tracing::info!({ fields::DISPOSITION } = %decision.disposition, { fields::REASON } = %decision.reason_code, "decided");
-    }
 }

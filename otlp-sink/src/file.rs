@@ -67,3 +67,44 @@ pub fn read_file(path: &Path) -> io::Result<Vec<Span>> {
 fn append_to(path: &Path) -> io::Result<File> {
     OpenOptions::new().create(true).append(true).open(path)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn span(name: &str) -> Span {
+        Span {
+            trace_id: "t".to_owned(),
+            span_id: "s".to_owned(),
+            parent_span_id: None,
+            name: name.to_owned(),
+            kind: "internal".to_owned(),
+            start_ns: 1,
+            end_ns: u64::MAX,
+            error: None,
+            attributes: BTreeMap::new(),
+            links: Vec::new(),
+            events: Vec::new(),
+            resource: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn a_full_file_is_put_aside_and_what_was_cut_off_is_passed_over() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("traces.jsonl");
+        let mut file = SpanFile::open(&path, 1).unwrap();
+        for name in ["one", "two", "three"] {
+            file.append(&[span(name)]).unwrap();
+        }
+        assert_eq!(read_file(&dir.path().join("traces.jsonl.1")).unwrap(), [span("two")]);
+        std::fs::OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"trace_id\": \"cut").unwrap();
+        assert_eq!(read_file(&path).unwrap(), [span("three")]);
+        // A file that is there already is gone on with.
+        drop(file);
+        SpanFile::open(&path, u64::MAX).unwrap().append(&[span("four")]).unwrap();
+        assert!(path.metadata().unwrap().len() > 0 && read_file(&path).unwrap().contains(&span("three")));
+    }
+}

@@ -140,6 +140,21 @@ pub(super) struct Decision<'a> {
     pub(super) sending: SystemTime,
 }
 
+/// Says in the log what was decided.
+pub(super) fn note(entry: &Entry) {
+    let decision = match entry {
+        Entry::Turn(turn) => {
+            tracing::info!({ fields::TURN } = %turn.turn_id, { fields::ROLE } = %turn.role, { fields::ATTEMPT } = turn.attempt, "turn opens");
+            turn.decision.as_ref()
+        }
+        Entry::Decided(decided) => Some(&decided.decision),
+        Entry::Submitted(_) | Entry::Landed(_) => None,
+    };
+    if let Some(decision) = decision {
+        tracing::info!({ fields::DISPOSITION } = %decision.disposition, { fields::REASON } = %decision.reason_code, "decided");
+    }
+}
+
 /// What an entry names as its cause to whoever reads it.
 pub(super) fn context_of(trace: &WaypointTrace, entry: &Entry) -> TraceContext {
     match entry {

@@ -14,17 +14,19 @@ use holdpoint_bus::turns::Delivery;
 use holdpoint_protocol::{api::ProgressAnswer, streams, turn::Turn};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::task::JoinSet;
-use tracing::{Instrument as _, Span, info_span};
+use tracing::{Instrument as _, Span};
 
 use super::{
     handoff::{Handoff, HandoffError},
     job::{Job, JobArgs},
     progress::{self, ProgressError},
+    reply::Reply,
     stop::{StopReason, Stopper, stop_signal},
+    trace,
     tree::AgentArgs,
     worker::{Final, WorkError, Worker},
 };
-use crate::telemetry::{self, ErrorChain, TRACE, TraceContext, WaypointTrace, fields};
+use crate::telemetry::{self, ErrorChain, TraceContext, WaypointTrace, fields};
 
 /// Heartbeats per acknowledgement wait: two may get lost.
 const HEARTBEATS_PER_WAIT: u32 = 3;
@@ -95,18 +97,6 @@ enum Phase {
     Answering,
 }
 
-#[derive(Debug)]
-enum Reply {
-    /// It is handed off.
-    Done,
-    /// Nobody wants it any more.
-    Dropped,
-    /// Another agent has to do it.
-    GiveBack,
-    /// Given back after a failure of ours, which the operator is told of.
-    Failed(String),
-}
-
 impl<W: Worker> Actor for Runner<W> {
     type Msg = Msg;
     type State = State<W>;
@@ -140,7 +130,7 @@ impl<W: Worker> State<W> {
         let number = u32::try_from(delivery.number).unwrap_or(u32::MAX);
         let context = delivery.stored.traceparent.as_deref().and_then(TraceContext::read);
         let context = context.unwrap_or_else(|| WaypointTrace::of(&turn.flight, &turn.waypoint).turn(&turn.turn_id));
-        let (span, trace) = spans(&context, &agent, &turn, number);
+        let (span, trace) = trace::of_delivery(&context, &agent, &turn, number);
         let (stopper, stop) = stop_signal();
         let job = Job::new(JobArgs {
             turn,
@@ -339,7 +329,7 @@ impl<W: Worker> State<W> {
             telemetry::fail(&self.trace, "given back after a failure of ours");
         }
         self.spawn(myself, async move {
-            let span = reply.span();
+            let span = trace::of_settling(reply.operation());
             let answered = async {
                 match &reply {
                     Reply::Done | Reply::Dropped => delivery.finish().await,
@@ -377,56 +367,6 @@ impl<W: Worker> State<W> {
     fn within<F: Future + Send>(&self, work: F) -> impl Future<Output = F::Output> + Send + use<W, F> {
         work.instrument(self.trace.clone()).instrument(self.span.clone())
     }
-}
-
-impl Reply {
-    fn word(&self) -> &'static str {
-        match self {
-            Self::Done => "done",
-            Self::Dropped => "dropped",
-            Self::GiveBack => "given_back",
-            Self::Failed(_) => "failed",
-        }
-    }
-
-    fn span(&self) -> Span {
-        let operation = if matches!(self, Self::Done | Self::Dropped) { "ack" } else { "nak" };
-        info_span!(
-            target: TRACE, "settle turn", otel.kind = "client",
-            { fields::MESSAGING_SYSTEM } = "nats", { fields::MESSAGING_DESTINATION } = streams::JOURNAL,
-            { fields::MESSAGING_OPERATION } = operation, { fields::MESSAGING_OPERATION_TYPE } = "settle",
-        )
-    }
-}
-
-/// One span for log lines, and inside it one to export: below the turn, with links to its sending and to the delivery
-/// before this one, whose agent may be dead.
-fn spans<W>(context: &TraceContext, agent: &AgentArgs<W>, turn: &Turn, number: u32) -> (Span, Span) {
-    let trace = WaypointTrace::around(context);
-    let own = trace.delivery(&turn.turn_id, number);
-    let (trace_id, span_id) = telemetry::log_ids(&own);
-    let (role, name) = (&agent.role, agent.bus.name());
-    let span = info_span!(
-        "turn", { fields::FLIGHT } = %turn.flight, { fields::WAYPOINT } = %turn.waypoint,
-        { fields::TURN } = %turn.turn_id, { fields::DELIVERY } = number, { fields::ATTEMPT } = turn.attempt,
-        { fields::ROLE } = %role, { fields::AGENT } = %name, { fields::TRACE_ID } = trace_id,
-        { fields::SPAN_ID } = span_id,
-    );
-    let exported = info_span!(
-        target: TRACE, parent: &span, "process turn", otel.kind = "consumer",
-        { fields::MESSAGING_SYSTEM } = "nats", { fields::MESSAGING_DESTINATION } = streams::JOURNAL,
-        { fields::MESSAGING_OPERATION } = "process", { fields::MESSAGING_OPERATION_TYPE } = "process",
-        { fields::FLIGHT } = %turn.flight, { fields::WAYPOINT } = %turn.waypoint, { fields::TURN } = %turn.turn_id,
-        { fields::GATE } = %turn.gate, { fields::DELIVERY } = i64::from(number),
-        { fields::ATTEMPT } = i64::from(turn.attempt),
-        { fields::ROLE } = %role, { fields::AGENT } = %name, { fields::SETTLED } = tracing::field::Empty,
-    );
-    telemetry::link(&exported, &trace.sending(&turn.turn_id), "sent");
-    if number > 1 {
-        telemetry::link(&exported, &trace.delivery(&turn.turn_id, number - 1), "earlier_delivery");
-    }
-    telemetry::begin(&exported, context, &own);
-    (span, exported)
 }
 
 fn retry_pause(delivery: u32) -> Duration {

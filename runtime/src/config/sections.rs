@@ -206,7 +206,8 @@ impl SandboxConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TelemetryConfig {
-    /// Where traces go, by OTLP over gRPC: `http://host:4317`. Unset: nowhere; trace context is passed on all the same.
+    /// Where traces go, by OTLP over gRPC: `http://host:4317`, unless `OTEL_EXPORTER_OTLP_…` variables say. Unset: nowhere;
+    /// trace context is passed on all the same.
     pub otlp_endpoint: Option<String>,
     /// What is logged, as `tracing` filters are written: `info`, `warn,holdpoint_bus=debug`.
     pub log: String,

@@ -84,6 +84,18 @@ fn what_is_no_trace_context_is_passed_over() {
     }
 }
 
+proptest::proptest! {
+    /// Headers of agents are read as they come.
+    #[test]
+    fn any_header_is_read_as_it_would_be_written_or_passed_over(text in "[0-9a-f+-]{0,60}|[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}|.*") {
+        if let Some(context) = TraceContext::read(&text) {
+            let written = context.traceparent();
+            proptest::prop_assert_eq!(TraceContext::read(&written), Some(context));
+            proptest::prop_assert_eq!(&written[3..52], &text[3..52]);
+        }
+    }
+}
+
 #[test]
 fn everybody_names_the_same_spans_of_a_waypoint_and_no_two_are_the_same() {
     let (here, there) = (trace(), trace());
