@@ -1,6 +1,6 @@
 //! Keys that are added, revoked and rotated while the broker runs: as `holdpoint keys` does it, and a reload of the server.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use futures::FutureExt as _;
 use holdpoint_bus::{
@@ -134,6 +134,21 @@ async fn revoked_credentials_are_cut_off_by_a_reload_and_nobody_else_is() {
     keys.gone(&second).await;
     assert!(orchestrator.is_connected());
     topology::ensure(&orchestrator, &topology::Settings::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn credentials_with_an_end_are_cut_off_at_it() {
+    let mut keys = Keys::start().await;
+    let order = Order {
+        role: role::id(role::BUILDER),
+        name: "short".parse().unwrap(),
+        pool: streams::fleet_pool(),
+        lifetime: Some(Duration::from_secs(3)),
+    };
+    let (_, credentials) = keys.folder.add(order, Place::Nowhere).unwrap();
+    let bus = keys.connect(&credentials).await.unwrap();
+    keys.gone(&bus).await;
+    keys.until(&credentials, false).await;
 }
 
 #[tokio::test]

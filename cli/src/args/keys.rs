@@ -51,13 +51,13 @@ pub(crate) struct Dir {
 
 /// `keys init`
 #[derive(Debug, Args)]
-#[command(
-    after_help = "What is there already is left as it is, so the command can be repeated at every start. A name that was \
-    revoked is not made again.\n\n\
-    In DIR: authority/ (secret: keep it away from every process), trust.json (for every process), broker/accounts.conf (for\n\
-    `include` in the nats-server's configuration), and <role>/<role>-<n>.creds (a process takes a free one of its role's folder\n\
-    with --creds-dir)."
-)]
+#[command(after_help = "What is there already is left as it is, so the command can be repeated at every start.\n\
+    A name that was revoked is not made again.\n\n\
+    In DIR:\n  \
+    authority/                secret: keep it away from every process\n  \
+    trust.json                whose word counts, for every process\n  \
+    broker/accounts.conf      for `include` in the nats-server's configuration\n  \
+    <role>/<role>-<n>.creds   a process takes a free one with --creds-dir DIR/<role>")]
 pub(crate) struct InitArgs {
     /// The folder of the keys
     #[command(flatten)]
@@ -84,11 +84,9 @@ pub(crate) struct InitArgs {
 
 /// `keys add`
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Signed offline: no broker has to be told, and the credentials work at once. An orchestrator's key stands in\n\
-    trust.json as well; running processes take that over within seconds.\n\n\
-    Example:\n  holdpoint keys add operator ann --dir keys --out - > ann.creds"
-)]
+#[command(after_help = "Signed offline: no broker has to be told, and the credentials work at once.\n\
+    An orchestrator's key stands in trust.json too; processes take that over within seconds.\n\n\
+    Example:\n  holdpoint keys add operator ann --dir keys --out - > ann.creds")]
 pub(crate) struct AddArgs {
     /// What they are for
     #[arg(value_enum)]
@@ -114,10 +112,8 @@ pub(crate) struct AddArgs {
 
 /// `keys revoke`
 #[derive(Debug, Args)]
-#[command(
-    after_help = "Counts at the broker once it has read DIR/broker/accounts.conf again (SIGHUP), which also ends the \
-    user's connections.\nWhat an orchestrator wrote before stays part of the journals."
-)]
+#[command(after_help = "Counts at the broker once it has read DIR/broker/accounts.conf again (SIGHUP), which also\n\
+    ends the user's connections. What an orchestrator wrote before stays part of the journals.")]
 pub(crate) struct RevokeArgs {
     /// The name in the credentials, or their public key (U…)
     pub(crate) name_or_key: String,
@@ -135,7 +131,8 @@ pub(crate) struct RevokeArgs {
     2. reload the broker (SIGHUP): now both keys count\n\
     3. restart the processes of the role, one after the other: they read their new credentials\n\
     4. holdpoint keys rotate ROLE --dir DIR --drop-old, and reload the broker again\n\n\
-    Credentials that are not in their place any more are named: revoke them and add new ones before step 4.")]
+    Credentials that are not in their place any more are named: revoke them and add new ones\n\
+    before step 4.")]
 pub(crate) struct RotateArgs {
     /// The role
     #[arg(value_enum)]
