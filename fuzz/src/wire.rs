@@ -128,7 +128,10 @@ pub fn jwt(data: &[u8]) {
     assert!(roots.verify_jwt(text, Timestamp::from_millis(0)).is_err(), "nobody can sign for this key");
     let (key, signature) = text.split_once('\n').unwrap_or((text, text));
     let _ = verify_signature(key, "subject", b"payload", signature);
-    assert!(!roots.is_orchestrators("subject", b"payload", signature, Timestamp::from_millis(0)), "nobody can sign for this key");
+    assert!(
+        !roots.is_orchestrators("subject", b"payload", signature, Timestamp::from_millis(0)),
+        "nobody can sign for this key"
+    );
     let _ = Credentials::parse(text);
     if let Ok(roots) = serde_json::from_slice::<TrustRoots>(data) {
         let _ = roots.verify_jwt(text, Timestamp::from_millis(0));

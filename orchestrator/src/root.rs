@@ -106,7 +106,7 @@ pub async fn run(config: Config) -> Result<u8, Error> {
 }
 
 async fn connect(config: &Config) -> Result<Shell, Error> {
-    let (bus, trust) = agent::connect(config).await.map_err(Error::Connect)?;
+    let (bus, trust) = agent::connect(config, &role::id(role::ORCHESTRATOR)).await.map_err(Error::Connect)?;
     let settings = topology::Settings {
         turn_ack_wait: config.agent.ack_wait.duration(),
         handoff_ack_wait: config.orchestrator.handoff_ack_wait.duration(),

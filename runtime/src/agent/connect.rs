@@ -6,6 +6,7 @@ use holdpoint_bus::{
     Bus, ConnectArgs, ConnectError,
     auth::{Claim, Credentials, Trust, TrustRoots, claim},
 };
+use holdpoint_protocol::ids::RoleId;
 use tokio::time::Instant;
 
 use super::{error::AgentError, trust};
@@ -20,9 +21,15 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// follow their file from now on.
 ///
 /// # Errors
-/// Keys that are missing or unreadable, or a broker that cannot be used.
-pub async fn connect(config: &Config) -> Result<(Bus, Trust), AgentError> {
+/// Keys that are missing, unreadable or for another role, or a broker that cannot be used.
+pub async fn connect(config: &Config, role: &RoleId) -> Result<(Bus, Trust), AgentError> {
     let (credentials, claim, roots) = keys(config)?;
+    // Whether they count at all is the broker's to say. It does not say that they are somebody else's.
+    if let Ok(found) = roots.check_credentials(&credentials, crate::clock::now())
+        && found != *role
+    {
+        return Err(AgentError::OtherRole { name: credentials.name().clone(), expected: role.clone(), found });
+    }
     if let Some(configured) = config.agent.name.as_ref().filter(|name| *name != credentials.name()) {
         return Err(AgentError::OtherName { configured: configured.clone(), found: credentials.name().clone() });
     }

@@ -4,7 +4,7 @@ use holdpoint_bus::{
     ConnectError,
     auth::{ClaimError, StoreError},
 };
-use holdpoint_protocol::ids::AgentName;
+use holdpoint_protocol::ids::{AgentName, RoleId};
 
 use crate::process::{ProcessError, exit};
 
@@ -34,6 +34,16 @@ pub enum AgentError {
         /// The name in the credentials.
         found: AgentName,
     },
+    /// The credentials are for another role than the process.
+    #[error("the credentials of {name} are for the role {found}, and this is a process of {expected}")]
+    OtherRole {
+        /// Whose credentials.
+        name: AgentName,
+        /// The role of the process.
+        expected: RoleId,
+        /// The role they are for.
+        found: RoleId,
+    },
     /// There is no connection.
     #[error("cannot connect")]
     Connect(#[source] ConnectError),
@@ -56,8 +66,12 @@ impl AgentError {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Missing { .. } | Self::Credentials(_) | Self::Trust(_) | Self::OtherName { .. } => exit::USAGE,
-            Self::Claim(ClaimError::Folder { .. }) => exit::USAGE,
+            Self::Missing { .. }
+            | Self::Credentials(_)
+            | Self::Trust(_)
+            | Self::OtherName { .. }
+            | Self::OtherRole { .. }
+            | Self::Claim(ClaimError::Folder { .. }) => exit::USAGE,
             Self::Claim(ClaimError::NoneFree { .. }) | Self::Connect(_) | Self::Gone { .. } => exit::ENVIRONMENT,
             Self::Start(_) | Self::Process(_) => exit::INCOMPLETE,
         }

@@ -197,7 +197,8 @@ async fn a_configuration_that_lacks_something_is_a_usage_error() {
     std::fs::write(&trust, serde_json::to_vec(authority.trust_roots()).unwrap()).unwrap();
 
     let mut config = Config::default();
-    let failure = async |config: &Config| connect(config).await.unwrap_err();
+    let role = role::id(role::BUILDER);
+    let failure = async |config: &Config| connect(config, &role).await.unwrap_err();
     assert!(matches!(failure(&config).await, AgentError::Missing { key: "nats.creds" }));
     config.nats.creds = Some(dir.path().join("none.creds"));
     config.nats.trust = Some(dir.path().join("none.json"));
@@ -205,6 +206,12 @@ async fn a_configuration_that_lacks_something_is_a_usage_error() {
     config.nats.creds = Some(creds);
     assert!(matches!(failure(&config).await, AgentError::Trust(_)));
     config.nats.trust = Some(trust);
+    let other = failure(&config).await;
+    assert!(matches!(&other, AgentError::OtherRole { found, .. } if found.as_str() == role::ORCHESTRATOR), "{other}");
+    assert_eq!(other.exit_code(), crate::process::exit::USAGE);
+    let pool = holdpoint_protocol::streams::fleet_pool();
+    let builders = authority.mint_agent(&role, &"other".parse().unwrap(), &pool, None).unwrap();
+    builders.save(&config.nats.creds.clone().unwrap()).unwrap();
     config.agent.name = Some("me".parse().unwrap());
     let error = failure(&config).await;
     assert!(matches!(error, AgentError::OtherName { .. }));

@@ -56,7 +56,7 @@ impl<W> Clone for AgentArgs<W> {
 /// # Errors
 /// [`AgentError`], with its exit code.
 pub async fn run<W: Worker>(role: RoleId, worker: W, config: &Config) -> Result<Ended, AgentError> {
-    let (bus, trust) = connect::connect(config).await?;
+    let (bus, trust) = connect::connect(config, &role).await?;
     let args = AgentArgs {
         role,
         pool: config.agent.pool.clone(),
