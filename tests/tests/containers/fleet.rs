@@ -200,6 +200,7 @@ impl Fleet {
                         host_ip: Some("127.0.0.1".to_owned()),
                         host_port: Some(port.to_string()),
                     };
+                    host.publish_all_ports = Some(false);
                     host.port_bindings = Some([("4222/tcp".to_owned(), Some(vec![binding]))].into());
                 });
             self.members.insert(name.clone(), request.start().await.unwrap());
