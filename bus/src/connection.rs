@@ -19,6 +19,9 @@ use crate::{
 
 /// How long one attempt to connect may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// How often the broker is asked whether it is still there. The third question without an answer ends the connection: a
+/// network that was cut says nothing by itself.
+const PING_EVERY: Duration = Duration::from_secs(5);
 /// The longest pause between two attempts to come back. Attempts never end: nothing is lost by waiting.
 const RECONNECT_PAUSE_MAX: Duration = Duration::from_secs(2);
 /// The first pause; it doubles with every attempt.
@@ -192,6 +195,11 @@ impl Bus {
         self.inner.client.connection_state() == async_nats::connection::State::Connected
     }
 
+    /// Whether several servers hold what is stored: one that was away may not have all of it yet.
+    pub(crate) fn is_clustered(&self) -> bool {
+        self.inner.client.server_info().cluster.is_some()
+    }
+
     /// Bytes that came and went over this connection so far.
     #[must_use]
     pub fn bytes_moved(&self) -> u64 {
@@ -282,6 +290,7 @@ fn options(credentials: &Credentials, signer: Signer, changes: Changes) -> Conne
     .name(name.as_str())
     .custom_inbox_prefix(format!("_INBOX.{name}"))
     .connection_timeout(CONNECT_TIMEOUT)
+    .ping_interval(PING_EVERY)
     .max_reconnects(None)
     .reconnect_delay_callback(|attempts| {
         let doublings = u32::try_from(attempts.min(16)).unwrap_or(16);
