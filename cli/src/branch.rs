@@ -1,15 +1,23 @@
 //! The branch `holdpoint/<flight>` in the user's repository: looked at before a flight, written after it.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
-use holdpoint_bus::blobs;
+use holdpoint_bus::blobs::{self, BlobError};
 use holdpoint_core::flight;
-use holdpoint_protocol::{ids::FlightId, view::FlightView};
+use holdpoint_protocol::{facts::BlobRef, ids::FlightId, view::FlightView};
 use holdpoint_runtime::mirror::from_wire;
 use holdpoint_workspace::{BranchState, BranchUpdate, Error, HANDOFF_REF, UserRepo};
+use tokio::time::Instant;
 
 use crate::{client::Client, failure::Failure};
 
+/// How long a broker may not know what the rest of its cluster has stored.
+const BEHIND_MAX: Duration = Duration::from_secs(30);
+/// The pause before it is asked again.
+const PAUSE: Duration = Duration::from_millis(200);
 /// How often a branch may be moved by others while it is written.
 const MOVED_MAX: u32 = 5;
 
@@ -79,9 +87,20 @@ async fn fetch(client: &Client, flight: &FlightView, dir: &Path) -> Result<Vec<P
     let mut bundles = Vec::new();
     for (number, bundle) in flight.landings.iter().enumerate() {
         let path = dir.join(format!("{number}.bundle"));
-        let roles = std::slice::from_ref(&bundle.blob.role);
-        blobs::get_to_file(client.bus(), bundle.blob.digest, roles, bundle.blob.bytes, &path).await?;
+        get(client, &bundle.blob, &path).await?;
         bundles.push(path);
     }
     Ok(bundles)
+}
+
+/// Gets a blob that is there, because a landing names it. A broker that has just come back to its cluster may not know yet.
+async fn get(client: &Client, blob: &BlobRef, path: &Path) -> Result<(), Failure> {
+    let deadline = Instant::now() + BEHIND_MAX;
+    let roles = std::slice::from_ref(&blob.role);
+    loop {
+        match blobs::get_to_file(client.bus(), blob.digest, roles, blob.bytes, path).await {
+            Err(BlobError::NotFound { .. }) if Instant::now() < deadline => tokio::time::sleep(PAUSE).await,
+            got => return Ok(got?),
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Getting blobs back and checking them.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use async_nats::{Request, StatusCode};
 use bytes::Bytes;
@@ -8,7 +8,7 @@ use data_encoding::HEXLOWER;
 use futures::{Stream, StreamExt as _, TryStreamExt as _, future::ready, stream};
 use holdpoint_protocol::{Digest, ids::RoleId, streams, subjects};
 use sha2::{Digest as _, Sha256};
-use tokio::io::AsyncWriteExt as _;
+use tokio::{io::AsyncWriteExt as _, time::Instant};
 
 use super::{BlobError, CHUNK_LEN, CHUNKS_AT_ONCE, SIZE, chunk_count};
 use crate::{
@@ -16,6 +16,9 @@ use crate::{
     message::header,
     publish::{ATTEMPTS_MAX, RETRY_PAUSE},
 };
+
+/// How long a server of a cluster may be behind the others: gets are answered by any of them.
+const BEHIND_MAX: Duration = Duration::from_secs(15);
 
 /// Gets a blob into memory. It is looked for under these roles in this order, and the first whole one is taken.
 ///
@@ -121,9 +124,18 @@ impl<'a> Blob<'a> {
         stream::once(async { self.checked(0, self.first.clone()) }).chain(rest)
     }
 
+    /// A chunk after the first, which was stored before it: whoever does not have it is behind, or nobody has it.
     async fn chunk(&self, n: u32) -> Result<Bytes, BlobError> {
-        let message = get_chunk(self.bus, self.digest, self.role, n).await?;
-        self.checked(n, message.ok_or_else(|| self.corrupt())?.payload)
+        let deadline = Instant::now() + BEHIND_MAX;
+        loop {
+            if let Some(message) = get_chunk(self.bus, self.digest, self.role, n).await? {
+                return self.checked(n, message.payload);
+            }
+            if !self.bus.is_clustered() || Instant::now() > deadline {
+                return Err(self.corrupt());
+            }
+            tokio::time::sleep(RETRY_PAUSE).await;
+        }
     }
 
     fn checked(&self, n: u32, chunk: Bytes) -> Result<Bytes, BlobError> {
