@@ -20,12 +20,11 @@ use crate::{
     publish::{self, ATTEMPTS_MAX, RETRY_PAUSE, StoreFailure},
 };
 
+pub use holdpoint_protocol::headers::SIZE;
 pub use read::{get, get_to_file, missing};
 
 /// The length of all chunks but the last (contract, "Subjects for external agents").
 pub const CHUNK_LEN: usize = 256 << 10;
-/// On chunk 0: the length of the whole blob in bytes, in decimal digits.
-pub const SIZE: &str = "Hp-Size";
 /// Chunks under way at once: enough to hide the way to the broker, few enough for a small memory.
 const CHUNKS_AT_ONCE: usize = 8;
 

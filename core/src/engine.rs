@@ -20,6 +20,7 @@ use holdpoint_protocol::{
     ids::{AgentName, ArtifactId, RoleId, TurnId, WaypointId},
     journal::{Cause, Entry},
     plan::Waypoint,
+    refusal::RefusalCode,
     state::{Phase, WaypointState},
     turn::Turn,
 };
@@ -194,6 +195,19 @@ pub enum Refusal {
         /// Where it differs.
         what: String,
     },
+}
+
+impl Refusal {
+    /// What the sender is told of it.
+    #[must_use]
+    pub fn code(&self) -> RefusalCode {
+        match self {
+            Self::NotOpen { .. } => RefusalCode::TurnNotOpen,
+            Self::WrongRole { .. } => RefusalCode::WrongRole,
+            Self::WrongKind { .. } => RefusalCode::WrongKind,
+            Self::Mismatch { .. } => RefusalCode::RequestMismatch,
+        }
+    }
 }
 
 /// Takes one input.

@@ -141,3 +141,19 @@ fn write<T: Serialize>(answer: &T) -> Result<Bytes, Failure> {
     let written = codec::encode(answer, Encoding::Json);
     written.map(Bytes::from).map_err(|e| Failure::new(500, format!("the answer cannot be sent: {}", ErrorChain(&e))))
 }
+
+#[cfg(test)]
+mod tests {
+    use holdpoint_protocol::names;
+
+    use super::*;
+
+    #[test]
+    fn every_endpoint_is_in_the_published_names() {
+        let mut published: Vec<&str> = names::ENDPOINTS.iter().map(|endpoint| endpoint.name).collect();
+        let mut served = ENDPOINTS.to_vec();
+        published.sort_unstable();
+        served.sort_unstable();
+        assert_eq!(served, published);
+    }
+}

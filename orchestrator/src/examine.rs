@@ -34,6 +34,9 @@ pub(crate) struct Against {
 /// Why work could not be looked at. The handoff is given back and comes again.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ExamineError {
+    /// The bundle that the artifact names is not there. Its sender stores it first, so it was lost, or never there.
+    #[error("the bundle of the work is not stored")]
+    NotStored(#[source] MirrorError),
     /// A blob is missing or wrong, or the disk is full.
     #[error("cannot fetch the work")]
     Mirror(#[source] MirrorError),
@@ -68,6 +71,7 @@ pub(crate) async fn examine(
         Err(error) if error.is_refusal() || is_none_of(&error, bundle) => {
             return Ok(invalid(format!("the bundle is refused: {}", ErrorChain(&error))));
         }
+        Err(error) if is_missing(&error, bundle) => return Err(ExamineError::NotStored(error)),
         Err(error) => return Err(ExamineError::Mirror(error)),
     };
     match outcome(&mirror, against, commit, bundle).await {
@@ -84,6 +88,12 @@ fn is_none_of(error: &MirrorError, bundle: &BundleRef) -> bool {
         BlobError::Corrupt { digest, .. } | BlobError::TooLarge { digest, .. } => *digest == bundle.blob.digest,
         BlobError::NotFound { .. } | BlobError::Broker { .. } | BlobError::Io { .. } => false,
     }
+}
+
+/// Whether it is the bundle that is not there.
+fn is_missing(error: &MirrorError, bundle: &BundleRef) -> bool {
+    let MirrorError::Blob { source: BlobError::NotFound { digest, .. }, .. } = error else { return false };
+    *digest == bundle.blob.digest
 }
 
 async fn outcome(

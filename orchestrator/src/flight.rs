@@ -100,6 +100,8 @@ pub(crate) struct State {
     equipped: bool,
     /// Who holds which turn, as their plans said.
     holders: HashMap<TurnId, AgentName>,
+    /// The turn of each waypoint that somebody planned for last.
+    planned: HashMap<WaypointId, TurnId>,
     /// The one landing or merge that is being made.
     landing: Option<WaypointId>,
     /// Examinations and weighings that are under way.
@@ -128,6 +130,7 @@ impl Actor for FlightActor {
             books: args.books,
             equipped: false,
             holders: HashMap::new(),
+            planned: HashMap::new(),
             landing: None,
             slow: 0,
             troubles: Troubles::default(),

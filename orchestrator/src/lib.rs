@@ -19,6 +19,7 @@ mod history;
 mod intake;
 mod landing;
 mod peers;
+mod refusals;
 mod root;
 mod router;
 mod senders;

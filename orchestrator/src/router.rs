@@ -12,7 +12,7 @@ use std::{
 
 use asleep::Asleep;
 use holdpoint_core::flight::{due, next_deadline};
-use holdpoint_protocol::{Timestamp, ids::FlightId, journal::Sequence, streams, subjects};
+use holdpoint_protocol::{Timestamp, ids::FlightId, journal::Sequence, refusal::RefusalCode, streams, subjects};
 use holdpoint_runtime::{
     clock,
     telemetry::{ErrorChain, fields},
@@ -25,6 +25,7 @@ use crate::{
     catalog::{self, Wanted},
     flight::{self, FlightActor},
     intake::Taken,
+    refusals,
     shell::Shell,
 };
 
@@ -220,7 +221,9 @@ impl State {
 
     async fn handoff(&mut self, myself: &ActorRef<Msg>, taken: Box<Taken>) -> Result<(), ActorProcessingErr> {
         let Some(subject) = subjects::parse_handoff(&taken.stored.subject) else {
-            tracing::warn!(subject = %taken.stored.subject, "handoff on a subject that is none: dropped");
+            let what =
+                format!("{} is no handoff's subject, or its partition is not the flight's", taken.stored.subject);
+            refusals::tell(&self.shell, &taken, RefusalCode::BadSubject, &what).await;
             return Ok(taken.ack().await?);
         };
         let actor = self.actor(myself, &subject.flight, None).await?;

@@ -7,13 +7,14 @@ use std::{
 
 use holdpoint_bus::{Bus, Stored, auth::KnownUsers, journal::ReadError, past};
 use holdpoint_protocol::{
-    artifact::{Artifact, BuildPlan, VerificationPlan},
-    ids::{AgentName, RoleId},
+    codec::{self, Encoding},
+    ids::{AgentName, RoleId, TurnId},
+    names::PLAN_KINDS,
+    refusal::RefusalCode,
     subjects::HandoffSubject,
 };
+use serde::Deserialize;
 
-/// Kinds by which an agent plans; they carry its JWT.
-const PLAN_KINDS: [&str; 2] = [BuildPlan::KIND, VerificationPlan::KIND];
 /// Agents whose keys are remembered; past that the oldest knowledge is read again from their plans.
 const KNOWN_MAX: usize = 4096;
 
@@ -21,11 +22,23 @@ const KNOWN_MAX: usize = 4096;
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SenderError {
     /// It will not get better.
-    #[error("{0}")]
-    Refused(String),
+    #[error("{what}")]
+    Refused {
+        /// For the sender's program.
+        code: RefusalCode,
+        /// For people.
+        what: String,
+    },
     /// The broker did not answer: the handoff may be as good as any.
     #[error("cannot look up who sent it")]
     Unknown(#[source] ReadError),
+}
+
+impl SenderError {
+    /// A refusal.
+    pub(crate) fn refused(code: RefusalCode, what: impl Into<String>) -> Self {
+        Self::Refused { code, what: what.into() }
+    }
 }
 
 /// Remembers which JWT an agent showed last, whatever its flights.
@@ -50,6 +63,9 @@ impl Senders {
         stored: &Stored,
         agent: &AgentName,
     ) -> Result<(), SenderError> {
+        if stored.signature.is_none() {
+            return Err(SenderError::refused(RefusalCode::Unsigned, "there is no Hp-Signature"));
+        }
         if let Some(jwt) = &stored.jwt {
             return self.verify_by(jwt, subject, stored, agent);
         }
@@ -60,7 +76,8 @@ impl Senders {
         }
         // Nothing is remembered after a restart; and the same agent may have been given a new key.
         let jwt = planned(bus, subject).await.map_err(SenderError::Unknown)?;
-        let jwt = jwt.ok_or_else(|| SenderError::Refused("no plan with a JWT came before this handoff".to_owned()))?;
+        let unplanned = "no plan with a JWT came before this handoff";
+        let jwt = jwt.ok_or_else(|| SenderError::refused(RefusalCode::PlanMissing, unplanned))?;
         self.verify_by(&jwt, subject, stored, agent)
     }
 
@@ -72,14 +89,15 @@ impl Senders {
         agent: &AgentName,
     ) -> Result<(), SenderError> {
         let user = self.users.verify_jwt_of(&subject.role, jwt, holdpoint_runtime::clock::now());
-        let user = user.map_err(|refusal| SenderError::Refused(refusal.to_string()))?;
+        let user =
+            user.map_err(|refusal| SenderError::refused(RefusalCode::JwtRefused, format!("Hp-Jwt: {refusal}")))?;
         if user.name != *agent {
             let what = format!("the handoff names agent {agent}, its JWT names {}", user.name);
-            return Err(SenderError::Refused(what));
+            return Err(SenderError::refused(RefusalCode::WrongAgent, what));
         }
         if !stored.is_signed_by(&user.public_key) {
             let what = "the signature does not fit subject, payload and the agent's key";
-            return Err(SenderError::Refused(what.to_owned()));
+            return Err(SenderError::refused(RefusalCode::WrongSignature, what));
         }
         self.remember(subject.role.clone(), user.name, jwt);
         Ok(())
@@ -108,4 +126,24 @@ async fn planned(bus: &Bus, subject: &HandoffSubject) -> Result<Option<String>, 
         }
     }
     Ok(None)
+}
+
+/// Whether the last plan of this waypoint and role is one for this turn.
+pub(crate) async fn has_planned(bus: &Bus, subject: &HandoffSubject, turn: &TurnId) -> Result<bool, ReadError> {
+    /// What is looked at of a plan.
+    #[derive(Deserialize)]
+    struct Planned {
+        turn: TurnId,
+    }
+    for kind in PLAN_KINDS {
+        let Some(plan) = past::last(bus, &subject.role, &subject.flight, &subject.waypoint, kind).await? else {
+            continue;
+        };
+        let encoding = Encoding::from_content_type(plan.content_type.as_deref());
+        let planned = encoding.and_then(|encoding| codec::decode::<Planned>(&plan.payload, encoding));
+        if planned.is_ok_and(|planned| planned.turn == *turn) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

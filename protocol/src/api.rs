@@ -8,9 +8,10 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Timestamp,
     facts::{BundleRef, Oid},
-    ids::{FlightId, TurnId, WaypointId},
+    ids::{AgentName, FlightId, RoleId, TurnId, WaypointId},
     journal::Fleet,
     plan::Plan,
+    refusal::{RefusalAction, RefusalCode},
     view::FlightStatus,
 };
 
@@ -163,6 +164,33 @@ pub struct RefusedHandoff {
     /// Where it is stored: `STREAM/SEQUENCE`.
     #[serde(rename = "ref")]
     pub reference: String,
-    /// What is wrong with it.
+    /// What is wrong, as a word for programs.
+    pub code: RefusalCode,
+    /// What is wrong with it, for people.
     pub error: String,
+    /// What the sender does now.
+    pub action: RefusalAction,
+    /// How its author mends it.
+    pub hint: String,
+}
+
+impl RefusedHandoff {
+    /// A refusal, with what follows from its code.
+    #[must_use]
+    pub fn new(message_id: Option<String>, reference: String, code: RefusalCode, error: String) -> Self {
+        Self { message_id, reference, code, error, action: code.action(), hint: code.hint().to_owned() }
+    }
+}
+
+/// What an agent says of itself on `hp.v1.presence.<role>.<agent>`, every ten seconds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Presence {
+    /// Its role.
+    pub role: RoleId,
+    /// Its name.
+    pub agent: AgentName,
+    /// Its process, on its machine.
+    pub pid: u32,
+    /// The turn it holds.
+    pub turn: Option<TurnId>,
 }

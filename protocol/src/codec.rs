@@ -7,7 +7,7 @@ mod survey;
 
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::{headers, version};
+use crate::{headers, refusal::RefusalCode, version};
 use survey::Survey;
 
 /// The largest payload that is sent or read, in bytes, and the limit our brokers are given: what their makers advise at
@@ -75,6 +75,27 @@ pub enum CodecError {
     /// A version this build does not read.
     #[error("payload cannot be read by this version")]
     Version(#[from] version::VersionError),
+}
+
+impl CodecError {
+    /// What a sender is told of it.
+    #[must_use]
+    pub fn refusal(&self) -> RefusalCode {
+        match self {
+            Self::ContentType { .. } => RefusalCode::ContentType,
+            Self::TooLarge { .. } => RefusalCode::TooLarge,
+            Self::Version(_) => RefusalCode::Version,
+            Self::Shape(error) if is_of_shape(error.as_ref()) => RefusalCode::WrongShape,
+            Self::Shape(_) => RefusalCode::Unreadable,
+        }
+    }
+}
+
+/// Whether bytes were of their form, and only the content is not what was expected.
+fn is_of_shape(error: &(dyn std::error::Error + Send + Sync + 'static)) -> bool {
+    let json = error.downcast_ref::<serde_json::Error>().map(serde_json::Error::is_data);
+    let packed = error.downcast_ref::<rmp_serde::decode::Error>();
+    json.or_else(|| packed.map(|error| matches!(error, rmp_serde::decode::Error::Syntax(_)))).unwrap_or(false)
 }
 
 /// Writes a value.

@@ -13,6 +13,9 @@ pub const TRACEPARENT: &str = "traceparent";
 /// The broker's deduplication id.
 pub const MESSAGE_ID: &str = "Nats-Msg-Id";
 
+/// On chunk 0 of a blob: the length of the whole blob in bytes, in decimal digits.
+pub const SIZE: &str = "Hp-Size";
+
 /// Content type of JSON payloads.
 pub const JSON: &str = "application/json";
 /// Content type of MessagePack payloads.

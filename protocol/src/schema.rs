@@ -8,6 +8,7 @@ use crate::{api, artifact, journal, turn, view};
 #[must_use]
 pub fn all() -> Vec<(&'static str, Schema)> {
     vec![
+        ("artifact_query", schema_for!(api::ArtifactQuery)),
         ("build_artifact", schema_for!(artifact::BuildArtifact)),
         ("build_plan", schema_for!(artifact::BuildPlan)),
         ("checklist_receipt", schema_for!(artifact::ChecklistReceipt)),
@@ -17,14 +18,19 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("feedback", schema_for!(turn::Feedback)),
         ("flight_line", schema_for!(api::FlightLine)),
         ("flight_view", schema_for!(view::FlightView)),
+        ("flights", schema_for!(api::Flights)),
         ("guidance_packet", schema_for!(artifact::GuidancePacket)),
         ("help_request", schema_for!(artifact::HelpRequest)),
+        ("history", schema_for!(api::History)),
         ("history_line", schema_for!(api::HistoryLine)),
+        ("history_query", schema_for!(api::HistoryQuery)),
         ("landed", schema_for!(journal::Landed)),
         ("orchestrator_decision", schema_for!(artifact::OrchestratorDecision)),
+        ("presence", schema_for!(api::Presence)),
         ("progress", schema_for!(api::Progress)),
         ("progress_answer", schema_for!(api::ProgressAnswer)),
         ("refused_handoff", schema_for!(api::RefusedHandoff)),
+        ("status_query", schema_for!(api::StatusQuery)),
         ("submit", schema_for!(api::Submit)),
         ("submitted", schema_for!(journal::Submitted)),
         ("turn", schema_for!(turn::Turn)),

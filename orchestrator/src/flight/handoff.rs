@@ -1,17 +1,18 @@
 //! Taking handoffs: who sent it, what it says, is it still wanted; then the core decides.
 
-use holdpoint_bus::{handoffs::Received, signals};
+use holdpoint_bus::{handoffs::Received, journal::ReadError};
 use holdpoint_core::engine::{Handoff, Input};
 use holdpoint_protocol::{
     Digest,
-    api::RefusedHandoff,
     artifact::{
         Artifact, BuildArtifact, BuildPlan, ClarificationRequest, HelpRequest, VerificationPlan, VerificationReport,
     },
-    codec::{self, Encoding},
+    codec::{self, CodecError, Encoding},
     ids::{AgentName, ArtifactId, TurnId, WaypointId},
     journal::Cause,
-    subjects::{self, HandoffSubject},
+    refusal::RefusalCode,
+    state::Phase,
+    subjects::HandoffSubject,
 };
 use holdpoint_runtime::{
     clock,
@@ -24,7 +25,12 @@ use super::{
     Applied, Msg, Place, RETRY_DELAY, State,
     trace::{Processing, Settled},
 };
-use crate::{books::BooksError, intake::Taken, senders::SenderError};
+use crate::{
+    books::BooksError,
+    intake::Taken,
+    refusals,
+    senders::{self, SenderError},
+};
 
 /// The fields that every handoff has: enough to know who sent it and for which turn.
 #[derive(Debug, Deserialize)]
@@ -53,8 +59,8 @@ impl State {
         match self.belongs(&subject).await {
             Ok(true) => {}
             Ok(false) => {
-                self.refuse(&received, &subject, "there is no such flight or waypoint").await;
-                let _ = received.ack().await;
+                let what = format!("there is no flight {} with a waypoint {}", subject.flight, subject.waypoint);
+                self.refuse(&received, &subject, RefusalCode::NoSuchWaypoint, &what).await;
                 return;
             }
             Err(error) => {
@@ -70,14 +76,27 @@ impl State {
                 let _ = received.nak(RETRY_DELAY).await;
                 return;
             }
-            Err(SenderError::Refused(error)) => {
-                self.refuse(&received, &subject, &error).await;
-                // It will not get better: it is stored, the sender is told, the turn stays open.
-                let _ = received.ack().await;
+            Err(SenderError::Refused { code, what }) => {
+                self.refuse(&received, &subject, code, &what).await;
                 return;
             }
         };
         received.processing = Processing::begin(&subject, &head.turn, self.books.as_deref());
+        if !matches!(body, Body::Plan) {
+            match self.is_unplanned(&subject, &head.turn).await {
+                Ok(false) => {}
+                Ok(true) => {
+                    let what = format!("no plan for turn {} came before this {}", head.turn, subject.kind);
+                    self.refuse(&received, &subject, RefusalCode::PlanMissing, &what).await;
+                    return;
+                }
+                Err(error) => {
+                    self.handoff_failed(&subject.waypoint, &error);
+                    give_back(&received, &subject).await;
+                    return;
+                }
+            }
+        }
         let cause = Cause {
             stream: received.stream.clone(),
             sequence: received.stored.sequence,
@@ -88,10 +107,13 @@ impl State {
         let handoff = Handoff { turn, role, agent, cause, body: () };
         match body {
             Body::Plan => {
+                self.planned.insert(subject.waypoint.clone(), head.turn.clone());
                 self.holders.insert(head.turn, head.agent);
                 acknowledge(&received, &subject, Settled::Taken).await;
             }
-            Body::Asked => self.settle(myself, received, &subject, Input::Asked(handoff)).await,
+            Body::Asked => {
+                self.settle(myself, &received, &subject, Input::Asked(handoff)).await;
+            }
             Body::Reported(report) => {
                 let Handoff { turn, role, agent, cause, body: () } = handoff;
                 let (waypoint, handoff) =
@@ -121,10 +143,27 @@ impl State {
         }
     }
 
+    /// Whether an open turn of the sender's role was answered before anybody had planned for it. Of another one, that it
+    /// is over or not the sender's is what the sender has to know.
+    async fn is_unplanned(&mut self, subject: &HandoffSubject, turn: &TurnId) -> Result<bool, PlanError> {
+        if self.planned.get(&subject.waypoint) == Some(turn) || !self.is_current(&subject.waypoint, turn).await? {
+            return Ok(false);
+        }
+        let state = self.books().await?.state(&subject.waypoint);
+        if !matches!(&state.phase, Phase::InTurn(open) if open.role == subject.role) {
+            return Ok(false);
+        }
+        // Another orchestrator may have taken the plan.
+        let planned = senders::has_planned(&self.shell.bus, subject, turn).await?;
+        if planned {
+            self.planned.insert(subject.waypoint.clone(), turn.clone());
+        }
+        Ok(!planned)
+    }
+
     /// Decodes a handoff and checks its sender.
     async fn read(&mut self, received: &Received, subject: &HandoffSubject) -> Result<(Head, Body), SenderError> {
         let stored = &received.stored;
-        let unreadable = |error| SenderError::Refused(ErrorChain(&error).to_string());
         let encoding = Encoding::from_content_type(stored.content_type.as_deref()).map_err(unreadable)?;
         let bytes = &stored.payload;
         let head: Head = codec::decode(bytes, encoding).map_err(unreadable)?;
@@ -136,19 +175,22 @@ impl State {
             VerificationReport::KIND => decode(bytes, encoding).map(Body::Reported),
             ClarificationRequest::KIND => decode::<ClarificationRequest>(bytes, encoding).map(|_| Body::Asked),
             HelpRequest::KIND => decode::<HelpRequest>(bytes, encoding).map(|_| Body::Asked),
-            other => Err(SenderError::Refused(format!("{other:?} is not a kind of handoff"))),
+            other => {
+                let what = format!("{other:?} is not a kind of handoff");
+                Err(SenderError::refused(RefusalCode::UnknownKind, what))
+            }
         }?;
         Ok((head, body))
     }
 
-    /// Gives the input to the core; acknowledges once what follows is appended.
+    /// Gives the input to the core; acknowledges once what follows is appended. Whether this is what appended it.
     pub(super) async fn settle(
         &mut self,
         myself: &ActorRef<Msg>,
-        received: Box<Taken>,
+        received: &Taken,
         subject: &HandoffSubject,
         input: Input,
-    ) {
+    ) -> bool {
         let parent = received.processing.as_ref().map(Processing::context);
         let applied = self.apply(&subject.waypoint, input, parent).await;
         if applied.is_ok() {
@@ -158,15 +200,17 @@ impl State {
             Ok(applied @ (Applied::Appended | Applied::Nothing)) => {
                 self.pump(myself).await;
                 let settled = if matches!(applied, Applied::Appended) { Settled::Taken } else { Settled::Repeated };
-                acknowledge(&received, subject, settled).await;
+                acknowledge(received, subject, settled).await;
+                settled == Settled::Taken
             }
             Ok(Applied::Refused(refusal)) => {
-                self.refuse(&received, subject, &refusal.to_string()).await;
-                acknowledge(&received, subject, Settled::Refused).await;
+                self.refuse(received, subject, refusal.code(), &refusal.to_string()).await;
+                false
             }
             Err(error) => {
                 self.handoff_failed(&subject.waypoint, &error);
-                give_back(&received, subject).await;
+                give_back(received, subject).await;
+                false
             }
         }
     }
@@ -182,19 +226,10 @@ impl State {
         );
     }
 
-    /// Tells the sender what is wrong. The role's subject is the broker's word, the agent's name the message id's.
-    pub(super) async fn refuse(&self, received: &Received, subject: &HandoffSubject, error: &str) {
-        tracing::info!({ fields::FLIGHT } = %subject.flight, { fields::WAYPOINT } = %subject.waypoint, kind = %subject.kind, error, "handoff refused");
-        let named = received.stored.message_id.as_deref().and_then(|id| id.split('.').nth(2)?.parse().ok());
-        let Some(agent) = named else { return };
-        let notice = RefusedHandoff {
-            message_id: received.stored.message_id.clone(),
-            reference: format!("{}/{}", received.stream, received.stored.sequence.0),
-            error: error.to_owned(),
-        };
-        let Ok(payload) = codec::encode(&notice, Encoding::Json) else { return };
-        let to = subjects::refused(&subject.role, &agent);
-        let _ = signals::send(&self.shell.bus, to, payload.into(), received.stored.traceparent.as_deref()).await;
+    /// Tells the sender what is wrong with it. It will not get better: it is stored, and the turn stays open.
+    pub(super) async fn refuse(&self, received: &Taken, subject: &HandoffSubject, code: RefusalCode, error: &str) {
+        refusals::tell(&self.shell, received, code, error).await;
+        acknowledge(received, subject, Settled::Refused).await;
     }
 }
 
@@ -218,6 +253,21 @@ pub(super) async fn give_back(received: &Taken, subject: &HandoffSubject) {
     }
 }
 
+/// Why it is not known whether somebody planned. The handoff comes again.
+#[derive(Debug, thiserror::Error)]
+enum PlanError {
+    /// The flight cannot be read.
+    #[error(transparent)]
+    Books(#[from] BooksError),
+    /// The plans cannot be read.
+    #[error("cannot look for the turn's plan")]
+    Read(#[from] ReadError),
+}
+
+fn unreadable(error: CodecError) -> SenderError {
+    SenderError::refused(error.refusal(), ErrorChain(&error).to_string())
+}
+
 fn decode<T: serde::de::DeserializeOwned>(bytes: &[u8], encoding: Encoding) -> Result<T, SenderError> {
-    codec::decode(bytes, encoding).map_err(|e| SenderError::Refused(ErrorChain(&e).to_string()))
+    codec::decode(bytes, encoding).map_err(unreadable)
 }

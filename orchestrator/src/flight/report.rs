@@ -2,12 +2,14 @@
 
 use holdpoint_bus::blobs::{self, BlobError};
 use holdpoint_core::engine::{Handoff, Input};
-use holdpoint_protocol::{Digest, artifact::VerificationReport, facts::Verdict, ids::role, subjects::HandoffSubject};
+use holdpoint_protocol::{
+    Digest, artifact::VerificationReport, facts::Verdict, ids::role, refusal::RefusalCode, subjects::HandoffSubject,
+};
 use holdpoint_runtime::telemetry::ErrorChain;
 use ractor::ActorRef;
 
 use super::{ApplyError, Msg, State, handoff::give_back, slow::held};
-use crate::{intake::Taken, shell::Shell};
+use crate::{intake::Taken, refusals, shell::Shell};
 
 /// Why a report does not count yet.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +40,7 @@ impl State {
         handoff: Handoff<Box<VerificationReport>>,
     ) -> Result<(), ApplyError> {
         if !self.is_current(&subject.waypoint, &handoff.turn).await? {
-            self.settle(myself, received, &subject, Input::Reported(handoff)).await;
+            self.settle(myself, &received, &subject, Input::Reported(handoff)).await;
             return Ok(());
         }
         let (shell, actor, evidence) = (self.shell.clone(), myself.clone(), needed(&handoff.body));
@@ -56,11 +58,16 @@ impl State {
         self.slow = self.slow.saturating_sub(1);
         let Weighed { received, subject, handoff, outcome } = weighed;
         match outcome {
-            Ok(()) => self.settle(myself, received, &subject, Input::Reported(handoff)).await,
+            Ok(()) => {
+                self.settle(myself, &received, &subject, Input::Reported(handoff)).await;
+            }
             Err(error) => {
                 self.handoff_failed(&subject.waypoint, &error);
-                let why = format!("cannot take the report yet: {}", ErrorChain(&error));
-                self.refuse(&received, &subject, &why).await;
+                // A broker that does not answer is not the sender's matter.
+                if let EvidenceError::Missing(_) = &error {
+                    let why = format!("cannot take the report yet: {}", ErrorChain(&error));
+                    refusals::tell(&self.shell, &received, RefusalCode::EvidenceMissing, &why).await;
+                }
                 give_back(&received, &subject).await;
             }
         }

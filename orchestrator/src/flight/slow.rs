@@ -5,10 +5,11 @@ use std::time::Duration;
 use holdpoint_bus::{handoffs::Received, journal::AppendError};
 use holdpoint_core::engine::{BuildOutcome, Commit, Handoff, Input, Merged};
 use holdpoint_protocol::{
-    artifact::BuildArtifact,
+    artifact::{BuildArtifact, BuildStatus},
     facts::Oid,
     ids::{ArtifactId, WaypointId},
     journal::{Entry, Landed as LandedEntry, Record},
+    refusal::RefusalCode,
     state::Phase,
     subjects::HandoffSubject,
     version,
@@ -29,6 +30,7 @@ use crate::{
     examine::{self, Against, ExamineError},
     intake::Taken,
     landing::{self, Accepted, LandedTree, LandingError},
+    refusals,
 };
 
 /// Does slow work on a handoff without it being delivered again meanwhile.
@@ -55,7 +57,17 @@ pub(crate) struct Examined {
     received: Box<Taken>,
     subject: HandoffSubject,
     handoff: Handoff<()>,
+    /// What its sender says of it.
+    status: BuildStatus,
     outcome: Result<BuildOutcome, ExamineError>,
+}
+
+/// What is wrong with work that its sender took for good.
+fn refused_work(status: BuildStatus, outcome: &BuildOutcome) -> Option<String> {
+    match outcome {
+        BuildOutcome::Failed(failure) if status == BuildStatus::Ok => Some(failure.detail.clone()),
+        BuildOutcome::Failed(_) | BuildOutcome::Work { .. } => None,
+    }
 }
 
 /// A landing or merge was made.
@@ -86,12 +98,13 @@ impl State {
             let Handoff { turn, role, agent, cause, body: () } = handoff;
             let body = BuildOutcome::Work { commit: None, violations: Vec::new() };
             let late = Input::Built(Handoff { turn, role, agent, cause, body });
-            self.settle(myself, received, &subject, late).await;
+            self.settle(myself, &received, &subject, late).await;
             return Ok(());
         }
         let (shell, actor) = (self.shell.clone(), myself.clone());
         let against = self.against(&subject.waypoint).await?;
         self.slow += 1;
+        let status = artifact.status;
         tokio::spawn(async move {
             let begun = telemetry::now();
             let outcome = held(&received, shell.settings.handoff_ack_wait / 3, async {
@@ -102,7 +115,7 @@ impl State {
                 processing.did("examine", begun, outcome.is_err().then_some("cannot be examined now"));
             }
             // An actor that is gone leaves the handoff unacknowledged: it comes again.
-            let _ = actor.cast(Msg::Examined(Box::new(Examined { received, subject, handoff, outcome })));
+            let _ = actor.cast(Msg::Examined(Box::new(Examined { received, subject, handoff, status, outcome })));
         });
         Ok(())
     }
@@ -123,21 +136,25 @@ impl State {
 
     pub(super) async fn on_examined(&mut self, myself: &ActorRef<Msg>, examined: Examined) {
         self.slow = self.slow.saturating_sub(1);
-        let Examined { received, subject, handoff, outcome } = examined;
+        let Examined { received, subject, handoff, status, outcome } = examined;
         match outcome {
             Ok(body) => {
                 let Handoff { turn, role, agent, cause, body: () } = handoff;
+                let refused = refused_work(status, &body);
                 let input = Input::Built(Handoff { turn, role, agent, cause, body });
-                self.settle(myself, received, &subject, input).await;
+                if self.settle(myself, &received, &subject, input).await
+                    && let Some(what) = refused
+                {
+                    refusals::tell(&self.shell, &received, RefusalCode::WorkRefused, &what).await;
+                }
             }
             Err(error) => {
                 self.handoff_failed(&subject.waypoint, &error);
-                self.refuse(
-                    &received,
-                    &subject,
-                    &format!("cannot fetch the handed-off work yet: {}", ErrorChain(&error)),
-                )
-                .await;
+                // Everything else that fails is not the sender's matter.
+                if let ExamineError::NotStored(_) = &error {
+                    let what = format!("cannot fetch the handed-off work yet: {}", ErrorChain(&error));
+                    refusals::tell(&self.shell, &received, RefusalCode::WorkMissing, &what).await;
+                }
                 give_back(&received, &subject).await;
             }
         }

@@ -8,11 +8,11 @@ use std::{
 use bytes::Bytes;
 use holdpoint_bus::{Bus, signals};
 use holdpoint_protocol::{
-    ids::{AgentName, RoleId, TurnId},
+    api::Presence,
+    ids::{RoleId, TurnId},
     subjects,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use serde::{Deserialize, Serialize};
 
 use crate::telemetry::ErrorChain;
 
@@ -20,19 +20,6 @@ use crate::telemetry::ErrorChain;
 const EVERY: Duration = Duration::from_secs(10);
 /// How long saying it may take. It takes time only when the broker is away and the connection's buffer is full.
 const TIMEOUT: Duration = Duration::from_secs(1);
-
-/// What an agent says of itself on `hp.v1.presence.<role>.<agent>`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Presence {
-    /// Its role.
-    pub role: RoleId,
-    /// Its name.
-    pub agent: AgentName,
-    /// Its process, on its machine.
-    pub pid: u32,
-    /// The turn it holds.
-    pub turn: Option<TurnId>,
-}
 
 /// The turn this agent holds, shared by the actors that know it and tell it.
 #[derive(Debug, Clone, Default)]

@@ -1,10 +1,14 @@
 //! What users and the micro service's callers see.
 
 use holdpoint_protocol::{
-    api::{FlightLine, HistoryLine, Progress, ProgressAnswer, RefusedHandoff, Standing, StatusQuery, Submit},
+    api::{
+        ArtifactQuery, FlightLine, Flights, History, HistoryLine, HistoryQuery, Presence, Progress, ProgressAnswer,
+        RefusedHandoff, Standing, StatusQuery, Submit,
+    },
     artifact::{Disposition, VerificationPurpose},
     ids::role,
     reason::ReasonCode,
+    refusal::RefusalCode,
     state::{Purpose, Status},
     view::{FlightStatus, FlightView, Trouble, TurnView, WaypointView},
 };
@@ -85,14 +89,23 @@ fn api() -> Kinds {
         note: Some("running checks".to_owned()),
         trouble: Some("the disk is full".to_owned()),
     };
-    let refused = RefusedHandoff {
-        message_id: Some("turn-0a1b.1.builder-1.build_artifact.0".to_owned()),
-        reference: "HP_HANDOFF_BUILDER/43".to_owned(),
-        error: "turn turn-0a1b is not open".to_owned(),
-    };
+    let refused = RefusedHandoff::new(
+        Some("turn-0a1b.1.builder-1.build_artifact.0".to_owned()),
+        "HP_HANDOFF_BUILDER/43".to_owned(),
+        RefusalCode::TurnNotOpen,
+        "turn turn-0a1b is not open".to_owned(),
+    );
+    let presence =
+        Presence { role: role::id(role::BUILDER), agent: "builder-1".parse().unwrap(), pid: 4711, turn: Some(turn()) };
+    let (flight, waypoint) = ("demo-1".parse().unwrap(), "w1".parse().unwrap());
     vec![
+        published("artifact_query", ArtifactQuery { reference: "HP_HANDOFF_BUILDER/43".to_owned() }),
+        published("flights", Flights { flights: vec![line.clone()] }),
+        published("history", History { lines: vec![history.clone()] }),
+        published("history_query", HistoryQuery { flight, waypoint }),
+        published("presence", presence),
         published("submit", submit),
-        unpublished("status_query", StatusQuery { flight: "demo-1".parse().unwrap() }),
+        published("status_query", StatusQuery { flight: "demo-1".parse().unwrap() }),
         published("flight_line", line),
         published("history_line", history),
         published("progress", progress),

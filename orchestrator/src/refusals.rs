@@ -1,0 +1,51 @@
+//! Telling an agent what is wrong with a handoff of its.
+//!
+//! Not stored: the handoff is, and whoever was away asks `progress` and sees its turn still open.
+
+use holdpoint_bus::{Stored, handoffs::Received, signals};
+use holdpoint_protocol::{
+    api::RefusedHandoff,
+    codec::{self, Encoding},
+    ids::{AgentName, RoleId},
+    refusal::RefusalCode,
+    subjects,
+};
+use serde::Deserialize;
+
+use crate::shell::Shell;
+
+/// The longest explanation, in characters: an error's chain may carry a program's whole output.
+const ERROR_LEN_MAX: usize = 2_000;
+
+/// Tells the sender. One whose name cannot be found out is told nothing.
+pub(crate) async fn tell(shell: &Shell, received: &Received, code: RefusalCode, error: &str) {
+    let stored = &received.stored;
+    tracing::info!(subject = %stored.subject, %code, error, "handoff refused");
+    let Some((role, agent)) = role(stored).zip(agent(stored)) else { return };
+    let reference = format!("{}/{}", received.stream, stored.sequence.0);
+    let error = error.chars().take(ERROR_LEN_MAX).collect();
+    let notice = RefusedHandoff::new(stored.message_id.clone(), reference, code, error);
+    let Ok(payload) = codec::encode(&notice, Encoding::Json) else { return };
+    let to = subjects::refused(&role, &agent);
+    // An agent that does not hear it finds its turn still open.
+    let _ = signals::send(&shell.bus, to, payload.into(), stored.traceparent.as_deref()).await;
+}
+
+/// The role of the sender: the broker lets a role publish on its own subjects only.
+fn role(stored: &Stored) -> Option<RoleId> {
+    stored.subject.strip_prefix(subjects::ROOT)?.strip_prefix(".handoff.")?.split('.').next()?.parse().ok()
+}
+
+/// The agent as the message id names it, or else the payload.
+fn agent(stored: &Stored) -> Option<AgentName> {
+    /// What is looked at of a handoff.
+    #[derive(Deserialize)]
+    struct Named {
+        agent: AgentName,
+    }
+    let by_id = stored.message_id.as_deref().and_then(|id| id.split('.').nth(2)?.parse().ok());
+    by_id.or_else(|| {
+        let encoding = Encoding::from_content_type(stored.content_type.as_deref()).ok()?;
+        codec::decode::<Named>(&stored.payload, encoding).ok().map(|named| named.agent)
+    })
+}

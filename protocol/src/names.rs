@@ -1,0 +1,376 @@
+//! Everything that has a name on the wire, as data: what `holdpoint schema` prints and the AsyncAPI document is made of.
+//!
+//! Names are taken from [`crate::subjects`] and [`crate::streams`] with placeholders in the place of ids, so that they
+//! cannot differ from what is sent.
+
+use serde::Serialize;
+
+use crate::{
+    Digest,
+    api::{ARTIFACT, FLIGHTS, HISTORY, PROGRESS, STATUS, SUBMIT},
+    headers,
+    ids::{AgentName, FlightId, PoolId, RoleId, WaypointId, role},
+    journal::EntryKind,
+    plan::Priority,
+    streams,
+    subjects::{self, JournalKey},
+};
+
+/// All names.
+#[derive(Debug, Clone, Serialize)]
+pub struct Names {
+    /// The root of all subjects.
+    pub root: &'static str,
+    /// How many partitions the handoffs of a role are spread over.
+    pub partitions: u32,
+    /// Streams, in order.
+    pub streams: Vec<Stream>,
+    /// Durable consumers that agents of the whole fleet pull turns from.
+    pub consumers: Vec<Consumer>,
+    /// Subjects.
+    pub subjects: Vec<Subject>,
+    /// Headers.
+    pub headers: Vec<Header>,
+}
+
+/// A stream.
+#[derive(Debug, Clone, Serialize)]
+pub struct Stream {
+    /// Its name.
+    pub name: String,
+    /// What it stores.
+    pub subjects: String,
+}
+
+/// A durable pull consumer.
+#[derive(Debug, Clone, Serialize)]
+pub struct Consumer {
+    /// Its name: `<role>_<priority>_<pool>`.
+    pub name: String,
+    /// Its stream.
+    pub stream: &'static str,
+    /// Whose turns.
+    pub role: String,
+    /// Which of them.
+    pub priority: &'static str,
+    /// What it delivers.
+    pub filter: String,
+    /// Where a pull is requested.
+    pub pull: String,
+}
+
+/// A subject, with placeholders.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Subject {
+    /// A word for it.
+    pub name: &'static str,
+    /// The subject; `{…}` stands for one token.
+    pub address: String,
+    /// Who publishes on it.
+    pub by: &'static [&'static str],
+    /// Who reads it.
+    pub to: &'static [&'static str],
+    /// The schemas of what is published; empty where it is no JSON.
+    pub messages: Vec<&'static str>,
+    /// The schema of the answer to a request.
+    pub answer: Option<&'static str>,
+    /// What it is.
+    pub summary: &'static str,
+}
+
+/// A header.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Header {
+    /// Its name.
+    pub name: &'static str,
+    /// What it holds.
+    pub summary: &'static str,
+}
+
+/// Kinds by which an agent plans.
+pub const PLAN_KINDS: [&str; 2] = ["build_plan", "verification_plan"];
+/// All kinds that agents hand off.
+pub const HANDOFF_KINDS: [&str; 6] = [
+    "build_plan",
+    "build_artifact",
+    "verification_plan",
+    "verification_report",
+    "clarification_request",
+    "help_request",
+];
+
+const AGENTS: &[&str] = &role::AGENTS;
+const ORCHESTRATOR: &[&str] = &[role::ORCHESTRATOR];
+const OPERATOR: &[&str] = &[role::OPERATOR];
+const BROKER: &[&str] = &["broker"];
+
+/// All names of this build.
+#[must_use]
+pub fn all() -> Names {
+    Names {
+        root: subjects::ROOT,
+        partitions: subjects::PARTITIONS,
+        streams: all_streams(),
+        consumers: consumers(&streams::fleet_pool()),
+        subjects: all_subjects(),
+        headers: HEADERS.to_vec(),
+    }
+}
+
+/// All headers of messages that agents send or read.
+pub const HEADERS: [Header; 7] = [
+    Header { name: headers::CONTENT_TYPE, summary: "application/json, or application/msgpack; JSON if it is missing" },
+    Header { name: headers::SCHEMA, summary: "kind and version of the payload: build_artifact/1.0" },
+    Header {
+        name: headers::MESSAGE_ID,
+        summary: "<turn>.<delivery>.<agent>.<kind>.<n>: the broker stores one message of an id",
+    },
+    Header {
+        name: headers::SIGNATURE,
+        summary: "unpadded base64url of the ed25519 signature over subject, line feed, payload",
+    },
+    Header { name: headers::JWT, summary: "the sender's user JWT: on plans and API requests" },
+    Header { name: headers::TRACEPARENT, summary: "W3C trace context: pass the turn's on" },
+    Header { name: headers::SIZE, summary: "on chunk 0 of a blob: the whole length in bytes, decimal" },
+];
+
+fn all_streams() -> Vec<Stream> {
+    let mut all = vec![Stream { name: streams::JOURNAL.to_owned(), subjects: subjects::journals() }];
+    for name in role::AGENTS {
+        let role = role::id(name);
+        all.push(Stream { name: streams::handoff(&role), subjects: subjects::handoffs_of(&role) });
+    }
+    all.push(Stream { name: streams::BLOB.to_owned(), subjects: subjects::blobs() });
+    all
+}
+
+/// The consumers of the agents of a pool, by role, most urgent first.
+#[must_use]
+pub fn consumers(pool: &PoolId) -> Vec<Consumer> {
+    let of_role = |role: RoleId| {
+        Priority::ALL.map(|priority| {
+            let name = streams::turn_consumer(&role, pool, priority);
+            Consumer {
+                pull: pull_subject(&name),
+                name,
+                stream: streams::JOURNAL,
+                role: role.to_string(),
+                priority: priority.as_str(),
+                filter: subjects::turns(None, &role, priority),
+            }
+        })
+    };
+    role::AGENTS.into_iter().map(role::id).flat_map(of_role).collect()
+}
+
+fn pull_subject(consumer: &str) -> String {
+    format!("$JS.API.CONSUMER.MSG.NEXT.{}.{consumer}", streams::JOURNAL)
+}
+
+/// Ids that stand where a placeholder belongs.
+struct Stand {
+    role: RoleId,
+    flight: FlightId,
+    waypoint: WaypointId,
+    agent: AgentName,
+}
+
+impl Stand {
+    fn new() -> Self {
+        let id = "a literal id";
+        Self {
+            role: RoleId::try_new("ROLE").expect(id),
+            flight: FlightId::try_new("FLIGHT").expect(id),
+            waypoint: WaypointId::try_new("WAYPOINT").expect(id),
+            agent: AgentName::try_new("AGENT").expect(id),
+        }
+    }
+
+    /// Puts the placeholders in.
+    fn address(&self, subject: &str) -> String {
+        let partition = format!(".{}.FLIGHT", subjects::partition(&self.flight));
+        subject
+            .replace(&partition, ".{partition}.FLIGHT")
+            .replace("ROLE", "{role}")
+            .replace("FLIGHT", "{flight}")
+            .replace("WAYPOINT", "{waypoint}")
+            .replace("AGENT", "{agent}")
+    }
+}
+
+/// All subjects, with placeholders.
+#[must_use]
+pub fn all_subjects() -> Vec<Subject> {
+    let stand = Stand::new();
+    let mut all = journal_subjects(&stand);
+    all.extend(agent_subjects(&stand));
+    all.extend(ENDPOINTS.iter().map(Endpoint::subject));
+    all
+}
+
+fn journal_subjects(stand: &Stand) -> Vec<Subject> {
+    let (flight, waypoint) = (JournalKey::flight(&stand.flight), JournalKey::waypoint(&stand.flight, &stand.waypoint));
+    let turn = EntryKind::Turn { role: stand.role.clone(), priority: Priority::Medium };
+    let turn = waypoint.entry(&turn).replace(&format!(".{}", Priority::Medium.as_str()), ".{priority}");
+    let entry = |name, address: String, to, summary| Subject {
+        name,
+        address: stand.address(&address),
+        by: ORCHESTRATOR,
+        to,
+        messages: vec![name],
+        answer: None,
+        summary,
+    };
+    vec![
+        entry("turn", turn, AGENTS, "a turn opens: what agents of its role pull"),
+        entry("decided", waypoint.entry(&EntryKind::Decided), ORCHESTRATOR, "a decision that opens no turn"),
+        entry("submitted", flight.entry(&EntryKind::Submitted), ORCHESTRATOR, "a flight begins"),
+        entry("landed", flight.entry(&EntryKind::Landed), ORCHESTRATOR, "accepted work stands on the branch"),
+    ]
+}
+
+fn agent_subjects(stand: &Stand) -> Vec<Subject> {
+    let digest = Digest::of(b"");
+    let chunk = stand.address(&subjects::blob_chunk(&stand.role, &digest, 0));
+    let chunk = chunk.replace(&format!("{}.0", digest.hex()), "{sha256}.{n}");
+    let handoff = subjects::handoff(&stand.role, &stand.flight, &stand.waypoint, "{kind}");
+    let plain = |name, address: String, by, to, messages, summary| Subject {
+        name,
+        address: stand.address(&address),
+        by,
+        to,
+        messages,
+        answer: None,
+        summary,
+    };
+    let get = format!("$JS.API.DIRECT.GET.{}.{chunk}", streams::BLOB);
+    let ack = format!("$JS.ACK.{}.{{consumer}}.>", streams::JOURNAL);
+    vec![
+        plain(
+            "pull",
+            pull_subject("{consumer}"),
+            AGENTS,
+            BROKER,
+            vec![],
+            "asks a consumer for one turn, without waiting",
+        ),
+        plain("acknowledge", ack, AGENTS, BROKER, vec![], "the reply subject of a delivery: +WPI, +ACK or -NAK"),
+        plain("handoff", handoff, AGENTS, ORCHESTRATOR, HANDOFF_KINDS.to_vec(), "a plan, or what a turn came to"),
+        plain("blob", chunk, AGENTS, BROKER, vec![], "a chunk of bytes, written once"),
+        plain("read_blob", get, AGENTS, BROKER, vec![], "asks for a chunk; the answer is the chunk"),
+        plain(
+            "wake",
+            subjects::wake(&stand.role),
+            ORCHESTRATOR,
+            AGENTS,
+            vec![],
+            "a turn of this priority may be waiting",
+        ),
+        plain(
+            "refused",
+            subjects::refused(&stand.role, &stand.agent),
+            ORCHESTRATOR,
+            AGENTS,
+            vec!["refused_handoff"],
+            "what is wrong with a handoff of this agent",
+        ),
+        plain(
+            "presence",
+            subjects::presence(&stand.role, &stand.agent),
+            AGENTS,
+            OPERATOR,
+            vec!["presence"],
+            "this agent is there, and holds this turn: every 10 s",
+        ),
+    ]
+}
+
+/// An endpoint of the micro service `holdpoint`.
+#[derive(Debug, Clone, Copy)]
+pub struct Endpoint {
+    /// The last token of its subject.
+    pub name: &'static str,
+    /// Who may call it.
+    pub by: &'static [&'static str],
+    /// The schema of a request; none: an empty object.
+    pub request: Option<&'static str>,
+    /// The schema of the answer.
+    pub answer: &'static str,
+    /// What it does.
+    pub summary: &'static str,
+}
+
+impl Endpoint {
+    fn subject(&self) -> Subject {
+        Subject {
+            name: self.name,
+            address: subjects::api(self.name),
+            by: self.by,
+            to: ORCHESTRATOR,
+            messages: self.request.into_iter().collect(),
+            answer: Some(self.answer),
+            summary: self.summary,
+        }
+    }
+}
+
+/// All endpoints.
+pub const ENDPOINTS: [Endpoint; 6] = [
+    Endpoint {
+        name: PROGRESS,
+        by: AGENTS,
+        request: Some("progress"),
+        answer: "progress_answer",
+        summary: "is this turn still wanted? asked every few seconds",
+    },
+    Endpoint { name: SUBMIT, by: OPERATOR, request: Some("submit"), answer: "flight_view", summary: "begins a flight" },
+    Endpoint {
+        name: STATUS,
+        by: OPERATOR,
+        request: Some("status_query"),
+        answer: "flight_view",
+        summary: "how a flight stands",
+    },
+    Endpoint { name: FLIGHTS, by: OPERATOR, request: None, answer: "flights", summary: "all flights, newest first" },
+    Endpoint {
+        name: HISTORY,
+        by: OPERATOR,
+        request: Some("history_query"),
+        answer: "history",
+        summary: "all artifacts and decisions of a waypoint",
+    },
+    Endpoint {
+        name: ARTIFACT,
+        by: OPERATOR,
+        request: Some("artifact_query"),
+        answer: "history_line",
+        summary: "one artifact by its reference",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_have_their_placeholders_and_nothing_of_the_ids_they_were_made_of() {
+        let all = all_subjects();
+        let address = |name| all.iter().find(|subject| subject.name == name).unwrap().address.as_str();
+        assert_eq!(address("turn"), "hp.v1.journal.{flight}.{waypoint}.turn.{role}.{priority}");
+        assert_eq!(address("handoff"), "hp.v1.handoff.{role}.{partition}.{flight}.{waypoint}.{kind}");
+        assert_eq!(address("blob"), "hp.v1.blob.{role}.{sha256}.{n}");
+        assert_eq!(address("refused"), "hp.v1.refused.{role}.{agent}");
+        assert_eq!(address("landed"), "hp.v1.journal.{flight}._.landed");
+        let left =
+            all.iter().filter(|subject| subject.address.replace("$JS.API.CONSUMER.MSG.NEXT", "").contains("AGENT"));
+        assert_eq!(left.count(), 0);
+    }
+
+    #[test]
+    fn every_role_has_a_consumer_a_priority() {
+        let names: Vec<String> = consumers(&streams::fleet_pool()).into_iter().map(|consumer| consumer.name).collect();
+        assert_eq!(names.len(), role::AGENTS.len() * Priority::ALL.len());
+        assert_eq!(names[0], "builder_critical_fleet");
+        assert!(names.contains(&"verifier_low_fleet".to_owned()));
+    }
+}

@@ -1,0 +1,201 @@
+//! Why a handoff is refused, and what its sender can do about it: a closed list, so that programs can act on it.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is wrong with a handoff. Later versions may add to these: whoever meets an unknown one goes by the action.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusalCode {
+    /// The subject is none that a turn named, or its partition is not the flight's.
+    BadSubject,
+    /// The subject names a flight or waypoint that does not exist.
+    NoSuchWaypoint,
+    /// `Content-Type` is neither JSON nor MessagePack.
+    ContentType,
+    /// The payload is larger than is read.
+    TooLarge,
+    /// The payload is not JSON (or MessagePack) at all.
+    Unreadable,
+    /// The payload is not of the shape of its kind.
+    WrongShape,
+    /// The payload's `schema_version` is not one that is read.
+    Version,
+    /// The subject's last token is no kind of handoff.
+    UnknownKind,
+    /// There is no `Hp-Signature`.
+    Unsigned,
+    /// `Hp-Signature` does not fit subject, payload and the agent's key.
+    WrongSignature,
+    /// `Hp-Jwt` is not believed: another role's, expired, revoked, or not signed by this fleet.
+    JwtRefused,
+    /// The payload names another agent than the JWT.
+    WrongAgent,
+    /// No plan of this turn came before its final handoff.
+    PlanMissing,
+    /// The turn was answered, superseded or cancelled, or never was.
+    TurnNotOpen,
+    /// The turn belongs to another role.
+    WrongRole,
+    /// The turn wants another kind of handoff.
+    WrongKind,
+    /// The handoff is about something else than what was asked.
+    RequestMismatch,
+    /// A verdict names evidence that is not stored.
+    EvidenceMissing,
+    /// The bundle that a build artifact names is not stored.
+    WorkMissing,
+    /// The handed-off work cannot be taken: the turn was decided as failed, with `handoff_invalid`.
+    WorkRefused,
+}
+
+/// What the sender does after a refusal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RefusalAction {
+    /// The turn is still open: mend it and hand off again, under a message id with the next `n`.
+    Correct,
+    /// Store what is missing. The handoff is looked at again by itself; do not send it again.
+    Store,
+    /// Nothing that is handed off on this turn counts any more: acknowledge the delivery and take the next turn.
+    Drop,
+}
+
+impl RefusalCode {
+    /// All of them, in the order in which a handoff is looked at.
+    pub const ALL: [Self; 20] = [
+        Self::BadSubject,
+        Self::NoSuchWaypoint,
+        Self::ContentType,
+        Self::TooLarge,
+        Self::Unreadable,
+        Self::WrongShape,
+        Self::Version,
+        Self::UnknownKind,
+        Self::Unsigned,
+        Self::WrongSignature,
+        Self::JwtRefused,
+        Self::WrongAgent,
+        Self::PlanMissing,
+        Self::TurnNotOpen,
+        Self::WrongRole,
+        Self::WrongKind,
+        Self::RequestMismatch,
+        Self::EvidenceMissing,
+        Self::WorkMissing,
+        Self::WorkRefused,
+    ];
+
+    /// The word on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::BadSubject => "bad_subject",
+            Self::NoSuchWaypoint => "no_such_waypoint",
+            Self::ContentType => "content_type",
+            Self::TooLarge => "too_large",
+            Self::Unreadable => "unreadable",
+            Self::WrongShape => "wrong_shape",
+            Self::Version => "version",
+            Self::UnknownKind => "unknown_kind",
+            Self::Unsigned => "unsigned",
+            Self::WrongSignature => "wrong_signature",
+            Self::JwtRefused => "jwt_refused",
+            Self::WrongAgent => "wrong_agent",
+            Self::PlanMissing => "plan_missing",
+            Self::TurnNotOpen => "turn_not_open",
+            Self::WrongRole => "wrong_role",
+            Self::WrongKind => "wrong_kind",
+            Self::RequestMismatch => "request_mismatch",
+            Self::EvidenceMissing => "evidence_missing",
+            Self::WorkMissing => "work_missing",
+            Self::WorkRefused => "work_refused",
+        }
+    }
+
+    /// What the sender does.
+    #[must_use]
+    pub fn action(self) -> RefusalAction {
+        match self {
+            Self::TurnNotOpen | Self::WrongRole | Self::WorkRefused => RefusalAction::Drop,
+            Self::EvidenceMissing | Self::WorkMissing => RefusalAction::Store,
+            _ => RefusalAction::Correct,
+        }
+    }
+
+    /// How its author mends it, in one sentence.
+    #[must_use]
+    pub fn hint(self) -> &'static str {
+        match self {
+            Self::BadSubject | Self::NoSuchWaypoint => {
+                "publish on the turn's handoff_subject as it stands, a dot, and the kind"
+            }
+            Self::ContentType => "set Content-Type to application/json, and send JSON",
+            Self::TooLarge => "store what is long as a blob and name its digest",
+            Self::Unreadable => "send one JSON object in UTF-8 and nothing behind it, nested at most 64 levels",
+            Self::WrongShape => "compare with the schema that `holdpoint schema KIND` prints; every field is needed",
+            Self::Version => "write schema_version 1.0",
+            Self::UnknownKind => {
+                "the kinds are build_plan, build_artifact, verification_plan, verification_report, \
+                 clarification_request and help_request"
+            }
+            Self::Unsigned => {
+                "set Hp-Signature: unpadded base64url of the ed25519 signature, by the key of your .creds file, over \
+                 subject, line feed, payload"
+            }
+            Self::WrongSignature => {
+                "sign exactly the subject you publish on, one line feed, and the bytes you send, with the key of the \
+                 .creds file whose JWT you show; write it as unpadded base64url"
+            }
+            Self::JwtRefused => {
+                "put the JWT of your own .creds file into Hp-Jwt, as it stands; if it expired or was revoked, ask the \
+                 operator for new credentials"
+            }
+            Self::WrongAgent => "the agent field is the name in your credentials' JWT",
+            Self::PlanMissing => {
+                "publish build_plan or verification_plan for this turn, with Hp-Jwt, before anything else"
+            }
+            Self::TurnNotOpen => {
+                "acknowledge the delivery and take the next turn; ask progress in time to learn it earlier"
+            }
+            Self::WrongRole => "answer only turns that your own consumers delivered; acknowledge and go on",
+            Self::WrongKind => {
+                "a turn that wants `build` ends with build_artifact, one that wants `verify` with verification_report"
+            }
+            Self::RequestMismatch => {
+                "take purpose, commit, tree and the ids of criteria and guards from the turn's request, each id once"
+            }
+            Self::EvidenceMissing => "store the output under its digest on your role's blob subjects, chunk 0 last",
+            Self::WorkMissing => "store the bundle under its digest on your role's blob subjects, chunk 0 last",
+            Self::WorkRefused => {
+                "hand off one commit whose only parent is request.base, in a thin bundle with exactly one ref; the next \
+                 turn says what was wrong"
+            }
+        }
+    }
+}
+
+impl fmt::Display for RefusalCode {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_words_are_those_of_the_wire_and_every_code_says_what_to_do() {
+        for code in RefusalCode::ALL {
+            assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
+            assert!(code.hint().len() > 20, "{code}");
+        }
+        let mut words = RefusalCode::ALL.map(RefusalCode::as_str).to_vec();
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), RefusalCode::ALL.len());
+    }
+}
