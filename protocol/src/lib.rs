@@ -5,6 +5,7 @@
 
 pub mod api;
 pub mod artifact;
+pub mod asyncapi;
 pub mod codec;
 pub mod digest;
 pub mod facts;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like tests")]
 
+mod asyncapi;
 mod files;
 mod golden;
 mod hostile;
