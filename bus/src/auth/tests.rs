@@ -11,6 +11,7 @@ use nkeys::KeyPair;
 use super::{
     Authority, Credentials, InvalidCredentials, KnownUsers, Refusal, Trust, TrustRoots, UnknownRole, accounts,
     jwt::{self, Subject},
+    signer::Signer,
     verify_signature,
 };
 
@@ -211,4 +212,21 @@ fn trust_roots_are_plain_json() {
     assert_eq!(&serde_json::from_str::<TrustRoots>(&text).unwrap(), authority.trust_roots());
     // No seed, of whatever kind of key.
     assert!(!text.contains("\"S"), "{text}");
+}
+
+/// The test vector of the guide for agents in other languages.
+#[test]
+fn the_guides_test_vector_is_what_we_sign_and_believe() {
+    let guide = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/external-agents.md");
+    let guide = std::fs::read_to_string(guide).unwrap();
+    let value = |name: &str| {
+        let line = guide.lines().find_map(|line| line.strip_prefix(&format!("{name:<11}")));
+        line.unwrap_or_else(|| panic!("no {name} in the guide")).trim().to_owned()
+    };
+    let signer = Signer::new(KeyPair::from_seed(&value("seed")).unwrap());
+    assert_eq!(signer.public_key(), value("public"));
+    let (subject, payload) = (value("subject"), value("payload"));
+    assert_eq!(signer.sign(&subject, payload.as_bytes()), value("signature"));
+    assert!(verify_signature(&value("public"), &subject, payload.as_bytes(), &value("signature")));
+    assert!(!verify_signature(&value("public"), &subject, b"{}", &value("signature")));
 }

@@ -1,6 +1,6 @@
 //! The AsyncAPI document is the one of this build, hangs together, and its messages are those that are sent.
 
-use holdpoint_protocol::{asyncapi, codec::Encoding, schema};
+use holdpoint_protocol::{asyncapi, codec::Encoding, refusal::RefusalCode, schema};
 use serde_json::{Value, json};
 
 use crate::{files, samples};
@@ -107,5 +107,15 @@ fn every_sample_of_a_published_message_is_valid_in_the_document() {
     }
     for name in ["turn", "build_plan", "build_artifact", "verification_report", "progress_answer", "refused_handoff"] {
         assert!(messages.contains_key(name), "{name} is a message");
+    }
+}
+
+#[test]
+fn the_guide_explains_every_refusal_with_its_action() {
+    let guide = String::from_utf8(files::stored_only("../docs", "external-agents.md")).unwrap();
+    for code in RefusalCode::ALL {
+        let action = serde_json::to_value(code.action()).unwrap();
+        let row = format!("| `{code}` | `{}` |", action.as_str().unwrap());
+        assert!(guide.contains(&row), "docs/external-agents.md has no row {row}");
     }
 }

@@ -20,6 +20,12 @@ pub(crate) fn stored(folder: &str, name: &str, fresh: &[u8]) -> Vec<u8> {
     fs::read(&file).unwrap_or_else(|error| panic!("{}: {error}; run with {UPDATE}=1 to write it", file.display()))
 }
 
+/// The bytes of a file that people write.
+pub(crate) fn stored_only(folder: &str, name: &str) -> Vec<u8> {
+    let file = path(folder, name);
+    fs::read(&file).unwrap_or_else(|error| panic!("{}: {error}", file.display()))
+}
+
 /// The names of all files in a folder of this crate, sorted.
 pub(crate) fn names(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(path(folder, "")).unwrap();
