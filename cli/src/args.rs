@@ -55,6 +55,8 @@ pub(crate) enum Command {
     Trace(traces::TraceArgs),
     /// Receive traces where there is no collector, and write them to a file
     OtlpSink(traces::SinkArgs),
+    /// Print the schemas, names and AsyncAPI document that agents of your own are written from
+    Schema(SchemaArgs),
     /// Print a shell's completion script
     Completion(CompletionArgs),
     /// Run one orchestrator process
@@ -220,6 +222,22 @@ pub(crate) struct HealthArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// Print one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `schema`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  holdpoint schema\n  holdpoint schema turn\n  holdpoint schema asyncapi\n  \
+    holdpoint schema --out schemas/\n\n\
+    Without a NAME the streams, consumers, subjects, headers and schemas are listed. docs/external-agents.md is the guide.")]
+pub(crate) struct SchemaArgs {
+    /// A schema; `asyncapi` for the AsyncAPI document, `names` for streams, consumers, subjects and headers
+    pub(crate) name: Option<String>,
+    /// Write files into this folder instead: all of them, or the one of NAME
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print JSON: the list of schemas and names, or the files that were written
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -7,6 +7,7 @@ mod keys;
 mod look;
 mod process;
 mod run;
+mod schema;
 mod submit;
 mod traces;
 mod up;
@@ -37,6 +38,7 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::Bench(args) => Box::pin(bench::bench(args)).await,
         Command::Trace(args) => traces::trace(&args),
         Command::OtlpSink(args) => Box::pin(traces::sink(args)).await,
+        Command::Schema(args) => schema::schema(&args),
         Command::Completion(args) => Ok(completion(args.shell)),
         Command::Orchestrator(args) => Box::pin(process::orchestrator(args)).await,
         Command::Agent(args) => Box::pin(process::agent(args)).await,
