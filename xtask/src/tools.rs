@@ -1,5 +1,6 @@
-//! What a build and its tests need besides Rust: git, and a nats-server.
+//! What a build and its tests need besides Rust: git, a nats-server, and a Python for the example agents.
 
+mod python;
 mod server;
 mod version;
 
@@ -23,12 +24,13 @@ pub(crate) struct Tools {
     pub(crate) nats_server: PathBuf,
 }
 
-/// Checks git, finds or gets a nats-server, and prints what it found.
+/// Checks git, finds or gets a nats-server and the example agents' Python, and prints what it found.
 pub(crate) fn prepare(layout: &Layout) -> anyhow::Result<Tools> {
     let git = git_version(layout)?;
     println!("git          {git}");
     let (nats_server, version) = server::find_or_get(layout)?;
     println!("nats-server  {version}  {}", nats_server.display());
+    println!("python       {}", python::find_or_get(layout)?.display());
     Ok(Tools { nats_server })
 }
 

