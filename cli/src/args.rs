@@ -57,6 +57,8 @@ pub(crate) enum Command {
     OtlpSink(traces::SinkArgs),
     /// Print the schemas, names and AsyncAPI document that agents of your own are written from
     Schema(SchemaArgs),
+    /// Try an agent of your own against the contract, without a fleet
+    AgentCheck(AgentCheckArgs),
     /// Print a shell's completion script
     Completion(CompletionArgs),
     /// Run one orchestrator process
@@ -240,6 +242,33 @@ pub(crate) struct SchemaArgs {
     /// Print JSON: the list of schemas and names, or the files that were written
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+/// `agent-check`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    holdpoint agent-check --role verifier -- python3 verifier.py\n  \
+    holdpoint agent-check --role builder --port 4333\n\n\
+    Starts a private broker with fresh keys, gives the program its credentials (HOLDPOINT_NATS_URL, HOLDPOINT_CREDS), and \
+    leads it through whole turns, a stop, a refusal, redelivery, a superseded turn and SIGTERM. Prints each sentence of the \
+    contract with what was seen, and a hint. Without a command it waits for an agent that you start yourself; then nothing \
+    is killed. Exit 0: it keeps the contract; 1: it does not.")]
+pub(crate) struct AgentCheckArgs {
+    /// What the agent does
+    #[arg(long, value_enum)]
+    pub(crate) role: AgentRole,
+    /// Seconds that one turn may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(5..=3600))]
+    pub(crate) patience: u64,
+    /// The port of the private broker, on this machine only [default: any free one]
+    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
+    pub(crate) port: u16,
+    /// Print the findings as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The agent's program and its arguments
+    #[arg(last = true, value_name = "CMD")]
+    pub(crate) command: Vec<std::ffi::OsString>,
 }
 
 /// `completion`

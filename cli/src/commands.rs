@@ -39,6 +39,7 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::Trace(args) => traces::trace(&args),
         Command::OtlpSink(args) => Box::pin(traces::sink(args)).await,
         Command::Schema(args) => schema::schema(&args),
+        Command::AgentCheck(args) => Box::pin(crate::agent_check::agent_check(args)).await,
         Command::Completion(args) => Ok(completion(args.shell)),
         Command::Orchestrator(args) => Box::pin(process::orchestrator(args)).await,
         Command::Agent(args) => Box::pin(process::agent(args)).await,

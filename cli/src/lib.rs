@@ -6,8 +6,10 @@
 //! - `commands`: one module a command.
 //! - `state`: the state folder of a repository; `fleet`: broker and processes of a local fleet.
 //! - `client`: requests to the API; `target`: which broker they go to; `view`: what a flight looks like.
+//! - `agent_check`: trying agents of others.
 //! - `preflight`, `branch`, `progress`: what `run` does before, after and during a flight.
 
+mod agent_check;
 mod args;
 mod branch;
 mod client;

@@ -46,6 +46,11 @@ pub(crate) fn plain(text: &str) -> String {
     plain
 }
 
+/// The same for text of several lines.
+pub(crate) fn plain_lines(text: &str) -> String {
+    text.lines().map(plain).collect::<Vec<_>>().join("\n")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
