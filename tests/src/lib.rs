@@ -7,6 +7,7 @@ pub mod cell;
 pub mod checker;
 pub mod collector;
 pub mod disk;
+pub mod external;
 pub mod fleet;
 pub mod soak;
 pub mod world;
