@@ -48,7 +48,7 @@ fn mark(lines: &mut [HistoryLine]) {
     let entries =
         || lines.iter().filter(|line| line.reference.starts_with(streams::JOURNAL) && line.standing.is_none());
     let causes: HashSet<String> = entries().filter_map(cause).collect();
-    let open = entries().filter(|line| line.kind == "turn").filter_map(|line| text(&line.artifact["turn_id"])).last();
+    let open = entries().filter(|line| line.kind == "turn").filter_map(|line| text(&line.artifact["turn_id"])).next_back();
     let answered: HashSet<String> = lines
         .iter()
         .filter(|line| causes.contains(&line.reference))
