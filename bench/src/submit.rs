@@ -57,7 +57,16 @@ impl Submitter {
             base: self.snapshot.tip.clone(),
             snapshot: self.snapshot.clone(),
             covenant: "AGENTS.md".to_owned(),
-            fleet: FleetFacts { pool, repair: false, judge: false, parallel, queue_grace: LONG, build_wall: LONG },
+            fleet: FleetFacts {
+                pool,
+                repair: false,
+                judge: false,
+                parallel,
+                queue_grace: LONG,
+                build_wall: LONG,
+                // The yardstick has no such rule.
+                dead_after: 0,
+            },
         }
     }
 

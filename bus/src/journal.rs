@@ -232,7 +232,7 @@ fn step_of(kind: &EntryKind) -> Step {
         EntryKind::Submitted => Step::AppendSubmitted,
         EntryKind::Landed => Step::AppendLanded,
         EntryKind::Turn { .. } => Step::AppendTurn,
-        EntryKind::Decided => Step::AppendDecided,
+        EntryKind::Decided | EntryKind::Dead => Step::AppendDecided,
     }
 }
 

@@ -37,6 +37,20 @@ pub async fn of_waypoint(
     flight: &FlightId,
     waypoint: &WaypointId,
 ) -> Result<Vec<Stored>, ReadError> {
-    let filter = subjects::handoff(role, flight, waypoint, "*");
+    of_kind(bus, role, flight, waypoint, "*").await
+}
+
+/// All handoffs of one kind that a role made for a waypoint, oldest first.
+///
+/// # Errors
+/// The broker does not answer.
+pub async fn of_kind(
+    bus: &Bus,
+    role: &RoleId,
+    flight: &FlightId,
+    waypoint: &WaypointId,
+    kind: &str,
+) -> Result<Vec<Stored>, ReadError> {
+    let filter = subjects::handoff(role, flight, waypoint, kind);
     Replay::start(bus, &streams::handoff(role), &filter, Sequence(0)).await?.collect().await
 }

@@ -1,6 +1,7 @@
 //! What can be typed: commands, flags, and the help that teaches them.
 
 pub(crate) mod bench;
+pub(crate) mod dead;
 pub(crate) mod keys;
 mod places;
 pub(crate) mod traces;
@@ -43,6 +44,8 @@ pub(crate) enum Command {
     Artifact(ArtifactArgs),
     /// Write the branch with a flight's accepted work
     Fetch(FetchArgs),
+    /// List the turns that kill their agents, and have them tried again
+    Dead(dead::DeadArgs),
     /// Check broker, git, sandbox, clock and state folder
     Doctor(DoctorArgs),
     /// Tell whether a process of this machine or container is well

@@ -8,8 +8,8 @@ use holdpoint_bus::{
 };
 use holdpoint_protocol::{
     api::{
-        ARTIFACT, ArtifactQuery, FLIGHTS, FlightLine, Flights, HISTORY, History, HistoryLine, HistoryQuery, STATUS,
-        SUBMIT, StatusQuery, Submit,
+        ARTIFACT, ArtifactQuery, DEAD, DeadQuery, DeadTurn, DeadTurns, FLIGHTS, FlightLine, Flights, HISTORY, History,
+        HistoryLine, HistoryQuery, RETRY, RetryQuery, STATUS, SUBMIT, StatusQuery, Submit,
     },
     ids::{FlightId, WaypointId},
     view::FlightView,
@@ -90,6 +90,17 @@ impl Client {
     /// One artifact by `STREAM/SEQUENCE`.
     pub(crate) async fn artifact(&self, reference: &str) -> Result<HistoryLine, ApiError> {
         self.patiently(ARTIFACT, &ArtifactQuery { reference: reference.to_owned() }).await
+    }
+
+    /// The turns that are dead, oldest first.
+    pub(crate) async fn dead(&self, flight: Option<&FlightId>) -> Result<Vec<DeadTurn>, ApiError> {
+        Ok(self.patiently::<DeadTurns>(DEAD, &DeadQuery { flight: flight.cloned() }).await?.turns)
+    }
+
+    /// Has a dead turn tried again. Asked again after an answer that got lost, it is refused: it is open by then.
+    pub(crate) async fn retry(&self, flight: &FlightId, waypoint: &WaypointId) -> Result<FlightView, ApiError> {
+        let query = RetryQuery { flight: flight.clone(), waypoint: waypoint.clone() };
+        self.patiently(RETRY, &query).await
     }
 
     async fn patiently<A: DeserializeOwned>(&self, endpoint: &str, question: &impl Serialize) -> Result<A, ApiError> {

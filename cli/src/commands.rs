@@ -1,6 +1,7 @@
 //! One module a command.
 
 mod bench;
+mod dead;
 mod doctor;
 mod health;
 mod keys;
@@ -32,6 +33,7 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::History(args) => Box::pin(look::history(args)).await,
         Command::Artifact(args) => Box::pin(look::artifact(args)).await,
         Command::Fetch(args) => Box::pin(watch::fetch(args)).await,
+        Command::Dead(args) => Box::pin(dead::dead(args)).await,
         Command::Doctor(args) => Box::pin(doctor::doctor(args)).await,
         Command::Health(args) => health::health(&args),
         Command::Keys(args) => keys::keys(args),

@@ -3,6 +3,7 @@
 //! Pure and total. An entry that opens a turn is decision, state change and dispatch in one message. What orders several
 //! waypoints is [`crate::flight`]; the decision table is [`crate::policy`]; where an outcome leads is [`crate::gates`].
 
+mod dead;
 mod draft;
 mod fold;
 mod handoff;
@@ -18,15 +19,16 @@ use holdpoint_protocol::{
     artifact::{Failure, VerificationReport},
     facts::{BundleRef, Oid, Violation},
     ids::{AgentName, ArtifactId, RoleId, TurnId, WaypointId},
-    journal::{Cause, Entry},
+    journal::{Cause, Death, Entry},
     plan::Waypoint,
     refusal::RefusalCode,
     state::{Phase, WaypointState},
     turn::Turn,
 };
 
+pub use dead::{deaths, not_dead};
 pub use fold::{Alarm, Folded, invariants};
-pub use turns::queue;
+pub use turns::{policy_hash, queue};
 
 use crate::{flight::FlightState, gates::Workflow};
 
@@ -69,6 +71,15 @@ pub enum Input {
     Asked(Handoff<()>),
     /// Nothing was handed off in time on this turn, the journal's last entry.
     DeadlinePassed(Box<Turn>),
+    /// Agents took this turn and were never heard of again.
+    Died(Died),
+    /// A person wants its dead turn tried again.
+    Retried {
+        /// Who.
+        by: AgentName,
+        /// The turn, as it was opened last.
+        turn: Box<Turn>,
+    },
     /// Its accepted commit stands on an older head.
     HeadMoved(Merged),
     /// The flight's budget is used up.
@@ -88,6 +99,17 @@ pub struct Handoff<T> {
     pub cause: Cause,
     /// What it says.
     pub body: T,
+}
+
+/// A turn was taken once more than its agents answered for.
+#[derive(Debug, Clone)]
+pub struct Died {
+    /// The turn.
+    pub turn: TurnId,
+    /// The plan of whoever has it now.
+    pub cause: Cause,
+    /// Who had it before.
+    pub deaths: Vec<Death>,
 }
 
 /// What a build turn came to, as the orchestrator computed it from the objects.
@@ -187,6 +209,14 @@ pub enum Refusal {
         /// What it wants.
         wanted: &'static str,
     },
+    /// There is no dead turn to be tried again.
+    #[error("waypoint {waypoint} has no dead turn: it is {status}")]
+    NotDead {
+        /// The waypoint.
+        waypoint: WaypointId,
+        /// How it stands, by its own journal.
+        status: &'static str,
+    },
     /// The handoff is about something else than what was asked.
     #[error("the handoff on turn {turn} does not fit its request: {what}")]
     Mismatch {
@@ -202,7 +232,8 @@ impl Refusal {
     #[must_use]
     pub fn code(&self) -> RefusalCode {
         match self {
-            Self::NotOpen { .. } => RefusalCode::TurnNotOpen,
+            // The second is told to people only.
+            Self::NotOpen { .. } | Self::NotDead { .. } => RefusalCode::TurnNotOpen,
             Self::WrongRole { .. } => RefusalCode::WrongRole,
             Self::WrongKind { .. } => RefusalCode::WrongKind,
             Self::Mismatch { .. } => RefusalCode::RequestMismatch,
@@ -219,6 +250,8 @@ pub fn step(state: &WaypointState, input: Input, cx: &Context<'_>, fresh: &Fresh
         Input::Reported(handoff) => report::reported(state, handoff, cx, fresh),
         Input::Asked(handoff) => handoff::asked(state, &handoff, cx, fresh),
         Input::DeadlinePassed(turn) => opening::deadline_passed(state, *turn, cx, fresh),
+        Input::Died(died) => dead::died(state, died, cx, fresh),
+        Input::Retried { by, turn } => dead::retried(state, *turn, by, cx, fresh),
         Input::HeadMoved(merge) => landing::head_moved(state, merge, cx, fresh),
         Input::BudgetExhausted => opening::budget_exhausted(state, cx, fresh),
     }

@@ -8,8 +8,8 @@ use holdpoint_core::flight as core_flight;
 use holdpoint_protocol::{
     Digest,
     api::{
-        ARTIFACT, ArtifactQuery, FLIGHTS, FlightLine, Flights, HISTORY, History, HistoryQuery, PROGRESS, Progress,
-        ProgressAnswer, STATUS, SUBMIT, StatusQuery, Submit,
+        ARTIFACT, ArtifactQuery, DEAD, DeadQuery, DeadTurns, FLIGHTS, FlightLine, Flights, HISTORY, History,
+        HistoryQuery, PROGRESS, Progress, ProgressAnswer, RETRY, RetryQuery, STATUS, SUBMIT, StatusQuery, Submit,
     },
     codec::{self, Encoding},
     ids::FlightId,
@@ -23,14 +23,14 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
     catalog::{self, Wanted},
-    flight, history,
+    dead, flight, history,
     router::{self, RouterHandle},
     shell::Shell,
     submit::{self, Taken},
 };
 
 /// Every endpoint this orchestrator answers.
-pub(crate) const ENDPOINTS: [&str; 6] = [SUBMIT, STATUS, FLIGHTS, HISTORY, ARTIFACT, PROGRESS];
+pub(crate) const ENDPOINTS: [&str; 8] = [SUBMIT, STATUS, FLIGHTS, HISTORY, ARTIFACT, DEAD, RETRY, PROGRESS];
 /// How long an actor may take to answer: it may be reading a journal.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 
@@ -56,6 +56,13 @@ impl Api {
                 write(&History { lines })
             }
             ARTIFACT => self.artifact(&read::<ArtifactQuery>(&request)?.reference).await,
+            DEAD => {
+                let query: DeadQuery = read(&request)?;
+                let turns = dead::list(&self.shell, query.flight.as_ref()).await;
+                let turns = turns.map_err(|e| Failure::new(503, ErrorChain(&e).to_string()))?;
+                write(&DeadTurns { turns })
+            }
+            RETRY => write(&self.retry(read(&request)?, &request).await?),
             PROGRESS => write(&self.progress(read(&request)?, &request).await?),
             other => Err(Failure::new(404, format!("no endpoint {other}"))),
         }
@@ -69,6 +76,7 @@ impl Api {
             fleet.parallel = None;
             fleet.queue_grace = self.config.queue_grace.duration().into();
             fleet.build_wall = self.config.build_wall.duration().into();
+            fleet.dead_after = self.config.dead_after;
         }
     }
 
@@ -115,6 +123,13 @@ impl Api {
         let found = history::by_reference(&self.shell.bus, reference).await;
         let found = found.map_err(|e| Failure::new(500, ErrorChain(&e).to_string()))?;
         write(&found.ok_or_else(|| Failure::new(404, format!("no artifact {reference}: a reference is STREAM/SEQUENCE, as `holdpoint history` prints it, or sha256:… for evidence")))?)
+    }
+
+    async fn retry(&self, query: RetryQuery, request: &ApiRequest) -> Result<FlightView, Failure> {
+        let actor = self.flight(&query.flight).await?;
+        let by = request.caller.name.clone();
+        let retried = actor.call(|reply| flight::Msg::Retry(query.waypoint, by, reply), Some(ANSWER_WITHIN));
+        answered(retried.await)?
     }
 
     async fn progress(&self, progress: Progress, request: &ApiRequest) -> Result<ProgressAnswer, Failure> {

@@ -17,8 +17,8 @@ use holdpoint_core::{
 use holdpoint_protocol::{
     Digest,
     codec::{self, CodecError, Encoding},
-    ids::{FlightId, WaypointId, role},
-    journal::{Decided, Entry, EntryKind, Landed, Sequence, Submitted},
+    ids::{FlightId, TurnId, WaypointId, role},
+    journal::{Entry, EntryKind, Sequence, Submitted},
     plan::Priority,
     state::WaypointState,
     streams,
@@ -107,7 +107,9 @@ impl Books {
         if !trusted(shell, stored) {
             return Ok(None);
         }
-        let submitted: Submitted = decode(flight, stored)?;
+        let encoding = Encoding::from_content_type(stored.content_type.as_deref());
+        let submitted: Result<Submitted, _> = encoding.and_then(|encoding| codec::decode(&stored.payload, encoding));
+        let submitted = submitted.map_err(|source| unreadable(flight, stored, source))?;
         Ok(Some(Self::new(submitted, stored.sequence, Digest::of(&stored.payload))))
     }
 
@@ -167,8 +169,33 @@ impl Books {
         let Some(stored) = last.filter(|stored| trusted(shell, stored)) else { return Ok(None) };
         match decode_entry(self.id(), &stored)? {
             Entry::Turn(turn) => Ok(Some(*turn)),
-            Entry::Submitted(_) | Entry::Landed(_) | Entry::Decided(_) => Ok(None),
+            Entry::Submitted(_) | Entry::Landed(_) | Entry::Decided(_) | Entry::Dead(_) => Ok(None),
         }
+    }
+
+    /// A turn of a waypoint as it was opened, wherever it stands in the journal.
+    pub(crate) async fn turn(
+        &self,
+        shell: &Shell,
+        waypoint: &WaypointId,
+        turn: &TurnId,
+    ) -> Result<Option<Turn>, BooksError> {
+        let key = JournalKey::waypoint(self.id(), waypoint);
+        let read = |source| BooksError::Read { flight: self.id().clone(), source };
+        let mut entries = shell.journal.replay(&key.filter()).await.map_err(read)?;
+        while let Some(stored) = entries.next().await.map_err(read)? {
+            if !trusted(shell, &stored) {
+                continue;
+            }
+            match decode_entry(self.id(), &stored)? {
+                Entry::Turn(opened) if opened.turn_id == *turn => {
+                    entries.close().await;
+                    return Ok(Some(*opened));
+                }
+                _ => {}
+            }
+        }
+        Ok(None)
     }
 
     /// Appends an entry to a waypoint's journal (or the flight's own) and takes it in.
@@ -199,6 +226,7 @@ impl Books {
             Entry::Submitted(_) => EntryKind::Submitted,
             Entry::Landed(_) => EntryKind::Landed,
             Entry::Decided(_) => EntryKind::Decided,
+            Entry::Dead(_) => EntryKind::Dead,
             Entry::Turn(turn) => {
                 let planned = self.flight.submitted.plan.waypoint(&turn.waypoint);
                 let priority = engine::queue(turn, planned.map_or(Priority::Medium, |w| w.priority));
@@ -258,6 +286,7 @@ pub(crate) fn outgoing(
         Entry::Submitted(submitted) => (Encoding::MsgPack, codec::encode(submitted, Encoding::MsgPack)?),
         Entry::Landed(landed) => (Encoding::MsgPack, codec::encode(landed, Encoding::MsgPack)?),
         Entry::Decided(decided) => (Encoding::MsgPack, codec::encode(decided, Encoding::MsgPack)?),
+        Entry::Dead(dead) => (Encoding::MsgPack, codec::encode(dead, Encoding::MsgPack)?),
     };
     Ok(Outgoing {
         payload: Bytes::from(payload),
@@ -276,21 +305,11 @@ fn trusted(shell: &Shell, stored: &Stored) -> bool {
     trusted
 }
 
-fn decode<T: serde::de::DeserializeOwned>(flight: &FlightId, stored: &Stored) -> Result<T, BooksError> {
-    let encoding = Encoding::from_content_type(stored.content_type.as_deref());
-    encoding.and_then(|encoding| codec::decode(&stored.payload, encoding)).map_err(|source| BooksError::Entry {
-        flight: flight.clone(),
-        sequence: stored.sequence,
-        source,
-    })
+fn unreadable(flight: &FlightId, stored: &Stored, source: CodecError) -> BooksError {
+    BooksError::Entry { flight: flight.clone(), sequence: stored.sequence, source }
 }
 
 fn decode_entry(flight: &FlightId, stored: &Stored) -> Result<Entry, BooksError> {
-    // The fourth token after the root names the kind; it was signed together with the payload.
-    match stored.subject.split('.').nth(5) {
-        Some("submitted") => Ok(Entry::Submitted(Box::new(decode::<Submitted>(flight, stored)?))),
-        Some("landed") => Ok(Entry::Landed(Box::new(decode::<Landed>(flight, stored)?))),
-        Some("decided") => Ok(Entry::Decided(Box::new(decode::<Decided>(flight, stored)?))),
-        _ => Ok(Entry::Turn(Box::new(decode::<Turn>(flight, stored)?))),
-    }
+    let entry = Entry::decode(&stored.subject, &stored.payload, stored.content_type.as_deref());
+    entry.map_err(|source| unreadable(flight, stored, source))
 }

@@ -3,6 +3,7 @@
 //! Intake → core → append → what is due. Slow work (git, blobs) is spawned and its outcome cast back. Nothing is done
 //! before it is journalled, and nothing that is kept here is needed after a restart.
 
+mod deaths;
 mod due;
 mod handoff;
 mod idle;
@@ -85,6 +86,8 @@ pub(crate) enum Msg {
     End,
     /// How does it stand?
     View(RpcReplyPort<Result<FlightView, Failure>>),
+    /// A person wants the waypoint's dead turn tried again.
+    Retry(WaypointId, AgentName, RpcReplyPort<Result<FlightView, Failure>>),
     /// Is this turn still wanted?
     Progress(Progress, AgentName, RpcReplyPort<ProgressAnswer>),
 }
@@ -171,6 +174,9 @@ impl Actor for FlightActor {
             Msg::View(reply) => {
                 // Here and below: the caller may have given up waiting.
                 let _ = reply.send(state.view(&myself).await);
+            }
+            Msg::Retry(waypoint, by, reply) => {
+                let _ = reply.send(state.retry(&myself, &waypoint, by).await);
             }
             Msg::Progress(progress, agent, reply) => {
                 let _ = reply.send(state.on_progress(&progress, agent).await);

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use holdpoint_bus::{Bus, Stored, handoffs, journal::ReadError, past};
 use holdpoint_protocol::{
     api::{HistoryLine, Standing},
-    artifact::{Artifact as _, BuildPlan, VerificationPlan},
+    artifact::{Artifact as _, BuildPlan, GivenBack, VerificationPlan},
     codec::{self, Encoding},
     ids::{FlightId, WaypointId, role},
     journal::Sequence,
@@ -48,7 +48,8 @@ fn mark(lines: &mut [HistoryLine]) {
     let entries =
         || lines.iter().filter(|line| line.reference.starts_with(streams::JOURNAL) && line.standing.is_none());
     let causes: HashSet<String> = entries().filter_map(cause).collect();
-    let open = entries().filter(|line| line.kind == "turn").filter_map(|line| text(&line.artifact["turn_id"])).next_back();
+    let open =
+        entries().filter(|line| line.kind == "turn").filter_map(|line| text(&line.artifact["turn_id"])).next_back();
     let answered: HashSet<String> = lines
         .iter()
         .filter(|line| causes.contains(&line.reference))
@@ -56,9 +57,9 @@ fn mark(lines: &mut [HistoryLine]) {
         .collect();
     for line in lines.iter_mut().filter(|line| !line.reference.starts_with(streams::JOURNAL)) {
         let turn = text(&line.artifact["turn"]);
-        let plan = [BuildPlan::KIND, VerificationPlan::KIND].contains(&line.kind.as_str());
+        let ends_nothing = [BuildPlan::KIND, VerificationPlan::KIND, GivenBack::KIND].contains(&line.kind.as_str());
         line.standing = match turn {
-            _ if plan => None,
+            _ if ends_nothing => None,
             _ if causes.contains(&line.reference) => Some(Standing::Taken),
             Some(turn) if answered.contains(&turn) || open.as_ref() != Some(&turn) => Some(Standing::Conflict),
             _ => None,

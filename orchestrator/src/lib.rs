@@ -13,6 +13,7 @@
 mod api;
 mod books;
 mod catalog;
+mod dead;
 mod examine;
 mod flight;
 mod history;

@@ -163,7 +163,7 @@ async fn append(shell: &Shell, submit: Submit, facts: Facts, digest: Digest) -> 
         covenant: submit.covenant,
         covenant_version: facts.covenant,
         fleet: submit.fleet,
-        record: Record { at: clock::now(), previous: None, cause: None, state: None },
+        record: Record { at: clock::now(), previous: None, cause: None, state: None, asked_by: None },
     };
     let (kind, entry) = (EntryKind::Submitted, Entry::Submitted(Box::new(submitted)));
     let outgoing = outgoing(&entry, &kind, message_id, None)

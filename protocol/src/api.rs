@@ -9,7 +9,7 @@ use crate::{
     Timestamp,
     facts::{BundleRef, Oid},
     ids::{AgentName, FlightId, RoleId, TurnId, WaypointId},
-    journal::Fleet,
+    journal::{Death, Fleet},
     plan::Plan,
     refusal::{RefusalAction, RefusalCode},
     view::FlightStatus,
@@ -25,6 +25,10 @@ pub const FLIGHTS: &str = "flights";
 pub const HISTORY: &str = "history";
 /// Endpoint of [`ArtifactQuery`].
 pub const ARTIFACT: &str = "artifact";
+/// Endpoint of [`DeadQuery`].
+pub const DEAD: &str = "dead";
+/// Endpoint of [`RetryQuery`].
+pub const RETRY: &str = "retry";
 /// Endpoint of [`Progress`].
 pub const PROGRESS: &str = "progress";
 
@@ -100,7 +104,7 @@ pub struct HistoryLine {
     pub reference: String,
     /// The artifact or entry itself.
     pub artifact: serde_json::Value,
-    /// What became of it; absent where nothing has yet, and for plans.
+    /// What became of it; absent where nothing has yet, and for what ends no turn.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standing: Option<Standing>,
 }
@@ -123,6 +127,48 @@ pub struct ArtifactQuery {
     /// The reference.
     #[serde(rename = "ref")]
     pub reference: String,
+}
+
+/// Asks which turns are dead; the answer is [`DeadTurns`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DeadQuery {
+    /// Of this flight; `None`: of all.
+    pub flight: Option<FlightId>,
+}
+
+/// Turns that are given up, and that nobody had tried again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DeadTurns {
+    /// One line each.
+    pub turns: Vec<DeadTurn>,
+}
+
+/// A turn that is given up.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DeadTurn {
+    /// The flight.
+    pub flight: FlightId,
+    /// The waypoint.
+    pub waypoint: WaypointId,
+    /// The turn.
+    pub turn: TurnId,
+    /// Whose it was.
+    pub role: RoleId,
+    /// Since when.
+    pub since: Timestamp,
+    /// Who died of it.
+    pub deaths: Vec<Death>,
+    /// How often it was opened anew because nobody answered.
+    pub overdue: u32,
+}
+
+/// Has a dead turn tried again; the answer is a `FlightView`. Refused (409) where nothing is dead.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RetryQuery {
+    /// The flight.
+    pub flight: FlightId,
+    /// The waypoint.
+    pub waypoint: WaypointId,
 }
 
 /// What an agent says every few seconds while it holds a turn.

@@ -7,12 +7,14 @@ mod build;
 mod clarify;
 mod decision;
 mod guidance;
+mod handed;
 mod verify;
 
 pub use build::{BuildArtifact, BuildPlan, BuildStatus, CommandRun, CoverageClaim, Failure, LedgerSource, Metered};
-pub use clarify::{ClarificationRequest, ClarificationResponse, Confidence, HelpRequest};
+pub use clarify::{ClarificationRequest, ClarificationResponse, Confidence, GivenBack, HelpRequest};
 pub use decision::{Disposition, OrchestratorDecision, StatusMutation};
 pub use guidance::GuidancePacket;
+pub use handed::{Handed, HandedError, HandedHead};
 pub use verify::{
     CheckRun, ChecklistReceipt, CriterionReport, Doubt, EvidenceWanted, PropertyEnforced, TreeTested, VerificationPlan,
     VerificationPurpose, VerificationReport, VerificationRequest,

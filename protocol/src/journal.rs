@@ -6,14 +6,18 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Digest, Timestamp,
     artifact::OrchestratorDecision,
+    codec::{self, CodecError, Encoding},
     facts::{BundleRef, Oid},
-    ids::{ArtifactId, FlightId, PoolId, RoleId, WaypointId},
+    ids::{AgentName, ArtifactId, FlightId, PoolId, RoleId, TurnId, WaypointId},
     plan::{Plan, Priority},
     state::WaypointState,
     time::Millis,
     turn::Turn,
     version::SchemaVersion,
 };
+
+/// The word for entries that give a turn up.
+const DEAD: &str = "dead";
 
 /// A position in a stream, from 1; 0 is "before the first".
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -52,6 +56,9 @@ pub struct Record {
     pub cause: Option<Cause>,
     /// The waypoint's state after it: a cache that the fold checks. `None` in a flight's journal.
     pub state: Option<WaypointState>,
+    /// The person or script whose request it answers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_by: Option<AgentName>,
 }
 
 /// What kind of entry; the tail of its subject.
@@ -70,6 +77,8 @@ pub enum EntryKind {
     },
     /// A decision that opens no turn.
     Decided,
+    /// A turn is given up, because its agents die.
+    Dead,
 }
 
 impl EntryKind {
@@ -81,6 +90,7 @@ impl EntryKind {
             Self::Landed => "landed".to_owned(),
             Self::Turn { role, priority } => format!("turn.{role}.{}", priority.as_str()),
             Self::Decided => "decided".to_owned(),
+            Self::Dead => DEAD.to_owned(),
         }
     }
 
@@ -92,6 +102,7 @@ impl EntryKind {
             Self::Landed => "landed",
             Self::Turn { .. } => "turn",
             Self::Decided => "decided",
+            Self::Dead => DEAD,
         }
     }
 }
@@ -107,9 +118,50 @@ pub enum Entry {
     Turn(Box<Turn>),
     /// A decision that opens no turn.
     Decided(Box<Decided>),
+    /// A turn is given up.
+    Dead(Box<Dead>),
 }
 
 impl Entry {
+    /// Reads an entry as it is stored. Its subject names its kind, and was signed together with the payload.
+    ///
+    /// # Errors
+    /// [`CodecError`]: another version wrote it, or it was changed.
+    pub fn decode(subject: &str, payload: &[u8], content_type: Option<&str>) -> Result<Self, CodecError> {
+        let encoding = Encoding::from_content_type(content_type)?;
+        // The fourth token after the root.
+        match subject.split('.').nth(5) {
+            Some("submitted") => codec::decode(payload, encoding).map(Self::Submitted),
+            Some("landed") => codec::decode(payload, encoding).map(Self::Landed),
+            Some("decided") => codec::decode(payload, encoding).map(Self::Decided),
+            Some(DEAD) => codec::decode(payload, encoding).map(Self::Dead),
+            _ => codec::decode(payload, encoding).map(Self::Turn),
+        }
+    }
+
+    /// The kind's name in the schema header, and for people.
+    #[must_use]
+    pub fn schema_name(&self) -> &'static str {
+        match self {
+            Self::Submitted(_) => "submitted",
+            Self::Landed(_) => "landed",
+            Self::Turn(_) => "turn",
+            Self::Decided(_) => "decided",
+            Self::Dead(_) => DEAD,
+        }
+    }
+
+    /// The decision that it carries.
+    #[must_use]
+    pub fn decision(&self) -> Option<&OrchestratorDecision> {
+        match self {
+            Self::Decided(decided) => Some(&decided.decision),
+            Self::Turn(turn) => turn.decision.as_ref(),
+            Self::Dead(dead) => Some(&dead.decision),
+            Self::Submitted(_) | Self::Landed(_) => None,
+        }
+    }
+
     /// The journal's part.
     #[must_use]
     pub fn record(&self) -> &Record {
@@ -118,6 +170,7 @@ impl Entry {
             Self::Landed(e) => &e.record,
             Self::Turn(e) => &e.record,
             Self::Decided(e) => &e.record,
+            Self::Dead(e) => &e.record,
         }
     }
 
@@ -128,6 +181,7 @@ impl Entry {
             Self::Landed(e) => &mut e.record,
             Self::Turn(e) => &mut e.record,
             Self::Decided(e) => &mut e.record,
+            Self::Dead(e) => &mut e.record,
         }
     }
 }
@@ -147,6 +201,16 @@ pub struct Fleet {
     pub queue_grace: Millis,
     /// How long the program of a build turn may run where the plan does not say.
     pub build_wall: Millis,
+    /// How many deaths of its agents, and how many overdue openings, make a turn dead; 0: none.
+    #[serde(default = "dead_after_default")]
+    pub dead_after: u32,
+}
+
+/// Deaths that make a turn dead where nobody says otherwise.
+pub const DEAD_AFTER: u32 = 3;
+
+fn dead_after_default() -> u32 {
+    DEAD_AFTER
 }
 
 /// The first entry of a flight's journal: everything it is flown by.
@@ -204,4 +268,32 @@ pub struct Decided {
     pub decision: OrchestratorDecision,
     /// The journal's part.
     pub record: Record,
+}
+
+/// A turn is given up: its agents die of it, or nobody answers it in time. A person's matter from here on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Dead {
+    /// `MAJOR.MINOR`.
+    pub schema_version: SchemaVersion,
+    /// The turn.
+    pub turn: TurnId,
+    /// Whose it was.
+    pub role: RoleId,
+    /// Deliveries that were taken and neither answered nor given back.
+    pub deaths: Vec<Death>,
+    /// How often it was opened anew because its deadline had passed.
+    pub overdue: u32,
+    /// The decision: a person's matter.
+    pub decision: OrchestratorDecision,
+    /// The journal's part.
+    pub record: Record,
+}
+
+/// An agent that took a delivery of a turn and was never heard of again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Death {
+    /// Which delivery, from 1.
+    pub delivery: u32,
+    /// Who had it.
+    pub agent: AgentName,
 }

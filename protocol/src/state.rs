@@ -48,6 +48,8 @@ pub enum Phase {
         /// The accepting report's reference (`Holdpoint-Report`).
         report: crate::Digest,
     },
+    /// The agents of this turn died again and again, or nobody answered it. A person can have it tried again.
+    Dead(OpenTurn),
     /// Ended without being accepted.
     Halted {
         /// `blocked`, `waiting`, `failed` or `cancelled`.

@@ -73,6 +73,12 @@ pub fn journal_submissions() -> String {
     format!("{ROOT}.journal.*.{FLIGHT_TOKEN}.submitted")
 }
 
+/// All turns that were ever given up: of one flight, or of all.
+#[must_use]
+pub fn journal_deaths(flight: Option<&FlightId>) -> String {
+    format!("{ROOT}.journal.{}.*.dead", flight.map_or("*", FlightId::as_str))
+}
+
 /// What the agents of `role` pull at `priority`: from one flight, or from all.
 #[must_use]
 pub fn turns(flight: Option<&FlightId>, role: &RoleId, priority: Priority) -> String {
@@ -224,6 +230,7 @@ mod tests {
                 EntryKind::Submitted,
                 EntryKind::Landed,
                 EntryKind::Decided,
+                EntryKind::Dead,
                 EntryKind::Turn { role: role::id(role::BUILDER), priority: Priority::High },
             ] {
                 let subject = key.entry(&kind);

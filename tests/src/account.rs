@@ -149,12 +149,7 @@ fn line(stored: &Stored, roots: &TrustRoots) -> Line {
         sequence: stored.sequence,
         digest: Digest::of(&stored.payload),
         signed: stored.is_orchestrators(roots),
-        entry: match stored.subject.split('.').nth(5).unwrap() {
-            "submitted" => Entry::Submitted(Box::new(decode(stored))),
-            "landed" => Entry::Landed(Box::new(decode(stored))),
-            "decided" => Entry::Decided(Box::new(decode(stored))),
-            _ => Entry::Turn(Box::new(decode(stored))),
-        },
+        entry: Entry::decode(&stored.subject, &stored.payload, stored.content_type.as_deref()).unwrap(),
     }
 }
 

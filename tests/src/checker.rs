@@ -74,7 +74,8 @@ fn turns_are_answered_once(account: &Account, wrong: &mut Vec<String>) {
             wrong.push(format!("turn {} was opened twice", turn.turn_id));
         }
         let record = line.entry.record();
-        let Some(cause) = &record.cause else { continue };
+        // A turn that is given up is given up over a plan, which answers nothing.
+        let Some(cause) = record.cause.as_ref().filter(|_| !matches!(line.entry, Entry::Dead(_))) else { continue };
         if !causes.insert(cause.reference()) {
             wrong.push(format!("handoff {} was taken twice", cause.reference()));
         }
@@ -119,9 +120,9 @@ fn waypoint(account: &Account, flight: &FlightId, id: &WaypointId, wrong: &mut V
             wrong.push(alarm.to_string());
             return;
         }
-        let decides = matches!(&line.entry, Entry::Decided(_));
+        let decides = matches!(&line.entry, Entry::Decided(_) | Entry::Dead(_));
         decided_last = decides;
-        if let Some(decision) = decision(&line.entry).filter(|d| d.disposition == Disposition::Accept && decides) {
+        if let Some(decision) = line.entry.decision().filter(|d| d.disposition == Disposition::Accept && decides) {
             accepted_on_evidence(account, line, &before, decision, wrong);
         }
     }
@@ -129,14 +130,6 @@ fn waypoint(account: &Account, flight: &FlightId, id: &WaypointId, wrong: &mut V
         wrong.push("it has no final decision".to_owned());
     }
     landed_as_accepted(account, flight, id, &folded.state, wrong);
-}
-
-fn decision(entry: &Entry) -> Option<&OrchestratorDecision> {
-    match entry {
-        Entry::Decided(decided) => Some(&decided.decision),
-        Entry::Turn(turn) => turn.decision.as_ref(),
-        Entry::Submitted(_) | Entry::Landed(_) => None,
-    }
 }
 
 /// An accept answers a report, on the open turn, about the commit and tree that are accepted, with nothing but passes.

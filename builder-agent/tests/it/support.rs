@@ -157,7 +157,7 @@ fn turn(request: BuildRequest) -> Turn {
         guidance: GuidancePacket::new(origin, digest, digest, Vec::new(), Vec::new()),
         request: TurnRequest::Build(Box::new(request)),
         decision: None,
-        record: Record { at: opened_at(), previous: None, cause: None, state: None },
+        record: Record { at: opened_at(), previous: None, cause: None, state: None, asked_by: None },
     }
 }
 

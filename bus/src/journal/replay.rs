@@ -86,6 +86,11 @@ impl Replay {
         Ok(self.buffer.pop_front())
     }
 
+    /// Reads no further.
+    pub async fn close(mut self) {
+        self.finish().await;
+    }
+
     /// All that is left.
     ///
     /// # Errors

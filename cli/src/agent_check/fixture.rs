@@ -97,7 +97,7 @@ impl Fixture {
             guidance: guidance(&waypoint, now),
             request,
             decision: None,
-            record: Record { at: now, previous: None, cause: None, state: None },
+            record: Record { at: now, previous: None, cause: None, asked_by: None, state: None },
             waypoint,
         }
     }

@@ -80,6 +80,7 @@ pub(super) fn facts(config: &Config, pool: holdpoint_protocol::ids::PoolId, para
         parallel,
         queue_grace: config.orchestrator.queue_grace.duration().into(),
         build_wall: config.agents.builder.wall.duration().max(config.agents.repair.wall.duration()).into(),
+        dead_after: config.orchestrator.dead_after,
     }
 }
 

@@ -118,7 +118,7 @@ pub(super) fn decided(
     remember(&mut next, ruling, fresh);
     let status = StatusMutation { from: phase_status(before), to: phase_status(&next) };
     let decision = decision(ruling, cause.as_ref(), Some(status), cx, fresh);
-    let record = Record { at: cx.now, previous: None, cause, state: Some(next) };
+    let record = Record { at: cx.now, previous: None, cause, state: Some(next), asked_by: None };
     Step::Append(Box::new(Entry::Decided(Box::new(Decided { schema_version: version::CURRENT, decision, record }))))
 }
 
@@ -146,6 +146,7 @@ fn phase_status(state: &WaypointState) -> Status {
     match &state.phase {
         Phase::Pending => Status::Pending,
         Phase::InTurn(_) | Phase::Accepted { .. } => Status::Running,
+        Phase::Dead(_) => Status::Blocked,
         Phase::Halted { status } => *status,
     }
 }

@@ -65,12 +65,10 @@ impl Folded {
 /// The first invariant that a transition breaks, in words; `None` for a sound one (spec FLY-I3, I5, I8, I9).
 #[must_use]
 pub fn invariants(before: &WaypointState, after: &WaypointState, entry: &Entry) -> Option<String> {
-    let decision = match entry {
-        Entry::Turn(turn) => turn.decision.as_ref(),
-        Entry::Decided(decided) => Some(&decided.decision),
-        Entry::Submitted(_) | Entry::Landed(_) => return Some("an entry of a flight's journal".to_owned()),
-    };
-    if decision.is_some_and(|d| d.source_refs.is_empty()) {
+    if matches!(entry, Entry::Submitted(_) | Entry::Landed(_)) {
+        return Some("an entry of a flight's journal".to_owned());
+    }
+    if entry.decision().is_some_and(|d| d.source_refs.is_empty()) {
         return Some("a decision without references".to_owned());
     }
     let counts = |s: &WaypointState| (s.counters.attempts, s.counters.reworks, s.counters.conflicts);
@@ -81,9 +79,15 @@ pub fn invariants(before: &WaypointState, after: &WaypointState, entry: &Entry) 
     if matches!(before.phase, Phase::Halted { .. }) {
         return Some("a halted waypoint moved on".to_owned());
     }
+    if matches!(before.phase, Phase::Dead(_)) && !matches!(entry, Entry::Turn(_)) {
+        return Some("a dead turn moved on without being opened anew".to_owned());
+    }
     match (&after.phase, entry) {
         (Phase::InTurn(open), Entry::Turn(turn)) => (open.turn != turn.turn_id || open.role != turn.role)
             .then(|| "the state names another turn than the entry".to_owned()),
+        (Phase::Dead(open), Entry::Dead(dead)) => {
+            (open.turn != dead.turn).then(|| "the state names another turn than the entry".to_owned())
+        }
         (Phase::Accepted { .. }, Entry::Decided(_)) => accepted_without_evidence(before, after),
         (Phase::Halted { status }, Entry::Decided(_)) => {
             matches!(status, Status::Pending | Status::Running | Status::Complete)

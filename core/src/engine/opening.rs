@@ -8,13 +8,10 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    Context, Fresh, Step,
+    Context, Fresh, Step, dead,
     draft::{escalation, halt},
     turns::{self, Opening},
 };
-
-/// Times a turn is opened anew after its deadline (spec README: "redeliveries of a turn 3").
-pub(super) const REDELIVERIES_MAX: u32 = 3;
 
 /// A waypoint begins: judge and baseline first, then the first gate.
 pub(super) fn open(state: &WaypointState, cx: &Context<'_>, fresh: &Fresh) -> Step {
@@ -45,13 +42,8 @@ pub(super) fn deadline_passed(state: &WaypointState, turn: Turn, cx: &Context<'_
         return Step::Nothing;
     }
     let mut next = state.clone();
-    if next.counters.redeliveries >= REDELIVERIES_MAX {
-        let ruling = escalation(
-            ReasonCode::TurnPoisoned,
-            false,
-            "no agent answered this turn in time, again and again: look at the agents' logs, then fly the plan again",
-        );
-        return halt(state, next, &ruling, None, cx, fresh);
+    if dead::is_reached(next.counters.redeliveries, cx) {
+        return dead::give_up(state, open, Vec::new(), None, cx, fresh);
     }
     next.counters.redeliveries += 1;
     turns::open_anew(next, open, turn, cx, fresh)
@@ -60,7 +52,7 @@ pub(super) fn deadline_passed(state: &WaypointState, turn: Turn, cx: &Context<'_
 /// The flight's budget is used up: what is not accepted by now fails.
 pub(super) fn budget_exhausted(state: &WaypointState, cx: &Context<'_>, fresh: &Fresh) -> Step {
     match state.phase {
-        Phase::Accepted { .. } | Phase::Halted { .. } => Step::Nothing,
+        Phase::Accepted { .. } | Phase::Dead(_) | Phase::Halted { .. } => Step::Nothing,
         Phase::Pending | Phase::InTurn(_) => {
             let ruling = escalation(
                 ReasonCode::BudgetExhausted,

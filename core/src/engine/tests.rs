@@ -1,9 +1,10 @@
 //! The machine as a whole: tables of single transitions, and properties over random histories.
 
 mod building;
+mod dead;
 pub(crate) mod fixture;
 mod folding;
-mod histories;
+pub(crate) mod histories;
 mod invariants;
 mod judging;
 mod landing;

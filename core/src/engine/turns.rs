@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     facts::{BundleRef, Oid},
     ids::{RoleId, role},
     journal::{Cause, Entry, Record},
-    plan::{Check, Criterion, Priority, TurnBudget},
+    plan::{Check, Criterion, Plan, Priority, TurnBudget},
     state::{OpenTurn, Phase, Purpose, WaypointState},
     subjects,
     time::Millis,
@@ -79,7 +79,7 @@ pub(super) fn open(mut next: WaypointState, opening: Opening, cx: &Context<'_>, 
             Purpose::Verify(purpose) => TurnRequest::Verify(Box::new(verify_request(&next, purpose, cx, fresh))),
         },
         decision: opening.ruling.as_ref().map(|r| decision(r, opening.cause.as_ref(), None, cx, fresh)),
-        record: Record { at: cx.now, previous: None, cause: opening.cause, state: Some(next) },
+        record: Record { at: cx.now, previous: None, cause: opening.cause, state: Some(next), asked_by: None },
     };
     Step::Append(Box::new(Entry::Turn(Box::new(turn))))
 }
@@ -108,8 +108,9 @@ pub(super) fn open_anew(
         deadline: deadline(expired.purpose, cx),
         ..expired.clone()
     };
+    enter_gate(&mut next, &open, cx);
     next.phase = Phase::InTurn(open.clone());
-    let record = Record { at: cx.now, previous: None, cause: None, state: Some(next) };
+    let record = Record { at: cx.now, previous: None, cause: None, state: Some(next), asked_by: None };
     let turn = Turn { turn_id: open.turn, deadline: open.deadline, decision: None, record, ..turn };
     Step::Append(Box::new(Entry::Turn(Box::new(turn))))
 }
@@ -163,10 +164,15 @@ fn origin(id: &holdpoint_protocol::ids::ArtifactId, cx: &Context<'_>) -> Origin 
     }
 }
 
-fn guidance(to: &RoleId, cx: &Context<'_>, fresh: &Fresh) -> GuidancePacket {
-    let plan = &cx.flight.submitted.plan;
+/// The digest of the rules that a plan is flown by.
+#[must_use]
+pub fn policy_hash(plan: &Plan) -> Digest {
     let rules = serde_json::to_vec(&(&plan.policy, &plan.protected, &plan.guards, &plan.sources))
         .expect("plain data with string keys has a JSON form");
+    Digest::of(&rules)
+}
+
+fn guidance(to: &RoleId, cx: &Context<'_>, fresh: &Fresh) -> GuidancePacket {
     let (constraints, stops): (&[&str], &[&str]) = match to.as_str() {
         role::VERIFIER => (
             &["judge by evidence only", "change nothing", "name evidence for every verdict"],
@@ -185,7 +191,7 @@ fn guidance(to: &RoleId, cx: &Context<'_>, fresh: &Fresh) -> GuidancePacket {
     GuidancePacket::new(
         origin(&fresh.guidance, cx),
         cx.flight.submitted.covenant_version,
-        Digest::of(&rules),
+        policy_hash(&cx.flight.submitted.plan),
         words(constraints),
         words(stops),
     )

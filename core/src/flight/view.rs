@@ -26,6 +26,7 @@ pub fn status(flight: &FlightState, waypoints: &Waypoints, id: &WaypointId) -> S
             let nothing_to_land = state.work.as_ref().is_none_or(|w| w.commit.is_none());
             if nothing_to_land || flight.landing(id).is_some() { Status::Complete } else { Status::Running }
         }
+        Phase::Dead(_) => Status::Blocked,
         Phase::Halted { status } => *status,
     }
 }

@@ -4,11 +4,9 @@ use holdpoint_bus::{handoffs::Received, journal::ReadError};
 use holdpoint_core::engine::{Handoff, Input};
 use holdpoint_protocol::{
     Digest,
-    artifact::{
-        Artifact, BuildArtifact, BuildPlan, ClarificationRequest, HelpRequest, VerificationPlan, VerificationReport,
-    },
-    codec::{self, CodecError, Encoding},
-    ids::{AgentName, ArtifactId, TurnId, WaypointId},
+    artifact::{Handed, HandedError, HandedHead},
+    codec::CodecError,
+    ids::{TurnId, WaypointId},
     journal::Cause,
     refusal::RefusalCode,
     state::Phase,
@@ -19,7 +17,6 @@ use holdpoint_runtime::{
     telemetry::{self, ErrorChain, fields},
 };
 use ractor::ActorRef;
-use serde::Deserialize;
 
 use super::{
     Applied, Msg, Place, RETRY_DELAY, State,
@@ -31,22 +28,6 @@ use crate::{
     refusals,
     senders::{self, SenderError},
 };
-
-/// The fields that every handoff has: enough to know who sent it and for which turn.
-#[derive(Debug, Deserialize)]
-struct Head {
-    artifact_id: ArtifactId,
-    turn: TurnId,
-    agent: AgentName,
-}
-
-/// A final handoff, decoded.
-enum Body {
-    Plan,
-    Built(Box<BuildArtifact>),
-    Reported(Box<VerificationReport>),
-    Asked,
-}
 
 impl State {
     pub(super) async fn on_handoff(
@@ -82,7 +63,7 @@ impl State {
             }
         };
         received.processing = Processing::begin(&subject, &head.turn, self.books.as_deref());
-        if !matches!(body, Body::Plan) {
+        if !matches!(body, Handed::Plan | Handed::GivenBack) {
             match self.is_unplanned(&subject, &head.turn).await {
                 Ok(false) => {}
                 Ok(true) => {
@@ -101,20 +82,21 @@ impl State {
             stream: received.stream.clone(),
             sequence: received.stored.sequence,
             digest: Digest::of(&received.stored.payload),
-            artifact: head.artifact_id,
+            artifact: head.artifact_id.clone(),
         };
         let (turn, role, agent) = (head.turn.clone(), subject.role.clone(), head.agent.clone());
         let handoff = Handoff { turn, role, agent, cause, body: () };
         match body {
-            Body::Plan => {
+            Handed::Plan => {
                 self.planned.insert(subject.waypoint.clone(), head.turn.clone());
-                self.holders.insert(head.turn, head.agent);
-                acknowledge(&received, &subject, Settled::Taken).await;
+                self.holders.insert(head.turn.clone(), head.agent.clone());
+                self.on_plan(myself, received, subject, &head, handoff.cause).await;
             }
-            Body::Asked => {
+            Handed::GivenBack => acknowledge(&received, &subject, Settled::Taken).await,
+            Handed::Asked => {
                 self.settle(myself, &received, &subject, Input::Asked(handoff)).await;
             }
-            Body::Reported(report) => {
+            Handed::Reported(report) => {
                 let Handoff { turn, role, agent, cause, body: () } = handoff;
                 let (waypoint, handoff) =
                     (subject.waypoint.clone(), Handoff { turn, role, agent, cause, body: report });
@@ -123,7 +105,7 @@ impl State {
                     self.handoff_failed(&waypoint, &error);
                 }
             }
-            Body::Built(artifact) => {
+            Handed::Built(artifact) => {
                 let waypoint = subject.waypoint.clone();
                 let begun = self.begin_examine(myself, received, subject, handoff, *artifact).await;
                 if let Err(error) = begun {
@@ -162,24 +144,15 @@ impl State {
     }
 
     /// Decodes a handoff and checks its sender.
-    async fn read(&mut self, received: &Received, subject: &HandoffSubject) -> Result<(Head, Body), SenderError> {
+    async fn read(&self, received: &Received, subject: &HandoffSubject) -> Result<(HandedHead, Handed), SenderError> {
         let stored = &received.stored;
-        let encoding = Encoding::from_content_type(stored.content_type.as_deref()).map_err(unreadable)?;
-        let bytes = &stored.payload;
-        let head: Head = codec::decode(bytes, encoding).map_err(unreadable)?;
+        let content_type = stored.content_type.as_deref();
+        let head = HandedHead::decode(&stored.payload, content_type).map_err(unreadable)?;
         self.shell.senders.verify(&self.shell.bus, subject, stored, &head.agent).await?;
-        let body = match subject.kind.as_str() {
-            BuildPlan::KIND => decode::<BuildPlan>(bytes, encoding).map(|_| Body::Plan),
-            VerificationPlan::KIND => decode::<VerificationPlan>(bytes, encoding).map(|_| Body::Plan),
-            BuildArtifact::KIND => decode(bytes, encoding).map(Body::Built),
-            VerificationReport::KIND => decode(bytes, encoding).map(Body::Reported),
-            ClarificationRequest::KIND => decode::<ClarificationRequest>(bytes, encoding).map(|_| Body::Asked),
-            HelpRequest::KIND => decode::<HelpRequest>(bytes, encoding).map(|_| Body::Asked),
-            other => {
-                let what = format!("{other:?} is not a kind of handoff");
-                Err(SenderError::refused(RefusalCode::UnknownKind, what))
-            }
-        }?;
+        let body = Handed::decode(&subject.kind, &stored.payload, content_type).map_err(|error| match error {
+            HandedError::Codec(error) => unreadable(error),
+            HandedError::Kind { .. } => SenderError::refused(RefusalCode::UnknownKind, error.to_string()),
+        })?;
         Ok((head, body))
     }
 
@@ -234,7 +207,7 @@ impl State {
 }
 
 /// Acknowledges a handoff, and tells of it in its trace.
-async fn acknowledge(received: &Taken, subject: &HandoffSubject, settled: Settled) {
+pub(super) async fn acknowledge(received: &Taken, subject: &HandoffSubject, settled: Settled) {
     let answering = telemetry::now();
     // What is not acknowledged comes again, and is recognised.
     let _ = received.ack().await;
@@ -266,8 +239,4 @@ enum PlanError {
 
 fn unreadable(error: CodecError) -> SenderError {
     SenderError::refused(error.refusal(), ErrorChain(&error).to_string())
-}
-
-fn decode<T: serde::de::DeserializeOwned>(bytes: &[u8], encoding: Encoding) -> Result<T, SenderError> {
-    codec::decode(bytes, encoding).map_err(unreadable)
 }

@@ -280,7 +280,7 @@ impl State {
             parent: accepted.head.clone(),
             bundle: commit.bundle,
             report: accepted.report,
-            record: Record { at: clock::now(), previous: None, cause: None, state: None },
+            record: Record { at: clock::now(), previous: None, cause: None, state: None, asked_by: None },
         };
         let traceparent = Some(making.context.traceparent());
         match books.append(&shell, None, Entry::Landed(Box::new(entry)), traceparent).await {

@@ -12,7 +12,7 @@ use holdpoint_core::{
     flight,
 };
 use holdpoint_protocol::{
-    artifact::{Disposition, OrchestratorDecision, VerificationPurpose},
+    artifact::{Disposition, VerificationPurpose},
     ids::{AgentName, ArtifactId, FlightId, TurnId, WaypointId},
     journal::Entry,
     state::{OpenTurn, Phase, Purpose, Status, WaypointState},
@@ -142,15 +142,10 @@ pub(super) struct Decision<'a> {
 
 /// Says in the log what was decided.
 pub(super) fn note(entry: &Entry) {
-    let decision = match entry {
-        Entry::Turn(turn) => {
-            tracing::info!({ fields::TURN } = %turn.turn_id, { fields::ROLE } = %turn.role, { fields::ATTEMPT } = turn.attempt, "turn opens");
-            turn.decision.as_ref()
-        }
-        Entry::Decided(decided) => Some(&decided.decision),
-        Entry::Submitted(_) | Entry::Landed(_) => None,
-    };
-    if let Some(decision) = decision {
+    if let Entry::Turn(turn) = entry {
+        tracing::info!({ fields::TURN } = %turn.turn_id, { fields::ROLE } = %turn.role, { fields::ATTEMPT } = turn.attempt, "turn opens");
+    }
+    if let Some(decision) = entry.decision() {
         tracing::info!({ fields::DISPOSITION } = %decision.disposition, { fields::REASON } = %decision.reason_code, "decided");
     }
 }
@@ -160,6 +155,7 @@ pub(super) fn context_of(trace: &WaypointTrace, entry: &Entry) -> TraceContext {
     match entry {
         Entry::Turn(turn) => trace.turn(&turn.turn_id),
         Entry::Decided(decided) => trace.decision(&decided.decision.artifact_id),
+        Entry::Dead(dead) => trace.decision(&dead.decision.artifact_id),
         Entry::Submitted(_) | Entry::Landed(_) => trace.root(),
     }
 }
@@ -168,7 +164,7 @@ impl Decision<'_> {
     /// Tells of the decision, of the turn that ended with it, and of the one that it opened.
     pub(super) fn tell(&self, input: &Input, entry: &Entry) {
         let now = telemetry::now();
-        let decision = decision_of(entry);
+        let decision = entry.decision();
         let context = decision.map_or_else(|| self.trace.another(), |d| self.trace.decision(&d.artifact_id));
         let opened = if let Entry::Turn(turn) = entry { Some(turn.as_ref()) } else { None };
         if let Some(turn) = opened {
@@ -297,14 +293,6 @@ fn of_waypoint(span: PastSpan, flight: &FlightId, waypoint: &WaypointId) -> Past
     span.with(fields::FLIGHT, flight.to_string()).with(fields::WAYPOINT, waypoint.to_string())
 }
 
-fn decision_of(entry: &Entry) -> Option<&OrchestratorDecision> {
-    match entry {
-        Entry::Turn(turn) => turn.decision.as_ref(),
-        Entry::Decided(decided) => Some(&decided.decision),
-        Entry::Submitted(_) | Entry::Landed(_) => None,
-    }
-}
-
 /// The decision on a failing report that opened a build turn.
 fn reopened_by<'a>(open: &OpenTurn, state: &'a WaypointState) -> Option<&'a ArtifactId> {
     let decision = state.decision.as_ref().filter(|_| open.purpose == Purpose::Build)?;
@@ -325,7 +313,12 @@ fn answered_by(input: &Input) -> Option<&AgentName> {
         Input::Built(handoff) => Some(&handoff.agent),
         Input::Reported(handoff) => Some(&handoff.agent),
         Input::Asked(handoff) => Some(&handoff.agent),
-        Input::Open | Input::DeadlinePassed(_) | Input::HeadMoved(_) | Input::BudgetExhausted => None,
+        Input::Open
+        | Input::DeadlinePassed(_)
+        | Input::Died(_)
+        | Input::Retried { .. }
+        | Input::HeadMoved(_)
+        | Input::BudgetExhausted => None,
     }
 }
 
@@ -338,6 +331,7 @@ fn failure(input: &Input) -> Option<&'static str> {
         },
         Input::DeadlinePassed(_) => Some("nobody answered in time"),
         Input::BudgetExhausted => Some("the budget is used up"),
-        Input::Open | Input::Reported(_) | Input::Asked(_) | Input::HeadMoved(_) => None,
+        Input::Died(_) => Some("it ended its agents again and again"),
+        Input::Open | Input::Retried { .. } | Input::Reported(_) | Input::Asked(_) | Input::HeadMoved(_) => None,
     }
 }

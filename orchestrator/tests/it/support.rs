@@ -181,6 +181,7 @@ impl World {
                 parallel,
                 queue_grace: Millis(3_600_000),
                 build_wall: Millis(1_800_000),
+                dead_after: 3,
             },
         }
     }

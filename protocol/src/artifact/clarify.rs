@@ -72,6 +72,21 @@ artifact! {
     }
 }
 
+artifact! {
+    /// An agent gives a turn back without an answer, for a reason that is not the work's: it stops, or something failed
+    /// on its side. Whoever says so has not died of the turn.
+    GivenBack = "given_back" {
+        /// The turn.
+        turn: TurnId,
+        /// Which delivery of the turn, from 1.
+        delivery: u32,
+        /// Who gives it back.
+        agent: AgentName,
+        /// Why, in one line.
+        reason: String,
+    }
+}
+
 /// The deepest nesting of what an agent wrote freely: as deep as a plan's free values.
 const CONTEXT_DEPTH_MAX: usize = 32;
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use holdpoint_protocol::{
     artifact::{
-        Artifact, BuildArtifact, BuildPlan, ClarificationRequest, ClarificationResponse, GuidancePacket, HelpRequest,
-        OrchestratorDecision, VerificationPlan, VerificationReport, VerificationRequest,
+        Artifact, BuildArtifact, BuildPlan, ClarificationRequest, ClarificationResponse, GivenBack, GuidancePacket,
+        HelpRequest, OrchestratorDecision, VerificationPlan, VerificationReport, VerificationRequest,
     },
     codec::Encoding,
     schema,
@@ -67,6 +67,7 @@ fn every_artifact_has_a_schema_of_its_kind_that_requires_the_common_fields() {
         kind::<BuildPlan>(),
         kind::<ClarificationRequest>(),
         kind::<ClarificationResponse>(),
+        kind::<GivenBack>(),
         kind::<GuidancePacket>(),
         kind::<HelpRequest>(),
         kind::<OrchestratorDecision>(),

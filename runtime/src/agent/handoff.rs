@@ -10,7 +10,7 @@ use holdpoint_bus::{
 use holdpoint_faults::Step;
 use holdpoint_protocol::{
     Digest,
-    artifact::{Artifact, BuildPlan, VerificationPlan},
+    artifact::{Artifact, BuildPlan, GivenBack, VerificationPlan},
     codec::{self, CodecError, Encoding},
     headers,
     ids::{AgentName, TurnId},
@@ -26,6 +26,9 @@ use crate::telemetry::{self, ErrorChain, TRACE, fields};
 
 /// The pause before a handoff is sent again that the broker did not acknowledge.
 const PAUSE: Duration = Duration::from_secs(2);
+
+/// The longest reason for which a turn is given back, in characters.
+const REASON_LEN_MAX: usize = 1_000;
 
 /// Why a handoff is not stored, and will not be.
 #[derive(Debug, thiserror::Error)]
@@ -68,6 +71,19 @@ impl Handoff {
             Final::Clarify(artifact) => Self::new(job, artifact, ShowJwt::No),
             Final::Help(artifact) => Self::new(job, artifact, ShowJwt::No),
         }
+    }
+
+    /// The turn is given back: this agent has not died of it.
+    pub(super) fn of_giving_back(job: &Job, reason: &str) -> Result<Self, HandoffError> {
+        let reason = reason.lines().next().unwrap_or_default().chars().take(REASON_LEN_MAX).collect();
+        let artifact = GivenBack::new(job.origin(), job.turn.turn_id.clone(), job.delivery, job.agent.clone(), reason);
+        Self::new(job, &artifact, ShowJwt::No)
+    }
+
+    /// Sends it once. If the broker does not have it, a death is counted that was none.
+    pub(super) async fn publish_once(&self, bus: &Bus) -> Result<(), HandoffError> {
+        let sent = handoffs::publish(bus, &self.subject, &self.outgoing, self.show_jwt).await;
+        sent.map(drop).map_err(HandoffError::Refused)
     }
 
     fn new<A: Artifact>(job: &Job, artifact: &A, show_jwt: ShowJwt) -> Result<Self, HandoffError> {

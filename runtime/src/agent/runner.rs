@@ -32,6 +32,8 @@ use crate::telemetry::{self, ErrorChain, TraceContext, WaypointTrace, fields};
 const HEARTBEATS_PER_WAIT: u32 = 3;
 /// How long a worker may take to stop when it is told to, before it is dropped.
 const STOP_GRACE: Duration = Duration::from_secs(2);
+/// How long saying that a turn is given back may take: a process that stops has little time.
+const GIVE_BACK_TIMEOUT: Duration = Duration::from_secs(2);
 /// The pause before a turn comes again after a failure of ours; doubled with every delivery.
 const RETRY_PAUSE_MIN: Duration = Duration::from_secs(1);
 /// The longest such pause.
@@ -329,6 +331,7 @@ impl<W: Worker> State<W> {
             telemetry::fail(&self.trace, "given back after a failure of ours");
         }
         self.spawn(myself, async move {
+            give_back(&job, &reply).await;
             let span = trace::of_settling(reply.operation());
             let answered = async {
                 match &reply {
@@ -366,6 +369,24 @@ impl<W: Worker> State<W> {
     /// Log lines of `work` name the turn, and its spans are below the turn's.
     fn within<F: Future + Send>(&self, work: F) -> impl Future<Output = F::Output> + Send + use<W, F> {
         work.instrument(self.trace.clone()).instrument(self.span.clone())
+    }
+}
+
+/// Says so where a turn is given back that a plan was published for: whoever gives it back did not die of it.
+async fn give_back(job: &Job, reply: &Reply) {
+    let reason = match reply {
+        Reply::GiveBack => "this agent stops",
+        Reply::Failed(trouble) => trouble.as_str(),
+        Reply::Done | Reply::Dropped => return,
+    };
+    if job.plan_ref().is_none() {
+        return;
+    }
+    let said = async { Handoff::of_giving_back(job, reason)?.publish_once(&job.bus).await };
+    match tokio::time::timeout(GIVE_BACK_TIMEOUT, said).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(error = %ErrorChain(&error), "cannot say that the turn is given back"),
+        Err(_) => tracing::warn!("cannot say that the turn is given back: the broker does not answer"),
     }
 }
 

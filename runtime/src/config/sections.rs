@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, fmt, path::PathBuf};
 use holdpoint_bus::tls::{ClientCertificate, TlsFiles};
 use holdpoint_protocol::{
     ids::{AgentName, PoolId},
+    journal::DEAD_AFTER,
     streams,
 };
 use holdpoint_sandbox::{Bounds, Property};
@@ -247,6 +248,9 @@ pub struct OrchestratorConfig {
     pub queue_grace: Span,
     /// How long the program of a build turn may run in the fleet's flights, where the plan does not say.
     pub build_wall: Span,
+    /// How many agents may die of one turn, and how often it may be opened anew because nobody answered, before it is a
+    /// person's matter (`holdpoint dead`). 0: there is no bound.
+    pub dead_after: u32,
     /// The folder of its mirrors. Not shared with another process.
     pub state_dir: PathBuf,
     /// How long it may be silent on a handoff before another orchestrator gets it. The consumers of the broker are made
@@ -270,6 +274,7 @@ impl Default for OrchestratorConfig {
         Self {
             queue_grace: Span::from_secs(60 * 60),
             build_wall: Span::from_secs(30 * 60),
+            dead_after: DEAD_AFTER,
             state_dir: default_state_dir().join("orchestrator"),
             handoff_ack_wait: Span::from_secs(10),
             serves: streams::fleet_pool(),

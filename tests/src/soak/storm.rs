@@ -109,6 +109,8 @@ fn world(waypoints: u32) -> World {
 fn start(world: &World, args: &[&str]) -> Running {
     let mut command = world.command(args);
     command.env("HOLDPOINT__AGENT__ACK_WAIT", ACK_WAIT).env("HOLDPOINT__ORCHESTRATOR__HANDOFF_ACK_WAIT", ACK_WAIT);
+    // In a storm a turn may kill any number of agents without being to blame.
+    command.env("HOLDPOINT__ORCHESTRATOR__DEAD_AFTER", "0");
     world.start_with(command)
 }
 

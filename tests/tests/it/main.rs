@@ -8,6 +8,7 @@ mod cheats;
 mod checker;
 mod corpus;
 mod crashes;
+mod dead;
 mod examples;
 mod external;
 mod faults;

@@ -7,10 +7,11 @@ use holdpoint_protocol::{
     artifact::VerificationReport,
     codec::{self, Encoding},
     facts::Violation,
-    ids::{ArtifactId, WaypointId},
-    journal::{Cause, Decided, Entry, Fleet, Landed, Record, Sequence, Submitted},
+    ids::{ArtifactId, RoleId, WaypointId},
+    journal::{Cause, Dead, Decided, Entry, Fleet, Landed, Record, Sequence, Submitted},
     plan::Plan,
     state::{OpenTurn, Phase, Status, WaypointState},
+    streams,
     turn::Turn,
     version,
 };
@@ -51,6 +52,16 @@ impl Taken {
         }
     }
 
+    pub(crate) fn dead(self) -> Dead {
+        match self {
+            Self::Appended(entry) => match *entry {
+                Entry::Dead(dead) => *dead,
+                other => panic!("expected a dead turn, got {other:?}"),
+            },
+            other => panic!("expected a dead turn, got {other:?}"),
+        }
+    }
+
     pub(crate) fn refusal(self) -> Refusal {
         match self {
             Self::Refused(refusal) => refusal,
@@ -80,29 +91,28 @@ pub(crate) struct Fixture {
     counter: u64,
 }
 
-/// An entry as it is stored: whether it is a turn, and its bytes.
+/// An entry as it is stored: its kind, and its bytes.
 #[derive(Debug, Clone)]
 pub(crate) struct Stored {
-    pub(crate) is_turn: bool,
+    kind: &'static str,
+    encoding: Encoding,
     pub(crate) bytes: Vec<u8>,
 }
 
 impl Stored {
     fn new(entry: &Entry) -> Self {
-        let (is_turn, bytes) = match entry {
-            Entry::Turn(turn) => (true, codec::encode(turn.as_ref(), Encoding::Json)),
-            Entry::Decided(decided) => (false, codec::encode(decided.as_ref(), Encoding::MsgPack)),
+        let (encoding, bytes) = match entry {
+            Entry::Turn(turn) => (Encoding::Json, codec::encode(turn.as_ref(), Encoding::Json)),
+            Entry::Decided(decided) => (Encoding::MsgPack, codec::encode(decided.as_ref(), Encoding::MsgPack)),
+            Entry::Dead(dead) => (Encoding::MsgPack, codec::encode(dead.as_ref(), Encoding::MsgPack)),
             other => panic!("not an entry of a waypoint's journal: {other:?}"),
         };
-        Self { is_turn, bytes: bytes.unwrap() }
+        Self { kind: entry.schema_name(), encoding, bytes: bytes.unwrap() }
     }
 
     pub(crate) fn read(&self) -> Entry {
-        if self.is_turn {
-            Entry::Turn(Box::new(codec::decode(&self.bytes, Encoding::Json).unwrap()))
-        } else {
-            Entry::Decided(Box::new(codec::decode(&self.bytes, Encoding::MsgPack).unwrap()))
-        }
+        let subject = format!("hp.v1.journal.f.w.{}", self.kind);
+        Entry::decode(&subject, &self.bytes, Some(self.encoding.content_type())).unwrap()
     }
 }
 
@@ -119,7 +129,7 @@ impl Fixture {
             covenant: "AGENTS.md".to_owned(),
             covenant_version: Digest::of(b"covenant"),
             fleet,
-            record: Record { at: now, previous: None, cause: None, state: None },
+            record: Record { at: now, previous: None, cause: None, state: None, asked_by: None },
         };
         Self {
             flight: FlightState::new(submitted),
@@ -244,13 +254,14 @@ impl Fixture {
     /// A handoff on the open turn, by its role.
     pub(crate) fn handoff<T>(&mut self, name: &str, body: T) -> Handoff<T> {
         let open = self.open_turn(name).expect("a turn is open");
-        Handoff { turn: open.turn, role: open.role, agent: "agent-1".parse().unwrap(), cause: self.cause(), body }
+        let cause = self.cause(&open.role);
+        Handoff { turn: open.turn, role: open.role, agent: "agent-1".parse().unwrap(), cause, body }
     }
 
-    pub(crate) fn cause(&mut self) -> Cause {
+    pub(crate) fn cause(&mut self, role: &RoleId) -> Cause {
         let n = self.next();
         Cause {
-            stream: "HP_HANDOFF".to_owned(),
+            stream: streams::handoff(role),
             sequence: Sequence(n),
             digest: Digest::of(&n.to_be_bytes()),
             artifact: format!("artifact-{n}").parse().unwrap(),
@@ -303,7 +314,7 @@ impl Fixture {
             commit,
             parent,
             report,
-            record: Record { at: self.now, previous: None, cause: None, state: None },
+            record: Record { at: self.now, previous: None, cause: None, state: None, asked_by: None },
         });
     }
 

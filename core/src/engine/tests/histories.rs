@@ -7,10 +7,10 @@ use holdpoint_protocol::{
     artifact::{Doubt, VerificationReport},
     facts::{Verdict, Violation, ViolationKind},
     ids::role,
-    journal::{Entry, Fleet},
+    journal::{Death, Entry, Fleet},
     plan::Plan,
     reason::ReasonCode,
-    state::{Purpose, Status},
+    state::{Phase, Purpose, Status},
     time::Millis,
 };
 use proptest::prelude::*;
@@ -20,16 +20,16 @@ use super::{
     parts::{check, criterion, failure, fleet, guard, id, oid, plan, sound_report, waypoint},
 };
 use crate::{
-    engine::{BuildOutcome, Handoff, Input, Merge},
+    engine::{BuildOutcome, Died, Handoff, Input, Merge},
     flight::{self, Due},
 };
 
 /// The waypoints of every history: `c` and `d` wait for others.
-pub(super) const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+pub(crate) const NAMES: [&str; 4] = ["a", "b", "c", "d"];
 
 /// What may differ between flights.
 #[derive(Debug, Clone)]
-pub(super) struct Setup {
+pub(crate) struct Setup {
     guarded: bool,
     red_first: bool,
     repair: bool,
@@ -40,7 +40,7 @@ pub(super) struct Setup {
 
 /// One thing that happens. Numbers are taken modulo what there is.
 #[derive(Debug, Clone)]
-pub(super) enum Event {
+pub(crate) enum Event {
     /// Something that is due is done; a merge comes to one of what it may come to.
     Due(usize, u8),
     /// The agent of an open turn answers: a builder or a verifier, in one of several ways.
@@ -53,6 +53,10 @@ pub(super) enum Event {
     Late(usize),
     /// Somebody answers an open turn of another role.
     Impostor(usize),
+    /// So many agents died of an open turn, and one more has it.
+    Die(usize, u8),
+    /// A person wants a waypoint's turn tried again, dead or not.
+    Retry(usize),
     /// Minutes pass.
     Wait(u16),
     /// All memory is lost.
@@ -60,13 +64,13 @@ pub(super) enum Event {
 }
 
 /// A history as it went.
-pub(super) struct Story {
-    pub(super) fixture: Fixture,
+pub(crate) struct Story {
+    pub(crate) fixture: Fixture,
     /// Every handoff that was sent.
-    pub(super) sent: Vec<(&'static str, Input)>,
+    pub(crate) sent: Vec<(&'static str, Input)>,
 }
 
-pub(super) fn setup() -> impl Strategy<Value = Setup> {
+pub(crate) fn setup() -> impl Strategy<Value = Setup> {
     let parallel = prop_oneof![Just(None), (1..3_u32).prop_map(Some)];
     let wall = prop_oneof![3 => Just(None), 1 => (0..48_u64).prop_map(|hours| Some(Millis(hours * 3_600_000)))];
     (any::<bool>(), any::<bool>(), any::<bool>(), parallel, 0..4_u32, wall).prop_map(
@@ -81,7 +85,7 @@ pub(super) fn setup() -> impl Strategy<Value = Setup> {
     )
 }
 
-pub(super) fn events() -> impl Strategy<Value = Vec<Event>> {
+pub(crate) fn events() -> impl Strategy<Value = Vec<Event>> {
     let any_one = any::<usize>;
     let event = prop_oneof![
         12 => (any_one(), any::<u8>()).prop_map(|(n, how)| Event::Due(n, how)),
@@ -90,6 +94,8 @@ pub(super) fn events() -> impl Strategy<Value = Vec<Event>> {
         3 => any_one().prop_map(Event::Again),
         2 => any_one().prop_map(Event::Late),
         2 => any_one().prop_map(Event::Impostor),
+        1 => (any_one(), any::<u8>()).prop_map(|(n, count)| Event::Die(n, count)),
+        1 => any_one().prop_map(Event::Retry),
         2 => (1..400_u16).prop_map(Event::Wait),
         2 => Just(Event::Crash),
     ];
@@ -112,7 +118,7 @@ fn flown(setup: &Setup) -> (Plan, Fleet) {
 
 impl Story {
     /// Lets everything happen in turn.
-    pub(super) fn tell(setup: &Setup, events: &[Event]) -> Self {
+    pub(crate) fn tell(setup: &Setup, events: &[Event]) -> Self {
         let (plan, fleet) = flown(setup);
         let mut story = Self { fixture: Fixture::new(plan, fleet), sent: Vec::new() };
         for event in events {
@@ -122,7 +128,7 @@ impl Story {
     }
 
     /// From now on agents answer well, until nothing is left to do.
-    pub(super) fn calm_down(&mut self) {
+    pub(crate) fn calm_down(&mut self) {
         // 10 conflicts and 4 attempts a waypoint, with a few steps each.
         for _ in 0..NAMES.len() * 14 * 8 {
             if let Some(due) = self.due().first().cloned() {
@@ -163,6 +169,17 @@ impl Story {
                 }
             }
             Event::Late(n) => self.late(*n),
+            Event::Die(n, count) => {
+                let Some(name) = pick(&self.in_turn(), *n).copied() else { return };
+                let turn = self.fixture.turn(name);
+                let cause = self.fixture.cause(&turn.role);
+                let agent = |delivery: u32| format!("agent-{delivery}").parse().expect("an id");
+                let deaths = (1..=u32::from(*count % 5)).map(|delivery| Death { delivery, agent: agent(delivery) });
+                let died = Died { turn: turn.turn_id, cause, deaths: deaths.collect() };
+                let taken = self.fixture.feed(name, Input::Died(died));
+                assert_eq!(matches!(taken, Taken::Appended(_)), count % 5 >= 3, "{taken:?}");
+            }
+            Event::Retry(n) => self.retry(*n),
             Event::Answer(n, _) | Event::Ask(n) | Event::Impostor(n) => {
                 let Some(name) = pick(&self.in_turn(), *n).copied() else { return };
                 match event {
@@ -235,9 +252,24 @@ impl Story {
         let is_open = self.fixture.open_turn(name).is_some_and(|open| open.turn == turn.turn_id);
         let body = self.fixture.work(Vec::new());
         let agent = "agent-1".parse().unwrap();
-        let handoff = Handoff { turn: turn.turn_id, role: turn.role, agent, cause: self.fixture.cause(), body };
+        let cause = self.fixture.cause(&turn.role);
+        let handoff = Handoff { turn: turn.turn_id, role: turn.role, agent, cause, body };
         let taken = self.send(name, Input::Built(handoff));
         assert!(is_open || matches!(taken, Taken::Refused(_)), "a closed turn took {taken:?}");
+    }
+
+    /// A person wants the last turn of a waypoint tried again.
+    fn retry(&mut self, n: usize) {
+        let Some(name) = pick(&NAMES, n).copied() else { return };
+        let turns = self.fixture.journal(name).iter().rev().filter_map(|stored| match stored.read() {
+            Entry::Turn(turn) => Some(turn),
+            _ => None,
+        });
+        let Some(turn) = turns.take(1).next() else { return };
+        let dead = matches!(self.fixture.state(name).phase, Phase::Dead(_));
+        let by = "operator-ann".parse().expect("an id");
+        let taken = self.fixture.feed(name, Input::Retried { by, turn });
+        assert_eq!(matches!(taken, Taken::Appended(_)), dead, "{taken:?}");
     }
 
     /// A role answers that the turn does not belong to.
@@ -255,7 +287,7 @@ impl Story {
     }
 
     /// The public status of every waypoint.
-    pub(super) fn statuses(&self) -> Vec<(&'static str, Status)> {
+    pub(crate) fn statuses(&self) -> Vec<(&'static str, Status)> {
         NAMES.into_iter().map(|name| (name, self.fixture.status(name))).collect()
     }
 }

@@ -49,11 +49,7 @@ fn in_every_history(property: impl Fn(&mut Story) -> TestCaseResult) {
 }
 
 fn decision(transition: &Transition) -> Option<&OrchestratorDecision> {
-    match &transition.entry {
-        Entry::Turn(turn) => turn.decision.as_ref(),
-        Entry::Decided(decided) => Some(&decided.decision),
-        Entry::Submitted(_) | Entry::Landed(_) => None,
-    }
+    transition.entry.decision()
 }
 
 fn turns(story: &Story) -> impl Iterator<Item = (&Transition, &Turn)> {

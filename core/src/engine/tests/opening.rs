@@ -125,9 +125,10 @@ fn a_turn_is_opened_anew_after_its_deadline_with_the_same_request_and_another_to
     }
     let last = fixture.turn("w");
     fixture.now = last.deadline;
-    let decided = fixture.feed("w", Input::DeadlinePassed(Box::new(last))).decided();
-    assert_eq!(decided.decision.reason_code, ReasonCode::TurnPoisoned);
-    assert!(decided.decision.remediation.is_some());
+    let dead = fixture.feed("w", Input::DeadlinePassed(Box::new(last.clone()))).dead();
+    assert_eq!(dead.decision.reason_code, ReasonCode::TurnPoisoned);
+    assert_eq!((&dead.turn, dead.overdue, dead.deaths), (&last.turn_id, 3, vec![]));
+    assert!(dead.decision.remediation.is_some_and(|text| text.contains("holdpoint dead retry demo-1 w")));
     assert_eq!((fixture.status("w"), fixture.state("w").counters.attempts), (Status::Blocked, 0));
 }
 

@@ -88,6 +88,7 @@ pub(crate) fn fleet() -> Fleet {
         parallel: None,
         queue_grace: Millis(0),
         build_wall: Millis(1_800_000),
+        dead_after: 3,
     }
 }
 

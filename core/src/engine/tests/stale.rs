@@ -21,7 +21,7 @@ fn the_redelivery_of_the_winning_handoff_is_no_conflict_and_changes_nothing() {
     fixture.feed("w", Input::Built(won.clone())).turn();
     assert_eq!(fixture.feed("w", Input::Built(won.clone())), Taken::Nothing);
 
-    let other = Handoff { cause: fixture.cause(), ..won };
+    let other = Handoff { cause: fixture.cause(&won.role), ..won };
     let turn = other.turn.clone();
     assert_eq!(fixture.feed("w", Input::Built(other)).refusal(), Refusal::NotOpen { turn });
 }

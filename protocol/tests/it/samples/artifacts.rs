@@ -3,9 +3,9 @@
 use holdpoint_protocol::{
     artifact::{
         BuildArtifact, BuildPlan, BuildStatus, ClarificationRequest, ClarificationResponse, CommandRun, Confidence,
-        CoverageClaim, Disposition, Doubt, EvidenceWanted, Failure, GuidancePacket, HelpRequest, LedgerSource, Metered,
-        OrchestratorDecision, StatusMutation, VerificationPlan, VerificationPurpose, VerificationReport,
-        VerificationRequest,
+        CoverageClaim, Disposition, Doubt, EvidenceWanted, Failure, GivenBack, GuidancePacket, HelpRequest,
+        LedgerSource, Metered, OrchestratorDecision, StatusMutation, VerificationPlan, VerificationPurpose,
+        VerificationReport, VerificationRequest,
     },
     facts::DiffSummary,
     ids::{AgentName, TurnId, role},
@@ -186,7 +186,10 @@ fn conversation() -> Kinds {
         "HELP: the build is broken".to_owned(),
         Some(serde_json::json!({"file": ["build.rs", 3, -1, 0.5, null, true]})),
     );
+    let given_back =
+        GivenBack::new(origin("given-1", role::BUILDER), turn(), 2, agent(), "the disk is full".to_owned());
     vec![
+        published("given_back", given_back),
         published("clarification_request", question),
         published("clarification_response", answer),
         published("help_request", help),

@@ -3,7 +3,7 @@
 use holdpoint_protocol::{
     artifact::{Disposition, VerificationPurpose},
     ids::role,
-    journal::{Decided, Landed, Record, Submitted},
+    journal::{Dead, Death, Decided, Landed, Record, Submitted},
     reason::ReasonCode,
     state::{
         Answered, Counters, GateVisit, LastDecision, OpenTurn, Outcome, Phase, Purpose, Status, WaypointState, Work,
@@ -54,11 +54,17 @@ fn state(phase: Phase) -> WaypointState {
 }
 
 fn record(phase: Phase) -> Record {
-    Record { at: at(3), previous: Some(digest("entry")), cause: Some(cause()), state: Some(state(phase)) }
+    Record {
+        at: at(3),
+        previous: Some(digest("entry")),
+        cause: Some(cause()),
+        state: Some(state(phase)),
+        asked_by: Some("operator-ann".parse().unwrap()),
+    }
 }
 
 fn flight_record() -> Record {
-    Record { at: at(0), previous: None, cause: None, state: None }
+    Record { at: at(0), previous: None, cause: None, state: None, asked_by: None }
 }
 
 pub(super) fn feedback() -> Feedback {
@@ -136,6 +142,23 @@ fn decided(phase: Phase) -> Decided {
     Decided { schema_version: version::CURRENT, decision: decision(), record: record(phase) }
 }
 
+pub(super) fn deaths() -> Vec<Death> {
+    [1, 3].map(|delivery| Death { delivery, agent: format!("repair-{delivery}").parse().unwrap() }).to_vec()
+}
+
+fn dead() -> Dead {
+    let Phase::InTurn(open) = build_turn().record.state.unwrap().phase else { unreachable!() };
+    Dead {
+        schema_version: version::CURRENT,
+        turn: open.turn.clone(),
+        role: open.role.clone(),
+        deaths: deaths(),
+        overdue: 1,
+        decision: decision(),
+        record: record(Phase::Dead(open)),
+    }
+}
+
 pub(super) fn all() -> Kinds {
     let submitted = Submitted {
         schema_version: version::CURRENT,
@@ -166,6 +189,7 @@ pub(super) fn all() -> Kinds {
         another("turn_build", "turn", Turn { decision: None, ..build_turn() }),
         another("turn_baseline", "turn", verify_turn(VerificationPurpose::Baseline)),
         another("turn_verify", "turn", verify_turn(VerificationPurpose::Handoff)),
+        published("dead", dead()),
         published("decided", decided(Phase::Accepted { at: at(4), report: digest("report") })),
         another("decided_halted", "decided", decided(Phase::Halted { status: Status::Blocked })),
         published("feedback", feedback()),

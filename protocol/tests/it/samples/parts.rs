@@ -125,6 +125,7 @@ pub(super) fn fleet() -> Fleet {
         parallel: Some(4),
         queue_grace: Millis(60_000),
         build_wall: Millis(1_800_000),
+        dead_after: 5,
     }
 }
 

@@ -2,8 +2,8 @@
 
 use holdpoint_protocol::{
     api::{
-        ArtifactQuery, FlightLine, Flights, History, HistoryLine, HistoryQuery, Presence, Progress, ProgressAnswer,
-        RefusedHandoff, Standing, StatusQuery, Submit,
+        ArtifactQuery, DeadTurn, FlightLine, Flights, History, HistoryLine, HistoryQuery, Presence, Progress,
+        ProgressAnswer, RefusedHandoff, Standing, StatusQuery, Submit,
     },
     artifact::{Disposition, VerificationPurpose},
     ids::role,
@@ -13,7 +13,7 @@ use holdpoint_protocol::{
     view::{FlightStatus, FlightView, Trouble, TurnView, WaypointView},
 };
 
-use super::{Kinds, artifacts::turn, parts::*, published, unpublished};
+use super::{Kinds, artifacts::turn, entries::deaths, parts::*, published, unpublished};
 
 fn waypoint_view() -> WaypointView {
     WaypointView {
@@ -112,7 +112,20 @@ fn api() -> Kinds {
         unpublished("progress_continue", ProgressAnswer::Continue),
         published("progress_answer", ProgressAnswer::Stop { reason: "superseded".to_owned() }),
         published("refused_handoff", refused),
+        published("dead_turn", dead_turn()),
     ]
+}
+
+fn dead_turn() -> DeadTurn {
+    DeadTurn {
+        flight: "demo-1".parse().unwrap(),
+        waypoint: "retry-backoff".parse().unwrap(),
+        turn: turn(),
+        role: role::id(role::REPAIR),
+        since: at(9),
+        deaths: deaths(),
+        overdue: 1,
+    }
 }
 
 pub(super) fn all() -> Kinds {

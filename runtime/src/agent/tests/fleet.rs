@@ -301,7 +301,7 @@ impl Fleet {
             guidance,
             request: TurnRequest::Build(Box::new(request)),
             decision: None,
-            record: Record { at: clock::now(), previous: None, cause: None, state: None },
+            record: Record { at: clock::now(), previous: None, cause: None, state: None, asked_by: None },
         }
     }
 

@@ -35,7 +35,7 @@ fn turn(request: &BuildRequest) -> Turn {
         guidance: GuidancePacket::new(origin, digest, digest, words("weaken no test"), words("the criteria are met")),
         request: TurnRequest::Build(Box::new(request.clone())),
         decision: None,
-        record: Record { at: clock::now(), previous: None, cause: None, state: None },
+        record: Record { at: clock::now(), previous: None, cause: None, state: None, asked_by: None },
     }
 }
 

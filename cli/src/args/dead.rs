@@ -1,0 +1,59 @@
+//! `dead`: turns that kill their agents.
+
+use clap::{Args, Subcommand};
+use holdpoint_protocol::ids::{FlightId, WaypointId};
+
+use super::Place;
+
+/// `dead`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "A turn is dead when three agents took it and were never heard of again, or when it was opened\n\
+    anew three times and nobody answered (orchestrator.dead_after). Nobody works on it until somebody\n\
+    has looked:\n\n  \
+    holdpoint dead list\n  \
+    holdpoint history WAYPOINT --flight FLIGHT\n  \
+    holdpoint dead retry FLIGHT WAYPOINT"
+)]
+pub(crate) struct DeadArgs {
+    /// What to do
+    #[command(subcommand)]
+    pub(crate) action: DeadAction,
+}
+
+/// What to do about dead turns.
+#[derive(Debug, Subcommand)]
+pub(crate) enum DeadAction {
+    /// List the turns that are dead
+    List(DeadListArgs),
+    /// Open a dead turn anew; what it asks stays as it was
+    Retry(DeadRetryArgs),
+}
+
+/// `dead list`
+#[derive(Debug, Args)]
+pub(crate) struct DeadListArgs {
+    /// Of this flight only
+    pub(crate) flight: Option<FlightId>,
+    /// Which repository, and which fleet
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print an array of objects
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `dead retry`
+#[derive(Debug, Args)]
+pub(crate) struct DeadRetryArgs {
+    /// The flight
+    pub(crate) flight: FlightId,
+    /// The waypoint
+    pub(crate) waypoint: WaypointId,
+    /// Which repository, and which fleet
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print the flight as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,57 @@
+//! `dead`: turns that kill their agents, listed and tried again.
+
+use holdpoint_protocol::api::DeadTurn;
+
+use super::run::print;
+use crate::{
+    args::dead::{DeadAction, DeadArgs, DeadListArgs, DeadRetryArgs},
+    failure::{Exit, Failure},
+    output,
+    target::Target,
+    view,
+};
+
+/// Lists or retries.
+pub(super) async fn dead(args: DeadArgs) -> Result<Exit, Failure> {
+    match args.action {
+        DeadAction::List(args) => list(args).await,
+        DeadAction::Retry(args) => retry(args).await,
+    }
+}
+
+async fn list(args: DeadListArgs) -> Result<Exit, Failure> {
+    let turns = match Target::find(&args.place).await? {
+        Some(target) => target.serve(async |client| Ok(client.dead(args.flight.as_ref()).await?)).await?,
+        None => Vec::new(),
+    };
+    if args.json {
+        output::json(&turns);
+    } else if turns.is_empty() {
+        output::out("no turn is dead");
+    } else {
+        turns.iter().for_each(|turn| output::out(&readable(turn)));
+    }
+    Ok(Exit::Success)
+}
+
+fn readable(turn: &DeadTurn) -> String {
+    let DeadTurn { flight, waypoint, role, since, deaths, overdue, .. } = turn;
+    let why = if deaths.is_empty() {
+        format!("nobody answered it in time, {} times", overdue.saturating_add(1))
+    } else {
+        let agents: Vec<&str> = deaths.iter().map(|death| death.agent.as_str()).collect();
+        format!("died of it: {}", agents.join(", "))
+    };
+    format!("{}  {flight}  {waypoint}  {role}  {why}", view::seconds(*since))
+}
+
+async fn retry(args: DeadRetryArgs) -> Result<Exit, Failure> {
+    let target = Target::existing(&args.place).await?;
+    let local = target.fleet.is_some();
+    let view = target.serve(async |client| Ok(client.retry(&args.flight, &args.waypoint).await?)).await?;
+    print(&view, args.json);
+    if local {
+        output::err(&format!("its turn is open again; `holdpoint run --resume {}` brings its agents", args.flight));
+    }
+    Ok(Exit::Success)
+}

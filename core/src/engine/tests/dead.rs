@@ -1,0 +1,134 @@
+//! Turns whose agents die of them: counted, given up, and tried again when a person says so.
+
+use holdpoint_protocol::{
+    artifact::{Disposition, StatusMutation},
+    journal::{Death, Entry},
+    reason::ReasonCode,
+    state::{Outcome, Phase, Status},
+    view::FlightStatus,
+};
+
+use super::fixture::{Fixture, Taken};
+use crate::{
+    engine::{Died, Input, Refusal, deaths},
+    flight::{self, flight_status},
+};
+
+fn death(delivery: u32) -> Death {
+    Death { delivery, agent: format!("builder-{delivery}").parse().unwrap() }
+}
+
+/// Agents took the open turn so often, and one more has it now.
+fn died(fixture: &mut Fixture, count: u32) -> Taken {
+    let turn = fixture.turn("w");
+    let cause = fixture.cause(&turn.role);
+    let deaths = (1..=count).map(death).collect();
+    fixture.feed("w", Input::Died(Died { turn: turn.turn_id, cause, deaths }))
+}
+
+fn retry(fixture: &mut Fixture) -> Taken {
+    let opened = fixture.journal("w").iter().rev().find_map(|stored| match stored.read() {
+        Entry::Turn(turn) => Some(turn),
+        _ => None,
+    });
+    fixture.feed("w", Input::Retried { by: "operator-ann".parse().unwrap(), turn: opened.unwrap() })
+}
+
+#[test]
+fn deliveries_that_were_taken_and_not_given_back_are_deaths() {
+    let taken = || [1, 2, 2, 3, 4, 5].map(death);
+    assert_eq!(deaths(taken(), &[], 5), [1, 2, 3, 4].map(death), "the one that has it now lives; each counts once");
+    assert_eq!(deaths(taken(), &[2, 3, 9], 5), [1, 4].map(death));
+    assert_eq!(deaths([], &[], 9), [], "who died before a plan is the deadline's matter");
+}
+
+#[test]
+fn a_turn_is_dead_after_as_many_deaths_as_the_fleet_allows_and_no_sooner() {
+    let mut fixture = Fixture::opened(|_, _| {});
+    for count in 0..3 {
+        assert_eq!(died(&mut fixture, count), Taken::Nothing);
+    }
+    let turn = fixture.turn("w").turn_id;
+    let dead = died(&mut fixture, 3).dead();
+    assert_eq!((dead.turn, dead.deaths), (turn, [1, 2, 3].map(death).to_vec()));
+    let decision = dead.decision;
+    assert_eq!((decision.disposition, decision.reason_code), (Disposition::Escalate, ReasonCode::TurnPoisoned));
+    assert_eq!(decision.status, Some(StatusMutation { from: Status::Running, to: Status::Blocked }));
+    assert_eq!(decision.source_refs, [dead.record.cause.unwrap().reference()]);
+    let text = decision.remediation.unwrap();
+    assert!(text.contains("builder-1, builder-2, builder-3") && text.contains("dead retry demo-1 w"), "{text}");
+    let state = fixture.state("w");
+    assert!(matches!(state.phase, Phase::Dead(_)));
+    assert_eq!(state.history.last().unwrap().outcome, Some(Outcome::Blocked));
+    assert_eq!((fixture.status("w"), state.counters.attempts), (Status::Blocked, 0), "no attempt was decided");
+    assert_eq!(flight_status(&fixture.flight, &fixture.waypoints), FlightStatus::Incomplete);
+    assert_eq!(flight::next_deadline(&fixture.flight, &fixture.waypoints), None);
+}
+
+#[test]
+fn a_fleet_may_allow_more_deaths_or_any_number() {
+    for (allowed, count, is_dead) in [(5, 4, false), (5, 5, true), (1, 1, true), (0, 1_000, false)] {
+        let mut fixture = Fixture::opened(|_, fleet| fleet.dead_after = allowed);
+        assert_eq!(matches!(died(&mut fixture, count), Taken::Appended(_)), is_dead, "{count} of {allowed}");
+    }
+}
+
+#[test]
+fn deaths_of_a_turn_that_is_over_say_nothing() {
+    let mut fixture = Fixture::opened(|_, _| {});
+    let turn = fixture.turn("w");
+    let cause = fixture.cause(&turn.role);
+    fixture.build_ok("w").turn();
+    let late = Died { turn: turn.turn_id, cause, deaths: (1..=9).map(death).collect() };
+    assert_eq!(fixture.feed("w", Input::Died(late)), Taken::Nothing);
+}
+
+#[test]
+fn a_dead_turn_takes_no_answer_and_is_tried_again_under_another_token() {
+    let mut fixture = Fixture::opened(|_, _| {});
+    let first = fixture.turn("w");
+    let late = fixture.work(Vec::new());
+    let late = fixture.handoff("w", late);
+    died(&mut fixture, 3).dead();
+    let refusal = fixture.feed("w", Input::Built(late)).refusal();
+    assert_eq!(refusal, Refusal::NotOpen { turn: first.turn_id.clone() });
+    assert_eq!(fixture.feed("w", Input::BudgetExhausted), Taken::Nothing);
+
+    let again = retry(&mut fixture).turn();
+    assert_ne!(again.turn_id, first.turn_id);
+    assert_eq!((&again.request, &again.role, again.attempt), (&first.request, &first.role, 1));
+    assert_eq!(again.record.asked_by.unwrap().as_str(), "operator-ann");
+    let state = fixture.state("w");
+    assert_eq!((fixture.status("w"), state.counters.redeliveries), (Status::Running, 0));
+    assert_eq!(state.history.iter().filter(|visit| visit.exited.is_none()).count(), 1);
+    assert_eq!(flight_status(&fixture.flight, &fixture.waypoints), FlightStatus::Running);
+    fixture.build_ok("w").turn();
+    fixture.report("w", |_| {}).decided();
+    assert!(matches!(fixture.state("w").phase, Phase::Accepted { .. }));
+}
+
+#[test]
+fn a_verifiers_turn_can_die_and_be_tried_again_too() {
+    let mut fixture = Fixture::opened(|_, _| {});
+    let verify = fixture.build_ok("w").turn();
+    let dead = died(&mut fixture, 3).dead();
+    assert_eq!((dead.role, dead.turn), (verify.role, verify.turn_id));
+    let again = retry(&mut fixture).turn();
+    assert_eq!(again.request, verify.request);
+    fixture.report("w", |_| {}).decided();
+}
+
+#[test]
+fn only_a_dead_turn_is_tried_again() {
+    let mut fixture = Fixture::opened(|_, _| {});
+    let refusal = retry(&mut fixture).refusal();
+    assert_eq!(refusal.to_string(), "waypoint w has no dead turn: it is in an open turn");
+    fixture.build_ok("w").turn();
+    fixture.report("w", |_| {}).decided();
+    assert!(retry(&mut fixture).refusal().to_string().ends_with("it is accepted"));
+
+    let mut fixture = Fixture::opened(|_, _| {});
+    died(&mut fixture, 3).dead();
+    retry(&mut fixture).turn();
+    assert!(matches!(retry(&mut fixture), Taken::Refused(_)), "once for each death");
+}

@@ -1,0 +1,89 @@
+//! Any handoff: what agents publish on their role's subjects.
+
+use serde::Deserialize;
+
+use super::{
+    Artifact, BuildArtifact, BuildPlan, ClarificationRequest, GivenBack, HelpRequest, VerificationPlan,
+    VerificationReport,
+};
+use crate::{
+    codec::{self, CodecError, Encoding},
+    ids::{AgentName, ArtifactId, TurnId},
+};
+
+/// What every handoff begins with: enough to know who sent it and for which turn.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct HandedHead {
+    /// Its id.
+    pub artifact_id: ArtifactId,
+    /// The turn it is on.
+    pub turn: TurnId,
+    /// Which delivery of the turn, from 1.
+    pub delivery: u32,
+    /// Who sent it.
+    pub agent: AgentName,
+    /// What it was made from.
+    #[serde(default)]
+    pub source_refs: Vec<String>,
+}
+
+/// A handoff, by its kind.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Handed {
+    /// A plan of either kind: it says who holds the turn.
+    Plan,
+    /// A build or repair turn ended.
+    Built(Box<BuildArtifact>),
+    /// A verifier reports.
+    Reported(Box<VerificationReport>),
+    /// A question, or a call for help.
+    Asked,
+    /// The turn is given back: it ends nothing.
+    GivenBack,
+}
+
+/// Why bytes are no handoff.
+#[derive(Debug, thiserror::Error)]
+pub enum HandedError {
+    /// Not of this shape, or of another version.
+    #[error(transparent)]
+    Codec(#[from] CodecError),
+    /// No agent hands off anything like that.
+    #[error("{kind:?} is not a kind of handoff")]
+    Kind {
+        /// The last token of its subject.
+        kind: String,
+    },
+}
+
+impl HandedHead {
+    /// Reads what all kinds begin with.
+    ///
+    /// # Errors
+    /// [`CodecError`].
+    pub fn decode(payload: &[u8], content_type: Option<&str>) -> Result<Self, CodecError> {
+        codec::decode(payload, Encoding::from_content_type(content_type)?)
+    }
+}
+
+impl Handed {
+    /// Reads a handoff of the kind that its subject names.
+    ///
+    /// # Errors
+    /// [`HandedError`].
+    pub fn decode(kind: &str, payload: &[u8], content_type: Option<&str>) -> Result<Self, HandedError> {
+        let encoding = Encoding::from_content_type(content_type)?;
+        Ok(match kind {
+            BuildPlan::KIND => codec::decode::<BuildPlan>(payload, encoding).map(|_| Self::Plan)?,
+            VerificationPlan::KIND => codec::decode::<VerificationPlan>(payload, encoding).map(|_| Self::Plan)?,
+            BuildArtifact::KIND => Self::Built(codec::decode(payload, encoding)?),
+            VerificationReport::KIND => Self::Reported(codec::decode(payload, encoding)?),
+            ClarificationRequest::KIND => {
+                codec::decode::<ClarificationRequest>(payload, encoding).map(|_| Self::Asked)?
+            }
+            HelpRequest::KIND => codec::decode::<HelpRequest>(payload, encoding).map(|_| Self::Asked)?,
+            GivenBack::KIND => codec::decode::<GivenBack>(payload, encoding).map(|_| Self::GivenBack)?,
+            other => return Err(HandedError::Kind { kind: other.chars().take(80).collect() }),
+        })
+    }
+}
