@@ -2,7 +2,7 @@
 
 use async_nats::{HeaderMap, Message, jetstream};
 use bytes::Bytes;
-use holdpoint_protocol::{Timestamp, headers, journal::Sequence};
+use holdpoint_protocol::{Timestamp, export, headers, journal::Sequence};
 
 use crate::auth::{TrustRoots, verify_signature};
 
@@ -76,6 +76,28 @@ impl Stored {
         self.signature
             .as_ref()
             .is_some_and(|signature| verify_signature(public_key, &self.subject, &self.payload, signature))
+    }
+
+    /// The message as an export shows it, with all of its payload.
+    #[must_use]
+    pub fn exported(&self, stream: &str) -> export::Message {
+        let named = [
+            (headers::CONTENT_TYPE, &self.content_type),
+            (headers::SCHEMA, &self.schema),
+            (headers::MESSAGE_ID, &self.message_id),
+            (headers::SIGNATURE, &self.signature),
+            (headers::JWT, &self.jwt),
+            (headers::TRACEPARENT, &self.traceparent),
+        ];
+        let headers = named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?))).collect();
+        export::Message {
+            stream: stream.to_owned(),
+            sequence: self.sequence,
+            subject: self.subject.clone(),
+            time: self.time,
+            headers,
+            payload: self.payload.to_vec(),
+        }
     }
 
     pub(crate) fn from_stream(message: jetstream::message::StreamMessage) -> Self {

@@ -54,3 +54,11 @@ pub async fn of_kind(
     let filter = subjects::handoff(role, flight, waypoint, kind);
     Replay::start(bus, &streams::handoff(role), &filter, Sequence(0)).await?.collect().await
 }
+
+/// All handoffs of a role for a flight, oldest first, from behind a sequence that is known already.
+///
+/// # Errors
+/// The broker does not answer.
+pub async fn of_flight(bus: &Bus, role: &RoleId, flight: &FlightId, known: Sequence) -> Result<Replay, ReadError> {
+    Replay::start(bus, &streams::handoff(role), &subjects::handoffs_for(role, flight), known).await
+}

@@ -1,5 +1,6 @@
 //! What can be typed: commands, flags, and the help that teaches them.
 
+pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod dead;
 pub(crate) mod keys;
@@ -44,6 +45,11 @@ pub(crate) enum Command {
     Artifact(ArtifactArgs),
     /// Write the branch with a flight's accepted work
     Fetch(FetchArgs),
+    /// Write everything about a flight into one file, as it was sent
+    Export(audit::ExportArgs),
+    /// Check a flight's account: chain, signatures, decisions, evidence; name the first broken link
+    #[command(visible_alias = "replay")]
+    Audit(audit::AuditArgs),
     /// List the turns that kill their agents, and have them tried again
     Dead(dead::DeadArgs),
     /// Check broker, git, sandbox, clock and state folder

@@ -8,9 +8,10 @@ use holdpoint_bus::{
 };
 use holdpoint_protocol::{
     api::{
-        ARTIFACT, ArtifactQuery, DEAD, DeadQuery, DeadTurn, DeadTurns, FLIGHTS, FlightLine, Flights, HISTORY, History,
-        HistoryLine, HistoryQuery, RETRY, RetryQuery, STATUS, SUBMIT, StatusQuery, Submit,
+        ARTIFACT, ArtifactQuery, DEAD, DeadQuery, DeadTurn, DeadTurns, EXPORT, FLIGHTS, FlightLine, Flights, HISTORY,
+        History, HistoryLine, HistoryQuery, MESSAGES, RETRY, RetryQuery, STATUS, SUBMIT, StatusQuery, Submit,
     },
+    export::{CutQuery, ExportCut, MessagePage, MessageQuery},
     ids::{FlightId, WaypointId},
     view::FlightView,
 };
@@ -90,6 +91,16 @@ impl Client {
     /// One artifact by `STREAM/SEQUENCE`.
     pub(crate) async fn artifact(&self, reference: &str) -> Result<HistoryLine, ApiError> {
         self.patiently(ARTIFACT, &ArtifactQuery { reference: reference.to_owned() }).await
+    }
+
+    /// What an export of a flight begins with.
+    pub(crate) async fn cut(&self, flight: &FlightId) -> Result<ExportCut, ApiError> {
+        self.patiently(EXPORT, &CutQuery { flight: flight.clone() }).await
+    }
+
+    /// Messages of a flight as they are stored.
+    pub(crate) async fn messages(&self, query: &MessageQuery) -> Result<MessagePage, ApiError> {
+        self.patiently(MESSAGES, query).await
     }
 
     /// The turns that are dead, oldest first.

@@ -1,8 +1,10 @@
 //! One module a command.
 
+mod audit;
 mod bench;
 mod dead;
 mod doctor;
+mod export;
 mod health;
 mod keys;
 mod look;
@@ -33,6 +35,8 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::History(args) => Box::pin(look::history(args)).await,
         Command::Artifact(args) => Box::pin(look::artifact(args)).await,
         Command::Fetch(args) => Box::pin(watch::fetch(args)).await,
+        Command::Export(args) => Box::pin(export::export(args)).await,
+        Command::Audit(args) => Box::pin(audit::audit(args)).await,
         Command::Dead(args) => Box::pin(dead::dead(args)).await,
         Command::Doctor(args) => Box::pin(doctor::doctor(args)).await,
         Command::Health(args) => health::health(&args),

@@ -7,9 +7,11 @@
 //! - `state`: the state folder of a repository; `fleet`: broker and processes of a local fleet.
 //! - `client`: requests to the API; `target`: which broker they go to; `view`: what a flight looks like.
 //! - `agent_check`: trying agents of others.
+//! - `archive`: a flight's account as a file, and whether it is sound.
 //! - `preflight`, `branch`, `progress`: what `run` does before, after and during a flight.
 
 mod agent_check;
+mod archive;
 mod args;
 mod branch;
 mod client;

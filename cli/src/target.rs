@@ -1,5 +1,7 @@
 //! Which fleet a command talks to: one elsewhere (`--nats`), or the local one of a repository.
 
+use std::path::PathBuf;
+
 use holdpoint_bus::{Bus, ConnectArgs, auth::Credentials};
 use holdpoint_protocol::ids::PoolId;
 use holdpoint_runtime::{config::Config, fresh};
@@ -32,6 +34,11 @@ impl Remote {
             return Ok(None);
         }
         Ok(Some(Self { config: Config::load(None, place.overrides())? }))
+    }
+
+    /// The file that says whose signatures count there, if the environment names one.
+    pub(crate) fn trust(&self) -> Option<&PathBuf> {
+        self.config.nats.trust.as_ref()
     }
 
     /// Connects to it.

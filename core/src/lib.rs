@@ -1,9 +1,10 @@
 //! Every decision of Holdpoint, as pure functions: no clock, no randomness, no network, no async.
 //!
 //! Read in this order: [`gates`] (how a workflow moves), [`policy`] (the decision table), [`engine`] (one waypoint),
-//! [`flight`] (what orders several), then what they lean on: [`plan`], [`paths`], [`checks`], [`runners`]; and [`shares`]
-//! (who takes which handoffs).
+//! [`flight`] (what orders several), then what they lean on: [`plan`], [`paths`], [`checks`], [`runners`]. [`shares`] says who
+//! takes which handoffs, and [`audit`] looks at what was left behind.
 
+pub mod audit;
 pub mod checks;
 pub mod engine;
 pub mod flight;

@@ -8,8 +8,9 @@ use holdpoint_core::flight as core_flight;
 use holdpoint_protocol::{
     Digest,
     api::{
-        ARTIFACT, ArtifactQuery, DEAD, DeadQuery, DeadTurns, FLIGHTS, FlightLine, Flights, HISTORY, History,
-        HistoryQuery, PROGRESS, Progress, ProgressAnswer, RETRY, RetryQuery, STATUS, SUBMIT, StatusQuery, Submit,
+        ARTIFACT, ArtifactQuery, DEAD, DeadQuery, DeadTurns, EXPORT, FLIGHTS, FlightLine, Flights, HISTORY, History,
+        HistoryQuery, MESSAGES, PROGRESS, Progress, ProgressAnswer, RETRY, RetryQuery, STATUS, SUBMIT, StatusQuery,
+        Submit,
     },
     codec::{self, Encoding},
     ids::FlightId,
@@ -23,14 +24,15 @@ use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
     catalog::{self, Wanted},
-    dead, flight, history,
+    dead, export, flight, history,
     router::{self, RouterHandle},
     shell::Shell,
     submit::{self, Taken},
 };
 
 /// Every endpoint this orchestrator answers.
-pub(crate) const ENDPOINTS: [&str; 8] = [SUBMIT, STATUS, FLIGHTS, HISTORY, ARTIFACT, DEAD, RETRY, PROGRESS];
+pub(crate) const ENDPOINTS: [&str; 10] =
+    [SUBMIT, STATUS, FLIGHTS, HISTORY, ARTIFACT, EXPORT, MESSAGES, DEAD, RETRY, PROGRESS];
 /// How long an actor may take to answer: it may be reading a journal.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 
@@ -56,6 +58,8 @@ impl Api {
                 write(&History { lines })
             }
             ARTIFACT => self.artifact(&read::<ArtifactQuery>(&request)?.reference).await,
+            EXPORT => write(&export::cut(&self.shell, &read(&request)?).await?),
+            MESSAGES => write(&export::page(&self.shell, &read(&request)?).await?),
             DEAD => {
                 let query: DeadQuery = read(&request)?;
                 let turns = dead::list(&self.shell, query.flight.as_ref()).await;

@@ -76,6 +76,8 @@ fn cause(entry: &HistoryLine) -> Option<String> {
 /// One artifact or entry by its `STREAM/SEQUENCE`.
 pub(crate) async fn by_reference(bus: &Bus, reference: &str) -> Result<Option<HistoryLine>, ReadError> {
     let Some((stream, sequence)) = reference.split_once('/') else { return Ok(None) };
+    // What an agent saw is named with its digest.
+    let sequence = sequence.split('@').next().unwrap_or_default();
     let known = role::AGENTS.iter().any(|name| streams::handoff(&role::id(name)) == stream);
     let Some(sequence) = sequence.parse().ok().filter(|_| known || stream == streams::JOURNAL) else {
         return Ok(None);

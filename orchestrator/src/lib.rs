@@ -15,6 +15,7 @@ mod books;
 mod catalog;
 mod dead;
 mod examine;
+mod export;
 mod flight;
 mod history;
 mod intake;

@@ -25,6 +25,10 @@ pub const FLIGHTS: &str = "flights";
 pub const HISTORY: &str = "history";
 /// Endpoint of [`ArtifactQuery`].
 pub const ARTIFACT: &str = "artifact";
+/// Endpoint of [`CutQuery`](crate::export::CutQuery): what an export begins with.
+pub const EXPORT: &str = "export";
+/// Endpoint of [`MessageQuery`](crate::export::MessageQuery): messages of a flight as they are stored.
+pub const MESSAGES: &str = "messages";
 /// Endpoint of [`DeadQuery`].
 pub const DEAD: &str = "dead";
 /// Endpoint of [`RetryQuery`].

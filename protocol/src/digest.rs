@@ -25,6 +25,12 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
+    /// The digest of everything that was given to `hash`: of bytes that are never together in memory.
+    #[must_use]
+    pub fn of_hash(hash: Sha256) -> Self {
+        Self(hash.finalize().into())
+    }
+
     /// The hex digits alone: the token of a blob's subjects.
     #[must_use]
     pub fn hex(&self) -> String {

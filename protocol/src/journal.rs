@@ -1,5 +1,7 @@
 //! Journal entries: one entry is one message is one transition (architecture §2).
 
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +13,7 @@ use crate::{
     ids::{AgentName, ArtifactId, FlightId, PoolId, RoleId, TurnId, WaypointId},
     plan::{Plan, Priority},
     state::WaypointState,
+    streams,
     time::Millis,
     turn::Turn,
     version::SchemaVersion,
@@ -42,6 +45,36 @@ impl Cause {
     #[must_use]
     pub fn reference(&self) -> String {
         format!("{}/{}", self.stream, self.sequence.0)
+    }
+}
+
+/// How whoever saw an entry names it: `HP_JOURNAL/<sequence>@<digest>`. A reference past the journal's end, or to
+/// another digest than the entry has, shows that the journal lost a tail or was changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EntryRef {
+    /// Its place in the stream.
+    pub sequence: Sequence,
+    /// The digest of its payload; `None` where only the place is named.
+    pub digest: Option<Digest>,
+}
+
+impl EntryRef {
+    /// Reads a reference; `None` if it names no entry.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        let rest = text.strip_prefix(streams::JOURNAL)?.strip_prefix('/')?;
+        let (sequence, digest) = match rest.split_once('@') {
+            Some((sequence, digest)) => (sequence, Some(digest.parse().ok()?)),
+            None => (rest, None),
+        };
+        Some(Self { sequence: Sequence(sequence.parse().ok()?), digest })
+    }
+}
+
+impl fmt::Display for EntryRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", streams::JOURNAL, self.sequence.0)?;
+        self.digest.map_or(Ok(()), |digest| write!(f, "@{digest}"))
     }
 }
 

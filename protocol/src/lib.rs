@@ -8,6 +8,7 @@ pub mod artifact;
 pub mod asyncapi;
 pub mod codec;
 pub mod digest;
+pub mod export;
 pub mod facts;
 pub mod headers;
 pub mod ids;

@@ -167,6 +167,18 @@ pub fn api(endpoint: &str) -> String {
     format!("{ROOT}.api.{endpoint}")
 }
 
+/// What an orchestrator signs the end of an export under. Nothing is published there.
+#[must_use]
+pub fn seal(flight: &FlightId) -> String {
+    format!("{ROOT}.seal.{flight}")
+}
+
+/// All handoffs of a role for a flight.
+#[must_use]
+pub fn handoffs_for(role: &RoleId, flight: &FlightId) -> String {
+    format!("{ROOT}.handoff.{role}.{}.{flight}.>", partition(flight))
+}
+
 /// What a handoff's subject says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandoffSubject {

@@ -2,26 +2,24 @@
 //!
 //! Read with the orchestrator's own credentials, after the flight. Whether it is sound is `checker`'s matter.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeSet, path::PathBuf};
 
 use holdpoint_bus::{
-    Bus, ConnectArgs, Stored,
-    auth::{Authority, Credentials, TrustRoots},
+    Bus, ConnectArgs,
+    auth::{Authority, Credentials, PastSenders, Signed, TrustRoots},
     broker::{LocalBroker, LocalSpec, ServerBinary},
-    handoffs,
     journal::Journal,
+    past,
 };
+use holdpoint_core::audit::{EntryLine, HandoffLine};
 use holdpoint_protocol::{
-    Digest,
-    artifact::VerificationReport,
-    codec::{self, Encoding},
-    ids::role,
+    export::Message,
+    headers,
+    ids::{FlightId, role},
     journal::{Entry, Sequence},
-    streams,
-    subjects::{self, JournalKey},
+    streams, subjects,
 };
 use holdpoint_sandbox::service::Lifetime;
-use serde::de::DeserializeOwned;
 
 use crate::world::{World, root};
 
@@ -29,33 +27,9 @@ use crate::world::{World, root};
 #[derive(Debug, Clone, Default)]
 pub struct Account {
     /// Every entry of every journal, in the order of the stream.
-    pub lines: Vec<Line>,
-    /// The reports that entries answer, by `STREAM/SEQUENCE`.
-    pub reports: BTreeMap<String, Report>,
-}
-
-/// One entry.
-#[derive(Debug, Clone)]
-pub struct Line {
-    /// The journal it stands in.
-    pub journal: JournalKey,
-    /// Its place in the stream.
-    pub sequence: Sequence,
-    /// The digest of its payload.
-    pub digest: Digest,
-    /// An orchestrator signed it.
-    pub signed: bool,
-    /// What it says.
-    pub entry: Entry,
-}
-
-/// One verification report.
-#[derive(Debug, Clone)]
-pub struct Report {
-    /// The digest of its payload.
-    pub digest: Digest,
-    /// What it says.
-    pub report: VerificationReport,
+    pub lines: Vec<EntryLine>,
+    /// Every handoff, by role in the order of its stream.
+    pub handoffs: Vec<HandoffLine>,
 }
 
 impl Account {
@@ -72,7 +46,7 @@ impl Account {
     /// How many landings there are.
     #[must_use]
     pub fn landings(&self) -> usize {
-        self.lines.iter().filter(|line| matches!(line.entry, Entry::Landed(_))).count()
+        self.lines.iter().filter(|line| matches!(line.entry, Ok(Entry::Landed(_)))).count()
     }
 
     /// Reads what a broker holds, with an orchestrator's credentials.
@@ -81,20 +55,27 @@ impl Account {
     /// It cannot be read.
     pub async fn read(bus: &Bus, roots: &TrustRoots) -> Self {
         let journal = Journal::new(bus);
-        let filter = format!("{}.journal.>", subjects::ROOT);
-        let mut stored = journal.replay(&filter).await.unwrap();
+        let mut stored = journal.replay(&subjects::journals()).await.unwrap();
         let mut account = Account::default();
         while let Some(stored) = stored.next().await.unwrap() {
-            let line = line(&stored, roots);
-            let cause = line.entry.record().cause.clone();
-            if let Some(cause) = cause.filter(|cause| cause.stream == streams::handoff(&role::id(role::VERIFIER))) {
-                let handoff = handoffs::get(bus, &cause.stream, cause.sequence).await.unwrap();
-                if let Some(handoff) = handoff {
-                    let report = Report { digest: Digest::of(&handoff.payload), report: decode(&handoff) };
-                    account.reports.insert(cause.reference(), report);
+            let message = stored.exported(streams::JOURNAL);
+            account.lines.push(EntryLine::read(&message, roots.was_orchestrators(signed(&message))).unwrap());
+        }
+        let flights: BTreeSet<FlightId> = account.lines.iter().map(|line| line.journal.flight.clone()).collect();
+        let mut senders = PastSenders::new(roots);
+        for flight in &flights {
+            for role in role::AGENTS.map(role::id) {
+                let stored = past::of_flight(bus, &role, flight, Sequence(0)).await.unwrap().collect().await.unwrap();
+                for stored in stored {
+                    let message = stored.exported(&streams::handoff(&role));
+                    let mut line = HandoffLine::read(&message).unwrap();
+                    if let Ok((head, _)) = &line.body {
+                        line.sender =
+                            senders.verify(&role, &head.agent, message.header(headers::JWT), signed(&message));
+                    }
+                    account.handoffs.push(line);
                 }
             }
-            account.lines.push(line);
         }
         account
     }
@@ -143,17 +124,11 @@ async fn read(world: &World) -> Account {
     account
 }
 
-fn line(stored: &Stored, roots: &TrustRoots) -> Line {
-    Line {
-        journal: subjects::parse_journal(&stored.subject).unwrap(),
-        sequence: stored.sequence,
-        digest: Digest::of(&stored.payload),
-        signed: stored.is_orchestrators(roots),
-        entry: Entry::decode(&stored.subject, &stored.payload, stored.content_type.as_deref()).unwrap(),
+fn signed(message: &Message) -> Signed<'_> {
+    Signed {
+        subject: &message.subject,
+        payload: &message.payload,
+        signature: message.header(headers::SIGNATURE),
+        at: message.time,
     }
-}
-
-fn decode<T: DeserializeOwned>(stored: &Stored) -> T {
-    let encoding = Encoding::from_content_type(stored.content_type.as_deref()).unwrap();
-    codec::decode(&stored.payload, encoding).unwrap()
 }

@@ -175,10 +175,13 @@ impl TrustRoots {
     /// orchestrator wrote before its key was revoked goes on counting, or a journal would lose its past with the key.
     #[must_use]
     pub fn is_orchestrators(&self, subject: &str, payload: &[u8], signature: &str, at: Timestamp) -> bool {
+        let mut keys = self.orchestrators.iter().filter(|key| !self.was_revoked(key, at));
+        keys.any(|key| verify_signature(key, subject, payload, signature))
+    }
+
+    /// Whether a key was revoked before that time.
+    pub(super) fn was_revoked(&self, key: &str, at: Timestamp) -> bool {
         let at_s = u64::try_from(at.as_seconds()).unwrap_or(0);
-        self.orchestrators
-            .iter()
-            .filter(|key| self.revoked.get(*key).is_none_or(|since| at_s <= *since))
-            .any(|key| verify_signature(key, subject, payload, signature))
+        self.revoked.get(key).is_some_and(|since| at_s > *since)
     }
 }

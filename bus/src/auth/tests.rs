@@ -9,7 +9,8 @@ use holdpoint_protocol::{
 use nkeys::KeyPair;
 
 use super::{
-    Authority, Credentials, InvalidCredentials, KnownUsers, Refusal, Trust, TrustRoots, UnknownRole, accounts,
+    Authority, Credentials, InvalidCredentials, KnownUsers, PastSenders, Refusal, Signed, Trust, TrustRoots,
+    UnknownRole, accounts,
     jwt::{self, Subject},
     signer::Signer,
     verify_signature,
@@ -229,4 +230,49 @@ fn the_guides_test_vector_is_what_we_sign_and_believe() {
     assert_eq!(signer.sign(&subject, payload.as_bytes()), value("signature"));
     assert!(verify_signature(&value("public"), &subject, payload.as_bytes(), &value("signature")));
     assert!(!verify_signature(&value("public"), &subject, b"{}", &value("signature")));
+}
+
+#[test]
+fn what_was_signed_before_a_key_was_revoked_still_counts_and_nothing_after() {
+    let mut authority = Authority::create();
+    let orchestrator = authority.mint_orchestrator(&name("o1"));
+    let (subject, payload) = ("hp.v1.journal.f._.submitted", b"{}".as_slice());
+    let signature = orchestrator.signer().sign(subject, payload);
+    let signed = |at| Signed { subject, payload, signature: Some(&signature), at };
+    let (before, after) = (Timestamp::from_millis(0), later());
+    assert!(authority.trust_roots().was_orchestrators(signed(after)));
+    authority.revoke(orchestrator.public_key());
+    assert!(authority.trust_roots().was_orchestrators(signed(before)));
+    assert!(!authority.trust_roots().was_orchestrators(signed(after)));
+    assert!(!authority.trust_roots().was_orchestrators(Signed { payload: b"{} ", ..signed(before) }));
+    assert!(!authority.trust_roots().was_orchestrators(Signed { signature: None, ..signed(before) }));
+}
+
+#[test]
+fn a_past_sender_is_known_by_a_jwt_that_came_before_and_is_of_its_role() {
+    let authority = Authority::create();
+    let (builder_role, verifier_role) = (role::id(role::BUILDER), role::id(role::VERIFIER));
+    let user = builder(&authority, None);
+    let (subject, payload) = ("hp.v1.handoff.builder.0.f.w.build_plan", b"{}".as_slice());
+    let signature = user.signer().sign(subject, payload);
+    let signed = Signed { subject, payload, signature: Some(&signature), at: later() };
+    let mut senders = PastSenders::new(authority.trust_roots());
+    let early = senders.verify(&builder_role, &name("b1"), None, signed).unwrap_err();
+    assert!(early.contains("no JWT of b1 came before"), "{early}");
+    senders.verify(&builder_role, &name("b1"), Some(user.jwt()), signed).unwrap();
+    senders.verify(&builder_role, &name("b1"), None, signed).unwrap();
+    let renamed = senders.verify(&builder_role, &name("b2"), Some(user.jwt()), signed).unwrap_err();
+    assert!(renamed.contains("names agent b2, its JWT names b1"), "{renamed}");
+    let other_role = senders.verify(&verifier_role, &name("b1"), Some(user.jwt()), signed).unwrap_err();
+    assert!(other_role.contains("issued for the role builder, not verifier"), "{other_role}");
+    let forged = Signed { payload: b"{} ", ..signed };
+    let other_bytes = senders.verify(&builder_role, &name("b1"), None, forged).unwrap_err();
+    assert!(other_bytes.contains("does not fit"), "{other_bytes}");
+    // The same agent under another key: both count for what they signed.
+    let again = builder(&authority, None);
+    let signature = again.signer().sign(subject, payload);
+    senders
+        .verify(&builder_role, &name("b1"), Some(again.jwt()), Signed { signature: Some(&signature), ..signed })
+        .unwrap();
+    senders.verify(&builder_role, &name("b1"), None, signed).unwrap();
 }

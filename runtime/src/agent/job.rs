@@ -20,7 +20,7 @@ const NOTE_LEN_MAX: usize = 200;
 pub struct Job {
     /// The turn, as an orchestrator signed it.
     pub turn: Turn,
-    /// The reference of the journal entry that opened it: `HP_JOURNAL/<sequence>`.
+    /// The journal entry that opened it, as this agent saw it: `HP_JOURNAL/<sequence>@<digest>`.
     pub turn_ref: String,
     /// Which delivery of the turn, from 1.
     pub delivery: u32,

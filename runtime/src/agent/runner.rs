@@ -11,7 +11,7 @@
 use std::{marker::PhantomData, sync::Arc, time::Duration};
 
 use holdpoint_bus::turns::Delivery;
-use holdpoint_protocol::{api::ProgressAnswer, streams, turn::Turn};
+use holdpoint_protocol::{Digest, api::ProgressAnswer, journal::EntryRef, turn::Turn};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::task::JoinSet;
 use tracing::{Instrument as _, Span};
@@ -134,9 +134,10 @@ impl<W: Worker> State<W> {
         let context = context.unwrap_or_else(|| WaypointTrace::of(&turn.flight, &turn.waypoint).turn(&turn.turn_id));
         let (span, trace) = trace::of_delivery(&context, &agent, &turn, number);
         let (stopper, stop) = stop_signal();
+        let seen = EntryRef { sequence: delivery.stored.sequence, digest: Some(Digest::of(&delivery.stored.payload)) };
         let job = Job::new(JobArgs {
             turn,
-            turn_ref: format!("{}/{}", streams::JOURNAL, delivery.stored.sequence.0),
+            turn_ref: seen.to_string(),
             delivery: number,
             agent: agent.bus.name().clone(),
             role: agent.role,

@@ -30,7 +30,9 @@ async fn a_turn_is_planned_worked_on_handed_off_and_acknowledged() {
     let user = fleet.roots.verify_jwt(plan.stored.jwt.as_deref().unwrap(), crate::clock::now()).unwrap();
     assert!(plan.stored.is_signed_by(&user.public_key));
     let written: BuildPlan = serde_json::from_slice(&plan.stored.payload).unwrap();
-    assert_eq!(written.source_refs, [format!("HP_JOURNAL/{sequence}")]);
+    let seen = written.source_refs[0].clone();
+    assert!(seen.starts_with(&format!("HP_JOURNAL/{sequence}@sha256:")), "{seen}");
+    assert_eq!(written.source_refs.len(), 1);
 
     let last = fleet.handoff().await;
     assert!(last.stored.subject.ends_with(".w1.build_artifact"), "{}", last.stored.subject);
@@ -40,7 +42,7 @@ async fn a_turn_is_planned_worked_on_handed_off_and_acknowledged() {
     assert!(last.stored.is_signed_by(&user.public_key) && last.stored.jwt.is_none());
     let artifact: BuildArtifact = serde_json::from_slice(&last.stored.payload).unwrap();
     let plan_digest = holdpoint_protocol::Digest::of(&plan.stored.payload).to_string();
-    assert_eq!(artifact.source_refs, [format!("HP_JOURNAL/{sequence}"), plan_digest]);
+    assert_eq!(artifact.source_refs, [seen, plan_digest]);
 
     fleet.nothing_is_left().await;
 }

@@ -1,64 +1,76 @@
-//! The checker of journals finds what it looks for: a sound account, doctored in one place at a time.
+//! The checker of journals finds what it looks for: the sound account of a real flight, doctored in one place at a time.
 
+use holdpoint_core::audit::EntryLine;
 use holdpoint_protocol::{
-    artifact::Disposition,
+    artifact::{Disposition, Handed, VerificationReport},
     facts::Verdict,
     journal::{Entry, Sequence},
 };
-use holdpoint_tests::{
-    account::{Account, Line, Report},
-    cell::CellWorld,
-    checker,
-};
+use holdpoint_tests::{account::Account, cell::CellWorld, checker};
 
 /// A way to doctor an account, and a part of what has to be found.
 type Case = (&'static str, fn(&mut Account), &'static str);
 
 const CASES: [Case; 14] = [
-    ("a lost entry", |a| drop(remove(a, |l| matches!(l.entry, Entry::Turn(_)))), "lost or changed an entry"),
+    ("a lost entry", |a| drop(remove(a, |l| matches!(l.entry, Ok(Entry::Turn(_))))), "lost, changed or moved"),
     ("a lost decision", |a| drop(remove_last(a, is_accept)), "no final decision"),
     ("a second decision", |a| again(a, is_accept), "accepted outside a verifier's turn"),
-    ("a handoff taken twice", |a| again(a, is_accept), "was taken twice"),
-    ("a turn answered twice", |a| again(a, is_accept), "was answered by the entries"),
-    ("a turn opened twice", |a| again(a, |l| matches!(l.entry, Entry::Turn(_))), "was opened twice"),
+    ("a second taking of an answer", |a| at_once(a, is_rework), "took it already"),
+    ("a turn opened twice", |a| again(a, |l| matches!(l.entry, Ok(Entry::Turn(_)))), "opened it already"),
     ("a second landing", |a| again(a, is_landing), "has landed 2 times and not 1"),
     ("a lost landing", |a| drop(remove_last(a, is_landing)), "has landed 0 times and not 1"),
     ("landings in another order", swap_landings, "stands on"),
-    ("a lost report", |a| a.reports.clear(), "accepts without a report"),
+    ("a lost report", |a| a.handoffs.clear(), "no such handoff"),
     (
         "a report on another commit",
-        |a| each_report(a, |r| r.report.commit = r.report.tree.clone()),
+        |a| each_report(a, |report| report.commit = report.tree.clone()),
         "accepts another commit",
     ),
-    ("a report that fails", |a| each_report(a, fail), "by a report that does not pass"),
-    ("a report of another turn", other_turn, "which is not open"),
-    ("an entry of a stranger", |a| a.lines[1].signed = false, "is not an orchestrator's"),
+    ("a report that fails", |a| each_report(a, fail), "does not pass"),
+    ("a report of another turn", |a| each_report(a, |r| r.turn = "another".parse().unwrap()), "which is not open"),
+    ("a report of a stranger", |a| a.handoffs.iter_mut().for_each(|h| h.sender = Err("no JWT".to_owned())), "no JWT"),
+    ("an entry of a stranger", |a| a.lines[1].signed = false, "an orchestrator's signature"),
 ];
 
-fn is_accept(line: &Line) -> bool {
-    matches!(&line.entry, Entry::Decided(decided) if decided.decision.disposition == Disposition::Accept)
+fn is_accept(line: &EntryLine) -> bool {
+    matches!(&line.entry, Ok(Entry::Decided(decided)) if decided.decision.disposition == Disposition::Accept)
 }
 
-fn is_landing(line: &Line) -> bool {
-    matches!(line.entry, Entry::Landed(_))
+fn is_rework(line: &EntryLine) -> bool {
+    let decision = line.entry.as_ref().ok().and_then(Entry::decision);
+    decision.is_some_and(|decision| decision.disposition == Disposition::Rework)
 }
 
-fn remove(account: &mut Account, which: fn(&Line) -> bool) -> Line {
+fn is_landing(line: &EntryLine) -> bool {
+    matches!(line.entry, Ok(Entry::Landed(_)))
+}
+
+fn remove(account: &mut Account, which: fn(&EntryLine) -> bool) -> EntryLine {
     let at = account.lines.iter().position(which).unwrap();
     account.lines.remove(at)
 }
 
-fn remove_last(account: &mut Account, which: fn(&Line) -> bool) -> Line {
+fn remove_last(account: &mut Account, which: fn(&EntryLine) -> bool) -> EntryLine {
     let at = account.lines.iter().rposition(which).unwrap();
     account.lines.remove(at)
 }
 
-/// The last such entry stands there twice, the second one chained to the first as if somebody had appended it.
-fn again(account: &mut Account, which: fn(&Line) -> bool) {
+/// The last such entry stands there twice, the second one chained to the last of its journal as if somebody had
+/// appended it.
+fn again(account: &mut Account, which: fn(&EntryLine) -> bool) {
     let at = account.lines.iter().rposition(which).unwrap();
     let mut copy = account.lines[at].clone();
+    let last = account.lines.iter().rfind(|line| line.journal == copy.journal).unwrap().digest;
     copy.sequence = Sequence(account.lines.last().unwrap().sequence.0 + 1);
-    copy.entry.record_mut().previous = Some(copy.digest);
+    copy.entry.as_mut().unwrap().record_mut().previous = Some(last);
+    account.lines.push(copy);
+}
+
+/// The last such entry stands there twice, one right behind the other.
+fn at_once(account: &mut Account, which: fn(&EntryLine) -> bool) {
+    let at = account.lines.iter().rposition(which).unwrap();
+    let mut copy = account.lines[at].clone();
+    copy.entry.as_mut().unwrap().record_mut().previous = Some(copy.digest);
     account.lines.insert(at + 1, copy);
 }
 
@@ -67,18 +79,18 @@ fn swap_landings(account: &mut Account) {
     account.lines.swap(places[0], places[1]);
 }
 
-fn each_report(account: &mut Account, change: fn(&mut Report)) {
-    account.reports.values_mut().for_each(change);
-}
-
-fn fail(report: &mut Report) {
-    for criterion in &mut report.report.criteria {
-        criterion.result.verdict = Verdict::Fail;
+fn each_report(account: &mut Account, change: fn(&mut VerificationReport)) {
+    for line in &mut account.handoffs {
+        if let Ok((_, Handed::Reported(report))) = &mut line.body {
+            change(report);
+        }
     }
 }
 
-fn other_turn(account: &mut Account) {
-    each_report(account, |report| report.report.turn = "another".parse().unwrap());
+fn fail(report: &mut VerificationReport) {
+    for criterion in &mut report.criteria {
+        criterion.result.verdict = Verdict::Fail;
+    }
 }
 
 #[test]

@@ -82,6 +82,7 @@ fn a_turn_that_kills_its_agent_every_time_is_dead_until_somebody_has_it_tried_ag
     resumed.expect(0);
     assert_eq!(resumed.waypoint("w")["attempts"], 1);
     assert_eq!(checker::findings(&Account::of(&world)), Vec::<String>::new());
+    world.holdpoint(&["audit", &flight]).expect(0);
 }
 
 #[test]

@@ -88,7 +88,19 @@ pub(crate) struct Fixture {
     pub(crate) trace: Vec<Transition>,
     folds: BTreeMap<WaypointId, Folded>,
     journals: BTreeMap<WaypointId, Vec<Stored>>,
+    /// All journals together, in the order of their stream.
+    pub(crate) log: Vec<Logged>,
     counter: u64,
+}
+
+/// An entry in the stream of all journals.
+#[derive(Debug, Clone)]
+pub(crate) struct Logged {
+    pub(crate) waypoint: Option<WaypointId>,
+    pub(crate) entry: Entry,
+    pub(crate) digest: Digest,
+    /// What it was made of; `None` in the flight's own journal.
+    pub(crate) input: Option<Input>,
 }
 
 /// An entry as it is stored: its kind, and its bytes.
@@ -131,15 +143,28 @@ impl Fixture {
             fleet,
             record: Record { at: now, previous: None, cause: None, state: None, asked_by: None },
         };
-        Self {
-            flight: FlightState::new(submitted),
+        let mut fixture = Self {
+            flight: FlightState::new(submitted.clone()),
             waypoints: Waypoints::new(),
             now,
             trace: Vec::new(),
             folds: BTreeMap::new(),
             journals: BTreeMap::new(),
+            log: Vec::new(),
             counter: 0x1000,
-        }
+        };
+        fixture.log_own(Entry::Submitted(Box::new(submitted)));
+        fixture
+    }
+
+    /// Appends to the flight's own journal.
+    fn log_own(&mut self, entry: Entry) {
+        let bytes = match &entry {
+            Entry::Submitted(submitted) => codec::encode(submitted.as_ref(), Encoding::MsgPack),
+            Entry::Landed(landed) => codec::encode(landed.as_ref(), Encoding::MsgPack),
+            other => panic!("not an entry of a flight's journal: {other:?}"),
+        };
+        self.log.push(Logged { waypoint: None, entry, digest: Digest::of(&bytes.unwrap()), input: None });
     }
 
     /// A flight of one waypoint, `w`, that has been opened.
@@ -216,6 +241,10 @@ impl Fixture {
         fold.take(sequence, Digest::of(&stored.bytes), &read).expect("what the machine appends keeps its invariants");
         let after = fold.state.clone();
         self.waypoints.insert(waypoint_id.clone(), after.clone());
+        let digest = Digest::of(&stored.bytes);
+        let logged =
+            Logged { waypoint: Some(waypoint_id.clone()), entry: read.clone(), digest, input: Some(input.clone()) };
+        self.log.push(logged);
         self.trace.push(Transition { waypoint: waypoint_id, input, before, after, entry: read.clone() });
         Taken::Appended(Box::new(read))
     }
@@ -306,7 +335,8 @@ impl Fixture {
         let work = state.work.unwrap();
         let commit = oid(self.next());
         let parent = self.flight.head().clone();
-        self.flight.landed.push(Landed {
+        let previous = self.log.iter().rev().find(|logged| logged.waypoint.is_none()).map(|logged| logged.digest);
+        let landed = Landed {
             schema_version: version::CURRENT,
             waypoint: id(name),
             tree: work.tree,
@@ -314,8 +344,10 @@ impl Fixture {
             commit,
             parent,
             report,
-            record: Record { at: self.now, previous: None, cause: None, state: None, asked_by: None },
-        });
+            record: Record { at: self.now, previous, cause: None, state: None, asked_by: None },
+        };
+        self.log_own(Entry::Landed(Box::new(landed.clone())));
+        self.flight.landed.push(landed);
     }
 
     /// Merges accepted work with the head.

@@ -6,14 +6,20 @@ use holdpoint_protocol::{
         ProgressAnswer, RefusedHandoff, Standing, StatusQuery, Submit,
     },
     artifact::{Disposition, VerificationPurpose},
+    export::{
+        BlobPart, Cut, End, ExportCut, FORMAT, HandoffsEnd, Head, JournalEnd, Line, Message, MessagePage, MissingBlob,
+        Place, Seal,
+    },
     ids::role,
+    journal::Sequence,
     reason::ReasonCode,
     refusal::RefusalCode,
     state::{Purpose, Status},
+    version,
     view::{FlightStatus, FlightView, Trouble, TurnView, WaypointView},
 };
 
-use super::{Kinds, artifacts::turn, entries::deaths, parts::*, published, unpublished};
+use super::{Kinds, another, artifacts::turn, entries::deaths, parts::*, published, unpublished};
 
 fn waypoint_view() -> WaypointView {
     WaypointView {
@@ -128,8 +134,46 @@ fn dead_turn() -> DeadTurn {
     }
 }
 
+fn export() -> Kinds {
+    let seal = Seal { payload: b"{}".to_vec(), signature: "AAEC".to_owned() };
+    let trust = serde_json::json!({"orchestrators": ["UABC"]});
+    let flight = "demo-1".parse().unwrap();
+    let head = Head { format: FORMAT.to_owned(), flight, evidence: true, trust: trust.clone(), seal: seal.clone() };
+    let message = Message {
+        stream: "HP_JOURNAL".to_owned(),
+        sequence: Sequence(17),
+        subject: "hp.v1.journal.demo-1._.submitted".to_owned(),
+        time: at(1),
+        headers: [("Hp-Signature".to_owned(), "AAEC".to_owned())].into(),
+        payload: b"{}".to_vec(),
+    };
+    let part = BlobPart { digest: digest("log"), offset: 0, last: true, data: b"ok\n".to_vec() };
+    let missing = MissingBlob { digest: digest("lost"), error: "no blob".to_owned() };
+    let end = JournalEnd { waypoint: None, sequence: Sequence(17), digest: digest("entry") };
+    let handoffs = HandoffsEnd { stream: "HP_HANDOFF_BUILDER".to_owned(), known: Sequence(3), until: Sequence(4) };
+    let cut = Cut {
+        schema_version: version::CURRENT,
+        flight: "demo-1".parse().unwrap(),
+        at: at(2),
+        journals: vec![end],
+        handoffs: vec![handoffs],
+    };
+    let page = MessagePage { messages: vec![message.clone()], next: Some(Place { sequence: Sequence(17), offset: 5 }) };
+    vec![
+        published("export_line", Line::Export(Box::new(head))),
+        another("export_message", "export_line", Line::Message(message)),
+        another("export_blob", "export_line", Line::Blob(part)),
+        another("export_missing", "export_line", Line::Missing(missing)),
+        another("export_end", "export_line", Line::End(End { messages: 1, blobs: 1 })),
+        unpublished("export_cut", cut),
+        unpublished("export_begin", ExportCut { seal, trust }),
+        unpublished("export_page", page),
+    ]
+}
+
 pub(super) fn all() -> Kinds {
     let mut all = vec![published("flight_view", flight_view())];
     all.extend(api());
+    all.extend(export());
     all
 }

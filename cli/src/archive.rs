@@ -1,0 +1,10 @@
+//! The account of a flight as a file: written from what a fleet gives out, and read back where no fleet is.
+//!
+//! JSON lines: any language reads them, they can be written and read one at a time, and a damaged line has a number.
+
+mod check;
+mod read;
+mod write;
+
+pub(crate) use check::{Checked, check};
+pub(crate) use write::{Written, write};

@@ -1,0 +1,78 @@
+//! Reading: a line at a time, each of a bounded length.
+
+use std::{
+    fs::File,
+    io::{self, BufRead as _, BufReader, Read as _, Seek as _},
+    path::Path,
+};
+
+use holdpoint_protocol::{
+    codec::PAYLOAD_MAX,
+    export::{FORMAT, Head, Line},
+};
+
+use crate::failure::Failure;
+
+/// The longest line: the largest payload in base64, its headers and names, with room to spare.
+const LINE_LEN_MAX: u64 = 2 * PAYLOAD_MAX as u64;
+
+/// An export, open for reading.
+pub(super) struct Archive {
+    lines: BufReader<File>,
+    number: u64,
+    /// Its first line.
+    pub(super) head: Box<Head>,
+}
+
+/// A line, or what is wrong with it.
+pub(super) type Read = Result<Line, String>;
+
+impl Archive {
+    /// Opens a file and reads its first line.
+    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        let unreadable = |error: &dyn std::fmt::Display| {
+            let message = format!("cannot read {}: {error}", path.display());
+            Failure::usage("not_an_export", message, "name a file that `holdpoint export` wrote, or a flight")
+        };
+        let file = File::open(path).map_err(|error| unreadable(&error))?;
+        let mut lines = BufReader::new(file);
+        let first = next_line(&mut lines).map_err(|error| unreadable(&error))?;
+        match first.map(|bytes| parse(&bytes)) {
+            Some(Ok(Line::Export(head))) if head.format == FORMAT => Ok(Self { lines, number: 1, head }),
+            Some(Ok(Line::Export(head))) => Err(unreadable(&format!("its format is {}, not {FORMAT}", head.format))),
+            Some(Ok(_)) => Err(unreadable(&"its first line is not that of an export")),
+            Some(Err(error)) => Err(unreadable(&format!("its first line is not that of an export: {error}"))),
+            None => Err(unreadable(&"it is empty")),
+        }
+    }
+
+    /// Back to the line behind the first.
+    pub(super) fn rewind(&mut self) -> io::Result<()> {
+        self.lines.rewind()?;
+        self.number = 1;
+        next_line(&mut self.lines).map(drop)
+    }
+
+    /// The next line with its number, from 1; `None` behind the last.
+    pub(super) fn next(&mut self) -> io::Result<Option<(u64, Read)>> {
+        let Some(bytes) = next_line(&mut self.lines)? else { return Ok(None) };
+        self.number += 1;
+        Ok(Some((self.number, parse(&bytes))))
+    }
+}
+
+/// A line without its end; a line that is too long is cut, and cannot be read then.
+fn next_line(lines: &mut BufReader<File>) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    if lines.by_ref().take(LINE_LEN_MAX).read_until(b'\n', &mut bytes)? == 0 {
+        return Ok(None);
+    }
+    if bytes.last() == Some(&b'\n') {
+        bytes.pop();
+    }
+    Ok(Some(bytes))
+}
+
+fn parse(bytes: &[u8]) -> Read {
+    serde_json::from_slice(bytes).map_err(|error| format!("not a line of an export: {error}"))
+}

@@ -1,0 +1,162 @@
+//! Writing: a message or a part of a blob at a time, however large the flight is.
+
+use std::{
+    collections::BTreeSet,
+    io::{self, Read as _, Write},
+};
+
+use holdpoint_bus::blobs;
+use holdpoint_core::audit::HandoffLine;
+use holdpoint_protocol::{
+    Digest,
+    artifact::{Artifact as _, VerificationReport},
+    export::{BLOB_PART_LEN, BlobPart, Cut, End, FORMAT, Head, Line, Message, MessageQuery, MissingBlob, Place},
+    ids::{FlightId, role},
+    journal::Sequence,
+    streams,
+};
+use serde::Serialize;
+
+use crate::{
+    client::Client,
+    failure::{Failure, chain},
+};
+
+/// The most bytes of one piece of evidence. What a check may print is capped far below it.
+const EVIDENCE_BYTES_MAX: u64 = 256 << 20;
+
+/// What was written.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Written {
+    /// Journal entries and handoffs.
+    pub(crate) messages: u64,
+    /// Pieces of evidence with their bytes.
+    pub(crate) blobs: u64,
+    /// Evidence that could not be got.
+    pub(crate) missing: Vec<Digest>,
+}
+
+/// Writes a flight; with the bytes of its evidence, if that is wanted.
+pub(crate) async fn write(
+    client: &Client,
+    flight: &FlightId,
+    evidence: bool,
+    out: &mut (impl Write + Send),
+) -> Result<Written, Failure> {
+    let begun = client.cut(flight).await?;
+    let cut: Cut = serde_json::from_slice(&begun.seal.payload).map_err(|error| {
+        Failure::environment("orchestrator", format!("what the export begins with cannot be read: {error}"), "")
+    })?;
+    let head =
+        Head { format: FORMAT.to_owned(), flight: flight.clone(), evidence, trust: begun.trust, seal: begun.seal };
+    let mut writer = Writer { client, flight, out, written: Written::default(), evidence: BTreeSet::new() };
+    writer.line(&Line::Export(Box::new(head)))?;
+    let journal = cut.journals.iter().map(|end| end.sequence).max().unwrap_or_default();
+    writer.stream(streams::JOURNAL, journal).await?;
+    for end in &cut.handoffs {
+        writer.stream(&end.stream, end.until).await?;
+    }
+    if evidence {
+        writer.all_evidence().await?;
+    }
+    let End { messages, blobs } = End { messages: writer.written.messages, blobs: writer.written.blobs };
+    writer.line(&Line::End(End { messages, blobs }))?;
+    writer.out.flush().map_err(|error| unwritable(&error))?;
+    Ok(writer.written)
+}
+
+struct Writer<'a, W> {
+    client: &'a Client,
+    flight: &'a FlightId,
+    out: &'a mut W,
+    written: Written,
+    /// What reports name, so far.
+    evidence: BTreeSet<Digest>,
+}
+
+impl<W: Write + Send> Writer<'_, W> {
+    fn line(&mut self, line: &Line) -> Result<(), Failure> {
+        let mut bytes = serde_json::to_vec(line).expect("plain data with text keys");
+        bytes.push(b'\n');
+        self.out.write_all(&bytes).map_err(|error| unwritable(&error))
+    }
+
+    /// Everything of the flight in one stream, up to a place.
+    async fn stream(&mut self, stream: &str, until: Sequence) -> Result<(), Failure> {
+        let mut query =
+            MessageQuery { flight: self.flight.clone(), stream: stream.to_owned(), after: Place::default(), until };
+        let mut begun: Option<Message> = None;
+        loop {
+            let page = self.client.messages(&query).await?;
+            for message in page.messages {
+                // The rest of a message that was too large for one answer.
+                match begun.as_mut().filter(|begun| begun.sequence == message.sequence) {
+                    Some(begun) => begun.payload.extend(message.payload),
+                    None => {
+                        self.message(begun.replace(message))?;
+                    }
+                }
+            }
+            match page.next {
+                Some(next) => query.after = next,
+                None => return self.message(begun),
+            }
+        }
+    }
+
+    fn message(&mut self, message: Option<Message>) -> Result<(), Failure> {
+        let Some(message) = message else { return Ok(()) };
+        if message.subject.ends_with(VerificationReport::KIND)
+            && let Some(line) = HandoffLine::read(&message)
+        {
+            self.evidence.extend(line.evidence().into_iter().map(|(digest, _)| digest));
+        }
+        self.written.messages += 1;
+        self.line(&Line::Message(message))
+    }
+
+    async fn all_evidence(&mut self) -> Result<(), Failure> {
+        let dir = tempfile::tempdir().map_err(|error| unwritable(&error))?;
+        let path = dir.path().join("evidence");
+        // Evidence is the verifier's; what a judge cites may be a builder's.
+        let roles = [role::VERIFIER, role::BUILDER, role::REPAIR, role::ORCHESTRATOR].map(role::id);
+        for digest in std::mem::take(&mut self.evidence) {
+            let bus = self.client.bus();
+            match blobs::get_to_file(bus, digest, &roles, EVIDENCE_BYTES_MAX, &path).await {
+                Ok(()) => self.blob(digest, &path).map_err(|error| unwritable(&error))?,
+                Err(error @ (blobs::BlobError::NotFound { .. } | blobs::BlobError::Corrupt { .. })) => {
+                    self.written.missing.push(digest);
+                    self.line(&Line::Missing(MissingBlob { digest, error: chain(&error) }))?;
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    fn blob(&mut self, digest: Digest, path: &std::path::Path) -> io::Result<()> {
+        let file = std::fs::File::open(path)?;
+        let len = file.metadata()?.len();
+        let mut rest = io::BufReader::new(file);
+        let mut offset = 0;
+        loop {
+            let mut data = Vec::new();
+            rest.by_ref().take(BLOB_PART_LEN as u64).read_to_end(&mut data)?;
+            let end = offset + data.len() as u64;
+            let part = BlobPart { digest, offset, last: end >= len, data };
+            let last = part.last;
+            let mut bytes = serde_json::to_vec(&Line::Blob(part))?;
+            bytes.push(b'\n');
+            self.out.write_all(&bytes)?;
+            if last {
+                self.written.blobs += 1;
+                return Ok(());
+            }
+            offset = end;
+        }
+    }
+}
+
+fn unwritable(error: &io::Error) -> Failure {
+    Failure::environment("export", format!("cannot write the export: {error}"), "name another place with --out FILE")
+}

@@ -1,0 +1,55 @@
+//! `export` and `audit`: taking a flight's account away, and checking it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use holdpoint_protocol::ids::FlightId;
+
+use super::Place;
+
+/// `export`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  \
+    holdpoint export harden-client-0a1b2c3d --with-evidence\n  \
+    holdpoint audit harden-client-0a1b2c3d.export.jsonl\n\n\
+    The file holds every journal entry and every handoff as it was sent, with signatures and the keys that count, one\n\
+    JSON object a line. `holdpoint audit` checks it anywhere, without a broker.")]
+pub(crate) struct ExportArgs {
+    /// The flight
+    pub(crate) flight: FlightId,
+    /// Where to write it; `-` for standard output [default: FLIGHT.export.jsonl]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Put the bytes of all evidence in, not only their digests
+    #[arg(long)]
+    pub(crate) with_evidence: bool,
+    /// Which repository, and which fleet
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print what was written as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `audit`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    holdpoint audit harden-client-0a1b2c3d\n  \
+    holdpoint audit harden-client-0a1b2c3d.export.jsonl --trust trust.json --json\n\n\
+    Checked are: the chain of every journal and its end, each entry's and handoff's signature and the role of its key,\n\
+    each decision (taken again by the rules), what each acceptance and landing rests on, and evidence by its digests.\n\
+    The first broken link is named. Exit code 0: sound; 1: broken.")]
+pub(crate) struct AuditArgs {
+    /// A file that `holdpoint export` wrote, or a flight, which is exported first, with its evidence
+    #[arg(value_name = "FLIGHT|FILE")]
+    pub(crate) what: String,
+    /// Whose signatures count (trust.json); without it a local fleet's own, or those named in the file
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trust: Option<PathBuf>,
+    /// Which repository, and which fleet
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}

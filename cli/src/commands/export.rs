@@ -1,0 +1,73 @@
+//! `export`: everything about a flight in one file.
+
+use std::{
+    fs::{self, File},
+    io::{self, BufWriter},
+    path::Path,
+};
+
+use serde_json::json;
+
+use crate::{
+    archive::{self, Written},
+    args::audit::ExportArgs,
+    client::Client,
+    failure::{Exit, Failure},
+    output,
+    target::Target,
+};
+
+/// Writes the file.
+pub(super) async fn export(args: ExportArgs) -> Result<Exit, Failure> {
+    let target = Target::existing(&args.place).await?;
+    let path = args.out.clone().unwrap_or_else(|| format!("{}.export.jsonl", args.flight).into());
+    if path.as_os_str() == "-" {
+        let written = target
+            .serve(async |client| archive::write(client, &args.flight, args.with_evidence, &mut io::stdout()).await);
+        warn(&written.await?);
+        return Ok(Exit::Success);
+    }
+    let written = target.serve(async |client| to_file(client, &args, &path).await).await?;
+    warn(&written);
+    if args.json {
+        output::json(&json!({
+            "flight": args.flight, "file": path, "messages": written.messages, "blobs": written.blobs,
+            "missing": written.missing,
+        }));
+    } else {
+        let evidence =
+            if args.with_evidence { format!(" and {} pieces of evidence", written.blobs) } else { String::new() };
+        output::err(&format!(
+            "{} messages{evidence}; check them with: holdpoint audit {}",
+            written.messages,
+            path.display()
+        ));
+        output::out(&path.display().to_string());
+    }
+    Ok(Exit::Success)
+}
+
+/// Writes beside the place, so that a file with this name is a whole one.
+async fn to_file(client: &Client, args: &ExportArgs, path: &Path) -> Result<Written, Failure> {
+    let mut part = path.as_os_str().to_owned();
+    part.push(".part");
+    let part = Path::new(&part);
+    let unwritable = |error: io::Error| {
+        let message = format!("cannot write {}: {error}", path.display());
+        Failure::environment("export", message, "name another place with --out FILE")
+    };
+    let mut out = BufWriter::new(File::create(part).map_err(unwritable)?);
+    let written = archive::write(client, &args.flight, args.with_evidence, &mut out).await;
+    let done = written.and_then(|written| fs::rename(part, path).map(|()| written).map_err(unwritable));
+    if done.is_err() {
+        // What is left of it is of no use; the error that counts is told.
+        let _ = fs::remove_file(part);
+    }
+    done
+}
+
+fn warn(written: &Written) {
+    for digest in &written.missing {
+        output::err(&format!("warning: the evidence {digest} is not stored any more; an audit will name it"));
+    }
+}

@@ -1,0 +1,300 @@
+//! Is what is written of a flight sound? Rules over its entries and handoffs, as they were stored.
+//!
+//! An audit is written from the promises. It believes nobody but the keys: whether a signature is good was found out
+//! before, everything else is found out here. Handoffs are taken first, then entries in the order of their stream, then
+//! [`Auditor::finish`] looks at what is missing. It goes on behind a broken link, so that one doctored entry is one
+//! finding and not a hundred; the first finding is the first broken link.
+//!
+//! - `finding`: the words; `lines`: what is looked at.
+//! - `causes`: who said what an entry answers; `redecide`: what the engine makes of it; `accepted`: what an acceptance
+//!   and a landing rest on; `ends`: lost tails, the seal, evidence.
+
+mod accepted;
+mod causes;
+mod ends;
+mod finding;
+mod lines;
+mod redecide;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use holdpoint_protocol::{
+    Digest,
+    ids::{FlightId, TurnId, WaypointId},
+    journal::{Entry, Record, Sequence},
+    state::WaypointState,
+    turn::Turn,
+};
+use serde::Serialize;
+
+pub use ends::Bytes;
+pub use finding::{Finding, Link};
+pub use lines::{EntryLine, HandoffLine};
+
+use crate::{
+    engine::{Alarm, Folded},
+    flight::FlightState,
+};
+use lines::reference;
+
+/// Findings that are kept: whoever reads more has no use for them.
+const FINDINGS_MAX: usize = 1_000;
+
+/// How much was looked at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// Entries.
+    pub entries: u64,
+    /// Handoffs.
+    pub handoffs: u64,
+    /// Handoffs that an entry answers; the others are plans, repetitions, or were refused.
+    pub answered: u64,
+    /// Decisions that were taken again.
+    pub decisions: u64,
+    /// Landings.
+    pub landings: u64,
+    /// Bytes of evidence that reports rest on, by name.
+    pub evidence: u64,
+}
+
+/// What an audit came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Audit {
+    /// The flight.
+    pub flight: FlightId,
+    /// Every broken link, the first one first; none: it is sound.
+    pub findings: Vec<Finding>,
+    /// How much was looked at.
+    pub counts: Counts,
+}
+
+impl Audit {
+    /// Whether nothing is broken.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        self.findings.is_empty()
+    }
+}
+
+/// A journal as far as it was read.
+#[derive(Debug, Default)]
+struct Journal {
+    folded: Folded,
+    sequence: Sequence,
+    /// The turn that is the last entry.
+    last_turn: Option<Box<Turn>>,
+}
+
+/// A handoff, and what is asked about it again and again.
+#[derive(Debug)]
+struct Known {
+    line: HandoffLine,
+    evidence: Vec<(Digest, bool)>,
+    /// The entry that answers it.
+    answered_by: Option<Sequence>,
+}
+
+/// An entry that opens a turn.
+#[derive(Debug)]
+struct Opened {
+    sequence: Sequence,
+    digest: Digest,
+}
+
+/// Audits one flight.
+#[derive(Debug)]
+pub struct Auditor {
+    flight: FlightId,
+    state: Option<FlightState>,
+    journals: BTreeMap<Option<WaypointId>, Journal>,
+    handoffs: BTreeMap<(String, Sequence), Known>,
+    turns: BTreeMap<TurnId, Opened>,
+    answered: BTreeMap<TurnId, Sequence>,
+    landed: BTreeSet<WaypointId>,
+    /// Evidence that answered reports name: where, and whether something is passed by it.
+    evidence: BTreeMap<Digest, (String, bool)>,
+    last: Sequence,
+    findings: Vec<Finding>,
+    counts: Counts,
+}
+
+impl Auditor {
+    /// Knows nothing yet.
+    #[must_use]
+    pub fn new(flight: FlightId) -> Self {
+        Self {
+            flight,
+            state: None,
+            journals: BTreeMap::new(),
+            handoffs: BTreeMap::new(),
+            turns: BTreeMap::new(),
+            answered: BTreeMap::new(),
+            landed: BTreeSet::new(),
+            evidence: BTreeMap::new(),
+            last: Sequence(0),
+            findings: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    /// The file itself is not what it has to be.
+    pub fn damaged(&mut self, at: &str, expected: &str, found: &str) {
+        self.broken(Link::File, at.to_owned(), None, expected, found);
+    }
+
+    /// The seal says nothing: where the journals ended is not known.
+    pub fn unsealed(&mut self, expected: &str, found: &str) {
+        self.broken(Link::Seal, "the seal".to_owned(), None, expected, found);
+    }
+
+    /// Takes a handoff; before all entries.
+    pub fn handoff(&mut self, line: HandoffLine) {
+        self.counts.handoffs += 1;
+        let evidence = line.evidence();
+        let key = (line.stream.clone(), line.sequence);
+        let at = line.reference();
+        let known = Known { line: line.trimmed(), evidence, answered_by: None };
+        if self.handoffs.insert(key, known).is_some() {
+            self.broken(Link::File, at, None, "each message once", "it is there twice");
+        }
+    }
+
+    /// Takes an entry; in the order of the stream.
+    pub fn entry(&mut self, line: &EntryLine) {
+        self.counts.entries += 1;
+        let (at, waypoint) = (line.reference(), line.journal.waypoint.clone());
+        if line.sequence <= self.last {
+            let found = format!("it stands behind {}", reference(self.last));
+            self.broken(Link::Chain, at.clone(), waypoint.clone(), "entries in the order of their stream", found);
+        }
+        self.last = self.last.max(line.sequence);
+        let before = self.journals.entry(waypoint.clone()).or_default();
+        before.sequence = before.sequence.max(line.sequence);
+        if line.journal.flight != self.flight {
+            let expected = format!("an entry of flight {}", self.flight);
+            return self.broken(Link::Entry, at, waypoint, expected, format!("one of {}", line.journal.flight));
+        }
+        if !line.signed {
+            let found = "no signature, or one by another key or over other bytes";
+            return self.broken(Link::Signature, at, waypoint, "an orchestrator's signature", found);
+        }
+        match &line.entry {
+            Ok(entry) => self.signed(line, entry),
+            Err(error) => self.broken(Link::Entry, at, waypoint, "an entry that can be read", error.clone()),
+        }
+    }
+
+    fn signed(&mut self, line: &EntryLine, entry: &Entry) {
+        let waypoint = line.journal.waypoint.as_ref();
+        self.opened(line, entry);
+        let journal = self.journals.entry(line.journal.waypoint.clone()).or_default();
+        let (before, last_turn) = (journal.folded.clone(), journal.last_turn.take());
+        let record: &Record = entry.record();
+        if record.previous != before.last {
+            let name = |digest: Option<Digest>| digest.map_or_else(|| "none".to_owned(), |digest| digest.to_string());
+            let expected = format!("to follow {}, the entry before it", name(before.last));
+            let found = format!("it follows {}: an entry was lost, changed or moved", name(record.previous));
+            self.broken(Link::Chain, line.reference(), waypoint.cloned(), expected, found);
+            return self.advance(line, entry, last_turn);
+        }
+        match waypoint {
+            Some(waypoint) => self.waypoint_entry(line, entry, waypoint, &before, last_turn.as_deref()),
+            None => self.flight_entry(line, entry),
+        }
+        self.advance(line, entry, last_turn);
+    }
+
+    /// A turn is opened once.
+    fn opened(&mut self, line: &EntryLine, entry: &Entry) {
+        let Entry::Turn(turn) = entry else { return };
+        let opened = Opened { sequence: line.sequence, digest: line.digest };
+        if let Some(earlier) = self.turns.insert(turn.turn_id.clone(), opened) {
+            let found = format!("{} opened it already", reference(earlier.sequence));
+            let expected = format!("turn {} to be opened once", turn.turn_id);
+            self.broken(Link::Turn, line.reference(), line.journal.waypoint.clone(), expected, found);
+        }
+    }
+
+    fn waypoint_entry(
+        &mut self,
+        line: &EntryLine,
+        entry: &Entry,
+        waypoint: &WaypointId,
+        before: &Folded,
+        last_turn: Option<&Turn>,
+    ) {
+        let mut folded = before.clone();
+        if let Err(alarm) = folded.take(line.sequence, line.digest, entry) {
+            let expected = "an entry that keeps the invariants";
+            let found = match alarm {
+                Alarm::Invariant { what, .. } => what,
+                Alarm::NoState { .. } | Alarm::ChainBroken { .. } => alarm.to_string(),
+            };
+            return self.broken(Link::Invariant, line.reference(), Some(waypoint.clone()), expected, found);
+        }
+        if !self.cause(line, entry, waypoint, &before.state) {
+            return;
+        }
+        self.accepted(line, entry, waypoint, &before.state);
+        self.redecide(line, entry, waypoint, &before.state, last_turn);
+    }
+
+    fn flight_entry(&mut self, line: &EntryLine, entry: &Entry) {
+        match (entry, &self.state) {
+            (Entry::Submitted(submitted), None) => self.state = Some(FlightState::new(submitted.as_ref().clone())),
+            (Entry::Submitted(_), Some(_)) => {
+                self.broken(
+                    Link::Entry,
+                    line.reference(),
+                    None,
+                    "a flight to be submitted once",
+                    "it is submitted again",
+                );
+            }
+            (Entry::Landed(landed), Some(_)) => self.landing(line, landed),
+            (_, state) => {
+                let expected = if state.is_some() { "a landing" } else { "the submission of the flight" };
+                self.broken(Link::Entry, line.reference(), None, expected, format!("an entry {}", entry.schema_name()));
+            }
+        }
+    }
+
+    /// Goes on from the state as it is written, so that one broken link is found once.
+    fn advance(&mut self, line: &EntryLine, entry: &Entry, last_turn: Option<Box<Turn>>) {
+        let journal = self.journals.entry(line.journal.waypoint.clone()).or_default();
+        journal.folded.last = Some(line.digest);
+        if let Some(state) = &entry.record().state {
+            journal.folded.state = state.clone();
+        }
+        if let Entry::Turn(turn) = entry {
+            journal.last_turn = Some(turn.clone());
+        } else if matches!(entry, Entry::Dead(_)) {
+            // It may be tried again.
+            journal.last_turn = last_turn;
+        }
+        if let (Entry::Landed(landed), Some(state)) = (entry, &mut self.state) {
+            state.landed.push(landed.as_ref().clone());
+        }
+    }
+
+    /// The state of a waypoint after the last entry that was taken.
+    fn waypoint_state(&self, waypoint: &WaypointId) -> WaypointState {
+        self.journals.get(&Some(waypoint.clone())).map(|journal| journal.folded.state.clone()).unwrap_or_default()
+    }
+
+    fn broken(
+        &mut self,
+        link: Link,
+        at: String,
+        waypoint: Option<WaypointId>,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) {
+        if self.findings.len() < FINDINGS_MAX {
+            let (expected, found) = (expected.into(), found.into());
+            self.findings.push(Finding { link, at, waypoint, expected, found });
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! What an acceptance rests on, and what a landing does: stated again beside the engine, because everything else is there
+//! for their sake.
+
+use holdpoint_protocol::{
+    artifact::{Disposition, Handed, VerificationReport},
+    facts::Verdict,
+    ids::WaypointId,
+    journal::{Entry, Landed},
+    state::{Phase, WaypointState},
+};
+
+use super::{Auditor, EntryLine, Link};
+
+impl Auditor {
+    /// An acceptance answers a report, on the open turn, about the commit and tree that are accepted, with nothing but
+    /// passes.
+    pub(super) fn accepted(&mut self, line: &EntryLine, entry: &Entry, waypoint: &WaypointId, before: &WaypointState) {
+        let decision = entry.decision().filter(|decision| decision.disposition == Disposition::Accept);
+        if decision.is_none() {
+            return;
+        }
+        let record = entry.record();
+        let cause = record.cause.as_ref().and_then(|c| self.handoffs.get(&(c.stream.clone(), c.sequence)));
+        let report = cause.and_then(|known| match &known.line.body {
+            Ok((_, Handed::Reported(report))) => Some(report.as_ref()),
+            _ => None,
+        });
+        let wrong = match report {
+            None => Some(("an acceptance that answers a report".to_owned(), "it accepts without a report".to_owned())),
+            Some(report) => unsupported(report, record.state.as_ref(), before),
+        };
+        if let Some((expected, found)) = wrong {
+            self.broken(Link::Report, line.reference(), Some(waypoint.clone()), expected, found);
+        }
+    }
+
+    /// What lands is the accepted tree, on the head, on the parent that it was verified on, once.
+    pub(super) fn landing(&mut self, line: &EntryLine, landed: &Landed) {
+        self.counts.landings += 1;
+        let Some(flight) = &self.state else { return };
+        let name = &landed.waypoint;
+        let state = self.waypoint_state(name);
+        let work = state.work.as_ref().filter(|work| work.commit.is_some());
+        let mut wrong = Vec::new();
+        if landed.parent != *flight.head() {
+            let found = format!("the landing of {name} stands on {}", landed.parent);
+            wrong.push((format!("a landing on {}, the head", flight.head()), found));
+        }
+        match (&state.phase, work) {
+            (Phase::Accepted { report, .. }, Some(work)) => {
+                if landed.tree != work.tree {
+                    let expected = format!("the tree {}, which was verified", work.tree);
+                    wrong.push((expected, format!("{} landed", landed.tree)));
+                }
+                if landed.report != *report {
+                    wrong.push((format!("a landing by the report {report}"), format!("by {}", landed.report)));
+                }
+                if state.base.as_ref() != Some(&landed.parent) {
+                    let base = state.base.as_ref().map_or("none", |base| base.as_str());
+                    let found = format!("{name} landed on {}", landed.parent);
+                    wrong.push((format!("a landing on {base}, on which it was verified"), found));
+                }
+            }
+            _ => wrong.push((format!("{name} to be accepted with a commit before it lands"), "it is not".to_owned())),
+        }
+        if !self.landed.insert(name.clone()) {
+            wrong.push((format!("{name} to land once"), "it lands again".to_owned()));
+        }
+        for (expected, found) in wrong {
+            self.broken(Link::Landing, line.reference(), Some(name.clone()), expected, found);
+        }
+    }
+}
+
+/// Where a report does not carry the acceptance.
+fn unsupported(
+    report: &VerificationReport,
+    after: Option<&WaypointState>,
+    before: &WaypointState,
+) -> Option<(String, String)> {
+    let open = if let Phase::InTurn(open) = &before.phase { Some(&open.turn) } else { None };
+    if open != Some(&report.turn) {
+        let found = format!("it accepts by a report on turn {}, which is not open", report.turn);
+        return Some(("a report on the open turn".to_owned(), found));
+    }
+    let work = after.and_then(|state| state.work.as_ref());
+    let commit = work.and_then(|work| work.commit.as_ref()).or_else(|| after.and_then(|state| state.base.as_ref()));
+    if commit != Some(&report.commit) || work.map(|work| &work.tree) != Some(&report.tree) {
+        let accepted = commit.map_or("none", |commit| commit.as_str());
+        let found = format!("it accepts another commit, {accepted}");
+        return Some((format!("commit {} with tree {}, which was verified", report.commit, report.tree), found));
+    }
+    let failing = report.criteria.iter().chain(&report.guards).find(|one| one.result.verdict != Verdict::Pass);
+    failing.map(|one| {
+        let found = format!("it accepts by a report that does not pass {}", one.result.id);
+        ("a report in which everything passes".to_owned(), found)
+    })
+}

@@ -1,0 +1,149 @@
+//! What an entry answers: the handoff is there, is the one that was meant, and is its sender's.
+
+use holdpoint_protocol::{
+    artifact::Handed,
+    ids::WaypointId,
+    journal::{Cause, Dead, Death, Entry, Sequence},
+    state::{Phase, WaypointState},
+    streams,
+};
+
+use super::{Auditor, EntryLine, Known, Link, lines::reference};
+
+impl Auditor {
+    /// Looks at the cause of an entry, if it has one; whether anything more can be said of the entry.
+    pub(super) fn cause(
+        &mut self,
+        line: &EntryLine,
+        entry: &Entry,
+        waypoint: &WaypointId,
+        before: &WaypointState,
+    ) -> bool {
+        let Some(cause) = &entry.record().cause else { return true };
+        let wrong = match self.handoffs.get_mut(&(cause.stream.clone(), cause.sequence)) {
+            None => Some((
+                Link::Cause,
+                format!("the handoff {}, which it answers", cause.reference()),
+                "no such handoff".to_owned(),
+            )),
+            Some(known) => {
+                let earlier = known.answered_by.replace(line.sequence);
+                let ends = !matches!(entry, Entry::Dead(_));
+                let wrong = wrong(known, cause, waypoint, before, earlier, ends);
+                if earlier.is_none() {
+                    self.counts.answered += 1;
+                }
+                wrong
+            }
+        };
+        if let Some((link, expected, found)) = wrong {
+            self.broken(link, line.reference(), Some(waypoint.clone()), expected, found);
+            return false;
+        }
+        if let Entry::Dead(dead) = entry {
+            return self.died(line, dead, waypoint);
+        }
+        self.remember_evidence(cause);
+        self.answered_once(line, entry, waypoint);
+        true
+    }
+
+    /// Each death is shown by a plan; nobody who gave the turn back died of it.
+    fn died(&mut self, line: &EntryLine, dead: &Dead, waypoint: &WaypointId) -> bool {
+        let of = |known: &&Known, delivery: u32| {
+            let (subject, sender) = (&known.line.subject, &known.line.sender);
+            let head = known.line.body.as_ref().ok().map(|(head, _)| head);
+            let named = head.is_some_and(|head| head.turn == dead.turn && head.delivery == delivery);
+            named && sender.is_ok() && subject.role == dead.role && subject.waypoint == *waypoint
+        };
+        let shown = |death: &Death| {
+            let mut of_delivery = self.handoffs.values().filter(|known| of(known, death.delivery));
+            let mut taken = false;
+            let given_back = of_delivery.any(|known| match &known.line.body {
+                Ok((_, Handed::GivenBack)) => true,
+                Ok((head, Handed::Plan)) => {
+                    taken |= head.agent == death.agent;
+                    false
+                }
+                _ => false,
+            });
+            taken && !given_back
+        };
+        let Some(unshown) = dead.deaths.iter().find(|death| !shown(death)) else { return true };
+        let expected = format!("a plan of {} for delivery {}, not given back", unshown.agent, unshown.delivery);
+        self.broken(Link::Cause, line.reference(), Some(waypoint.clone()), expected, "none, or it was given back");
+        false
+    }
+
+    fn remember_evidence(&mut self, cause: &Cause) {
+        let Some(known) = self.handoffs.get(&(cause.stream.clone(), cause.sequence)) else { return };
+        for (digest, needed) in &known.evidence {
+            let named = self.evidence.entry(*digest).or_insert_with(|| (cause.reference(), false));
+            named.1 |= needed;
+        }
+    }
+
+    /// A turn is answered once.
+    fn answered_once(&mut self, line: &EntryLine, entry: &Entry, waypoint: &WaypointId) {
+        let state = entry.record().state.as_ref();
+        let Some(answered) = state.and_then(|state| state.answered.as_ref()) else { return };
+        if let Some(earlier) = self.answered.insert(answered.turn.clone(), line.sequence) {
+            let expected = format!("turn {} to be answered once", answered.turn);
+            let found = format!("{} took an answer to it already", reference(earlier));
+            self.broken(Link::Turn, line.reference(), Some(waypoint.clone()), expected, found);
+        }
+    }
+}
+
+/// What is wrong with a handoff as the cause of an entry: which link, what was expected, what was found.
+fn wrong(
+    known: &Known,
+    cause: &Cause,
+    waypoint: &WaypointId,
+    before: &WaypointState,
+    earlier: Option<Sequence>,
+    ends: bool,
+) -> Option<(Link, String, String)> {
+    let line = &known.line;
+    let name = cause.reference();
+    if line.digest != cause.digest {
+        return Some((Link::Cause, format!("handoff {name} with digest {}", cause.digest), line.digest.to_string()));
+    }
+    if let Some(earlier) = earlier {
+        let found = format!("{} took it already", reference(earlier));
+        return Some((Link::Turn, format!("handoff {name} to be taken once"), found));
+    }
+    if let Err(why) = &line.sender {
+        let expected = format!("handoff {name} signed by an agent of role {}", line.subject.role);
+        return Some((Link::Sender, expected, why.clone()));
+    }
+    let (head, body) = match &line.body {
+        Ok(body) => body,
+        Err(error) => return Some((Link::Cause, format!("handoff {name}, which can be read"), error.clone())),
+    };
+    if head.artifact_id != cause.artifact {
+        return Some((Link::Cause, format!("handoff {name} to be {}", cause.artifact), head.artifact_id.to_string()));
+    }
+    if line.subject.waypoint != *waypoint || streams::handoff(&line.subject.role) != line.stream {
+        let found = format!("one on waypoint {} by role {}", line.subject.waypoint, line.subject.role);
+        return Some((Link::Cause, format!("handoff {name} on this waypoint, in its role's stream"), found));
+    }
+    let Phase::InTurn(open) = &before.phase else {
+        return Some((Link::Turn, "a turn to be open that a handoff can answer".to_owned(), "none is".to_owned()));
+    };
+    if open.turn != head.turn {
+        let expected = format!("handoff {name} to answer turn {}, which is open", open.turn);
+        return Some((Link::Turn, expected, format!("it answers turn {}, which is not open", head.turn)));
+    }
+    if open.role != line.subject.role {
+        let expected = format!("handoff {name} by role {}, whose turn it is", open.role);
+        return Some((Link::Sender, expected, format!("it is by role {}", line.subject.role)));
+    }
+    // A turn that is given up is given up over a plan: somebody took it once more.
+    if matches!(body, Handed::Plan) == ends || matches!(body, Handed::GivenBack) {
+        let expected =
+            format!("handoff {name} to {}", if ends { "end a turn" } else { "be the plan of another agent" });
+        return Some((Link::Cause, expected, format!("it is a {}", line.subject.kind)));
+    }
+    None
+}

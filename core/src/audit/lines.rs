@@ -1,0 +1,146 @@
+//! What an audit looks at: entries and handoffs as they were stored, decoded, with what is known of their makers.
+
+use holdpoint_protocol::{
+    Digest,
+    artifact::{Handed, HandedHead},
+    export::Message,
+    facts::Verdict,
+    headers,
+    journal::{Entry, Sequence},
+    streams,
+    subjects::{self, HandoffSubject, JournalKey},
+};
+
+/// One entry of a journal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EntryLine {
+    /// The journal.
+    pub journal: JournalKey,
+    /// Its place in the stream.
+    pub sequence: Sequence,
+    /// The digest of its payload.
+    pub digest: Digest,
+    /// Whether an orchestrator signed it.
+    pub signed: bool,
+    /// What it says, or why it cannot be read.
+    pub entry: Result<Entry, String>,
+}
+
+impl EntryLine {
+    /// Reads a stored message as an entry; `None` if its subject is none's.
+    #[must_use]
+    pub fn read(message: &Message, signed: bool) -> Option<Self> {
+        let content_type = message.header(headers::CONTENT_TYPE);
+        let entry = Entry::decode(&message.subject, &message.payload, content_type);
+        Some(Self {
+            journal: subjects::parse_journal(&message.subject)?,
+            sequence: message.sequence,
+            digest: Digest::of(&message.payload),
+            signed,
+            entry: entry.map_err(|error| chain(&error)),
+        })
+    }
+
+    /// How it is referred to.
+    #[must_use]
+    pub fn reference(&self) -> String {
+        reference(self.sequence)
+    }
+}
+
+/// How an entry is referred to.
+pub(super) fn reference(sequence: Sequence) -> String {
+    format!("{}/{}", streams::JOURNAL, sequence.0)
+}
+
+/// One handoff.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HandoffLine {
+    /// The stream it is stored in.
+    pub stream: String,
+    /// Its place there.
+    pub sequence: Sequence,
+    /// What its subject says.
+    pub subject: HandoffSubject,
+    /// The digest of its payload.
+    pub digest: Digest,
+    /// Whether it is its agent's, of the subject's role; else why not.
+    pub sender: Result<(), String>,
+    /// What it says, or why it cannot be read.
+    pub body: Result<(HandedHead, Handed), String>,
+}
+
+impl HandoffLine {
+    /// Reads a stored message as a handoff; `None` if its subject is none's. Its sender was not looked at.
+    #[must_use]
+    pub fn read(message: &Message) -> Option<Self> {
+        let subject = subjects::parse_handoff(&message.subject)?;
+        let content_type = message.header(headers::CONTENT_TYPE);
+        let head = HandedHead::decode(&message.payload, content_type).map_err(|error| chain(&error));
+        let body = head.and_then(|head| {
+            let body = Handed::decode(&subject.kind, &message.payload, content_type).map_err(|error| chain(&error))?;
+            Ok((head, body))
+        });
+        Some(Self {
+            stream: message.stream.clone(),
+            sequence: message.sequence,
+            subject,
+            digest: Digest::of(&message.payload),
+            sender: Err("nobody looked at its signature".to_owned()),
+            body,
+        })
+    }
+
+    /// How it is referred to.
+    #[must_use]
+    pub fn reference(&self) -> String {
+        format!("{}/{}", self.stream, self.sequence.0)
+    }
+
+    /// The digests of the evidence it names; the flag: something is passed by it, so that it has to be there.
+    #[must_use]
+    pub fn evidence(&self) -> Vec<(Digest, bool)> {
+        let Ok((_, Handed::Reported(report))) = &self.body else { return Vec::new() };
+        let mut named = Vec::new();
+        for judged in report.criteria.iter().chain(&report.guards) {
+            let passes = judged.result.verdict == Verdict::Pass;
+            named.extend(judged.result.evidence.iter().map(|digest| (*digest, passes)));
+        }
+        named.extend(report.receipt.checks.iter().map(|run| (run.output, false)));
+        named
+    }
+
+    /// Leaves out what no rule looks at, so that many fit into memory.
+    #[must_use]
+    pub(super) fn trimmed(mut self) -> Self {
+        match &mut self.body {
+            Ok((_, Handed::Built(artifact))) => {
+                artifact.touched = Vec::new();
+                artifact.ledger = Vec::new();
+                artifact.claims = Vec::new();
+                artifact.completion_claim = None;
+            }
+            Ok((_, Handed::Reported(report))) => {
+                for judged in report.criteria.iter_mut().chain(&mut report.guards) {
+                    judged.output_tail = String::new();
+                    judged.command = None;
+                    judged.note = None;
+                }
+                report.receipt.checks = Vec::new();
+            }
+            Ok(_) | Err(_) => {}
+        }
+        self
+    }
+}
+
+/// An error with its causes, in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text.push_str(&format!(": {cause}"));
+        next = cause.source();
+    }
+    text
+}

@@ -1,0 +1,236 @@
+//! What was written of a flight in memory, as an audit takes it.
+
+use holdpoint_protocol::{
+    Digest, SchemaVersion, Timestamp,
+    artifact::{BuildArtifact, BuildStatus, Handed, HandedHead, Metered, Origin},
+    export::{Cut, HandoffsEnd, JournalEnd},
+    facts::DiffSummary,
+    ids::role,
+    journal::{Cause, Dead, Entry, Sequence},
+    streams,
+    subjects::{HandoffSubject, JournalKey},
+};
+use proptest::prelude::*;
+
+use crate::{
+    audit::{Audit, Auditor, Bytes, EntryLine, HandoffLine},
+    engine::{
+        BuildOutcome, Handoff, Input,
+        tests::{
+            fixture::Fixture,
+            histories::{Story, events, setup},
+        },
+    },
+};
+
+/// Entries and handoffs of one flight.
+#[derive(Debug, Clone)]
+pub(super) struct Account {
+    pub(super) entries: Vec<EntryLine>,
+    pub(super) handoffs: Vec<HandoffLine>,
+    pub(super) cut: Cut,
+}
+
+impl Account {
+    pub(super) fn of(fixture: &Fixture) -> Self {
+        let flight = &fixture.flight.submitted.flight;
+        let mut entries = Vec::new();
+        let mut handoffs = Vec::new();
+        for (n, logged) in fixture.log.iter().enumerate() {
+            entries.push(EntryLine {
+                journal: JournalKey { flight: flight.clone(), waypoint: logged.waypoint.clone() },
+                sequence: Sequence(n as u64 + 1),
+                digest: logged.digest,
+                signed: true,
+                entry: Ok(logged.entry.clone()),
+            });
+            handoffs.extend(logged.input.as_ref().and_then(|input| handoff(&entries[n], input)));
+            if let Entry::Dead(dead) = &logged.entry {
+                handoffs.extend(dead.deaths.iter().map(|death| {
+                    let sequence = Sequence(100_000 + handoffs_before(n, death.delivery));
+                    let cause = Cause {
+                        stream: streams::handoff(&dead.role),
+                        sequence,
+                        digest: Digest::of(&sequence.0.to_be_bytes()),
+                        artifact: format!("plan-{}", sequence.0).parse().unwrap(),
+                    };
+                    plan(&entries[n], dead, death.delivery, cause, death.agent.as_str())
+                }));
+            }
+        }
+        let cut = cut(&entries);
+        Self { entries, handoffs, cut }
+    }
+
+    pub(super) fn audit(&self) -> Audit {
+        self.audit_with(Some(&self.bytes()))
+    }
+
+    pub(super) fn audit_with(&self, bytes: Option<&Bytes>) -> Audit {
+        let mut auditor = Auditor::new(self.cut.flight.clone());
+        self.handoffs.iter().for_each(|line| auditor.handoff(line.clone()));
+        self.entries.iter().for_each(|line| auditor.entry(line));
+        auditor.finish(Some(&self.cut), bytes)
+    }
+
+    /// All evidence that reports name.
+    pub(super) fn bytes(&self) -> Bytes {
+        self.handoffs.iter().flat_map(HandoffLine::evidence).map(|(digest, _)| (digest, Ok(()))).collect()
+    }
+}
+
+/// A place in the stream that nothing else has.
+fn handoffs_before(entry: usize, delivery: u32) -> u64 {
+    entry as u64 * 100 + u64::from(delivery)
+}
+
+/// The plan of whoever took a delivery of a turn that killed.
+fn plan(entry: &EntryLine, dead: &Dead, delivery: u32, cause: Cause, agent: &str) -> HandoffLine {
+    let (turn, role, agent) = (dead.turn.clone(), dead.role.clone(), agent.parse().unwrap());
+    let mut line = line(entry, &Handoff { turn, role, agent, cause, body: () }, "build_plan", Handed::Plan);
+    if let Ok((head, _)) = &mut line.body {
+        head.delivery = delivery;
+    }
+    line
+}
+
+/// Where the journals end.
+pub(super) fn cut(entries: &[EntryLine]) -> Cut {
+    let mut journals: Vec<JournalEnd> = Vec::new();
+    for line in entries {
+        journals.retain(|end| end.waypoint != line.journal.waypoint);
+        let (waypoint, sequence, digest) = (line.journal.waypoint.clone(), line.sequence, line.digest);
+        journals.push(JournalEnd { waypoint, sequence, digest });
+    }
+    let ends = role::AGENTS.map(|name| HandoffsEnd {
+        stream: streams::handoff(&role::id(name)),
+        known: Sequence(u64::MAX),
+        until: Sequence(u64::MAX),
+    });
+    Cut {
+        schema_version: SchemaVersion { major: 1, minor: 0 },
+        flight: entries[0].journal.flight.clone(),
+        at: Timestamp::from_millis(0),
+        journals,
+        handoffs: ends.to_vec(),
+    }
+}
+
+fn handoff(entry: &EntryLine, input: &Input) -> Option<HandoffLine> {
+    match input {
+        Input::Built(handoff) => {
+            let body = Handed::Built(Box::new(artifact(handoff, entry)));
+            Some(line(entry, handoff, "build_artifact", body))
+        }
+        Input::Reported(handoff) => {
+            let body = Handed::Reported(handoff.body.clone());
+            Some(line(entry, handoff, "verification_report", body))
+        }
+        Input::Asked(handoff) => Some(line(entry, handoff, "help_request", Handed::Asked)),
+        Input::Died(died) => {
+            let Ok(Entry::Dead(dead)) = &entry.entry else { return None };
+            Some(plan(entry, dead, died.deaths.len() as u32 + 1, died.cause.clone(), "agent-9"))
+        }
+        _ => None,
+    }
+}
+
+fn line<T>(entry: &EntryLine, handoff: &Handoff<T>, kind: &str, body: Handed) -> HandoffLine {
+    let head = HandedHead {
+        artifact_id: handoff.cause.artifact.clone(),
+        turn: handoff.turn.clone(),
+        delivery: 1,
+        agent: handoff.agent.clone(),
+        source_refs: Vec::new(),
+    };
+    HandoffLine {
+        stream: handoff.cause.stream.clone(),
+        sequence: handoff.cause.sequence,
+        subject: HandoffSubject {
+            role: handoff.role.clone(),
+            flight: entry.journal.flight.clone(),
+            waypoint: entry.journal.waypoint.clone().unwrap(),
+            kind: kind.to_owned(),
+        },
+        digest: handoff.cause.digest,
+        sender: Ok(()),
+        body: Ok((head, body)),
+    }
+}
+
+fn artifact(handoff: &Handoff<BuildOutcome>, entry: &EntryLine) -> BuildArtifact {
+    let origin = Origin {
+        artifact_id: handoff.cause.artifact.clone(),
+        waypoint_id: entry.journal.waypoint.clone().unwrap(),
+        produced_by_role: handoff.role.clone(),
+        produced_at: Timestamp::from_millis(0),
+        source_refs: Vec::new(),
+    };
+    let (status, failure, commit) = match &handoff.body {
+        BuildOutcome::Work { commit, .. } => (BuildStatus::Ok, None, commit.clone()),
+        BuildOutcome::Failed(failure) => (BuildStatus::Failed, Some(failure.clone()), None),
+    };
+    BuildArtifact::new(
+        origin,
+        handoff.turn.clone(),
+        1,
+        handoff.agent.clone(),
+        status,
+        failure,
+        commit.as_ref().map(|c| c.commit.clone()),
+        commit.as_ref().map(|c| c.tree.clone()),
+        commit.map(|c| c.bundle),
+        Vec::new(),
+        DiffSummary::default(),
+        Vec::new(),
+        Vec::new(),
+        None,
+        Metered::default(),
+    )
+}
+
+/// A digest that nothing has.
+pub(super) fn nothing() -> Digest {
+    Digest::of(b"nothing has this digest")
+}
+
+pub(super) fn decided(line: &EntryLine) -> bool {
+    matches!(line.entry, Ok(Entry::Decided(_)))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_flight_that_the_engine_flies_is_sound((setup, events) in (setup(), events())) {
+        let story = Story::tell(&setup, &events);
+        let account = Account::of(&story.fixture);
+        let audit = account.audit();
+        prop_assert_eq!(audit.findings, vec![]);
+        prop_assert_eq!(audit.counts.entries, account.entries.len() as u64);
+        prop_assert!(audit.counts.answered <= account.handoffs.len() as u64);
+    }
+
+    #[test]
+    fn no_entry_can_be_taken_away((setup, events, at) in (setup(), events(), any::<prop::sample::Index>())) {
+        let mut story = Story::tell(&setup, &events);
+        story.calm_down();
+        let mut account = Account::of(&story.fixture);
+        let lost = account.entries.remove(at.index(account.entries.len()));
+        let audit = account.audit();
+        let first = audit.findings.first();
+        prop_assert!(first.is_some(), "{:?} was lost and nothing was found", lost);
+    }
+
+    #[test]
+    fn no_two_entries_of_a_journal_can_change_places((setup, events, at) in (setup(), events(), any::<prop::sample::Index>())) {
+        let mut story = Story::tell(&setup, &events);
+        story.calm_down();
+        let mut account = Account::of(&story.fixture);
+        let at = at.index(account.entries.len() - 1);
+        let journal = account.entries[at].journal.clone();
+        let Some(next) = account.entries.iter().skip(at + 1).position(|line| line.journal == journal) else { return Ok(()) };
+        account.entries.swap(at, at + 1 + next);
+        prop_assert!(!account.audit().is_sound());
+    }
+}

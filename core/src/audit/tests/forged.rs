@@ -1,0 +1,172 @@
+//! Entries that somebody with an orchestrator's key wrote: signed and chained, and still not what the rules make.
+
+use holdpoint_protocol::{
+    Digest,
+    artifact::Disposition,
+    facts::Verdict,
+    ids::role,
+    journal::{Entry, Sequence},
+    reason::ReasonCode,
+    state::{Phase, Status},
+    turn::TurnRequest,
+};
+
+use super::{
+    account::{Account, cut, nothing},
+    doctored::flown,
+};
+use crate::{
+    audit::{EntryLine, Link},
+    engine::tests::parts::oid,
+};
+
+/// Signs everything anew: digests and chain fit what the entries say now.
+fn reseal(account: &mut Account) {
+    let mut last = std::collections::BTreeMap::new();
+    for (n, line) in account.entries.iter_mut().enumerate() {
+        line.sequence = Sequence(n as u64 + 1);
+        let Ok(entry) = &mut line.entry else { unreachable!() };
+        entry.record_mut().previous = last.get(&line.journal).copied();
+        line.digest = Digest::of(format!("{entry:?}").as_bytes());
+        last.insert(line.journal.clone(), line.digest);
+    }
+    account.cut = cut(&account.entries);
+}
+
+/// The entry that `which` finds first, to be changed.
+fn find(account: &mut Account, which: fn(&Entry) -> bool) -> &mut Entry {
+    let line = account.entries.iter_mut().find(|line| line.entry.as_ref().is_ok_and(which));
+    line.unwrap().entry.as_mut().unwrap()
+}
+
+fn accepts(entry: &Entry) -> bool {
+    entry.decision().is_some_and(|decision| decision.disposition == Disposition::Accept)
+}
+
+fn reworks(entry: &Entry) -> bool {
+    entry.decision().is_some_and(|decision| decision.disposition == Disposition::Rework)
+}
+
+fn verifies(entry: &Entry) -> bool {
+    matches!(entry, Entry::Turn(turn) if matches!(turn.request, TurnRequest::Verify(_)))
+}
+
+fn builds(entry: &Entry) -> bool {
+    matches!(entry, Entry::Turn(turn) if matches!(turn.request, TurnRequest::Build(_)))
+}
+
+fn lands(entry: &Entry) -> bool {
+    matches!(entry, Entry::Landed(_))
+}
+
+fn state(entry: &mut Entry) -> &mut holdpoint_protocol::state::WaypointState {
+    entry.record_mut().state.as_mut().unwrap()
+}
+
+/// What is forged, how, which link is broken, and a part of the words.
+type Case = (&'static str, fn(&mut Account), Link, &'static str);
+
+const CASES: [Case; 14] = [
+    (
+        "an acceptance without a handoff",
+        |a| find(a, accepts).record_mut().cause = None,
+        Link::Report,
+        "without a report",
+    ),
+    (
+        "an acceptance of a failing report",
+        |a| {
+            let line = a.entries.iter_mut().position(|l| l.entry.as_ref().is_ok_and(reworks)).unwrap();
+            let cause = a.entries[line].entry.as_ref().unwrap().record().cause.clone();
+            let at = state(a.entries[line].entry.as_mut().unwrap()).clone();
+            let mut forged = a.entries.iter().find(|l| l.entry.as_ref().is_ok_and(accepts)).unwrap().clone();
+            let entry = forged.entry.as_mut().unwrap();
+            entry.record_mut().cause = cause;
+            let accepted = state(entry).phase.clone();
+            let verdicts = state(entry).criteria.clone();
+            *state(entry) = at;
+            (state(entry).phase, state(entry).criteria) = (accepted, verdicts);
+            forged.journal = a.entries[line].journal.clone();
+            a.entries[line] = forged;
+        },
+        Link::Report,
+        "does not pass",
+    ),
+    ("another reason", |a| reason(find(a, reworks)), Link::Decision, "criteria_failed"),
+    ("attempts that are not counted", |a| state(find(a, reworks)).counters.attempts = 0, Link::Decision, "attempts"),
+    ("a rework that costs nothing", |a| state(find(a, reworks)).counters.reworks = 0, Link::Decision, "reworks"),
+    ("verdicts of nobody", |a| state(find(a, reworks)).criteria[0].verdict = Verdict::Pass, Link::Decision, "criteria"),
+    ("broken rules left out of a request", |a| request(find(a, verifies)), Link::Decision, "commit"),
+    ("a base that was never a head", |a| state(find(a, builds)).base = Some(oid(0xbad)), Link::Decision, "head"),
+    ("a turn for another role", |a| other_role(find(a, builds)), Link::Decision, "role"),
+    ("an end that nobody decided", |a| halt(find(a, accepts)), Link::Decision, "phase"),
+    ("a landing on another parent", |a| landed(find(a, lands)).parent = oid(0xbad), Link::Landing, "stands on"),
+    ("a landing of another tree", |a| landed(find(a, lands)).tree = oid(0xbad), Link::Landing, "was verified"),
+    ("a landing by another report", |a| landed(find(a, lands)).report = nothing(), Link::Landing, "by the report"),
+    (
+        "a second landing",
+        |a| {
+            let again: EntryLine = a.entries.iter().find(|l| l.entry.as_ref().is_ok_and(lands)).unwrap().clone();
+            a.entries.push(again);
+        },
+        Link::Landing,
+        "lands again",
+    ),
+];
+
+fn reason(entry: &mut Entry) {
+    let Entry::Turn(turn) = entry else { unreachable!() };
+    turn.decision.as_mut().unwrap().reason_code = ReasonCode::EvidenceMissing;
+}
+
+fn request(entry: &mut Entry) {
+    let Entry::Turn(turn) = entry else { unreachable!() };
+    let TurnRequest::Verify(request) = &mut turn.request else { unreachable!() };
+    request.commit = oid(0xbad);
+}
+
+fn other_role(entry: &mut Entry) {
+    let Entry::Turn(turn) = entry else { unreachable!() };
+    turn.role = role::id(role::REPAIR);
+    let Phase::InTurn(open) = &mut turn.record.state.as_mut().unwrap().phase else { unreachable!() };
+    open.role = role::id(role::REPAIR);
+}
+
+fn halt(entry: &mut Entry) {
+    state(entry).phase = Phase::Halted { status: Status::Blocked };
+}
+
+fn landed(entry: &mut Entry) -> &mut holdpoint_protocol::journal::Landed {
+    let Entry::Landed(landed) = entry else { unreachable!() };
+    landed
+}
+
+#[test]
+fn what_the_rules_do_not_make_is_found_although_it_is_signed_and_chained() {
+    let mut untouched = flown();
+    reseal(&mut untouched);
+    assert_eq!(untouched.audit().findings, vec![]);
+    for (name, forge, link, expected) in CASES {
+        let mut account = flown();
+        forge(&mut account);
+        reseal(&mut account);
+        let audit = account.audit();
+        let found = audit.findings.iter().any(|f| f.link == link && f.to_string().contains(expected));
+        assert!(found, "{name}: {expected:?} is not in {:#?}", audit.findings);
+    }
+}
+
+#[test]
+fn an_entry_is_judged_by_the_handoff_it_names_and_not_by_another() {
+    let mut account = flown();
+    let reported: Vec<_> = account
+        .entries
+        .iter()
+        .filter_map(|line| line.entry.as_ref().ok()?.record().cause.clone())
+        .filter(|cause| cause.stream.ends_with("VERIFIER"))
+        .collect();
+    find(&mut account, accepts).record_mut().cause = reported.last().cloned();
+    reseal(&mut account);
+    let audit = account.audit();
+    assert_eq!(audit.findings[0].link, Link::Turn, "{}", audit.findings[0]);
+}
