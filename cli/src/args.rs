@@ -50,6 +50,8 @@ pub(crate) enum Command {
     /// Check a flight's account: chain, signatures, decisions, evidence; name the first broken link
     #[command(visible_alias = "replay")]
     Audit(audit::AuditArgs),
+    /// Print signed statements on landed work, for people outside
+    Attest(audit::AttestArgs),
     /// List the turns that kill their agents, and have them tried again
     Dead(dead::DeadArgs),
     /// Check broker, git, sandbox, clock and state folder

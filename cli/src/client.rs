@@ -8,9 +8,10 @@ use holdpoint_bus::{
 };
 use holdpoint_protocol::{
     api::{
-        ARTIFACT, ArtifactQuery, DEAD, DeadQuery, DeadTurn, DeadTurns, EXPORT, FLIGHTS, FlightLine, Flights, HISTORY,
-        History, HistoryLine, HistoryQuery, MESSAGES, RETRY, RetryQuery, STATUS, SUBMIT, StatusQuery, Submit,
+        ARTIFACT, ATTEST, ArtifactQuery, DEAD, DeadQuery, DeadTurn, DeadTurns, EXPORT, FLIGHTS, FlightLine, Flights,
+        HISTORY, History, HistoryLine, HistoryQuery, MESSAGES, RETRY, RetryQuery, STATUS, SUBMIT, StatusQuery, Submit,
     },
+    attestation::{AttestQuery, Envelope},
     export::{CutQuery, ExportCut, MessagePage, MessageQuery},
     ids::{FlightId, WaypointId},
     view::FlightView,
@@ -101,6 +102,12 @@ impl Client {
     /// Messages of a flight as they are stored.
     pub(crate) async fn messages(&self, query: &MessageQuery) -> Result<MessagePage, ApiError> {
         self.patiently(MESSAGES, query).await
+    }
+
+    /// The signed statement on a waypoint that landed.
+    pub(crate) async fn attest(&self, flight: &FlightId, waypoint: &WaypointId) -> Result<Envelope, ApiError> {
+        let query = AttestQuery { flight: flight.clone(), waypoint: waypoint.clone() };
+        self.patiently(ATTEST, &query).await
     }
 
     /// The turns that are dead, oldest first.

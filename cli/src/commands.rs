@@ -1,5 +1,6 @@
 //! One module a command.
 
+mod attest;
 mod audit;
 mod bench;
 mod dead;
@@ -37,6 +38,7 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::Fetch(args) => Box::pin(watch::fetch(args)).await,
         Command::Export(args) => Box::pin(export::export(args)).await,
         Command::Audit(args) => Box::pin(audit::audit(args)).await,
+        Command::Attest(args) => Box::pin(attest::attest(args)).await,
         Command::Dead(args) => Box::pin(dead::dead(args)).await,
         Command::Doctor(args) => Box::pin(doctor::doctor(args)).await,
         Command::Health(args) => health::health(&args),

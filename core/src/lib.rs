@@ -2,8 +2,9 @@
 //!
 //! Read in this order: [`gates`] (how a workflow moves), [`policy`] (the decision table), [`engine`] (one waypoint),
 //! [`flight`] (what orders several), then what they lean on: [`plan`], [`paths`], [`checks`], [`runners`]. [`shares`] says who
-//! takes which handoffs, and [`audit`] looks at what was left behind.
+//! takes which handoffs, [`audit`] looks at what was left behind, and [`attest`] says it to people outside.
 
+pub mod attest;
 pub mod audit;
 pub mod checks;
 pub mod engine;

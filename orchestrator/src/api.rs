@@ -8,9 +8,9 @@ use holdpoint_core::flight as core_flight;
 use holdpoint_protocol::{
     Digest,
     api::{
-        ARTIFACT, ArtifactQuery, DEAD, DeadQuery, DeadTurns, EXPORT, FLIGHTS, FlightLine, Flights, HISTORY, History,
-        HistoryQuery, MESSAGES, PROGRESS, Progress, ProgressAnswer, RETRY, RetryQuery, STATUS, SUBMIT, StatusQuery,
-        Submit,
+        ARTIFACT, ATTEST, ArtifactQuery, DEAD, DeadQuery, DeadTurns, EXPORT, FLIGHTS, FlightLine, Flights, HISTORY,
+        History, HistoryQuery, MESSAGES, PROGRESS, Progress, ProgressAnswer, RETRY, RetryQuery, STATUS, SUBMIT,
+        StatusQuery, Submit,
     },
     codec::{self, Encoding},
     ids::FlightId,
@@ -23,6 +23,7 @@ use ractor::{ActorRef, rpc::CallResult};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
+    attest,
     catalog::{self, Wanted},
     dead, export, flight, history,
     router::{self, RouterHandle},
@@ -31,8 +32,8 @@ use crate::{
 };
 
 /// Every endpoint this orchestrator answers.
-pub(crate) const ENDPOINTS: [&str; 10] =
-    [SUBMIT, STATUS, FLIGHTS, HISTORY, ARTIFACT, EXPORT, MESSAGES, DEAD, RETRY, PROGRESS];
+pub(crate) const ENDPOINTS: [&str; 11] =
+    [SUBMIT, STATUS, FLIGHTS, HISTORY, ARTIFACT, EXPORT, MESSAGES, ATTEST, DEAD, RETRY, PROGRESS];
 /// How long an actor may take to answer: it may be reading a journal.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 
@@ -60,6 +61,7 @@ impl Api {
             ARTIFACT => self.artifact(&read::<ArtifactQuery>(&request)?.reference).await,
             EXPORT => write(&export::cut(&self.shell, &read(&request)?).await?),
             MESSAGES => write(&export::page(&self.shell, &read(&request)?).await?),
+            ATTEST => write(&attest::attest(&self.shell, &read(&request)?).await?),
             DEAD => {
                 let query: DeadQuery = read(&request)?;
                 let turns = dead::list(&self.shell, query.flight.as_ref()).await;

@@ -35,7 +35,7 @@ pub(crate) async fn cut(shell: &Shell, query: &CutQuery) -> Result<ExportCut, Fa
     }
     let payload = serde_json::to_vec(&cut).map_err(|error| unread(&error))?;
     let signature = shell.bus.signer().sign(&subjects::seal(flight), &payload);
-    let trust = serde_json::to_value(shell.roots.as_ref()).map_err(|error| unread(&error))?;
+    let trust = serde_json::to_value(shell.trust.roots().as_ref()).map_err(|error| unread(&error))?;
     Ok(ExportCut { seal: Seal { payload, signature }, trust })
 }
 

@@ -11,6 +11,7 @@
 //! Nothing is kept only in memory: every actor may be ended at any point and folds its journals anew.
 
 mod api;
+mod attest;
 mod books;
 mod catalog;
 mod dead;

@@ -29,6 +29,8 @@ pub const ARTIFACT: &str = "artifact";
 pub const EXPORT: &str = "export";
 /// Endpoint of [`MessageQuery`](crate::export::MessageQuery): messages of a flight as they are stored.
 pub const MESSAGES: &str = "messages";
+/// Endpoint of [`AttestQuery`](crate::attestation::AttestQuery): a signed statement on landed work.
+pub const ATTEST: &str = "attest";
 /// Endpoint of [`DeadQuery`].
 pub const DEAD: &str = "dead";
 /// Endpoint of [`RetryQuery`].

@@ -6,6 +6,7 @@
 pub mod api;
 pub mod artifact;
 pub mod asyncapi;
+pub mod attestation;
 pub mod codec;
 pub mod digest;
 pub mod export;

@@ -2,7 +2,7 @@
 
 use schemars::{Schema, schema_for};
 
-use crate::{api, artifact, export, journal, turn, view};
+use crate::{api, artifact, attestation, export, journal, turn, view};
 
 /// Every published schema with its file name, sorted by name.
 #[must_use]
@@ -17,6 +17,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("dead", schema_for!(journal::Dead)),
         ("dead_turn", schema_for!(api::DeadTurn)),
         ("decided", schema_for!(journal::Decided)),
+        ("dsse_envelope", schema_for!(attestation::Envelope)),
         ("export_line", schema_for!(export::Line)),
         ("feedback", schema_for!(turn::Feedback)),
         ("flight_line", schema_for!(api::FlightLine)),

@@ -9,9 +9,10 @@ use holdpoint_protocol::{
 use nkeys::KeyPair;
 
 use super::{
-    Authority, Credentials, InvalidCredentials, KnownUsers, PastSenders, Refusal, Signed, Trust, TrustRoots,
-    UnknownRole, accounts,
+    Authority, Credentials, EnvelopeError, InvalidCredentials, KnownUsers, PastSenders, Refusal, Signed, Trust,
+    TrustRoots, UnknownRole, accounts,
     jwt::{self, Subject},
+    open_envelope, raw_public_key,
     signer::Signer,
     verify_signature,
 };
@@ -230,6 +231,45 @@ fn the_guides_test_vector_is_what_we_sign_and_believe() {
     assert_eq!(signer.sign(&subject, payload.as_bytes()), value("signature"));
     assert!(verify_signature(&value("public"), &subject, payload.as_bytes(), &value("signature")));
     assert!(!verify_signature(&value("public"), &subject, b"{}", &value("signature")));
+}
+
+const STATEMENT: &[u8] = br#"{"_type":"https://in-toto.io/Statement/v1"}"#;
+const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
+
+#[test]
+fn an_envelope_is_signed_as_its_specification_says() {
+    let credentials = Authority::create().mint_orchestrator(&name("o1"));
+    let envelope = credentials.signer().envelope(PAYLOAD_TYPE, STATEMENT);
+    // By hand, with another library: what somebody outside does.
+    let payload = data_encoding::BASE64.decode(envelope.payload.as_bytes()).unwrap();
+    assert_eq!(payload, STATEMENT);
+    let signed = [b"DSSEv1 28 application/vnd.in-toto+json 43 ".as_slice(), STATEMENT].concat();
+    let key = ed25519_dalek::VerifyingKey::from_bytes(&raw_public_key(credentials.public_key()).unwrap()).unwrap();
+    let signature = data_encoding::BASE64.decode(envelope.signatures[0].sig.as_bytes()).unwrap();
+    let signature = ed25519_dalek::Signature::from_slice(&signature).unwrap();
+    key.verify_strict(&signed, &signature).unwrap();
+    assert!(key.verify_strict(STATEMENT, &signature).is_err(), "the type is signed with it");
+    assert_eq!(envelope.signatures[0].keyid, credentials.public_key());
+    assert_eq!(raw_public_key("not a key"), None);
+}
+
+#[test]
+fn an_envelope_with_another_payload_type_or_key_does_not_open() {
+    let mut authority = Authority::create();
+    let (one, other) = (authority.mint_orchestrator(&name("o1")), authority.mint_orchestrator(&name("o2")));
+    let envelope = one.signer().envelope(PAYLOAD_TYPE, STATEMENT);
+    assert_eq!(open_envelope(&envelope, one.public_key()).unwrap(), STATEMENT);
+    let refused = |envelope| matches!(open_envelope(&envelope, one.public_key()), Err(EnvelopeError::Signature { .. }));
+    assert!(open_envelope(&envelope, other.public_key()).is_err());
+    let mut changed = envelope.clone();
+    changed.payload = data_encoding::BASE64.encode(b"{}");
+    assert!(refused(changed));
+    let mut changed = envelope.clone();
+    changed.payload_type = "application/json".to_owned();
+    assert!(refused(changed));
+    let mut changed = envelope;
+    changed.signatures.clear();
+    assert!(refused(changed));
 }
 
 #[test]

@@ -1,9 +1,9 @@
-//! `export` and `audit`: taking a flight's account away, and checking it.
+//! `export`, `audit` and `attest`: taking a flight's account away, checking it, saying outside what it shows.
 
 use std::path::PathBuf;
 
 use clap::Args;
-use holdpoint_protocol::ids::FlightId;
+use holdpoint_protocol::ids::{FlightId, WaypointId};
 
 use super::Place;
 
@@ -50,6 +50,29 @@ pub(crate) struct AuditArgs {
     #[command(flatten)]
     pub(crate) place: Place,
     /// Print the result as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `attest`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Example:\n  holdpoint attest harden-client-0a1b2c3d retry-backoff > retry-backoff.intoto.jsonl\n\n\
+    Prints one DSSE envelope a line: an in-toto statement with SLSA's verification summary on the landed commit, signed\n\
+    by the fleet's orchestrator."
+)]
+pub(crate) struct AttestArgs {
+    /// The flight
+    pub(crate) flight: FlightId,
+    /// The waypoints; without any, all that landed
+    pub(crate) waypoints: Vec<WaypointId>,
+    /// Where to write the envelopes [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Which repository, and which fleet
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// As without: envelopes are JSON anyway
     #[arg(long)]
     pub(crate) json: bool,
 }

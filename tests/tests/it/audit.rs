@@ -1,5 +1,5 @@
 //! The account of a real flight, taken away as a file: sound, and every way to doctor it is named by its first broken
-//! link.
+//! link. Said outside, it can be checked by anybody.
 
 use std::{
     collections::BTreeSet,
@@ -7,8 +7,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use holdpoint_bus::auth::{Authority, Credentials};
+use holdpoint_bus::auth::{Authority, Credentials, TrustRoots, open_envelope};
 use holdpoint_protocol::{
+    attestation::{Envelope, PAYLOAD_TYPE, Statement},
     export::{Line, Message},
     headers,
     ids::role,
@@ -25,6 +26,8 @@ struct Flown {
     place: CellWorld,
     flight: String,
     file: PathBuf,
+    /// Its branch.
+    branch: String,
 }
 
 impl Flown {
@@ -33,14 +36,15 @@ impl Flown {
         let finished = place.fly("2").finish();
         finished.expect(0);
         let json = finished.json();
-        let flight = json["flight"].as_str().unwrap().to_owned();
+        let (flight, branch) =
+            (json["flight"].as_str().unwrap().to_owned(), json["branch"].as_str().unwrap().to_owned());
         let file = place.world.path("flight.jsonl");
         let exported = place.world.holdpoint(&["export", &flight, "--with-evidence", "--json", "--out", text(&file)]);
         exported.expect(0);
         let exported = exported.json();
         assert!(exported["messages"].as_u64() > Some(10) && exported["blobs"].as_u64() > Some(0), "{exported}");
         assert_eq!(exported["missing"], serde_json::json!([]));
-        Self { place, flight, file }
+        Self { place, flight, file, branch }
     }
 
     fn world(&self) -> &World {
@@ -49,6 +53,10 @@ impl Flown {
 
     fn keys(&self) -> PathBuf {
         self.world().state_folder().unwrap().join("keys")
+    }
+
+    fn roots(&self) -> TrustRoots {
+        serde_json::from_slice(&fs::read(self.keys().join("trust.json")).unwrap()).unwrap()
     }
 
     /// Audits the export after `doctor`, by the fleet's own keys.
@@ -236,7 +244,7 @@ fn damaged_files(flown: &Flown) {
 }
 
 #[test]
-fn a_flight_is_audited_and_exported_by_its_name() {
+fn a_flight_is_audited_exported_and_attested_by_its_name() {
     let flown = Flown::new();
     let (world, flight) = (flown.world(), flown.flight.as_str());
     let audited = world.holdpoint(&["audit", flight]);
@@ -253,14 +261,32 @@ fn a_flight_is_audited_and_exported_by_its_name() {
     digests.expect(0);
     assert_eq!(digests.json()["evidence_bytes"], false);
     assert!(piped.stdout.len() < fs::read(&flown.file).unwrap().len());
+
+    let attested = world.holdpoint(&["attest", flight, "two"]);
+    attested.expect(0);
+    let envelope: Envelope = serde_json::from_str(attested.stdout.trim_end()).unwrap();
+    assert_eq!(envelope.payload_type, PAYLOAD_TYPE);
+    let roots = flown.roots();
+    let payload = roots.orchestrators.iter().find_map(|key| open_envelope(&envelope, key).ok());
+    let statement: Statement =
+        serde_json::from_slice(&payload.expect("signed by an orchestrator of the fleet")).unwrap();
+    let commit = world.git(&["log", "--format=%H %T", "--grep=Holdpoint-Waypoint: two", &flown.branch]);
+    let (commit, tree) = commit.trim().split_once(' ').unwrap();
+    assert_eq!(statement.subject[0].digest["gitCommit"], commit);
+    assert_eq!(statement.subject[1].digest["gitTree"], tree);
+    let report = world.git(&["log", "-1", "--format=%(trailers:key=Holdpoint-Report,valueonly)", commit]);
+    let input = &statement.predicate.input_attestations[0].digest["sha256"];
+    assert_eq!(report.trim(), format!("sha256:{input}"));
+    let all = world.holdpoint(&["attest", flight]);
+    assert_eq!(all.expect(0).stdout.lines().count(), 2);
 }
 
 #[test]
-fn what_was_not_flown_is_neither_exported_nor_audited() {
+fn what_was_not_flown_is_neither_exported_nor_audited_nor_attested() {
     let place = CellWorld::new(None);
     place.fly("1").finish().expect(0);
     let world = &place.world;
-    for args in [&["export", "no-such-flight"][..], &["audit", "no-such-flight"]] {
+    for args in [&["export", "no-such-flight"][..], &["audit", "no-such-flight"], &["attest", "no-such-flight"]] {
         let finished = world.holdpoint(args);
         finished.expect(2);
         assert!(
@@ -271,4 +297,9 @@ fn what_was_not_flown_is_neither_exported_nor_audited() {
     world.holdpoint(&["audit", "no such file"]).expect(2);
     assert!(!world.path("repo/no-such-flight.export.jsonl").exists());
     assert!(!world.path("repo/no-such-flight.export.jsonl.part").exists());
+    let flights = world.holdpoint(&["status", "--json"]).json();
+    let flight = flights[0]["flight"].as_str().unwrap();
+    let unknown = world.holdpoint(&["attest", flight, "three"]);
+    unknown.expect(2);
+    assert!(unknown.stderr.contains("has not landed"), "{unknown}");
 }

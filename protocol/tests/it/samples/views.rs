@@ -6,6 +6,7 @@ use holdpoint_protocol::{
         ProgressAnswer, RefusedHandoff, Standing, StatusQuery, Submit,
     },
     artifact::{Disposition, VerificationPurpose},
+    attestation::{Envelope, EnvelopeSignature, PAYLOAD_TYPE},
     export::{
         BlobPart, Cut, End, ExportCut, FORMAT, HandoffsEnd, Head, JournalEnd, Line, Message, MessagePage, MissingBlob,
         Place, Seal,
@@ -119,6 +120,7 @@ fn api() -> Kinds {
         published("progress_answer", ProgressAnswer::Stop { reason: "superseded".to_owned() }),
         published("refused_handoff", refused),
         published("dead_turn", dead_turn()),
+        published("dsse_envelope", envelope()),
     ]
 }
 
@@ -132,6 +134,11 @@ fn dead_turn() -> DeadTurn {
         deaths: deaths(),
         overdue: 1,
     }
+}
+
+fn envelope() -> Envelope {
+    let signature = EnvelopeSignature { keyid: "UABC".to_owned(), sig: "AAEC".to_owned() };
+    Envelope { payload_type: PAYLOAD_TYPE.to_owned(), payload: "e30=".to_owned(), signatures: vec![signature] }
 }
 
 fn export() -> Kinds {
