@@ -53,8 +53,8 @@ pub(crate) struct World {
     pub(crate) dir: TempDir,
     pub(crate) local: LocalBroker,
     orchestrator: Option<Orchestrator>,
-    operator: Bus,
-    flight: FlightId,
+    pub(crate) operator: Bus,
+    pub(crate) flight: FlightId,
     pool: PoolId,
     pub(crate) base: Oid,
 }

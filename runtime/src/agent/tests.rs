@@ -55,6 +55,9 @@ async fn a_failure_of_ours_gives_the_turn_back_and_it_comes_again() {
         let _agent = fleet.agent("builder-1", script).await;
         assert_eq!(fleet.event().await, Event::Began { agent: "builder-1", delivery: 1 });
         assert_eq!(fleet.event().await, Event::Began { agent: "builder-1", delivery: 2 });
+        let given_back = fleet.given_back().await;
+        assert_eq!(given_back.delivery, 1, "whoever gives a turn back has not died of it");
+        assert!(given_back.reason.contains(why), "{given_back:?}");
         assert_eq!(fleet.final_handoff().await.delivery, 2);
         let told = fleet.troubles();
         assert!(told.len() == 1 && told[0].contains(why), "the orchestrator is told why: {told:?}");
@@ -158,6 +161,7 @@ async fn a_turn_that_is_not_done_when_the_time_to_drain_is_over_is_given_back() 
     agent.drain(Duration::ZERO);
     assert_eq!(fleet.event().await, Event::Stopped(StopReason::Shutdown));
     assert_eq!(soon(agent.ended()).await, Ok(()));
+    assert_eq!(fleet.given_back().await.delivery, 1);
     assert_eq!(fleet.poll().await.unwrap().number, 2);
 }
 

@@ -24,7 +24,7 @@ use holdpoint_bus::{
 use holdpoint_protocol::{
     Digest,
     api::{PROGRESS, Progress, ProgressAnswer},
-    artifact::{BuildArtifact, BuildPlan, BuildStatus, GuidancePacket, Metered, Origin},
+    artifact::{Artifact, BuildArtifact, BuildPlan, BuildStatus, GivenBack, GuidancePacket, Metered, Origin},
     headers,
     ids::{FlightId, PoolId, RoleId, WaypointId, role},
     journal::{EntryKind, Record, Sequence},
@@ -350,9 +350,18 @@ impl Fleet {
 
     /// The next final handoff.
     pub(super) async fn final_handoff(&mut self) -> BuildArtifact {
+        self.next_of().await
+    }
+
+    /// The next that gives a turn back.
+    pub(super) async fn given_back(&mut self) -> GivenBack {
+        self.next_of().await
+    }
+
+    async fn next_of<A: Artifact>(&mut self) -> A {
         loop {
             let received = self.handoff().await;
-            if received.stored.subject.ends_with(".build_artifact") {
+            if received.stored.subject.ends_with(&format!(".{}", A::KIND)) {
                 return serde_json::from_slice(&received.stored.payload).unwrap();
             }
         }
