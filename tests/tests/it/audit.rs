@@ -303,3 +303,21 @@ fn what_was_not_flown_is_neither_exported_nor_audited_nor_attested() {
     unknown.expect(2);
     assert!(unknown.stderr.contains("has not landed"), "{unknown}");
 }
+
+#[test]
+fn a_flight_is_audited_while_it_flies() {
+    let world = World::new(&[]);
+    world.plan("plan: wait\nwaypoints:\n  - {id: w, goal: g, criteria: [{id: c, check: \"grep -q done result\"}]}\n");
+    let script = "while [ ! -e \"$(dirname \"$0\")/go\" ]; do sleep 0.05; done\necho done > result";
+    let builder = world.program("builder.sh", script);
+    let mut running = world.start(&world.run_args(&["--builder", &builder]));
+    running.until_said("builder-1");
+    let flights = world.holdpoint(&["status", "--json"]).json();
+    let flight = flights[0]["flight"].as_str().unwrap().to_owned();
+    let audited = world.holdpoint(&["audit", &flight, "--json"]);
+    audited.expect(0);
+    assert_eq!((&audited.json()["counts"]["entries"], &audited.json()["counts"]["landings"]), (&2.into(), &0.into()));
+    world.write("plan/go", "");
+    running.finish().expect(0);
+    assert_eq!(world.holdpoint(&["audit", &flight, "--json"]).expect(0).json()["counts"]["landings"], 1);
+}
