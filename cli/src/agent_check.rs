@@ -33,7 +33,7 @@ use stage::{AGENT, Stage};
 /// Leads an agent through all scenes; ends with 0 when it keeps the contract, else with 1.
 pub(crate) async fn agent_check(args: AgentCheckArgs) -> Result<Exit, Failure> {
     let role = RoleId::try_new(args.role.as_str()).expect("a role's word is an id");
-    let stage = Stage::set(role.clone(), args.port).await?;
+    let stage = Box::pin(Stage::set(role.clone(), args.port)).await?;
     let mut candidate = Candidate::new(&args.command, &stage.url, &stage.creds, stage.path("agent.log"));
     if !candidate.is_ours() {
         output::err(&format!(
