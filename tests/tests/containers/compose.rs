@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Every service that stays.
-const SERVICES: [&str; 5] = ["nats", "orchestrator", "builder", "repair", "verifier"];
+const SERVICES: [&str; 6] = ["nats", "orchestrator", "builder", "repair", "verifier", "traces"];
 const BUILDERS: usize = 8;
 
 /// One project of one Compose. It goes down with its volumes.
@@ -113,6 +113,10 @@ fn compose_up_brings_a_fleet_up_that_flies_the_first_flight() {
         let run = world.holdpoint(&args(&door, &["run", plan.to_str().unwrap(), "--repo", ".", "--json"]));
         run.expect(0);
         assert_eq!(run.waypoint("layovers")["attempts"], 2, "the repair agent mends the first attempt: {run}");
+
+        let traces = &project.containers("traces")[0];
+        let spans_of_the_flight = ["exec", traces, "grep", "--quiet", "layovers", "/tmp/spans.jsonl"];
+        eventually("the flight's spans in the sink", || succeeds(&spans_of_the_flight).then_some(()));
 
         // What wants a network is refused before anything is built.
         world.plan("plan: p\nprepare: make fetch\nwaypoints: [{id: w, title: t, goal: g, criteria: [{id: c, statement: s, check: make}]}]\n");
