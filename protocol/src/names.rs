@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{
     Digest,
-    api::{ARTIFACT, FLIGHTS, HISTORY, PROGRESS, STATUS, SUBMIT},
+    api::{ARTIFACT, ATTEST, DEAD, EXPORT, FLIGHTS, HISTORY, MESSAGES, PROGRESS, RETRY, STATUS, SUBMIT},
     headers,
     ids::{AgentName, FlightId, PoolId, RoleId, WaypointId, role},
     journal::EntryKind,
@@ -90,13 +90,14 @@ pub struct Header {
 /// Kinds by which an agent plans.
 pub const PLAN_KINDS: [&str; 2] = ["build_plan", "verification_plan"];
 /// All kinds that agents hand off.
-pub const HANDOFF_KINDS: [&str; 6] = [
+pub const HANDOFF_KINDS: [&str; 7] = [
     "build_plan",
     "build_artifact",
     "verification_plan",
     "verification_report",
     "clarification_request",
     "help_request",
+    "given_back",
 ];
 
 const AGENTS: &[&str] = &role::AGENTS;
@@ -224,6 +225,11 @@ fn journal_subjects(stand: &Stand) -> Vec<Subject> {
     vec![
         entry("turn", turn, AGENTS, "a turn opens: what agents of its role pull"),
         entry("decided", waypoint.entry(&EntryKind::Decided), ORCHESTRATOR, "a decision that opens no turn"),
+        Subject {
+            // Another name than the endpoint's.
+            name: "turn_dead",
+            ..entry("dead", waypoint.entry(&EntryKind::Dead), ORCHESTRATOR, "a turn is given up")
+        },
         entry("submitted", flight.entry(&EntryKind::Submitted), ORCHESTRATOR, "a flight begins"),
         entry("landed", flight.entry(&EntryKind::Landed), ORCHESTRATOR, "accepted work stands on the branch"),
     ]
@@ -315,7 +321,7 @@ impl Endpoint {
 }
 
 /// All endpoints.
-pub const ENDPOINTS: [Endpoint; 6] = [
+pub const ENDPOINTS: [Endpoint; 11] = [
     Endpoint {
         name: PROGRESS,
         by: AGENTS,
@@ -345,6 +351,41 @@ pub const ENDPOINTS: [Endpoint; 6] = [
         request: Some("artifact_query"),
         answer: "history_line",
         summary: "one artifact by its reference",
+    },
+    Endpoint {
+        name: EXPORT,
+        by: OPERATOR,
+        request: Some("cut_query"),
+        answer: "export_begin",
+        summary: "where a flight ends at this moment, sealed",
+    },
+    Endpoint {
+        name: MESSAGES,
+        by: OPERATOR,
+        request: Some("message_query"),
+        answer: "export_page",
+        summary: "a flight's messages in one stream, a page at a time",
+    },
+    Endpoint {
+        name: ATTEST,
+        by: OPERATOR,
+        request: Some("attest_query"),
+        answer: "dsse_envelope",
+        summary: "the signed statement on a landed waypoint",
+    },
+    Endpoint {
+        name: DEAD,
+        by: OPERATOR,
+        request: Some("dead_query"),
+        answer: "dead_turns",
+        summary: "turns that keep ending their agents",
+    },
+    Endpoint {
+        name: RETRY,
+        by: OPERATOR,
+        request: Some("retry_query"),
+        answer: "flight_view",
+        summary: "has such a turn tried again",
     },
 ];
 

@@ -2,14 +2,14 @@
 
 use holdpoint_protocol::{
     api::{
-        ArtifactQuery, DeadTurn, FlightLine, Flights, History, HistoryLine, HistoryQuery, Presence, Progress,
-        ProgressAnswer, RefusedHandoff, Standing, StatusQuery, Submit,
+        ArtifactQuery, DeadQuery, DeadTurn, DeadTurns, FlightLine, Flights, History, HistoryLine, HistoryQuery,
+        Presence, Progress, ProgressAnswer, RefusedHandoff, RetryQuery, Standing, StatusQuery, Submit,
     },
     artifact::{Disposition, VerificationPurpose},
-    attestation::{Envelope, EnvelopeSignature, PAYLOAD_TYPE},
+    attestation::{AttestQuery, Envelope, EnvelopeSignature, PAYLOAD_TYPE},
     export::{
-        BlobPart, Cut, End, ExportCut, FORMAT, HandoffsEnd, Head, JournalEnd, Line, Message, MessagePage, MissingBlob,
-        Place, Seal,
+        BlobPart, Cut, CutQuery, End, ExportCut, FORMAT, HandoffsEnd, Head, JournalEnd, Line, Message, MessagePage,
+        MessageQuery, MissingBlob, Place, Seal,
     },
     ids::role,
     journal::Sequence,
@@ -166,6 +166,13 @@ fn export() -> Kinds {
         handoffs: vec![handoffs],
     };
     let page = MessagePage { messages: vec![message.clone()], next: Some(Place { sequence: Sequence(17), offset: 5 }) };
+    let flight = || "demo-1".parse().unwrap();
+    let query = MessageQuery {
+        flight: flight(),
+        stream: "HP_JOURNAL".to_owned(),
+        after: Place::default(),
+        until: Sequence(17),
+    };
     vec![
         published("export_line", Line::Export(Box::new(head))),
         another("export_message", "export_line", Line::Message(message)),
@@ -173,8 +180,14 @@ fn export() -> Kinds {
         another("export_missing", "export_line", Line::Missing(missing)),
         another("export_end", "export_line", Line::End(End { messages: 1, blobs: 1 })),
         unpublished("export_cut", cut),
-        unpublished("export_begin", ExportCut { seal, trust }),
-        unpublished("export_page", page),
+        published("export_begin", ExportCut { seal, trust }),
+        published("export_page", page),
+        published("cut_query", CutQuery { flight: flight() }),
+        published("message_query", query),
+        published("attest_query", AttestQuery { flight: flight(), waypoint: "retry-backoff".parse().unwrap() }),
+        published("dead_query", DeadQuery { flight: Some(flight()) }),
+        published("dead_turns", DeadTurns { turns: vec![dead_turn()] }),
+        published("retry_query", RetryQuery { flight: flight(), waypoint: "retry-backoff".parse().unwrap() }),
     ]
 }
 
