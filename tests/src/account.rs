@@ -2,13 +2,17 @@
 //!
 //! Read with the orchestrator's own credentials, after the flight. Whether it is sound is `checker`'s matter.
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use holdpoint_bus::{
     Bus, ConnectArgs,
     auth::{Authority, Credentials, PastSenders, Signed, TrustRoots},
     broker::{LocalBroker, LocalSpec, ServerBinary},
-    journal::Journal,
+    journal::{Journal, ReadError},
     past,
 };
 use holdpoint_core::audit::{EntryLine, HandoffLine};
@@ -22,6 +26,11 @@ use holdpoint_protocol::{
 use holdpoint_sandbox::service::Lifetime;
 
 use crate::world::{World, root};
+
+/// How long a broker is asked again.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The pause in between.
+const PAUSE: Duration = Duration::from_millis(200);
 
 /// All that is looked at.
 #[derive(Debug, Clone, Default)]
@@ -49,15 +58,25 @@ impl Account {
         self.lines.iter().filter(|line| matches!(line.entry, Ok(Entry::Landed(_)))).count()
     }
 
-    /// Reads what a broker holds, with an orchestrator's credentials.
+    /// Reads what a broker holds, with an orchestrator's credentials. A cluster that is choosing a leader is asked again.
     ///
     /// # Panics
     /// It cannot be read.
     pub async fn read(bus: &Bus, roots: &TrustRoots) -> Self {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match Self::try_read(bus, roots).await {
+                Err(_) if Instant::now() < deadline => tokio::time::sleep(PAUSE).await,
+                read => return read.unwrap(),
+            }
+        }
+    }
+
+    async fn try_read(bus: &Bus, roots: &TrustRoots) -> Result<Self, ReadError> {
         let journal = Journal::new(bus);
-        let mut stored = journal.replay(&subjects::journals()).await.unwrap();
+        let mut stored = journal.replay(&subjects::journals()).await?;
         let mut account = Account::default();
-        while let Some(stored) = stored.next().await.unwrap() {
+        while let Some(stored) = stored.next().await? {
             let message = stored.exported(streams::JOURNAL);
             account.lines.push(EntryLine::read(&message, roots.was_orchestrators(signed(&message))).unwrap());
         }
@@ -65,7 +84,7 @@ impl Account {
         let mut senders = PastSenders::new(roots);
         for flight in &flights {
             for role in role::AGENTS.map(role::id) {
-                let stored = past::of_flight(bus, &role, flight, Sequence(0)).await.unwrap().collect().await.unwrap();
+                let stored = past::of_flight(bus, &role, flight, Sequence(0)).await?.collect().await?;
                 for stored in stored {
                     let message = stored.exported(&streams::handoff(&role));
                     let mut line = HandoffLine::read(&message).unwrap();
@@ -77,7 +96,7 @@ impl Account {
                 }
             }
         }
-        account
+        Ok(account)
     }
 }
 
