@@ -9,7 +9,7 @@ use holdpoint_tests::world::{World, copy, eventually, root};
 use serde_json::Value;
 
 use crate::{
-    engine::{Engine, PROJECT, TAG, docker, free_port, succeeds, until_healthy},
+    engine::{Engine, PROJECT, TAG, docker, free_port, say, succeeds, until_healthy},
     flight::{Door, Shape, Site, args},
 };
 
@@ -92,7 +92,7 @@ impl Drop for Project {
     fn drop(&mut self) {
         if std::thread::panicking() {
             let logs = self.output(&["logs", "--tail", "30"]);
-            eprintln!("{}", String::from_utf8_lossy(&logs.stdout));
+            say(&String::from_utf8_lossy(&logs.stdout));
         }
         self.output(&["down", "--volumes", "--remove-orphans", "--timeout", "1"]);
     }

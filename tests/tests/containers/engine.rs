@@ -35,8 +35,7 @@ impl Engine {
         if !succeeds(&["version", "--format", "{{.Server.Version}}"]) {
             let words = "NOT RUN: no Docker engine answers, so nothing was shown about the fleet in containers";
             assert!(std::env::var_os("CI").is_none_or(|ci| ci != "true"), "{words}");
-            // Past the capture of the test runner, which shows a test's words only when it fails.
-            let _ = writeln!(std::io::stderr(), "\n*** {words} ***\n");
+            say(&format!("\n*** {words} ***\n"));
             return None;
         }
         for image in ["keys", "broker", "orchestrator", "builder", "verifier", "repair"] {
@@ -46,6 +45,12 @@ impl Engine {
         sweep();
         Some(Self { _turn: turn })
     }
+}
+
+/// Says something past the capture of the test runner, which shows a test's words only when it fails.
+pub(crate) fn say(words: &str) {
+    // Nobody is left to tell when standard error is gone.
+    let _ = writeln!(std::io::stderr(), "{words}");
 }
 
 /// Runs `docker` and gives what it printed.

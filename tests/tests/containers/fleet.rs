@@ -15,7 +15,7 @@ use testcontainers::{
 };
 
 use crate::{
-    engine::{LABEL, TAG, docker, free_port, succeeds, until_healthy},
+    engine::{LABEL, TAG, docker, free_port, logs, say, succeeds, until_healthy},
     flight::{Door, Site},
 };
 
@@ -272,7 +272,7 @@ impl Drop for Fleet {
     fn drop(&mut self) {
         if std::thread::panicking() {
             for member in self.members.keys() {
-                eprintln!("--- {member}\n{}", crate::engine::logs(&self.container(member)));
+                say(&format!("--- {member}\n{}", logs(&self.container(member))));
             }
         }
         for member in self.members.keys() {
