@@ -30,7 +30,7 @@ impl KnownUsers {
         Self { trust: trust.into(), checked: Arc::default() }
     }
 
-    /// As [`TrustRoots::verify_jwt`].
+    /// As [`super::TrustRoots::verify_jwt`].
     ///
     /// # Errors
     /// [`Refusal`] says what is wrong with it.
@@ -52,7 +52,7 @@ impl KnownUsers {
         Ok(checked.user)
     }
 
-    /// As [`TrustRoots::verify_jwt_of`].
+    /// As [`super::TrustRoots::verify_jwt_of`].
     ///
     /// # Errors
     /// [`Refusal`] says what is wrong with it.
