@@ -38,12 +38,14 @@ impl Stored {
 }
 
 /// One message of a waypoint.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Shape {
     /// The last token of its subject that tells what it is.
     pub(crate) kind: String,
     /// Headers and payload, in bytes.
     pub(crate) len: usize,
+    /// How long after the waypoint's first message it was stored, in milliseconds.
+    pub(crate) after_ms: f64,
 }
 
 /// A connection of its own. Cheap to clone.
@@ -98,11 +100,16 @@ impl Streams {
                 let message = message.doing(ACTION)?;
                 let at = message.info().doing(ACTION)?.published;
                 let len = message.payload.len() + message.headers.as_ref().map_or(0, headers_len);
-                found.push((at, Shape { kind: kind(&message.subject), len }));
+                found.push((at, kind(&message.subject), len));
             }
         }
-        found.sort_by_key(|(at, _)| *at);
-        Ok(found.into_iter().map(|(_, shape)| shape).collect())
+        found.sort_by_key(|(at, ..)| *at);
+        let first = found.first().map(|(at, ..)| *at);
+        let shapes = found.into_iter().map(|(at, kind, len)| {
+            let after_ms = first.map_or(0.0, |first| (at - first).as_seconds_f64() * 1e3);
+            Shape { kind, len, after_ms }
+        });
+        Ok(shapes.collect())
     }
 
     /// Everything that is decided from now on and opens no turn.

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     fn shape(kind: &str, len: usize) -> Shape {
-        Shape { kind: kind.to_owned(), len }
+        Shape { kind: kind.to_owned(), len, after_ms: 0.0 }
     }
 
     #[test]

@@ -17,7 +17,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use holdpoint_bus::{api::Failure, journal::AppendError, signals};
+use holdpoint_bus::{api::Failure, journal::AppendError};
 use holdpoint_core::{
     engine::{self, Context, Fresh, Input, Refusal, Step},
     flight, gates,
@@ -310,8 +310,7 @@ impl State {
                         trace::tell_if_over(books, waypoint);
                     }
                     if let EntryKind::Turn { role, priority } = kind {
-                        // Only a hint: agents also poll.
-                        let _ = signals::wake(&shell.bus, &role, priority).await;
+                        shell.hints.send(&role, priority);
                     }
                     return Ok(Applied::Appended);
                 }

@@ -18,6 +18,7 @@ mod dead;
 mod examine;
 mod export;
 mod flight;
+mod hints;
 mod history;
 mod intake;
 mod landing;

@@ -26,6 +26,7 @@ use tokio::{sync::watch, time::Instant};
 
 use crate::{
     api::{Api, ENDPOINTS},
+    hints::Hints,
     intake::{self, Intake},
     peers::{self, Peers},
     router::{Router, RouterHandle},
@@ -118,7 +119,8 @@ async fn connect(config: &Config) -> Result<Shell, Error> {
     let users = KnownUsers::new(trust.clone());
     let senders = Arc::new(Senders::new(users.clone()));
     let (journal, snapshots) = (Journal::new(&bus), Arc::new(Snapshots::default()));
-    Ok(Shell { bus, journal, trust, users, senders, mirrors, snapshots, serves, settings })
+    let hints = Hints::new(&bus);
+    Ok(Shell { bus, journal, hints, trust, users, senders, mirrors, snapshots, serves, settings })
 }
 
 /// Sets up the streams; waits a while for a cluster that is still choosing its leader.

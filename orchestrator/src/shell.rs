@@ -11,7 +11,7 @@ use holdpoint_bus::{
 use holdpoint_protocol::ids::PoolId;
 use holdpoint_runtime::mirror::MirrorStore;
 
-use crate::{senders::Senders, snapshots::Snapshots};
+use crate::{hints::Hints, senders::Senders, snapshots::Snapshots};
 
 /// Shared by all actors; cheap to clone.
 #[derive(Clone)]
@@ -20,6 +20,8 @@ pub(crate) struct Shell {
     pub(crate) bus: Bus,
     /// All journals.
     pub(crate) journal: Journal,
+    /// To agents, of turns that wait.
+    pub(crate) hints: Hints,
     /// Whom to believe.
     pub(crate) trust: Trust,
     /// The same with a memory, for JWTs.

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::{Flown, Measured, Sync, table};
 use crate::{
     stats::{count, ratio},
+    streams::Shape,
     target::Target,
     usage::Usage,
 };
@@ -89,6 +90,14 @@ pub struct MessageSize {
     pub kind: String,
     /// Headers and payload, in bytes.
     pub bytes: usize,
+    /// How long after the first one it was stored, in milliseconds: of the last waypoint that was alone.
+    pub after_ms_c1: f64,
+}
+
+impl MessageSize {
+    fn of(shape: &Shape) -> Self {
+        Self { kind: shape.kind.clone(), bytes: shape.len, after_ms_c1: shape.after_ms }
+    }
 }
 
 impl HandoffReport {
@@ -118,7 +127,7 @@ impl Figures {
             ratio_p50_c1: ratio(single.measured.sample.percentile_ms(50), raw_single.sample.percentile_ms(50)),
             processes: many.measured.usage.clone(),
             yardstick_processes: raw.usage.clone(),
-            messages: many.shapes.iter().map(|s| MessageSize { kind: s.kind.clone(), bytes: s.len }).collect(),
+            messages: single.shapes.iter().map(MessageSize::of).collect(),
             targets: Vec::new(),
         };
         figures.targets = figures.targets(sync);

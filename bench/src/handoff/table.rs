@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Formatter};
 
-use super::report::{Figures, HandoffReport};
+use super::report::{Figures, HandoffReport, MessageSize};
 use crate::{
     stats::{count, ratio},
     target,
@@ -36,6 +36,10 @@ fn part(name: &str, figures: &Figures, report: &HandoffReport, f: &mut Formatter
     }
     writeln!(f, "  {:<32}{:>12.2}", "messages a waypoint", figures.messages_per_waypoint)?;
     writeln!(f, "  {:<32}{:>12.0}", "bytes on disk a waypoint", figures.bytes_per_waypoint)?;
+    writeln!(f, "\n  {:<32}{:>12}{:>12}", "message", "bytes", "ms, alone")?;
+    for MessageSize { kind, bytes, after_ms_c1 } in &figures.messages {
+        writeln!(f, "    {kind:<30}{bytes:>12}{after_ms_c1:>12.2}")?;
+    }
     processes("process", &figures.processes, report.waypoints, f)?;
     processes("process of the yardstick", &figures.yardstick_processes, report.waypoints, f)?;
     target::write(&figures.targets, f)

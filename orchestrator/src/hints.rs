@@ -1,0 +1,106 @@
+//! Hints to agents that turns may be waiting: never more often than every few milliseconds for each role and priority,
+//! and always one after the last turn.
+//!
+//! A hint goes to every agent of its role. Of many turns that are opened at once, one hint tells as much as all of them.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use holdpoint_bus::{Bus, signals};
+use holdpoint_protocol::{ids::RoleId, plan::Priority};
+
+/// How long after a hint the next one of its kind waits: less than any agent needs for a turn, so that none is kept waiting.
+const PAUSE: Duration = Duration::from_millis(2);
+
+type Kind = (RoleId, Priority);
+
+/// Sends hints. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Hints {
+    bus: Bus,
+    pauses: Arc<Mutex<Pauses>>,
+}
+
+impl Hints {
+    /// Over this connection.
+    pub(crate) fn new(bus: &Bus) -> Self {
+        Self { bus: bus.clone(), pauses: Arc::default() }
+    }
+
+    /// Tells the agents of a role of a turn that is in the journal. One that gets lost costs seconds: agents also poll.
+    pub(crate) fn send(&self, role: &RoleId, priority: Priority) {
+        let kind = (role.clone(), priority);
+        if self.pauses().ask(&kind) {
+            tokio::spawn(self.clone().send_while_asked(kind));
+        }
+    }
+
+    async fn send_while_asked(self, kind: Kind) {
+        loop {
+            if !self.pauses().next(&kind) {
+                return;
+            }
+            let (role, priority) = &kind;
+            if let Err(error) = signals::wake(&self.bus, role, *priority).await {
+                tracing::debug!(%error, "no hint: agents look by themselves");
+            }
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
+    fn pauses(&self) -> MutexGuard<'_, Pauses> {
+        self.pauses.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The kinds of hints that somebody sends or pauses after, and whether another one was asked for since the last.
+#[derive(Debug, Default)]
+struct Pauses(HashMap<Kind, bool>);
+
+impl Pauses {
+    /// A hint is wanted. Whether the caller has to see to it: otherwise somebody does already.
+    fn ask(&mut self, kind: &Kind) -> bool {
+        self.0.insert(kind.clone(), true).is_none()
+    }
+
+    /// Whether another hint is to be sent; if not, the next one that is asked for has nobody to see to it.
+    fn next(&mut self, kind: &Kind) -> bool {
+        let asked = self.0.get_mut(kind).is_some_and(std::mem::take);
+        if !asked {
+            self.0.remove(kind);
+        }
+        asked
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use holdpoint_protocol::ids::role;
+
+    use super::*;
+
+    fn kind(priority: Priority) -> Kind {
+        (role::id(role::BUILDER), priority)
+    }
+
+    #[test]
+    fn hints_that_are_asked_for_in_a_pause_become_one_after_it() {
+        let (mut pauses, medium) = (Pauses::default(), kind(Priority::Medium));
+        assert!(pauses.ask(&medium), "nobody sees to it yet");
+        assert!(pauses.next(&medium), "the first is sent at once");
+        assert!(!pauses.ask(&medium) && !pauses.ask(&medium), "whoever pauses sees to it");
+        assert!(pauses.next(&medium), "one follows the pause");
+        assert!(!pauses.next(&medium), "and no other");
+        assert!(pauses.ask(&medium), "after a pause without any, it begins anew");
+    }
+
+    #[test]
+    fn each_kind_has_its_own_pause() {
+        let mut pauses = Pauses::default();
+        assert!(pauses.ask(&kind(Priority::Medium)) && pauses.ask(&kind(Priority::Critical)));
+        assert!(pauses.next(&kind(Priority::Medium)) && pauses.next(&kind(Priority::Critical)));
+    }
+}
