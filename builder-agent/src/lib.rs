@@ -4,11 +4,7 @@
 //! repair agent shares. A builder judges nothing and decides nothing.
 
 use holdpoint_protocol::ids::role;
-use holdpoint_runtime::{
-    build_turn::{RunError, process},
-    config::Config,
-    process::Ended,
-};
+use holdpoint_runtime::{agent::process::RunError, build_turn::process, config::Config, process::Ended};
 
 /// The role of this agent.
 pub const ROLE: &str = role::BUILDER;

@@ -3,6 +3,7 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::Parser;
+use holdpoint_runtime::agent::process;
 
 /// Takes builder turns from the broker until it is asked to end.
 #[derive(Debug, Parser)]
@@ -16,5 +17,5 @@ struct Args {
 fn main() -> ExitCode {
     holdpoint_sandbox::shim::maybe_run();
     let args = Args::parse();
-    holdpoint_runtime::build_turn::process::main(holdpoint_builder_agent::ROLE, args.config.as_deref())
+    process::main(holdpoint_builder_agent::ROLE, args.config.as_deref(), holdpoint_builder_agent::run)
 }

@@ -33,6 +33,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use failure::{Exit, Failure};
+use holdpoint_runtime::process;
 
 /// Reads the arguments, runs the command and gives its exit code. A sandbox shim must have been served before.
 #[must_use]
@@ -42,7 +43,7 @@ pub fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error, json),
     };
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    let runtime = match process::runtime() {
         Ok(runtime) => runtime,
         Err(error) => {
             let failure = Failure::environment("runtime", format!("cannot start: {error}"), "close other programs");

@@ -310,7 +310,7 @@ impl State {
                         trace::tell_if_over(books, waypoint);
                     }
                     if let EntryKind::Turn { role, priority } = kind {
-                        shell.hints.send(&role, priority);
+                        shell.hints.send(&role, priority).await;
                     }
                     return Ok(Applied::Appended);
                 }

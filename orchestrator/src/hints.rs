@@ -31,22 +31,24 @@ impl Hints {
     }
 
     /// Tells the agents of a role of a turn that is in the journal. One that gets lost costs seconds: agents also poll.
-    pub(crate) fn send(&self, role: &RoleId, priority: Priority) {
+    pub(crate) async fn send(&self, role: &RoleId, priority: Priority) {
         let kind = (role.clone(), priority);
         if self.pauses().ask(&kind) {
+            self.send_now(&kind).await;
             tokio::spawn(self.clone().send_while_asked(kind));
         }
     }
 
+    async fn send_now(&self, (role, priority): &Kind) {
+        if let Err(error) = signals::wake(&self.bus, role, *priority).await {
+            tracing::debug!(%error, "no hint: agents look by themselves");
+        }
+    }
+
     async fn send_while_asked(self, kind: Kind) {
-        loop {
-            if !self.pauses().next(&kind) {
-                return;
-            }
-            let (role, priority) = &kind;
-            if let Err(error) = signals::wake(&self.bus, role, *priority).await {
-                tracing::debug!(%error, "no hint: agents look by themselves");
-            }
+        tokio::time::sleep(PAUSE).await;
+        while self.pauses().next(&kind) {
+            self.send_now(&kind).await;
             tokio::time::sleep(PAUSE).await;
         }
     }
@@ -61,9 +63,18 @@ impl Hints {
 struct Pauses(HashMap<Kind, bool>);
 
 impl Pauses {
-    /// A hint is wanted. Whether the caller has to see to it: otherwise somebody does already.
+    /// A hint is wanted. Whether to send it now, and see to what is asked for meanwhile: otherwise somebody does already.
     fn ask(&mut self, kind: &Kind) -> bool {
-        self.0.insert(kind.clone(), true).is_none()
+        match self.0.get_mut(kind) {
+            Some(again) => {
+                *again = true;
+                false
+            }
+            None => {
+                self.0.insert(kind.clone(), false);
+                true
+            }
+        }
     }
 
     /// Whether another hint is to be sent; if not, the next one that is asked for has nobody to see to it.
@@ -89,8 +100,7 @@ mod tests {
     #[test]
     fn hints_that_are_asked_for_in_a_pause_become_one_after_it() {
         let (mut pauses, medium) = (Pauses::default(), kind(Priority::Medium));
-        assert!(pauses.ask(&medium), "nobody sees to it yet");
-        assert!(pauses.next(&medium), "the first is sent at once");
+        assert!(pauses.ask(&medium), "the first is sent at once");
         assert!(!pauses.ask(&medium) && !pauses.ask(&medium), "whoever pauses sees to it");
         assert!(pauses.next(&medium), "one follows the pause");
         assert!(!pauses.next(&medium), "and no other");
@@ -101,6 +111,7 @@ mod tests {
     fn each_kind_has_its_own_pause() {
         let mut pauses = Pauses::default();
         assert!(pauses.ask(&kind(Priority::Medium)) && pauses.ask(&kind(Priority::Critical)));
-        assert!(pauses.next(&kind(Priority::Medium)) && pauses.next(&kind(Priority::Critical)));
+        assert!(!pauses.ask(&kind(Priority::Medium)));
+        assert!(pauses.next(&kind(Priority::Medium)) && !pauses.next(&kind(Priority::Critical)));
     }
 }

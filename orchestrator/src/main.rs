@@ -3,7 +3,12 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::Parser;
-use holdpoint_runtime::{config::Config, fresh, process::exit, telemetry};
+use holdpoint_runtime::{
+    config::Config,
+    fresh,
+    process::{self, exit},
+    telemetry,
+};
 
 /// Runs a Holdpoint orchestrator.
 #[derive(Parser)]
@@ -14,9 +19,12 @@ struct Args {
     config: Option<PathBuf>,
 }
 
-#[tokio::main]
-async fn main() -> ExitCode {
-    match run(Args::parse()).await {
+fn main() -> ExitCode {
+    let ran = match process::runtime() {
+        Ok(runtime) => runtime.block_on(run(Args::parse())),
+        Err(error) => Err((exit::ENVIRONMENT, anyhow::Error::from(error).context("start the process"))),
+    };
+    match ran {
         Ok(code) => ExitCode::from(code),
         Err((code, error)) => {
             tracing::error!("{error:#}");

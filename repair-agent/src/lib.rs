@@ -4,11 +4,7 @@
 //! own, so that another program with other rights can do it.
 
 use holdpoint_protocol::ids::role;
-use holdpoint_runtime::{
-    build_turn::{RunError, process},
-    config::Config,
-    process::Ended,
-};
+use holdpoint_runtime::{agent::process::RunError, build_turn::process, config::Config, process::Ended};
 
 /// The role of this agent.
 pub const ROLE: &str = role::REPAIR;

@@ -16,6 +16,7 @@ mod error;
 mod handoff;
 mod job;
 mod presence;
+pub mod process;
 mod progress;
 mod puller;
 mod refusals;

@@ -18,5 +18,4 @@ pub mod worker;
 
 pub use bench::{BenchError, Built, Outcome, Ready, Workbench};
 pub use folder::{FolderError, TurnFolder, TurnFolders};
-pub use process::RunError;
 pub use worker::{BuildWorker, StartError};

@@ -5,10 +5,11 @@
 #[cfg(test)]
 mod tests;
 
-use std::{io, time::Duration};
+use std::{io, num::NonZero, time::Duration};
 
 use holdpoint_sandbox::service;
 use tokio::{
+    runtime::{self, Runtime},
     signal::unix::{Signal, SignalKind, signal},
     sync::mpsc,
     task::JoinSet,
@@ -81,6 +82,16 @@ pub enum ProcessError {
     /// A part of it failed again and again.
     #[error("a part of the process cannot be kept running")]
     Meltdown(#[source] Meltdown),
+}
+
+/// The runtime of a process of ours, on half of the machine's cores: it shares them with the broker and the others of its
+/// fleet, and each thread more costs wake-ups between threads.
+///
+/// # Errors
+/// The system gives no thread.
+pub fn runtime() -> io::Result<Runtime> {
+    let cores = std::thread::available_parallelism().map_or(1, NonZero::get);
+    runtime::Builder::new_multi_thread().worker_threads((cores / 2).max(1)).enable_all().build()
 }
 
 /// Runs `tree` until it ends or this process is asked to end.

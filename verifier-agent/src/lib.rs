@@ -25,6 +25,6 @@ pub mod worker;
 
 pub use bench::{Bench, Findings};
 pub use error::BenchError;
-pub use process::{ROLE, RunError, main, run};
+pub use process::{ROLE, run};
 pub use settings::{JudgeSettings, Settings};
 pub use worker::{StartError, VerifyWorker};

@@ -1,51 +1,14 @@
-//! A builder or repair agent as a process: what its library and its binary share.
+//! A builder or repair agent as a process.
 
-use std::{io::Write, path::Path, process::ExitCode};
-
-use holdpoint_protocol::ids::{RoleId, role};
+use holdpoint_protocol::ids::role;
 use holdpoint_sandbox::Sandbox;
 
-use super::worker::{BuildWorker, StartError};
+use super::worker::BuildWorker;
 use crate::{
-    agent::{self, AgentError},
-    config::{Config, ConfigError},
-    fresh,
-    process::{Ended, exit},
-    telemetry::{self, ErrorChain, TelemetryError},
+    agent::process::{self, RunError},
+    config::Config,
+    process::Ended,
 };
-
-/// Why an agent process did not start, or failed.
-#[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// The configuration cannot be read.
-    #[error("read the configuration")]
-    Config(#[source] Box<ConfigError>),
-    /// Logs and traces cannot be set up.
-    #[error("set up logs and traces")]
-    Telemetry(#[source] TelemetryError),
-    /// The runtime of the process cannot be made.
-    #[error("start the process")]
-    Process(#[source] std::io::Error),
-    /// The agent cannot work here or as configured.
-    #[error("start the agent")]
-    Start(#[source] StartError),
-    /// The turn loop.
-    #[error("run the agent")]
-    Agent(#[source] AgentError),
-}
-
-impl RunError {
-    /// The exit code of a process that fails with this.
-    #[must_use]
-    pub fn exit_code(&self) -> u8 {
-        match self {
-            Self::Config(_) | Self::Telemetry(_) => exit::USAGE,
-            Self::Process(_) => exit::ENVIRONMENT,
-            Self::Start(error) => error.exit_code(),
-            Self::Agent(error) => error.exit_code(),
-        }
-    }
-}
 
 /// Runs an agent of a role that builds until it is asked to end. The executable has to be its own sandbox shim:
 /// [`holdpoint_sandbox::shim::maybe_run`] comes first in its `main`.
@@ -53,45 +16,8 @@ impl RunError {
 /// # Errors
 /// [`RunError::Start`] before it connects, [`RunError::Agent`] afterwards.
 pub async fn run(role: &'static str, config: &Config) -> Result<Ended, RunError> {
-    let role = role::id(role);
-    let worker = BuildWorker::start(config, role.clone(), Sandbox::of_this_executable()).await;
-    let worker = worker.map_err(RunError::Start)?;
-    log_properties(&role, &worker);
-    agent::run(role, worker, config).await.map_err(RunError::Agent)
-}
-
-/// The rest of a binary's `main`: reads the configuration, sets up logs, runs, and says on standard error what went wrong.
-#[must_use]
-pub fn main(role: &'static str, config_file: Option<&Path>) -> ExitCode {
-    match try_main(role, config_file) {
-        Ok(ended) => ExitCode::from(ended.exit_code()),
-        Err(error) => {
-            // Nowhere to say that standard error is gone.
-            let _ = writeln!(std::io::stderr(), "error: {}", ErrorChain(&error));
-            ExitCode::from(error.exit_code())
-        }
-    }
-}
-
-fn try_main(role: &'static str, config_file: Option<&Path>) -> Result<Ended, RunError> {
-    let config = Config::load(config_file, Vec::new()).map_err(|error| RunError::Config(Box::new(error)))?;
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(RunError::Process)?;
-    runtime.block_on(async {
-        let named = config.agent.name.as_ref().map(ToString::to_string);
-        let instance = named.unwrap_or_else(|| format!("{role}-{}", fresh::suffix()));
-        let service = format!("holdpoint-{role}");
-        let _guard = telemetry::init(&config.telemetry, &service, &instance).map_err(RunError::Telemetry)?;
-        tracing::debug!(configuration = %config, "starting");
-        run(role, &config).await
-    })
-}
-
-fn log_properties(role: &RoleId, worker: &BuildWorker) {
-    for report in worker.properties() {
-        let mechanism = report.mechanism.as_deref().unwrap_or("nothing");
-        tracing::debug!(%role, property = %report.property, mechanism, "sandbox");
-        if !report.enforced() {
-            tracing::warn!(%role, property = %report.property, reason = %report.detail, "not enforced by the sandbox");
-        }
-    }
+    let worker = BuildWorker::start(config, role::id(role), Sandbox::of_this_executable()).await;
+    let worker = worker.map_err(|error| RunError::Start { exit_code: error.exit_code(), source: error.into() })?;
+    let properties = worker.properties().to_vec();
+    process::run(role, worker, &properties, config).await
 }
