@@ -8,7 +8,7 @@ mod server;
 
 use serde::{Deserialize, Serialize};
 
-pub use client::{ApiError, Call, request};
+pub use client::{ApiError, Call, request, request_hedged};
 pub use server::{ApiRequest, ApiServer, ServeError, serve};
 
 /// The name of the service in the broker's service discovery.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use holdpoint_bus::{
     Bus,
     api::{self, ApiError, Call},
@@ -21,6 +22,8 @@ use tokio::time::Instant;
 
 /// How long one answer may take. The orchestrator itself gives up after 20 s.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(25);
+/// How long nobody answers before a question is asked once more beside: who has it may have been stopped or killed.
+const BESIDE_AFTER: Duration = Duration::from_secs(3);
 /// How long a submission may take: the orchestrator fetches the snapshot and checks all of its objects.
 const SUBMIT_TIMEOUT: Duration = Duration::from_secs(300);
 /// How long one try of it may take; whoever took it may have been killed.
@@ -59,18 +62,12 @@ impl Client {
 
     /// Begins a flight. Asked again until there is an answer: the flight's id makes that safe.
     pub(crate) async fn submit(&self, submit: &Submit) -> Result<FlightView, ApiError> {
-        let deadline = Instant::now() + SUBMIT_TIMEOUT;
-        loop {
-            match self.ask(SUBMIT, submit, SUBMIT_TRY_TIMEOUT).await {
-                Err(error) if is_passing(&error) && Instant::now() < deadline => tokio::time::sleep(PAUSE).await,
-                other => return other,
-            }
-        }
+        until_answered(SUBMIT_TIMEOUT, || self.ask(SUBMIT, submit, SUBMIT_TRY_TIMEOUT)).await
     }
 
     /// How a flight stands; asked once, because whoever follows it asks again anyway.
     pub(crate) async fn status_now(&self, flight: &FlightId) -> Result<FlightView, ApiError> {
-        self.ask(STATUS, &StatusQuery { flight: flight.clone() }, ANSWER_TIMEOUT).await
+        self.ask_hedged(STATUS, &StatusQuery { flight: flight.clone() }).await
     }
 
     /// How a flight stands.
@@ -118,17 +115,18 @@ impl Client {
     /// Has a dead turn tried again. Asked again after an answer that got lost, it is refused: it is open by then.
     pub(crate) async fn retry(&self, flight: &FlightId, waypoint: &WaypointId) -> Result<FlightView, ApiError> {
         let query = RetryQuery { flight: flight.clone(), waypoint: waypoint.clone() };
-        self.patiently(RETRY, &query).await
+        until_answered(PATIENCE, || self.ask(RETRY, &query, ANSWER_TIMEOUT)).await
     }
 
     async fn patiently<A: DeserializeOwned>(&self, endpoint: &str, question: &impl Serialize) -> Result<A, ApiError> {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            match self.ask(endpoint, question, ANSWER_TIMEOUT).await {
-                Err(error) if is_passing(&error) && Instant::now() < deadline => tokio::time::sleep(PAUSE).await,
-                other => return other,
-            }
-        }
+        until_answered(PATIENCE, || self.ask_hedged(endpoint, question)).await
+    }
+
+    /// For what changes nothing.
+    async fn ask_hedged<A: DeserializeOwned>(&self, endpoint: &str, question: &impl Serialize) -> Result<A, ApiError> {
+        let call = Call { endpoint, payload: written(question), timeout: ANSWER_TIMEOUT, traceparent: None };
+        let answer = api::request_hedged(&self.bus, call, BESIDE_AFTER).await?;
+        read(endpoint, &answer)
     }
 
     async fn ask<A: DeserializeOwned>(
@@ -137,13 +135,35 @@ impl Client {
         question: &impl Serialize,
         timeout: Duration,
     ) -> Result<A, ApiError> {
-        let payload = serde_json::to_vec(question).expect("plain data with text keys").into();
-        let answer = api::request(&self.bus, Call { endpoint, payload, timeout, traceparent: None }).await?;
-        serde_json::from_slice(&answer).map_err(|error| ApiError::Refused {
-            endpoint: endpoint.to_owned(),
-            failure: api::Failure::new(500, format!("the answer to {endpoint} cannot be read: {error}")),
-        })
+        let call = Call { endpoint, payload: written(question), timeout, traceparent: None };
+        let answer = api::request(&self.bus, call).await?;
+        read(endpoint, &answer)
     }
+}
+
+/// Asks again while asking again may help, for so long.
+async fn until_answered<A, R>(patience: Duration, ask: impl Fn() -> R) -> Result<A, ApiError>
+where
+    R: Future<Output = Result<A, ApiError>>,
+{
+    let deadline = Instant::now() + patience;
+    loop {
+        match ask().await {
+            Err(error) if is_passing(&error) && Instant::now() < deadline => tokio::time::sleep(PAUSE).await,
+            other => return other,
+        }
+    }
+}
+
+fn written(question: &impl Serialize) -> Bytes {
+    serde_json::to_vec(question).expect("plain data with text keys").into()
+}
+
+fn read<A: DeserializeOwned>(endpoint: &str, answer: &[u8]) -> Result<A, ApiError> {
+    serde_json::from_slice(answer).map_err(|error| ApiError::Refused {
+        endpoint: endpoint.to_owned(),
+        failure: api::Failure::new(500, format!("the answer to {endpoint} cannot be read: {error}")),
+    })
 }
 
 /// Whether asking again may help.

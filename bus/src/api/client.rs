@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use async_nats::{HeaderMap, Request, RequestErrorKind, service};
 use bytes::Bytes;
+use futures::{StreamExt as _, stream::FuturesUnordered};
 use holdpoint_protocol::{headers, subjects};
 
 use super::Failure;
@@ -63,6 +64,21 @@ pub struct Call<'a> {
     pub timeout: Duration,
     /// W3C trace context.
     pub traceparent: Option<&'a str>,
+}
+
+/// As [`request`], asked once more beside itself after each `pause` without an answer: whoever has the question may be
+/// dead or asleep, and others are there. For what may be carried out twice.
+///
+/// # Errors
+/// [`ApiError`] of the first that has an answer, or gives up.
+pub async fn request_hedged(bus: &Bus, call: Call<'_>, pause: Duration) -> Result<Bytes, ApiError> {
+    let mut asked = FuturesUnordered::from_iter([request(bus, call.clone())]);
+    loop {
+        match tokio::time::timeout(pause, asked.next()).await {
+            Ok(Some(answer)) => return answer,
+            Ok(None) | Err(_) => asked.push(request(bus, call.clone())),
+        }
+    }
 }
 
 /// Signs and sends a request, and waits for its answer (JSON).

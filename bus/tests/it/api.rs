@@ -94,3 +94,24 @@ async fn an_answer_goes_to_the_sender_and_not_into_the_journal() {
     tokio::time::timeout(NOTHING_AFTER, std::future::pending::<()>()).await.unwrap_err();
     assert_eq!(broker.count("HP_JOURNAL").await, 0);
 }
+
+#[tokio::test]
+async fn a_question_that_a_sleeping_orchestrator_has_is_answered_by_another_one() {
+    let broker = TestBroker::start().await;
+    let users = || KnownUsers::new(broker.roots());
+    let asleep = |_| async { std::future::pending::<Result<Bytes, Failure>>().await };
+    let awake = |_| async { Ok(Bytes::from_static(b"here")) };
+    let sleeper = api::serve(&broker.orchestrator, users(), &["status"], asleep).await.unwrap();
+    let other = api::serve(&broker.orchestrator, users(), &["status"], awake).await.unwrap();
+    let operator = broker.bus(role::OPERATOR, "ann").await;
+    // Half of all questions go to the one that sleeps.
+    for _ in 0..8 {
+        let payload = Bytes::from_static(b"f");
+        let call = Call { endpoint: "status", payload, timeout: Duration::from_secs(30), traceparent: None };
+        let answer = api::request_hedged(&operator, call, Duration::from_millis(20)).await;
+        assert_eq!(answer.unwrap(), "here");
+    }
+    other.stop().await;
+    // It still has questions, and would wait for its answers.
+    drop(sleeper);
+}
