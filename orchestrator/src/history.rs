@@ -1,11 +1,9 @@
-//! Reading everything about a waypoint back, in order: its journal and the handoffs of every role, and what became of them.
-
-use std::collections::HashSet;
+//! Reading everything about a waypoint back, in order: its journal and the handoffs of every role.
 
 use holdpoint_bus::{Bus, Stored, handoffs, journal::ReadError, past};
+use holdpoint_core::standing;
 use holdpoint_protocol::{
     api::{HistoryLine, Standing},
-    artifact::{Artifact as _, BuildPlan, GivenBack, VerificationPlan},
     codec::{self, Encoding},
     ids::{FlightId, WaypointId, role},
     journal::Sequence,
@@ -38,39 +36,8 @@ pub(crate) async fn of_waypoint(
     }
     // Handoffs stand before the entries of the same millisecond: a cause before what it led to.
     lines.sort_by_key(|line| line.at);
-    mark(&mut lines);
+    standing::mark(&mut lines);
     Ok(lines)
-}
-
-/// Says of each final handoff whether it is the one that an entry answers, or another was, or its turn is over without it.
-fn mark(lines: &mut [HistoryLine]) {
-    let text = |value: &serde_json::Value| value.as_str().map(str::to_owned);
-    let entries =
-        || lines.iter().filter(|line| line.reference.starts_with(streams::JOURNAL) && line.standing.is_none());
-    let causes: HashSet<String> = entries().filter_map(cause).collect();
-    let open =
-        entries().filter(|line| line.kind == "turn").filter_map(|line| text(&line.artifact["turn_id"])).next_back();
-    let answered: HashSet<String> = lines
-        .iter()
-        .filter(|line| causes.contains(&line.reference))
-        .filter_map(|l| text(&l.artifact["turn"]))
-        .collect();
-    for line in lines.iter_mut().filter(|line| !line.reference.starts_with(streams::JOURNAL)) {
-        let turn = text(&line.artifact["turn"]);
-        let ends_nothing = [BuildPlan::KIND, VerificationPlan::KIND, GivenBack::KIND].contains(&line.kind.as_str());
-        line.standing = match turn {
-            _ if ends_nothing => None,
-            _ if causes.contains(&line.reference) => Some(Standing::Taken),
-            Some(turn) if answered.contains(&turn) || open.as_ref() != Some(&turn) => Some(Standing::Conflict),
-            _ => None,
-        };
-    }
-}
-
-/// The reference of the handoff that an entry answers.
-fn cause(entry: &HistoryLine) -> Option<String> {
-    let cause = &entry.artifact["record"]["cause"];
-    Some(format!("{}/{}", cause["stream"].as_str()?, cause["sequence"].as_u64()?))
 }
 
 /// One artifact or entry by its `STREAM/SEQUENCE`.
