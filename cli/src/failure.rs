@@ -81,6 +81,16 @@ impl Failure {
         Self::Other { exit: Exit::Environment, code, message: message.into(), hint: hint.into() }
     }
 
+    /// The same, with something more that is so.
+    pub(crate) fn also(self, more: &str) -> Self {
+        match self {
+            Self::Other { exit, code, message, hint } => {
+                Self::Other { exit, code, message: format!("{message}; {more}"), hint }
+            }
+            Self::Plan(_) => self,
+        }
+    }
+
     /// How the process ends.
     pub(crate) fn exit(&self) -> Exit {
         match self {

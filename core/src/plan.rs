@@ -22,6 +22,7 @@ mod tests;
 use holdpoint_protocol::plan::Plan;
 
 pub use error::{PlanError, PlanErrors};
+pub use likeness::closest;
 pub use network::wants_network;
 
 use error::Problems;

@@ -137,6 +137,8 @@ pub struct KeyFolder {
     dir: PathBuf,
     authority: Authority,
     changed: Changed,
+    /// Made just now: nothing runs on it yet.
+    is_new: bool,
     /// The kernel gives the lock back when this is closed.
     _lock: File,
 }
@@ -159,13 +161,13 @@ impl KeyFolder {
     }
 
     fn new(dir: &Path, authority: Authority, lock: File) -> Self {
-        Self { dir: dir.to_owned(), authority, changed: Changed::default(), _lock: lock }
+        Self { dir: dir.to_owned(), authority, changed: Changed::default(), is_new: false, _lock: lock }
     }
 
-    /// What changed since it was opened.
+    /// What changed since it was opened, for those who knew it before.
     #[must_use]
     pub fn changed(&self) -> Changed {
-        self.changed
+        if self.is_new { Changed::default() } else { self.changed }
     }
 
     /// Opens the folder, and makes keys if there are none.
@@ -177,11 +179,12 @@ impl KeyFolder {
             Err(FolderError::NoKeys { .. }) => {
                 let mut folder = Self::new(dir, Authority::create(), lock(dir)?);
                 // Another process may have been faster.
-                if Authority::load(&folder.dir.join("authority"))?.is_none() {
+                let is_new = Authority::load(&folder.dir.join("authority"))?.is_none();
+                if is_new {
                     folder.save()?;
                 }
                 drop(folder);
-                Self::open(dir)
+                Ok(Self { is_new, ..Self::open(dir)? })
             }
             opened => opened,
         }

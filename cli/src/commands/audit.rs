@@ -32,7 +32,12 @@ pub(super) async fn audit(args: AuditArgs) -> Result<Exit, Failure> {
         }
         checked
     } else {
-        exported(&args).await?
+        let flight: FlightId = args.what.parse().map_err(|_| {
+            let message = format!("{} is neither a file nor the id of a flight", args.what);
+            Failure::usage("not_found", message, "`holdpoint status` lists the flights")
+        })?;
+        // Whoever mistyped a file's name is not helped by hearing of flights only.
+        exported(&args, &flight).await.map_err(|failure| failure.also(&format!("there is no file {flight} either")))?
     };
     if args.json {
         output::json(&checked);
@@ -42,11 +47,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<Exit, Failure> {
     Ok(if checked.sound { Exit::Success } else { Exit::Incomplete })
 }
 
-async fn exported(args: &AuditArgs) -> Result<Checked, Failure> {
-    let flight: FlightId = args.what.parse().map_err(|_| {
-        let message = format!("{} is neither a file nor the id of a flight", args.what);
-        Failure::usage("not_found", message, "`holdpoint status` lists the flights")
-    })?;
+async fn exported(args: &AuditArgs, flight: &FlightId) -> Result<Checked, Failure> {
     let trust = match &args.trust {
         Some(path) => Some(trust(path)?),
         None => own_trust(&args.place).await?,
@@ -58,7 +59,7 @@ async fn exported(args: &AuditArgs) -> Result<Checked, Failure> {
     let file = File::create(&path);
     let file = file.map_err(|error| Failure::environment("export", format!("no room for the export: {error}"), ""))?;
     let target = Target::existing(&args.place).await?;
-    target.serve(async |client| archive::write(client, &flight, true, &mut BufWriter::new(&file)).await).await?;
+    target.serve(async |client| archive::write(client, flight, true, &mut BufWriter::new(&file)).await).await?;
     archive::check(&path, trust)
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use holdpoint_core::plan::closest;
 use holdpoint_protocol::{asyncapi, names, schema};
 use serde_json::{Value, json};
 
@@ -47,7 +48,11 @@ fn find(name: &str) -> Result<(String, Value), Failure> {
     let found = all().into_iter().find(|(known, _)| known == name);
     found.ok_or_else(|| {
         let known: Vec<String> = all().into_iter().map(|(name, _)| name).collect();
-        Failure::usage("not_found", format!("there is no schema {name}"), format!("there are: {}", known.join(", ")))
+        let hint = match closest(name, known.iter().map(String::as_str)) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("there are: {}", known.join(", ")),
+        };
+        Failure::usage("not_found", format!("there is no schema {name}"), hint)
     })
 }
 

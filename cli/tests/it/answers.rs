@@ -149,3 +149,20 @@ fn where_nothing_was_flown_there_is_nothing_to_show() {
     lab.run(&["submit", "plan.yaml", "--repo", "repo"]).refuses(3, &["no fleet runs", "holdpoint up"]);
     assert!(!lab.path("state").exists(), "nothing was begun");
 }
+
+#[test]
+fn a_mistyped_file_of_an_audit_is_called_a_missing_file_too() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("plain")).unwrap();
+    let answer = lab.run(&["audit", "exprot.jsonl", "--repo", "plain"]);
+    answer.refuses(2, &["exprot.jsonl", "file"]);
+    let answer = lab.run(&["audit", "exprot", "--repo", "plain"]);
+    answer.refuses(2, &["not inside a git repository", "there is no file exprot either"]);
+}
+
+#[test]
+fn a_mistyped_schema_is_told_the_nearest_one() {
+    let lab = Lab::new();
+    lab.run(&["schema", "verification_reprot"]).refuses(2, &["did you mean `verification_report`?"]);
+    lab.run(&["schema", "zzzzzz"]).refuses(2, &["there are: ", "verification_report"]);
+}

@@ -38,6 +38,11 @@ fn keys_of_a_fleet_are_made_once_and_added_to() {
     let lab = Lab::new();
     let made = lab.run(&INIT).json();
     assert_eq!(made["made"].as_array().unwrap().len(), 6);
+    assert_eq!(
+        (&made["reload_broker"], &made["trust_changed"]),
+        (&false.into(), &false.into()),
+        "nobody runs on it yet"
+    );
     for file in ["trust.json", "broker/accounts.conf", "builder/builder-2.creds", "operator/operator-1.creds"] {
         assert!(lab.path("keys").join(file).is_file(), "{file}");
     }

@@ -8,7 +8,7 @@ const LETTERS_MIN: usize = 2;
 
 /// The known word closest to `word`, if it is close enough to be meant: a third of its letters may differ, or it may
 /// be cut short.
-pub(super) fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+pub fn closest<'a>(word: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let letters: Vec<char> = word.chars().take(WORD_CHARS_MAX + 1).flat_map(char::to_lowercase).collect();
     if !(LETTERS_MIN..=WORD_CHARS_MAX).contains(&letters.len()) {
         return None;
