@@ -9,7 +9,7 @@ use holdpoint_bus::blobs::{self, BlobError};
 use holdpoint_core::flight;
 use holdpoint_protocol::{facts::BlobRef, ids::FlightId, view::FlightView};
 use holdpoint_runtime::mirror::from_wire;
-use holdpoint_workspace::{BranchState, BranchUpdate, Error, HANDOFF_REF, UserRepo};
+use holdpoint_workspace::{BranchState, BranchUpdate, Error, HANDOFF_REF, Oid, UserRepo};
 use tokio::time::Instant;
 
 use crate::{client::Client, failure::Failure};
@@ -58,15 +58,12 @@ pub(crate) async fn write(client: &Client, repo: &UserRepo, flight: &FlightView)
     let dir = tempfile::tempdir().map_err(|error| {
         Failure::environment("temporary_folder", format!("cannot make a temporary folder: {error}"), "look at TMPDIR")
     })?;
-    let mut bundles = Vec::new();
     let mut old = tip(repo, &flight.branch).await?;
     for _ in 0..MOVED_MAX {
         if old.as_ref() == Some(&head) {
             return Ok(());
         }
-        if bundles.is_empty() {
-            bundles = fetch(client, flight, dir.path()).await?;
-        }
+        let bundles = fetch(client, flight, old.as_ref(), dir.path()).await?;
         let update = BranchUpdate {
             bundles: &bundles,
             ref_name: HANDOFF_REF,
@@ -83,9 +80,11 @@ pub(crate) async fn write(client: &Client, repo: &UserRepo, flight: &FlightView)
     Err(Error::BranchMoved { branch: flight.branch.clone(), found: old }.into())
 }
 
-async fn fetch(client: &Client, flight: &FlightView, dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+/// Gets what landed after `have`; all of it, where that is no landing of the flight.
+async fn fetch(client: &Client, flight: &FlightView, have: Option<&Oid>, dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let known = flight.landings.iter().position(|landing| have == Some(&from_wire(&landing.tip)));
     let mut bundles = Vec::new();
-    for (number, bundle) in flight.landings.iter().enumerate() {
+    for (number, bundle) in flight.landings.iter().enumerate().skip(known.map_or(0, |known| known + 1)) {
         let path = dir.join(format!("{number}.bundle"));
         get(client, &bundle.blob, &path).await?;
         bundles.push(path);

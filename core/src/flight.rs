@@ -57,7 +57,7 @@ impl FlightState {
         if commit == &self.submitted.base {
             return Some(&self.submitted.base_tree);
         }
-        self.landed.iter().find(|l| &l.commit == commit).map(|l| &l.tree)
+        self.landed.at(commit).map(|l| &l.tree)
     }
 
     /// How a waypoint landed.
@@ -76,17 +76,21 @@ impl FlightState {
     /// The bundles that bring `commit`, a commit of the flight's branch, in order.
     #[must_use]
     pub fn bundles_up_to(&self, commit: &Oid) -> Vec<BundleRef> {
-        let mut bundles = vec![self.submitted.snapshot.clone()];
-        if commit == &self.submitted.base {
-            return bundles;
-        }
-        for landed in &self.landed {
+        let mut bundles = Vec::new();
+        let mut at = commit;
+        while let Some(landed) = self.landed.at(at) {
             bundles.push(landed.bundle.clone());
-            if &landed.commit == commit {
-                break;
-            }
+            at = landed.bundle_on.as_ref().unwrap_or(&landed.parent);
         }
+        bundles.push(self.submitted.snapshot.clone());
+        bundles.reverse();
         bundles
+    }
+
+    /// The commit that the bundle of the next landing builds on.
+    #[must_use]
+    pub fn bundle_on(&self) -> &Oid {
+        self.landed.bundle_on().map_or(&self.submitted.base, |landed| &landed.commit)
     }
 
     /// When the flight's wall budget ends.

@@ -18,10 +18,15 @@ use holdpoint_runtime::{
     mirror::{MirrorError, from_wire, to_wire, wire_path},
     path_rules::{self, JudgeError, RuleTexts},
 };
-use holdpoint_workspace::{CommitMeta, Error as GitError, HANDOFF_REF, Landing, Merge as GitMerge, Mirror, RepoPath};
+use holdpoint_workspace::{
+    CommitMeta, Error as GitError, HANDOFF_REF, Landing as GitLanding, Merge as GitMerge, Mirror, Oid as GitOid,
+    RepoPath,
+};
 
 use crate::shell::Shell;
 
+/// The longest bundle that brings more than its own landing: what it saves is requests, and what it costs is room.
+const WIDE_BUNDLE_LEN_MAX: usize = 4 << 20;
 /// The author of every commit that Holdpoint makes.
 const AUTHOR: (&str, &str) = ("Holdpoint", "holdpoint@localhost");
 /// Colliding paths that a builder is told of.
@@ -45,10 +50,20 @@ pub(crate) struct Accepted {
     pub(crate) base: Oid,
     pub(crate) head: Oid,
     pub(crate) head_tree: Oid,
+    /// The commit of the branch that the bundle of this landing should build on.
+    pub(crate) bundle_on: Oid,
     pub(crate) bundles: Vec<BundleRef>,
     /// What landed since the work was made.
     pub(crate) landed: Vec<LandedTree>,
     pub(crate) rules: RuleTexts,
+}
+
+/// A landing commit.
+#[derive(Debug)]
+pub(crate) struct Landing {
+    pub(crate) commit: Commit,
+    /// What its bundle builds on, if that is not the head.
+    pub(crate) bundle_on: Option<Oid>,
 }
 
 /// What one landing made of which tree.
@@ -77,7 +92,7 @@ pub(crate) enum LandingError {
 }
 
 /// Makes the landing commit: the verified tree on the head, with trailers.
-pub(crate) async fn land(shell: &Shell, accepted: &Accepted) -> Result<Commit, LandingError> {
+pub(crate) async fn land(shell: &Shell, accepted: &Accepted) -> Result<Landing, LandingError> {
     let _at = holdpoint_faults::at(Step::MakeLanding);
     let mirror = fetch(shell, accepted).await?;
     let message = format!(
@@ -91,7 +106,17 @@ pub(crate) async fn land(shell: &Shell, accepted: &Accepted) -> Result<Commit, L
         accepted.maker.1,
         accepted.maker.1,
     );
-    commit_on_head(shell, &mirror, accepted, &from_wire(&accepted.tree), message).await
+    let tree = from_wire(&accepted.tree);
+    let commit = commit_on_head(&mirror, accepted, &tree, message).await?;
+    if accepted.bundle_on != accepted.head {
+        let wide = pack(&mirror, &accepted.bundle_on, &commit).await?;
+        if wide.len() <= WIDE_BUNDLE_LEN_MAX {
+            let commit = store(shell, wide, &commit, &tree).await?;
+            return Ok(Landing { commit, bundle_on: Some(accepted.bundle_on.clone()) });
+        }
+    }
+    let bundle = pack(&mirror, &accepted.head, &commit).await?;
+    Ok(Landing { commit: store(shell, bundle, &commit, &tree).await?, bundle_on: None })
 }
 
 /// Merges the accepted commit with the head.
@@ -99,14 +124,17 @@ pub(crate) async fn merge(shell: &Shell, accepted: &Accepted) -> Result<Merged, 
     let _at = holdpoint_faults::at(Step::MakeMerge);
     let mirror = fetch(shell, accepted).await?;
     let (base, tip, work) = (from_wire(&accepted.base), from_wire(&accepted.head), from_wire(&accepted.commit));
-    let merged = mirror.merge_tree(Landing { base: &base, tip: &tip, work: &work }).await.map_err(LandingError::Git)?;
+    let merged =
+        mirror.merge_tree(GitLanding { base: &base, tip: &tip, work: &work }).await.map_err(LandingError::Git)?;
     let head_tree = from_wire(&accepted.head_tree);
     let merge = match merged {
         GitMerge::Conflict(paths) => conflict(&mirror, accepted, &paths).await?,
         GitMerge::Clean(tree) if tree == head_tree => Merge::Contained,
         GitMerge::Clean(tree) => {
             let message = format!("{}: {} (merged)\n", accepted.waypoint, accepted.title);
-            let commit = commit_on_head(shell, &mirror, accepted, &tree, message).await?;
+            let commit = commit_on_head(&mirror, accepted, &tree, message).await?;
+            let bundle = pack(&mirror, &accepted.head, &commit).await?;
+            let commit = store(shell, bundle, &commit, &tree).await?;
             let judged = path_rules::judge(&mirror, &head_tree, &tree, &accepted.rules).await;
             Merge::Clean { commit, violations: judged.map_err(LandingError::Judge)?.judgement.violations }
         }
@@ -136,30 +164,35 @@ async fn fetch(shell: &Shell, accepted: &Accepted) -> Result<Mirror, LandingErro
     shell.mirrors.ensure(&shell.bus, &accepted.flight, &accepted.bundles).await.map_err(LandingError::Mirror)
 }
 
+/// Makes a commit of this tree on the head.
 async fn commit_on_head(
-    shell: &Shell,
     mirror: &Mirror,
     accepted: &Accepted,
-    tree: &holdpoint_workspace::Oid,
+    tree: &GitOid,
     message: String,
-) -> Result<Commit, LandingError> {
-    let head = from_wire(&accepted.head);
+) -> Result<GitOid, LandingError> {
     let meta = CommitMeta {
         name: AUTHOR.0.to_owned(),
         email: AUTHOR.1.to_owned(),
         epoch_seconds: u64::try_from(accepted.at.as_seconds()).unwrap_or(0),
         message,
     };
-    let commit = mirror.commit_on(&head, tree, &meta).await.map_err(LandingError::Git)?;
-    let store = |source: Box<dyn std::error::Error + Send + Sync>| LandingError::Store(source);
-    let dir = tempfile::tempdir().map_err(|e| store(e.into()))?;
+    mirror.commit_on(&from_wire(&accepted.head), tree, &meta).await.map_err(LandingError::Git)
+}
+
+/// What brings a commit to whoever has `on`.
+async fn pack(mirror: &Mirror, on: &Oid, commit: &GitOid) -> Result<Bytes, LandingError> {
+    let store = |error: std::io::Error| LandingError::Store(error.into());
+    let dir = tempfile::tempdir().map_err(store)?;
     let path = dir.path().join("landing.bundle");
-    mirror.thin_bundle(&head, &commit, HANDOFF_REF, &path).await.map_err(LandingError::Git)?;
-    let bytes = Bytes::from(tokio::fs::read(&path).await.map_err(|e| store(e.into()))?);
-    let len = bytes.len() as u64;
-    let role = role::id(role::ORCHESTRATOR);
-    let digest = blobs::put(&shell.bus, &role, bytes).await.map_err(|e| store(e.into()))?;
-    let commit = to_wire(&commit);
-    let blob = BlobRef { role, digest, bytes: len };
+    mirror.thin_bundle(&from_wire(on), commit, HANDOFF_REF, &path).await.map_err(LandingError::Git)?;
+    tokio::fs::read(&path).await.map(Bytes::from).map_err(store)
+}
+
+/// Stores a bundle, and names the commit with it.
+async fn store(shell: &Shell, bundle: Bytes, commit: &GitOid, tree: &GitOid) -> Result<Commit, LandingError> {
+    let (role, bytes) = (role::id(role::ORCHESTRATOR), bundle.len() as u64);
+    let digest = blobs::put(&shell.bus, &role, bundle).await.map_err(|error| LandingError::Store(error.into()))?;
+    let (commit, blob) = (to_wire(commit), BlobRef { role, digest, bytes });
     Ok(Commit { tree: to_wire(tree), bundle: BundleRef { blob, tip: commit.clone(), index: None }, commit })
 }

@@ -284,8 +284,11 @@ pub struct Landed {
     pub commit: Oid,
     /// Its parent: the head before it.
     pub parent: Oid,
-    /// What brings it, on top of the parent.
+    /// What brings it, on top of the parent or of `bundle_on`.
     pub bundle: BundleRef,
+    /// An older commit of the branch that the bundle builds on: it brings everything since.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bundle_on: Option<Oid>,
     /// The digest of the accepting report.
     pub report: Digest,
     /// The journal's part.

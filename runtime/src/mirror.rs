@@ -159,18 +159,17 @@ impl MirrorStore {
                 mirror
             }
         };
-        let mut below: Option<Oid> = None;
-        for bundle in bundles {
-            let tip = from_wire(&bundle.tip);
-            if !mirror.has(&tip).await.map_err(git)? {
-                let source = Source { bus, dir: &dir, cap: self.limits.bundle_bytes };
-                let found = bring(&source, &mirror, bundle, below.as_ref()).await;
-                let found = found.map_err(|error| error.of(flight, &tip))?;
-                if found != tip {
-                    return Err(MirrorError::WrongTip { expected: tip, found });
-                }
+        let tips: Vec<Oid> = bundles.iter().map(|bundle| from_wire(&bundle.tip)).collect();
+        // A commit is here with everything that it leads to.
+        let next = mirror.last_present(&tips).await.map_err(git)?.map_or(0, |last| last + 1);
+        for (at, bundle) in bundles.iter().enumerate().skip(next) {
+            let (tip, below) = (&tips[at], at.checked_sub(1).map(|below| &tips[below]));
+            let source = Source { bus, dir: &dir, cap: self.limits.bundle_bytes };
+            let found = bring(&source, &mirror, bundle, below).await;
+            let found = found.map_err(|error| error.of(flight, tip))?;
+            if found != *tip {
+                return Err(MirrorError::WrongTip { expected: tip.clone(), found });
             }
-            below = Some(tip);
         }
         Ok(mirror)
     }

@@ -31,7 +31,7 @@ use crate::files::{create_dir, real_path};
 use crate::git::{Git, require_git};
 use crate::limits::{Limits, MIRROR_PACKS_MAX, MIRROR_SINGLES_MAX};
 use crate::oid::{ObjectFormat, Oid};
-use crate::quarantine::{is_quarantine, kind_of};
+use crate::quarantine::{is_quarantine, kind_of, kinds_of};
 use crate::scratch::{Objects, Scratch};
 use crate::tree::{self, TreeEntry};
 use crate::user::read_blob;
@@ -98,6 +98,14 @@ impl Mirror {
     /// Git fails.
     pub async fn has(&self, oid: &Oid) -> Result<bool, Error> {
         Ok(kind_of(self.git("cat-file"), oid).await?.is_some())
+    }
+
+    /// The place of the last of these objects that is here, by one call of git.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub async fn last_present(&self, oids: &[Oid]) -> Result<Option<usize>, Error> {
+        Ok(kinds_of(self.git("cat-file"), oids).await?.iter().rposition(Option::is_some))
     }
 
     /// All entries of a tree, or of a commit's tree, folders not counted, in git's order.

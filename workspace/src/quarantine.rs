@@ -187,9 +187,21 @@ pub(crate) fn is_quarantine(folder: &std::ffi::OsStr) -> bool {
 
 /// What kind of object this is; `None` if it is not there. `git` is an unspent `cat-file`.
 pub(crate) async fn kind_of(git: Git, oid: &Oid) -> Result<Option<String>, Error> {
+    Ok(kinds_of(git, std::slice::from_ref(oid)).await?.pop().flatten())
+}
+
+/// What kinds of objects these are, in their order; `None` for one that is not there. `git` is an unspent `cat-file`.
+pub(crate) async fn kinds_of(git: Git, oids: &[Oid]) -> Result<Vec<Option<String>>, Error> {
     let git = git.args(["--batch-check=%(objecttype)", "--buffer"]);
-    let answer = git.stdin(format!("{oid}\n").into_bytes()).line().await?;
-    match answer.as_str() {
+    let asked: String = oids.iter().map(|oid| format!("{oid}\n")).collect();
+    let answer = git.stdin(asked.into_bytes()).run_ok().await?;
+    let text = String::from_utf8_lossy(&answer);
+    let kinds: Vec<Option<String>> = text.lines().map(kind).collect::<Result<_, _>>()?;
+    if kinds.len() == oids.len() { Ok(kinds) } else { Err(unexpected("cat-file", &answer)) }
+}
+
+fn kind(answer: &str) -> Result<Option<String>, Error> {
+    match answer {
         kind @ ("commit" | "tree" | "blob" | "tag") => Ok(Some(kind.to_owned())),
         missing if missing.ends_with(" missing") => Ok(None),
         other => Err(unexpected("cat-file", other.as_bytes())),

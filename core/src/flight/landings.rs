@@ -2,7 +2,11 @@
 
 use std::{collections::BTreeMap, ops::Deref};
 
-use holdpoint_protocol::{ids::WaypointId, journal::Landed};
+use holdpoint_protocol::{facts::Oid, ids::WaypointId, journal::Landed};
+
+/// So many landings are brought by one bundle as well as by their own, so many of those by one of theirs, and so on: the
+/// bundles that bring the branch's head are few, however long the branch is, and each landing is in few of them.
+const RADIX: usize = 16;
 
 /// Landings in order. Found by waypoint without looking at all of them, because that is asked for every waypoint of a
 /// plan again and again.
@@ -10,12 +14,14 @@ use holdpoint_protocol::{ids::WaypointId, journal::Landed};
 pub struct Landings {
     all: Vec<Landed>,
     of: BTreeMap<WaypointId, usize>,
+    by_commit: BTreeMap<Oid, usize>,
 }
 
 impl Landings {
     /// The next landing. A waypoint lands once; the first counts.
     pub fn push(&mut self, landed: Landed) {
         self.of.entry(landed.waypoint.clone()).or_insert(self.all.len());
+        self.by_commit.entry(landed.commit.clone()).or_insert(self.all.len());
         self.all.push(landed);
     }
 
@@ -23,6 +29,24 @@ impl Landings {
     #[must_use]
     pub fn of(&self, waypoint: &WaypointId) -> Option<&Landed> {
         self.all.get(*self.of.get(waypoint)?)
+    }
+
+    /// The landing that made a commit.
+    #[must_use]
+    pub fn at(&self, commit: &Oid) -> Option<&Landed> {
+        self.all.get(*self.by_commit.get(commit)?)
+    }
+
+    /// The landing that the bundle of the next one builds on; `None`: on the base. It is the last one, but for every
+    /// sixteenth, which also brings the fifteen before it, and so on.
+    #[must_use]
+    pub fn bundle_on(&self) -> Option<&Landed> {
+        let number = self.all.len() + 1;
+        let mut span = 1;
+        while number.is_multiple_of(span * RADIX) {
+            span *= RADIX;
+        }
+        self.all.get((number - span).checked_sub(1)?)
     }
 }
 

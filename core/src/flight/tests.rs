@@ -1,10 +1,12 @@
 use std::time::Duration;
 
 use holdpoint_protocol::{
+    Digest,
     facts::Verdict,
     plan::{Priority, Waypoint},
     state::Phase,
     time::Millis,
+    version,
     view::FlightStatus,
 };
 
@@ -13,7 +15,7 @@ use crate::engine::{
     BuildOutcome, Input,
     tests::{
         fixture::Fixture,
-        parts::{fleet, id, oid, plan, waypoint},
+        parts::{bundle, fleet, id, oid, plan, waypoint},
     },
 };
 
@@ -278,6 +280,35 @@ fn head_trees_and_bundles_follow_the_landings() {
     assert_eq!(flight.tree_of(&a.commit), Some(&a.tree));
     assert_eq!(flight.tree_of(&oid(0xff)), None);
     assert_eq!(flight.landing(&id("a")), Some(a));
+}
+
+#[test]
+fn few_bundles_bring_a_long_branch_and_each_builds_on_the_one_before() {
+    let mut flight = fixture(vec![waypoint("a", &[])]).flight;
+    let base = flight.submitted.base.clone();
+    for n in 1..=5_000_u64 {
+        let (commit, parent, on) = (oid(1_000 + n), flight.head().clone(), flight.bundle_on().clone());
+        assert_eq!(on == parent, n % 16 != 0, "only every sixteenth brings more than itself");
+        let bundle_on = Some(on).filter(|on| *on != parent);
+        flight.landed.push(Landed {
+            schema_version: version::CURRENT,
+            waypoint: format!("w{n}").parse().unwrap(),
+            tree: oid(n),
+            bundle: bundle(commit.clone()),
+            bundle_on,
+            commit: commit.clone(),
+            parent,
+            report: Digest::of(b""),
+            record: flight.submitted.record.clone(),
+        });
+        let bundles = flight.bundles_up_to(&commit);
+        assert_eq!((&bundles[0].tip, &bundles.last().unwrap().tip), (&base, &commit));
+        assert!(bundles.len() <= 1 + 4 * 15, "{n}: {}", bundles.len());
+        for pair in bundles[1..].windows(2) {
+            let upper = flight.landed.at(&pair[1].tip).unwrap();
+            assert_eq!(upper.bundle_on.as_ref().unwrap_or(&upper.parent), &pair[0].tip);
+        }
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use holdpoint_bus::{handoffs::Received, journal::AppendError};
-use holdpoint_core::engine::{BuildOutcome, Commit, Handoff, Input, Merged};
+use holdpoint_core::engine::{BuildOutcome, Handoff, Input, Merged};
 use holdpoint_protocol::{
     artifact::{BuildArtifact, BuildStatus},
     facts::Oid,
@@ -29,7 +29,7 @@ use super::{
 use crate::{
     examine::{self, Against, ExamineError},
     intake::Taken,
-    landing::{self, Accepted, LandedTree, LandingError},
+    landing::{self, Accepted, LandedTree, Landing, LandingError},
     refusals,
 };
 
@@ -79,7 +79,7 @@ pub(crate) struct Landed {
 }
 
 enum Made {
-    Landing(Commit),
+    Landing(Landing),
     Merge(Merged),
 }
 
@@ -211,6 +211,7 @@ impl State {
             head_tree: books.flight.head_tree().clone(),
             landed: landed.collect(),
             head,
+            bundle_on: books.flight.bundle_on().clone(),
             bundles,
             rules: rules(books, &planned),
         }))
@@ -221,7 +222,7 @@ impl State {
         let Landed { waypoint, making, accepted, outcome } = landed;
         let decision = self.decision_on(&waypoint);
         let result = match outcome {
-            Ok(Made::Landing(commit)) => self.append_landing(&waypoint, &making, &accepted, commit).await,
+            Ok(Made::Landing(landing)) => self.append_landing(&waypoint, &making, &accepted, landing).await,
             Ok(Made::Merge(merged)) => {
                 let parent = Some(making.context.clone());
                 self.apply(&waypoint, Input::HeadMoved(merged), parent).await.map(|_| false)
@@ -265,9 +266,10 @@ impl State {
         waypoint: &WaypointId,
         making: &Making,
         accepted: &Accepted,
-        commit: Commit,
+        landing: Landing,
     ) -> Result<bool, ApplyError> {
         let shell = self.shell.clone();
+        let Landing { commit, bundle_on } = landing;
         let books = self.books().await?;
         if books.flight.head() != &accepted.head || books.flight.landing(waypoint).is_some() {
             return Ok(false);
@@ -279,6 +281,7 @@ impl State {
             commit: commit.commit,
             parent: accepted.head.clone(),
             bundle: commit.bundle,
+            bundle_on,
             report: accepted.report,
             record: Record { at: clock::now(), previous: None, cause: None, state: None, asked_by: None },
         };

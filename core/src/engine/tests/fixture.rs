@@ -341,6 +341,7 @@ impl Fixture {
             waypoint: id(name),
             tree: work.tree,
             bundle: bundle(commit.clone()),
+            bundle_on: Some(self.flight.bundle_on().clone()).filter(|on| *on != parent),
             commit,
             parent,
             report,

@@ -179,6 +179,7 @@ pub(super) fn all() -> Kinds {
         commit: oid('e'),
         parent: oid('a'),
         bundle: bundle('e'),
+        bundle_on: Some(oid('b')),
         report: digest("report"),
         record: flight_record(),
     };
