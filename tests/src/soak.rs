@@ -12,12 +12,14 @@ pub mod walk;
 use std::time::Duration;
 
 /// What a part is told.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Terms {
     /// What random choices are made from. Printed; the same seed makes the same choices.
     pub seed: u64,
     /// No new round begins after this long.
     pub time: Duration,
+    /// Only the cells of the walk whose name has this in it.
+    pub only: Option<String>,
 }
 
 /// One long run.
@@ -28,7 +30,7 @@ pub struct Part {
     /// What it shows, in a line.
     pub about: &'static str,
     /// Runs it, and prints its table. An error is what was found to be wrong.
-    pub run: fn(Terms) -> Result<(), String>,
+    pub run: fn(&Terms) -> Result<(), String>,
 }
 
 /// All parts, in the order in which they are run.

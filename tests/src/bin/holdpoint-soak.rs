@@ -18,17 +18,20 @@ struct Arguments {
     /// No part begins a new round after this many minutes
     #[arg(long, default_value_t = 20)]
     minutes: u64,
+    /// Walk only cells whose name has this in it, as `orchestrator after append-submitted`
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
 }
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
     let seed = arguments.seed.unwrap_or_else(|| u64::from(std::process::id()));
-    let terms = Terms { seed, time: Duration::from_secs(arguments.minutes * 60) };
+    let terms = Terms { seed, time: Duration::from_secs(arguments.minutes * 60), only: arguments.only.clone() };
     let chosen = |part: &&Part| arguments.parts.is_empty() || arguments.parts.iter().any(|name| name == part.name);
     let mut failed = false;
     for part in PARTS.iter().filter(chosen) {
         println!("\n== {}: {} (seed {seed})", part.name, part.about);
-        if let Err(error) = (part.run)(terms) {
+        if let Err(error) = (part.run)(&terms) {
             eprintln!("{}: {error}", part.name);
             failed = true;
         }

@@ -45,7 +45,7 @@ struct Outcome {
 ///
 /// # Errors
 /// The targets cannot be built, or one of them found something.
-pub fn run(terms: Terms) -> Result<(), String> {
+pub fn run(terms: &Terms) -> Result<(), String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().ok_or("this crate is below the root")?;
     let work = root.join("target/fuzz");
     let program = build(root, &work)?;

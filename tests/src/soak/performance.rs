@@ -25,7 +25,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(200);
 ///
 /// # Errors
 /// One could not be built or run, did not end in time, or missed a target.
-pub fn run(terms: Terms) -> Result<(), String> {
+pub fn run(terms: &Terms) -> Result<(), String> {
     let holdpoint = build()?;
     let deadline = Instant::now() + terms.time;
     let mut missed = Vec::new();

@@ -36,7 +36,7 @@ struct Row {
 }
 
 /// Flies them all.
-pub fn run(terms: Terms) -> Result<(), String> {
+pub fn run(terms: &Terms) -> Result<(), String> {
     let mut rows = vec![one("a file of 200 MB", |world| large_file(world, terms.seed))?];
     print_row(&rows[0]);
     let begun = Instant::now();

@@ -66,7 +66,7 @@ pub struct Storm {
 ///
 /// # Errors
 /// What is wrong with its journal or branch, or that it does not come to its end.
-pub fn run(terms: Terms) -> Result<(), String> {
+pub fn run(terms: &Terms) -> Result<(), String> {
     let storm = storm(WAYPOINTS, terms)?;
     print!("{storm}");
     Ok(())
@@ -76,7 +76,7 @@ pub fn run(terms: Terms) -> Result<(), String> {
 ///
 /// # Errors
 /// What is wrong with its journal or branch, or that it does not come to its end.
-pub fn storm(waypoints: u32, terms: Terms) -> Result<Storm, String> {
+pub fn storm(waypoints: u32, terms: &Terms) -> Result<Storm, String> {
     let begun = Instant::now();
     let world = world(waypoints);
     let mut dice = Dice::new(terms.seed);

@@ -27,7 +27,7 @@ type Outcomes = BTreeMap<String, BTreeMap<(When, Victim), String>>;
 ///
 /// # Errors
 /// The cells that did not come to what a flight without faults comes to.
-pub fn run(terms: Terms) -> Result<(), String> {
+pub fn run(terms: &Terms) -> Result<(), String> {
     let cells = chosen(terms)?;
     println!("{} cells, {AT_ONCE} at once", cells.len());
     let begun = Instant::now();
@@ -56,7 +56,7 @@ pub fn run(terms: Terms) -> Result<(), String> {
 }
 
 /// All cells in the seed's order, each at one of the passings that a flight without faults had.
-fn chosen(terms: Terms) -> Result<Vec<Cell>, String> {
+fn chosen(terms: &Terms) -> Result<Vec<Cell>, String> {
     let place = CellWorld::new(None);
     let finished = place.fly("2").finish();
     let wrong = cell::problems(&place, &finished);
@@ -66,6 +66,12 @@ fn chosen(terms: Terms) -> Result<Vec<Cell>, String> {
     let passed = place.passed();
     let mut dice = Dice::new(terms.seed);
     let mut cells = cell::all();
+    if let Some(only) = &terms.only {
+        cells.retain(|cell| cell.to_string().contains(only));
+        if cells.is_empty() {
+            return Err(format!("no cell's name has {only:?} in it, as {:?} has", cell::all()[0].to_string()));
+        }
+    }
     for cell in &mut cells {
         let order = &mut cell.order;
         let count = passed.get(&(order.role.clone(), order.step, order.when)).copied().unwrap_or(0);
