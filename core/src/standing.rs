@@ -17,8 +17,8 @@ use serde_json::Value;
 pub fn mark(lines: &mut [HistoryLine]) {
     let entries = || lines.iter().filter(|line| is_entry(line) && line.standing.is_none());
     let causes: HashSet<String> = entries().filter_map(cause).collect();
-    let open = entries().filter(|line| line.kind == "turn").filter_map(|line| text(&line.artifact["turn_id"]));
-    let open = open.last();
+    let mut turns = entries().filter(|line| line.kind == "turn").filter_map(|line| text(&line.artifact["turn_id"]));
+    let open = turns.next_back();
     let taken = lines.iter().filter(|line| causes.contains(&line.reference));
     let answered: HashSet<String> = taken.filter_map(|line| text(&line.artifact["turn"])).collect();
     for line in lines.iter_mut().filter(|line| !is_entry(line) && ends_its_turn(line)) {
