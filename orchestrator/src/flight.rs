@@ -3,6 +3,7 @@
 //! Intake → core → append → what is due. Slow work (git, blobs) is spawned and its outcome cast back. Nothing is done
 //! before it is journalled, and nothing that is kept here is needed after a restart.
 
+mod apply;
 mod deaths;
 mod due;
 mod handoff;
@@ -17,30 +18,26 @@ use std::{
     time::{Duration, Instant},
 };
 
-use holdpoint_bus::{api::Failure, journal::AppendError};
-use holdpoint_core::{
-    engine::{self, Context, Fresh, Input, Refusal, Step},
-    flight, gates,
-};
+use apply::{Applied, ApplyError};
+use holdpoint_bus::api::Failure;
+use holdpoint_core::{engine, flight};
 use holdpoint_protocol::{
     api::{Progress, ProgressAnswer},
     ids::{AgentName, FlightId, TurnId, WaypointId},
-    journal::EntryKind,
     plan::Waypoint,
     state::Status,
     subjects::HandoffSubject,
     view::{FlightView, Trouble},
 };
 use holdpoint_runtime::{
-    clock, fresh,
+    clock,
     path_rules::RuleTexts,
-    telemetry::{self, ErrorChain, TraceContext, WaypointTrace, fields},
+    telemetry::{ErrorChain, fields},
 };
 use idle::Idleness;
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use tokio::task::AbortHandle;
 pub(crate) use trace::Processing;
-use tracing::Instrument as _;
 use trouble::{Place, Troubles};
 
 use crate::{
@@ -50,8 +47,6 @@ use crate::{
     shell::Shell,
 };
 
-/// Lost races in a row before a step is given up for now: each means that somebody else moved on.
-const RACES_MAX: u32 = 16;
 /// The pause before something that failed for a passing reason is tried again.
 const RETRY_DELAY: Duration = Duration::from_secs(2);
 
@@ -187,29 +182,6 @@ impl Actor for FlightActor {
     }
 }
 
-/// What became of an input.
-pub(crate) enum Applied {
-    /// An entry was appended.
-    Appended,
-    /// There was nothing to do.
-    Nothing,
-    /// It cannot be taken.
-    Refused(Refusal),
-}
-
-/// Why an input could not be applied now. It is tried again.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ApplyError {
-    #[error("cannot read the flight's journals")]
-    Books(#[from] BooksError),
-    #[error("cannot append to the waypoint's journal")]
-    Append(#[from] AppendError),
-    #[error("waypoint {waypoint} is not part of flight {flight}")]
-    UnknownWaypoint { flight: FlightId, waypoint: WaypointId },
-    #[error("others moved the waypoint again and again")]
-    Races,
-}
-
 impl State {
     /// The fold, read if need be.
     async fn books(&mut self) -> Result<&mut Books, BooksError> {
@@ -239,86 +211,6 @@ impl State {
     /// answers it; deadlines of agents that are not there are not its matter.
     fn serves(&self) -> bool {
         self.books.as_ref().is_some_and(|books| books.flight.submitted.fleet.pool == self.shell.serves)
-    }
-
-    /// Gives an input to the core and appends what it says. A lost race folds again and decides again. In the trace it
-    /// is below `parent`, or the waypoint itself.
-    async fn apply(
-        &mut self,
-        waypoint: &WaypointId,
-        input: Input,
-        parent: Option<TraceContext>,
-    ) -> Result<Applied, ApplyError> {
-        let trace = WaypointTrace::of(&self.id, waypoint);
-        let (trace_id, span_id) = telemetry::log_ids(&parent.clone().unwrap_or_else(|| trace.root()));
-        let span = tracing::info_span!(
-            "decide", { fields::FLIGHT } = %self.id, { fields::WAYPOINT } = %waypoint,
-            { fields::TRACE_ID } = trace_id, { fields::SPAN_ID } = span_id,
-        );
-        let decided = self.decide(waypoint, input, &trace, parent.as_ref()).instrument(span).await;
-        match decided {
-            Ok(Applied::Appended) => self.idleness.disturbed(),
-            Err(ApplyError::Books(_)) => self.books = None,
-            Ok(Applied::Nothing | Applied::Refused(_)) | Err(_) => {}
-        }
-        decided
-    }
-
-    async fn decide(
-        &mut self,
-        waypoint: &WaypointId,
-        input: Input,
-        trace: &WaypointTrace,
-        parent: Option<&TraceContext>,
-    ) -> Result<Applied, ApplyError> {
-        let (shell, flight, begun) = (self.shell.clone(), self.id.clone(), telemetry::now());
-        let books = self.books().await?;
-        // Another orchestrator may have moved the waypoint on: a refusal counts only on a state that was read just now.
-        let mut read_on = false;
-        for _ in 0..RACES_MAX {
-            let planned = planned(books, waypoint)?;
-            let workflow = gates::fly();
-            let cx = Context { flight: &books.flight, waypoint: &planned, workflow: &workflow, now: clock::now() };
-            let before = books.state(waypoint);
-            let entry = match engine::step(&before, input.clone(), &cx, &fresh_ids()) {
-                Step::Append(entry) => *entry,
-                Step::Nothing if read_on => return Ok(Applied::Nothing),
-                Step::Refuse(refusal) if read_on => return Ok(Applied::Refused(refusal)),
-                Step::Nothing | Step::Refuse(_) => {
-                    books.refresh(&shell).await?;
-                    read_on = true;
-                    continue;
-                }
-            };
-            trace::note(&entry);
-            let kind = books.kind(&entry);
-            let appended = telemetry::is_recording().then(|| entry.clone());
-            let (traceparent, sending) = (trace::context_of(trace, &entry).traceparent(), telemetry::now());
-            match books.append(&shell, Some(waypoint), entry, Some(traceparent)).await {
-                Ok(()) => {
-                    if let Some(entry) = appended {
-                        let decision = trace::Decision {
-                            flight: &flight,
-                            waypoint,
-                            trace,
-                            parent,
-                            before: &before,
-                            begun,
-                            sending,
-                        };
-                        decision.tell(&input, &entry);
-                        trace::tell_if_over(books, waypoint);
-                    }
-                    if let EntryKind::Turn { role, priority } = kind {
-                        shell.hints.send(&role, priority).await;
-                    }
-                    return Ok(Applied::Appended);
-                }
-                Err(AppendError::Conflict { .. } | AppendError::Unacknowledged { .. }) => books.refresh(&shell).await?,
-                Err(error) => return Err(error.into()),
-            }
-        }
-        Err(ApplyError::Races)
     }
 
     /// The public view; reads what others appended first.
@@ -399,8 +291,4 @@ fn rules(books: &Books, waypoint: &Waypoint) -> RuleTexts {
         covenant: books.flight.submitted.covenant.clone(),
         commands: RuleTexts::commands(checks, plan.prepare.as_ref()),
     }
-}
-
-fn fresh_ids() -> Fresh {
-    Fresh { turn: fresh::turn(), decision: fresh::artifact(), guidance: fresh::artifact(), request: fresh::artifact() }
 }

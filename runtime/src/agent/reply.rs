@@ -1,4 +1,16 @@
-//! How a delivery is answered.
+//! How a delivery is answered, and when a turn comes again that was given back.
+
+use std::time::Duration;
+
+use super::{handoff::Handoff, job::Job};
+use crate::telemetry::ErrorChain;
+
+/// How long saying that a turn is given back may take: a process that stops has little time.
+const GIVE_BACK_TIMEOUT: Duration = Duration::from_secs(2);
+/// The pause before a turn comes again after a failure of ours; doubled with every delivery.
+const RETRY_PAUSE_MIN: Duration = Duration::from_secs(1);
+/// The longest such pause.
+const RETRY_PAUSE_MAX: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub(super) enum Reply {
@@ -29,5 +41,38 @@ impl Reply {
             Self::GiveBack => "given_back",
             Self::Failed(_) => "failed",
         }
+    }
+}
+
+/// Says so where a turn is given back that a plan was published for: whoever gives it back did not die of it.
+pub(super) async fn give_back(job: &Job, reply: &Reply) {
+    let reason = match reply {
+        Reply::GiveBack => "this agent stops",
+        Reply::Failed(trouble) => trouble.as_str(),
+        Reply::Done | Reply::Dropped => return,
+    };
+    if job.plan_ref().is_none() {
+        return;
+    }
+    let said = async { Handoff::of_giving_back(job, reason)?.publish_once(&job.bus).await };
+    match tokio::time::timeout(GIVE_BACK_TIMEOUT, said).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(error = %ErrorChain(&error), "cannot say that the turn is given back"),
+        Err(_) => tracing::warn!("cannot say that the turn is given back: the broker does not answer"),
+    }
+}
+
+/// How long a turn waits that comes again after a failure of ours, by its delivery.
+pub(super) fn retry_pause(delivery: u32) -> Duration {
+    RETRY_PAUSE_MIN.saturating_mul(2_u32.saturating_pow(delivery.saturating_sub(1))).min(RETRY_PAUSE_MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pauses_double_with_every_delivery_up_to_the_longest() {
+        assert_eq!([1, 2, 4, 7, 40].map(|delivery| retry_pause(delivery).as_secs()), [1, 2, 8, 60, 60]);
     }
 }

@@ -20,7 +20,7 @@ use super::{
     handoff::{Handoff, HandoffError},
     job::{Job, JobArgs},
     progress::{self, ProgressError},
-    reply::Reply,
+    reply::{Reply, give_back, retry_pause},
     stop::{StopReason, Stopper, stop_signal},
     trace,
     tree::AgentArgs,
@@ -32,13 +32,6 @@ use crate::telemetry::{self, ErrorChain, TraceContext, WaypointTrace, fields};
 const HEARTBEATS_PER_WAIT: u32 = 3;
 /// How long a worker may take to stop when it is told to, before it is dropped.
 const STOP_GRACE: Duration = Duration::from_secs(2);
-/// How long saying that a turn is given back may take: a process that stops has little time.
-const GIVE_BACK_TIMEOUT: Duration = Duration::from_secs(2);
-/// The pause before a turn comes again after a failure of ours; doubled with every delivery.
-const RETRY_PAUSE_MIN: Duration = Duration::from_secs(1);
-/// The longest such pause.
-const RETRY_PAUSE_MAX: Duration = Duration::from_secs(60);
-
 pub(super) enum Msg {
     /// Time for a heartbeat.
     Heartbeat,
@@ -370,37 +363,5 @@ impl<W: Worker> State<W> {
     /// Log lines of `work` name the turn, and its spans are below the turn's.
     fn within<F: Future + Send>(&self, work: F) -> impl Future<Output = F::Output> + Send + use<W, F> {
         work.instrument(self.trace.clone()).instrument(self.span.clone())
-    }
-}
-
-/// Says so where a turn is given back that a plan was published for: whoever gives it back did not die of it.
-async fn give_back(job: &Job, reply: &Reply) {
-    let reason = match reply {
-        Reply::GiveBack => "this agent stops",
-        Reply::Failed(trouble) => trouble.as_str(),
-        Reply::Done | Reply::Dropped => return,
-    };
-    if job.plan_ref().is_none() {
-        return;
-    }
-    let said = async { Handoff::of_giving_back(job, reason)?.publish_once(&job.bus).await };
-    match tokio::time::timeout(GIVE_BACK_TIMEOUT, said).await {
-        Ok(Ok(())) => {}
-        Ok(Err(error)) => tracing::warn!(error = %ErrorChain(&error), "cannot say that the turn is given back"),
-        Err(_) => tracing::warn!("cannot say that the turn is given back: the broker does not answer"),
-    }
-}
-
-fn retry_pause(delivery: u32) -> Duration {
-    RETRY_PAUSE_MIN.saturating_mul(2_u32.saturating_pow(delivery.saturating_sub(1))).min(RETRY_PAUSE_MAX)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pauses_double_with_every_delivery_up_to_the_longest() {
-        assert_eq!([1, 2, 4, 7, 40].map(|delivery| retry_pause(delivery).as_secs()), [1, 2, 8, 60, 60]);
     }
 }
