@@ -34,8 +34,9 @@ impl Hints {
     pub(crate) async fn send(&self, role: &RoleId, priority: Priority) {
         let kind = (role.clone(), priority);
         if self.pauses().ask(&kind) {
+            // First, because the caller may be cancelled while it sends.
+            tokio::spawn(self.clone().send_while_asked(kind.clone()));
             self.send_now(&kind).await;
-            tokio::spawn(self.clone().send_while_asked(kind));
         }
     }
 
