@@ -160,9 +160,9 @@ impl MirrorStore {
             }
         };
         let tips: Vec<Oid> = bundles.iter().map(|bundle| from_wire(&bundle.tip)).collect();
-        // A commit is here with everything that it leads to.
-        let next = mirror.last_present(&tips).await.map_err(git)?.map_or(0, |last| last + 1);
-        for (at, bundle) in bundles.iter().enumerate().skip(next) {
+        // Each counts: the last one may be work on an older commit than those before it bring.
+        let here = mirror.has_each(&tips).await.map_err(git)?;
+        for (at, bundle) in bundles.iter().enumerate().filter(|(at, _)| !here[*at]) {
             let (tip, below) = (&tips[at], at.checked_sub(1).map(|below| &tips[below]));
             let source = Source { bus, dir: &dir, cap: self.limits.bundle_bytes };
             let found = bring(&source, &mirror, bundle, below).await;

@@ -100,12 +100,12 @@ impl Mirror {
         Ok(kind_of(self.git("cat-file"), oid).await?.is_some())
     }
 
-    /// The place of the last of these objects that is here, by one call of git.
+    /// Which of these objects are here, by one call of git.
     ///
     /// # Errors
     /// Git fails.
-    pub async fn last_present(&self, oids: &[Oid]) -> Result<Option<usize>, Error> {
-        Ok(kinds_of(self.git("cat-file"), oids).await?.iter().rposition(Option::is_some))
+    pub async fn has_each(&self, oids: &[Oid]) -> Result<Vec<bool>, Error> {
+        Ok(kinds_of(self.git("cat-file"), oids).await?.iter().map(Option::is_some).collect())
     }
 
     /// All entries of a tree, or of a commit's tree, folders not counted, in git's order.

@@ -216,3 +216,24 @@ async fn only_the_latest_mirrors_are_kept() {
     // A mirror that is gone is filled again.
     mirrors.ensure(&fleet.bus, &flight("flight0"), std::slice::from_ref(&fleet.snapshot)).await.unwrap();
 }
+
+#[tokio::test]
+async fn work_on_an_older_commit_does_not_stand_for_what_else_its_turn_names() {
+    let fleet = Fleet::new().await;
+    let mut bundles = Vec::new();
+    for change in ["echo one >> a.txt", "echo two >> b.txt"] {
+        let worker = fleet.worker(change).await;
+        let (job, _stopper) = fleet.job(|_| {});
+        bundles.push(artifact(worker.work(job).await.unwrap()).bundle.unwrap());
+    }
+    let [landed, work] = bundles.try_into().unwrap();
+    let (mirrors, flight) = (fleet.mirrors(), flight("raced"));
+    // The work is examined while nothing has landed; then something lands, and the work is merged with it.
+    let orchestrator = fleet.local.connect(&fleet.local.orchestrator).await.unwrap();
+    mirrors.ensure(&orchestrator, &flight, &[fleet.snapshot.clone(), work.clone()]).await.unwrap();
+    let all = [fleet.snapshot.clone(), landed.clone(), work.clone()];
+    let mirror = mirrors.ensure(&orchestrator, &flight, &all).await.unwrap();
+    for bundle in all {
+        assert!(mirror.has(&from_wire(&bundle.tip)).await.unwrap(), "{} is missing", bundle.tip);
+    }
+}
