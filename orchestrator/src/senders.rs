@@ -1,7 +1,7 @@
 //! Who sent a handoff: the broker's permissions say which role, the signature says which agent.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeSet, HashMap},
     sync::{Mutex, PoisonError},
 };
 
@@ -75,10 +75,18 @@ impl Senders {
             return Ok(());
         }
         // Nothing is remembered after a restart; and the same agent may have been given a new key.
-        let jwt = planned(bus, subject).await.map_err(SenderError::Unknown)?;
-        let unplanned = "no plan with a JWT came before this handoff";
-        let jwt = jwt.ok_or_else(|| SenderError::refused(RefusalCode::PlanMissing, unplanned))?;
-        self.verify_by(&jwt, subject, stored, agent)
+        let plans = plans(bus, subject).await.map_err(SenderError::Unknown)?;
+        let shown: BTreeSet<String> =
+            plans.into_iter().filter(|plan| plan.agent == *agent).filter_map(|plan| plan.jwt).collect();
+        let unplanned = "no plan of its agent with a JWT came before this handoff";
+        let mut refused = SenderError::refused(RefusalCode::PlanMissing, unplanned);
+        for jwt in shown {
+            match self.verify_by(&jwt, subject, stored, agent) {
+                Ok(()) => return Ok(()),
+                Err(error) => refused = error,
+            }
+        }
+        Err(refused)
     }
 
     fn verify_by(
@@ -117,33 +125,32 @@ impl Senders {
     }
 }
 
-/// The JWT that came with the last plan of this waypoint and role: after a restart nothing is remembered.
-async fn planned(bus: &Bus, subject: &HandoffSubject) -> Result<Option<String>, ReadError> {
-    for kind in PLAN_KINDS {
-        let plan = past::last(bus, &subject.role, &subject.flight, &subject.waypoint, kind).await?;
-        if let Some(plan) = plan {
-            return Ok(plan.jwt);
-        }
-    }
-    Ok(None)
+/// Whether a plan of this waypoint and role is one for this turn.
+pub(crate) async fn has_planned(bus: &Bus, subject: &HandoffSubject, turn: &TurnId) -> Result<bool, ReadError> {
+    Ok(plans(bus, subject).await?.iter().any(|plan| plan.turn == *turn))
 }
 
-/// Whether the last plan of this waypoint and role is one for this turn.
-pub(crate) async fn has_planned(bus: &Bus, subject: &HandoffSubject, turn: &TurnId) -> Result<bool, ReadError> {
-    /// What is looked at of a plan.
-    #[derive(Deserialize)]
-    struct Planned {
-        turn: TurnId,
-    }
+/// What is looked at of a plan.
+#[derive(Deserialize)]
+struct Plan {
+    turn: TurnId,
+    agent: AgentName,
+    /// What came with it.
+    #[serde(skip)]
+    jwt: Option<String>,
+}
+
+/// All plans of a waypoint and role, newest first. The newest need not be the one that matters: an agent that slept may
+/// plan for a turn that was over long ago.
+async fn plans(bus: &Bus, subject: &HandoffSubject) -> Result<Vec<Plan>, ReadError> {
+    let mut plans = Vec::new();
     for kind in PLAN_KINDS {
-        let Some(plan) = past::last(bus, &subject.role, &subject.flight, &subject.waypoint, kind).await? else {
-            continue;
-        };
-        let encoding = Encoding::from_content_type(plan.content_type.as_deref());
-        let planned = encoding.and_then(|encoding| codec::decode::<Planned>(&plan.payload, encoding));
-        if planned.is_ok_and(|planned| planned.turn == *turn) {
-            return Ok(true);
-        }
+        let stored = past::of_kind(bus, &subject.role, &subject.flight, &subject.waypoint, kind).await?;
+        plans.extend(stored.into_iter().rev().filter_map(|stored| {
+            let encoding = Encoding::from_content_type(stored.content_type.as_deref()).ok()?;
+            let plan: Plan = codec::decode(&stored.payload, encoding).ok()?;
+            Some(Plan { jwt: stored.jwt, ..plan })
+        }));
     }
-    Ok(false)
+    Ok(plans)
 }

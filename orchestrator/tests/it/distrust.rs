@@ -7,6 +7,7 @@ use holdpoint_protocol::{
     reason::ReasonCode,
     state::{Purpose, Status},
     subjects,
+    view::WaypointView,
 };
 
 use crate::support::World;
@@ -90,7 +91,7 @@ async fn a_handoff_in_another_agents_name_is_refused() {
     let mut artifact = builder.built(&turn, None);
     artifact.agent = "b2".parse().unwrap();
     builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
-    assert!(builder.refusal().await.contains("its JWT names b1"));
+    assert!(builder.refusal().await.contains("no plan of its agent"));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -137,4 +138,35 @@ async fn an_agent_that_is_revoked_is_not_believed_any_more_by_an_orchestrator_th
     assert!(builder.refusal().await.contains("revoked"));
     let waypoint = world.waypoint_when("the open turn", |w| w.turn.is_some()).await;
     assert_eq!((waypoint.attempts, waypoint.status), (0, Status::Running));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_late_plan_for_an_older_turn_takes_nothing_from_the_open_one() {
+    for restarted in [false, true] {
+        let mut world = World::start().await;
+        world.submit(&PLAN.replace("max_reworks: 0", "max_reworks: 1")).await;
+        let mut builder = world.agent(role::BUILDER, "b1").await;
+        let mut sleeper = world.agent(role::BUILDER, "b2").await;
+        let mut verifier = world.agent(role::VERIFIER, "v1").await;
+        let (first, _delivery) = builder.take().await;
+        let work = world.commit(&builder, "HEAD", &[("a", "2\n")]).await;
+        let artifact = builder.built(&first, Some(work));
+        builder.hand_off(&first, BuildArtifact::KIND, &artifact).await;
+        let (verify, _delivery) = verifier.take().await;
+        let report = verifier.reported(&verify, Verdict::Fail);
+        verifier.hand_off(&verify, VerificationReport::KIND, &report).await;
+        let (second, _delivery) = builder.take().await;
+        // It had the first turn, too, and wakes only now.
+        sleeper.plan(&first, 2).await;
+        if restarted {
+            world.crash_orchestrator();
+            world.start_orchestrator().await;
+        }
+        let work = world.commit(&builder, "HEAD", &[("a", "3\n")]).await;
+        let artifact = builder.built(&second, Some(work));
+        builder.hand_off(&second, BuildArtifact::KIND, &artifact).await;
+        let verifying =
+            |w: &WaypointView| w.turn.as_ref().is_some_and(|turn| matches!(turn.purpose, Purpose::Verify(_)));
+        world.waypoint_when("the verification of the second attempt", verifying).await;
+    }
 }

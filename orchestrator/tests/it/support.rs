@@ -30,6 +30,7 @@ use holdpoint_protocol::{
     facts::{BlobRef, BundleRef, CriterionResult, DiffSummary, Oid, Verdict},
     ids::{AgentName, ArtifactId, FlightId, PoolId, RoleId, role},
     journal::Fleet,
+    names::PLAN_KINDS,
     plan::TurnBudget,
     reason::CriterionReason,
     streams, subjects,
@@ -304,7 +305,9 @@ impl Agent {
             traceparent: None,
         };
         let subject = format!("{}.{kind}", turn.handoff_subject);
-        handoffs::publish(&self.bus, &subject, &outgoing, ShowJwt::Yes).await.unwrap();
+        // As an agent does: its plan says who it is.
+        let show_jwt = if PLAN_KINDS.contains(&kind) { ShowJwt::Yes } else { ShowJwt::No };
+        handoffs::publish(&self.bus, &subject, &outgoing, show_jwt).await.unwrap();
     }
 
     /// Says that it cannot go on with a turn.
