@@ -12,5 +12,6 @@ pub mod health;
 pub mod mirror;
 pub mod path_rules;
 pub mod process;
+pub mod put_away;
 pub mod supervise;
 pub mod telemetry;

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use holdpoint_runtime::put_away::put_away;
 use holdpoint_sandbox::tree::{remove_leftovers, remove_tree};
 
 use crate::error::BenchError;
@@ -22,7 +23,7 @@ impl TurnFolder {
     /// Makes the folder of a turn, empty.
     pub(crate) fn create(state_dir: &Path, name: &str) -> Result<Self, BenchError> {
         let path = state_dir.join(TURNS).join(name);
-        remove_tree(&path).map_err(BenchError::io("remove", &path))?;
+        put_away(&path).map_err(BenchError::io("remove", &path))?;
         make_dir(&path)?;
         let path = path.canonicalize().map_err(BenchError::io("resolve", &path))?;
         Ok(Self { path })
@@ -36,7 +37,7 @@ impl TurnFolder {
 
 impl Drop for TurnFolder {
     fn drop(&mut self) {
-        if let Err(error) = remove_tree(&self.path) {
+        if let Err(error) = put_away(&self.path) {
             // The next start removes it.
             tracing::warn!(folder = %self.path.display(), %error, "cannot remove a turn's folder");
         }

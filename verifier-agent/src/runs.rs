@@ -234,7 +234,7 @@ impl<'a> Runs<'a> {
             chunks.push(chunk);
         }
         // No later run uses it, and copies of big trees add up. What stays goes with the turn.
-        let _ = remove_tree(&scratch);
+        let _ = tokio::task::spawn_blocking(move || remove_tree(&scratch)).await;
         let tail = evidence::tail(&outcome, &chunks);
         self.record.enforced(&outcome);
         Ok((outcome, tail))

@@ -17,16 +17,11 @@ use std::{
 };
 
 use holdpoint_protocol::ids::TurnId;
-use holdpoint_sandbox::tree::remove_tree;
 
-use crate::fresh;
+use crate::put_away::put_away;
 
 /// Only this user may look into the folders.
 const PRIVATE: u32 = 0o700;
-/// Tries to remove a folder: a program that is being ended may still write for a moment.
-const REMOVE_TRIES: u32 = 50;
-/// The pause between two of them.
-const REMOVE_PAUSE: Duration = Duration::from_millis(100);
 /// How long a predecessor may take to be gone. Programs that it was just starting hold its lock for a moment longer.
 const LOCK_PATIENCE: Duration = Duration::from_secs(2);
 /// The pause between two looks.
@@ -163,29 +158,6 @@ impl Drop for TurnFolder {
             // The next start removes it.
             tracing::warn!(dir = %self.root.display(), %error, "cannot put a turn's folder away");
         }
-    }
-}
-
-/// The folder is gone at once, so that another delivery of the turn finds nothing; its files are removed beside the
-/// work. What is not there is gone already.
-fn put_away(dir: &Path) -> io::Result<()> {
-    let gone = dir.with_file_name(format!(".gone-{}", fresh::suffix()));
-    match std::fs::rename(dir, &gone) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        renamed => renamed?,
-    }
-    std::thread::Builder::new().name("turn-folder".to_owned()).spawn(move || remove_patiently(&gone)).map(drop)
-}
-
-fn remove_patiently(dir: &Path) {
-    for _ in 1..REMOVE_TRIES {
-        match remove_tree(dir) {
-            Ok(()) => return,
-            Err(_) => std::thread::sleep(REMOVE_PAUSE),
-        }
-    }
-    if let Err(error) = remove_tree(dir) {
-        tracing::warn!(dir = %dir.display(), %error, "cannot remove a turn's files: the next start does");
     }
 }
 

@@ -6,7 +6,7 @@ use holdpoint_protocol::{
     plan::Check,
 };
 
-use crate::support::{Rig, check, criterion, guard, judged, tested};
+use crate::support::{Rig, check, criterion, guard, judged, tested, wait_until_empty};
 
 fn red_first(command: &str) -> Check {
     Check { red_first: true, ..check(command) }
@@ -130,5 +130,5 @@ async fn dropping_a_verification_leaves_nothing_behind() {
         _ = rig.bench.verify("turn-1", &request, &rig.mirror, &|_| {}) => panic!("it sleeps for minutes"),
         () = running => {}
     }
-    assert_eq!(std::fs::read_dir(turns).unwrap().count(), 0);
+    wait_until_empty(&turns);
 }

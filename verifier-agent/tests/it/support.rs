@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
 
 use holdpoint_protocol::{
@@ -124,7 +125,7 @@ impl Rig {
             assert!(report.result.evidence.iter().all(|digest| stored.contains(digest)), "{report:?}");
         }
         assert!(findings.receipt.checks.iter().all(|run| stored.contains(&run.output)));
-        assert_eq!(std::fs::read_dir(self.temp.path().join("state/turns")).unwrap().count(), 0);
+        wait_until_empty(&self.temp.path().join("state/turns"));
         findings
     }
 
@@ -219,4 +220,13 @@ async fn git(dir: &Path, args: &[&str]) {
         tool = tool.env(format!("GIT_{role}_NAME"), "Somebody").env(format!("GIT_{role}_EMAIL"), "s@localhost");
     }
     tool.run_ok().await.unwrap();
+}
+
+/// Waits until nothing is in a folder: what is put away is removed beside the work.
+pub(crate) fn wait_until_empty(dir: &Path) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while std::fs::read_dir(dir).unwrap().count() > 0 {
+        assert!(Instant::now() < deadline, "{} is not emptied", dir.display());
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }

@@ -25,7 +25,7 @@ use holdpoint_sandbox::{Sandbox, Tool, service::Lifetime};
 use holdpoint_verifier_agent::VerifyWorker;
 use holdpoint_workspace::{HANDOFF_REF, Oid};
 
-use crate::support::{Rig, check, criterion, judged};
+use crate::support::{Rig, check, criterion, judged, wait_until_empty};
 
 /// Evidence is smaller than this.
 const CAP: u64 = 16 << 20;
@@ -198,7 +198,7 @@ async fn stopped_turn_ends_its_programs_and_gives_no_report() {
     };
     let (done, ()) = tokio::join!(fleet.worker.work(job), stop);
     assert!(done.is_err());
-    assert_eq!(std::fs::read_dir(turns).unwrap().count(), 0);
+    wait_until_empty(&turns);
 }
 
 #[tokio::test]
