@@ -65,7 +65,7 @@ impl Client {
         until_answered(SUBMIT_TIMEOUT, || self.ask(SUBMIT, submit, SUBMIT_TRY_TIMEOUT)).await
     }
 
-    /// How a flight stands; asked once, because whoever follows it asks again anyway.
+    /// How a flight stands; without patience for failures, because whoever follows it asks again anyway.
     pub(crate) async fn status_now(&self, flight: &FlightId) -> Result<FlightView, ApiError> {
         self.ask_hedged(STATUS, &StatusQuery { flight: flight.clone() }).await
     }

@@ -66,17 +66,22 @@ pub struct Call<'a> {
     pub traceparent: Option<&'a str>,
 }
 
-/// As [`request`], asked once more beside itself after each `pause` without an answer: whoever has the question may be
-/// dead or asleep, and others are there. For what may be carried out twice.
+/// As [`request`], asked once more beside itself after a `pause` without an answer, and again after twice that, and so on:
+/// whoever has the question may be dead or asleep, and others are there; or all of them have much to do. For what may be
+/// carried out twice.
 ///
 /// # Errors
-/// [`ApiError`] of the first that has an answer, or gives up.
-pub async fn request_hedged(bus: &Bus, call: Call<'_>, pause: Duration) -> Result<Bytes, ApiError> {
+/// [`ApiError`] of the last one that had no answer.
+pub async fn request_hedged(bus: &Bus, call: Call<'_>, mut pause: Duration) -> Result<Bytes, ApiError> {
     let mut asked = FuturesUnordered::from_iter([request(bus, call.clone())]);
     loop {
-        match tokio::time::timeout(pause, asked.next()).await {
-            Ok(Some(answer)) => return answer,
-            Ok(None) | Err(_) => asked.push(request(bus, call.clone())),
+        match tokio::time::timeout(pause, asked.select_next_some()).await {
+            Ok(Err(_)) if !asked.is_empty() => {}
+            Ok(answer) => return answer,
+            Err(_) => {
+                asked.push(request(bus, call.clone()));
+                pause *= 2;
+            }
         }
     }
 }
