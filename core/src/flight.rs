@@ -76,21 +76,15 @@ impl FlightState {
     /// The bundles that bring `commit`, a commit of the flight's branch, in order.
     #[must_use]
     pub fn bundles_up_to(&self, commit: &Oid) -> Vec<BundleRef> {
-        let mut bundles = Vec::new();
-        let mut at = commit;
-        while let Some(landed) = self.landed.at(at) {
-            bundles.push(landed.bundle.clone());
-            at = landed.bundle_on.as_ref().unwrap_or(&landed.parent);
-        }
-        bundles.push(self.submitted.snapshot.clone());
-        bundles.reverse();
-        bundles
+        let landed = self.landed.chain(commit).into_iter().rev().map(|landed| &landed.bundle);
+        std::iter::once(&self.submitted.snapshot).chain(landed).cloned().collect()
     }
 
-    /// The commit that the bundle of the next landing builds on.
+    /// The commits that the bundle of the next landing may build on to bring others, too, the widest first.
     #[must_use]
-    pub fn bundle_on(&self) -> &Oid {
-        self.landed.bundle_on().map_or(&self.submitted.base, |landed| &landed.commit)
+    pub fn wide(&self) -> Vec<Oid> {
+        let on = |landed: Option<&Landed>| landed.map_or(&self.submitted.base, |landed| &landed.commit).clone();
+        self.landed.wide().map(on).collect()
     }
 
     /// When the flight's wall budget ends.

@@ -17,6 +17,7 @@ use holdpoint_protocol::{
 use holdpoint_runtime::{
     mirror::{MirrorError, from_wire, to_wire, wire_path},
     path_rules::{self, JudgeError, RuleTexts},
+    telemetry::ErrorChain,
 };
 use holdpoint_workspace::{
     CommitMeta, Error as GitError, HANDOFF_REF, Landing as GitLanding, Merge as GitMerge, Mirror, Oid as GitOid,
@@ -25,8 +26,8 @@ use holdpoint_workspace::{
 
 use crate::shell::Shell;
 
-/// The longest bundle that brings more than its own landing: what it saves is requests, and what it costs is room.
-const WIDE_BUNDLE_LEN_MAX: usize = 4 << 20;
+/// Objects in a bundle that brings more than its own landing, at most: what it saves is requests, what it costs is room.
+const WIDE_BUNDLE_BYTES_MAX: u64 = 4 << 20;
 /// The author of every commit that Holdpoint makes.
 const AUTHOR: (&str, &str) = ("Holdpoint", "holdpoint@localhost");
 /// Colliding paths that a builder is told of.
@@ -50,8 +51,8 @@ pub(crate) struct Accepted {
     pub(crate) base: Oid,
     pub(crate) head: Oid,
     pub(crate) head_tree: Oid,
-    /// The commit of the branch that the bundle of this landing should build on.
-    pub(crate) bundle_on: Oid,
+    /// The commits that the bundle of this landing may build on to bring others, too, the widest first.
+    pub(crate) wide: Vec<Oid>,
     pub(crate) bundles: Vec<BundleRef>,
     /// What landed since the work was made.
     pub(crate) landed: Vec<LandedTree>,
@@ -108,11 +109,15 @@ pub(crate) async fn land(shell: &Shell, accepted: &Accepted) -> Result<Landing, 
     );
     let tree = from_wire(&accepted.tree);
     let commit = commit_on_head(&mirror, accepted, &tree, message).await?;
-    if accepted.bundle_on != accepted.head {
-        let wide = pack(&mirror, &accepted.bundle_on, &commit).await?;
-        if wide.len() <= WIDE_BUNDLE_LEN_MAX {
-            let commit = store(shell, wide, &commit, &tree).await?;
-            return Ok(Landing { commit, bundle_on: Some(accepted.bundle_on.clone()) });
+    for on in &accepted.wide {
+        match pack_wide(&mirror, on, &commit).await {
+            Ok(Some(wide)) => {
+                let commit = store(shell, wide, &commit, &tree).await?;
+                return Ok(Landing { commit, bundle_on: Some(on.clone()) });
+            }
+            Ok(None) => {}
+            // Without it everything works, with more requests.
+            Err(error) => tracing::warn!(error = %ErrorChain(&error), "cannot make a bundle of several landings"),
         }
     }
     let bundle = pack(&mirror, &accepted.head, &commit).await?;
@@ -187,6 +192,15 @@ async fn pack(mirror: &Mirror, on: &Oid, commit: &GitOid) -> Result<Bytes, Landi
     let path = dir.path().join("landing.bundle");
     mirror.thin_bundle(&from_wire(on), commit, HANDOFF_REF, &path).await.map_err(LandingError::Git)?;
     tokio::fs::read(&path).await.map(Bytes::from).map_err(store)
+}
+
+/// As [`pack`], unless it would be too long.
+async fn pack_wide(mirror: &Mirror, on: &Oid, commit: &GitOid) -> Result<Option<Bytes>, LandingError> {
+    let bytes = mirror.bytes_between(&from_wire(on), commit).await.map_err(LandingError::Git)?;
+    if bytes > WIDE_BUNDLE_BYTES_MAX {
+        return Ok(None);
+    }
+    pack(mirror, on, commit).await.map(Some)
 }
 
 /// Stores a bundle, and names the commit with it.

@@ -1,7 +1,7 @@
 //! Who sent a handoff: the broker's permissions say which role, the signature says which agent.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::HashMap,
     sync::{Mutex, PoisonError},
 };
 
@@ -17,6 +17,9 @@ use serde::Deserialize;
 
 /// Agents whose keys are remembered; past that the oldest knowledge is read again from their plans.
 const KNOWN_MAX: usize = 4096;
+
+/// JWTs in its plans by which an agent is tried to be known, the newest ones: it has one, or two with a new key.
+const JWTS_TRIED_MAX: usize = 8;
 
 /// Why a sender is not believed, or not yet.
 #[derive(Debug, thiserror::Error)]
@@ -76,8 +79,12 @@ impl Senders {
         }
         // Nothing is remembered after a restart; and the same agent may have been given a new key.
         let plans = plans(bus, subject).await.map_err(SenderError::Unknown)?;
-        let shown: BTreeSet<String> =
-            plans.into_iter().filter(|plan| plan.agent == *agent).filter_map(|plan| plan.jwt).collect();
+        let mut shown: Vec<String> = Vec::new();
+        for jwt in plans.into_iter().filter(|plan| plan.agent == *agent).filter_map(|plan| plan.jwt) {
+            if shown.len() < JWTS_TRIED_MAX && !shown.contains(&jwt) {
+                shown.push(jwt);
+            }
+        }
         let unplanned = "no plan of its agent with a JWT came before this handoff";
         let mut refused = SenderError::refused(RefusalCode::PlanMissing, unplanned);
         for jwt in shown {

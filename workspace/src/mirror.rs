@@ -28,7 +28,7 @@ pub use merge::{Landing, Merge};
 use crate::bundle::{self, Bundle};
 use crate::error::Error;
 use crate::files::{create_dir, real_path};
-use crate::git::{Git, require_git};
+use crate::git::{Git, require_git, unexpected};
 use crate::limits::{Limits, MIRROR_PACKS_MAX, MIRROR_SINGLES_MAX};
 use crate::oid::{ObjectFormat, Oid};
 use crate::quarantine::{is_quarantine, kind_of, kinds_of};
@@ -138,6 +138,16 @@ impl Mirror {
     /// Git fails; `out` cannot be written.
     pub async fn full_bundle(&self, commit: &Oid, ref_name: &str, out: &Path) -> Result<Bundle, Error> {
         bundle::write(&self.scratch()?, ref_name, commit, None, out).await
+    }
+
+    /// The bytes that the objects which `commit` has and `base` has not take up on disk here.
+    ///
+    /// # Errors
+    /// Git fails.
+    pub async fn bytes_between(&self, base: &Oid, commit: &Oid) -> Result<u64, Error> {
+        let git = self.git("rev-list").args(["--objects", "--disk-usage"]).arg(commit).arg(format!("^{base}"));
+        let answer = git.long().line().await?;
+        answer.parse().map_err(|_| unexpected("rev-list", answer.as_bytes()))
     }
 
     /// Joins packs when there are many, each import having brought one, and single objects, which captures bring. Cheap

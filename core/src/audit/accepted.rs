@@ -46,6 +46,12 @@ impl Auditor {
             let found = format!("the landing of {name} stands on {}", landed.parent);
             wrong.push((format!("a landing on {}, the head", flight.head()), found));
         }
+        if let Some(on) = &landed.bundle_on
+            && flight.tree_of(on).is_none()
+        {
+            let expected = "a bundle on an earlier commit of the branch".to_owned();
+            wrong.push((expected, format!("that of {name} builds on {on}")));
+        }
         match (&state.phase, work) {
             (Phase::Accepted { report, .. }, Some(work)) => {
                 if landed.tree != work.tree {

@@ -37,16 +37,27 @@ impl Landings {
         self.all.get(*self.by_commit.get(commit)?)
     }
 
-    /// The landing that the bundle of the next one builds on; `None`: on the base. It is the last one, but for every
-    /// sixteenth, which also brings the fifteen before it, and so on.
+    /// The landings whose bundles bring a commit, newest first: each builds on the next one, and the last on the base. It
+    /// has an end whatever they say: none is followed to a later one.
     #[must_use]
-    pub fn bundle_on(&self) -> Option<&Landed> {
-        let number = self.all.len() + 1;
-        let mut span = 1;
-        while number.is_multiple_of(span * RADIX) {
-            span *= RADIX;
+    pub fn chain(&self, commit: &Oid) -> Vec<&Landed> {
+        let mut chain = Vec::new();
+        let mut next = self.by_commit.get(commit).copied();
+        while let Some((at, landed)) = next.and_then(|at| Some((at, self.all.get(at)?))) {
+            chain.push(landed);
+            let on = landed.bundle_on.as_ref().unwrap_or(&landed.parent);
+            next = self.by_commit.get(on).copied().filter(|below| *below < at);
         }
-        self.all.get((number - span).checked_sub(1)?)
+        chain
+    }
+
+    /// What the bundle of the next landing may build on to bring others, too, the widest first; `None` is the base. Every
+    /// sixteenth may bring the fifteen before it, every 256th one 255, and so on.
+    pub fn wide(&self) -> impl Iterator<Item = Option<&Landed>> {
+        let number = self.all.len() + 1;
+        let spans = std::iter::successors(Some(RADIX), |span| span.checked_mul(RADIX));
+        let spans: Vec<usize> = spans.take_while(|span| number.is_multiple_of(*span)).collect();
+        spans.into_iter().rev().map(move |span| (number - span).checked_sub(1).and_then(|at| self.all.get(at)))
     }
 }
 

@@ -287,9 +287,11 @@ fn few_bundles_bring_a_long_branch_and_each_builds_on_the_one_before() {
     let mut flight = fixture(vec![waypoint("a", &[])]).flight;
     let base = flight.submitted.base.clone();
     for n in 1..=5_000_u64 {
-        let (commit, parent, on) = (oid(1_000 + n), flight.head().clone(), flight.bundle_on().clone());
-        assert_eq!(on == parent, n % 16 != 0, "only every sixteenth brings more than itself");
-        let bundle_on = Some(on).filter(|on| *on != parent);
+        let (commit, parent) = (oid(1_000 + n), flight.head().clone());
+        let wide = flight.wide();
+        let places = (n.trailing_zeros() / 4) as usize;
+        assert_eq!(wide.len(), places, "only every sixteenth may bring more than itself, every 256th in two ways");
+        let bundle_on = wide.first().cloned();
         flight.landed.push(Landed {
             schema_version: version::CURRENT,
             waypoint: format!("w{n}").parse().unwrap(),
@@ -308,6 +310,23 @@ fn few_bundles_bring_a_long_branch_and_each_builds_on_the_one_before() {
             let upper = flight.landed.at(&pair[1].tip).unwrap();
             assert_eq!(upper.bundle_on.as_ref().unwrap_or(&upper.parent), &pair[0].tip);
         }
+    }
+}
+
+#[test]
+fn a_bundle_that_says_to_build_on_itself_or_on_what_came_later_is_not_followed() {
+    let mut fixture = fixture(vec![waypoint("a", &[]), waypoint("b", &["a"])]);
+    for name in ["a", "b"] {
+        fixture.accept(name);
+        fixture.land(name);
+    }
+    let landed: Vec<Landed> = fixture.flight.landed.to_vec();
+    for (first_on, second_on) in [(0, 1), (1, 0), (1, 1)] {
+        let mut flight = FlightState::new(fixture.flight.submitted.clone());
+        for (landing, on) in landed.iter().zip([first_on, second_on]) {
+            flight.landed.push(Landed { bundle_on: Some(landed[on].commit.clone()), ..landing.clone() });
+        }
+        assert!(flight.bundles_up_to(&landed[1].commit).len() <= 3);
     }
 }
 

@@ -190,8 +190,10 @@ impl State {
         };
         let (Some(commit), Some(bundle)) = (&work.commit, &work.bundle) else { return Ok(None) };
         let head = books.flight.head().clone();
-        let mut bundles = books.flight.bundles_up_to(&head);
+        // Each behind what it builds on: the work on its base, what landed on the base of the flight.
+        let mut bundles = books.flight.bundles_up_to(base);
         bundles.push(bundle.clone());
+        bundles.extend(books.flight.bundles_up_to(&head));
         let since = books.flight.landed_between(work.made_on.as_ref().unwrap_or(base), &head);
         let landed = since.iter().map(|landed| LandedTree {
             waypoint: landed.waypoint.clone(),
@@ -211,7 +213,7 @@ impl State {
             head_tree: books.flight.head_tree().clone(),
             landed: landed.collect(),
             head,
-            bundle_on: books.flight.bundle_on().clone(),
+            wide: books.flight.wide(),
             bundles,
             rules: rules(books, &planned),
         }))

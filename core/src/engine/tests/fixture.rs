@@ -341,7 +341,7 @@ impl Fixture {
             waypoint: id(name),
             tree: work.tree,
             bundle: bundle(commit.clone()),
-            bundle_on: Some(self.flight.bundle_on().clone()).filter(|on| *on != parent),
+            bundle_on: self.flight.wide().into_iter().next(),
             commit,
             parent,
             report,
