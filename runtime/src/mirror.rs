@@ -150,15 +150,13 @@ impl MirrorStore {
             Some(mirror) => mirror,
             None => {
                 let repository = dir.join(REPOSITORY);
-                let mirror = Mirror::open_or_create(&repository, first.format(), self.limits.clone()).await;
-                let mirror = mirror.map_err(git)?;
-                // Many packs make a mirror slow, and nothing else.
-                if let Err(error) = mirror.tidy().await {
-                    tracing::warn!(%flight, error = %crate::telemetry::ErrorChain(&error), "cannot tidy the mirror");
-                }
-                mirror
+                Mirror::open_or_create(&repository, first.format(), self.limits.clone()).await.map_err(git)?
             }
         };
+        // Many packs make a mirror slow, and nothing else: each turn brings some.
+        if let Err(error) = mirror.tidy().await {
+            tracing::warn!(%flight, error = %crate::telemetry::ErrorChain(&error), "cannot tidy the mirror");
+        }
         let tips: Vec<Oid> = bundles.iter().map(|bundle| from_wire(&bundle.tip)).collect();
         // Each counts: the last one may be work on an older commit than those before it bring.
         let here = mirror.has_each(&tips).await.map_err(git)?;
