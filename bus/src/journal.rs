@@ -253,7 +253,7 @@ pub(crate) async fn stream(bus: &Bus, name: &str) -> Result<jetstream::stream::S
 }
 
 /// The last message under a filter, as the stream's leader has it.
-pub(crate) async fn last_of(bus: &Bus, name: &str, filter: &str) -> Result<Option<Stored>, ReadError> {
+async fn last_of(bus: &Bus, name: &str, filter: &str) -> Result<Option<Stored>, ReadError> {
     let last = stream(bus, name).await?.raw_message_builder().last_by_subject(filter).send().await;
     found(name, last)
 }

@@ -10,22 +10,8 @@ use holdpoint_protocol::{
 
 use crate::{
     Bus, Stored,
-    journal::{ReadError, Replay, last_of},
+    journal::{ReadError, Replay},
 };
-
-/// The last handoff of one kind.
-///
-/// # Errors
-/// The broker does not answer.
-pub async fn last(
-    bus: &Bus,
-    role: &RoleId,
-    flight: &FlightId,
-    waypoint: &WaypointId,
-    kind: &str,
-) -> Result<Option<Stored>, ReadError> {
-    last_of(bus, &streams::handoff(role), &subjects::handoff(role, flight, waypoint, kind)).await
-}
 
 /// All handoffs of a role for a waypoint, oldest first.
 ///

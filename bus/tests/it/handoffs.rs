@@ -70,7 +70,8 @@ async fn what_was_handed_off_before_is_found_by_waypoint_and_kind() {
     }
     let all = past::of_waypoint(&broker.orchestrator, &role, &flight("f"), &waypoint("w")).await.unwrap();
     assert_eq!(all.iter().map(|stored| stored.sequence.0).collect::<Vec<_>>(), [1, 2, 3]);
-    let plan = past::last(&broker.orchestrator, &role, &flight("f"), &waypoint("w"), "build_plan").await.unwrap();
+    let plans = past::of_kind(&broker.orchestrator, &role, &flight("f"), &waypoint("w"), "build_plan").await.unwrap();
+    let plan = plans.into_iter().next_back();
     assert_eq!(plan.as_ref(), all.last());
     assert_eq!(past::of_waypoint(&broker.orchestrator, &role, &flight("f"), &waypoint("x")).await.unwrap(), []);
 }
