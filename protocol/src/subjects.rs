@@ -199,7 +199,8 @@ pub fn parse_handoff(subject: &str) -> Option<HandoffSubject> {
     let tokens: Vec<&str> = rest.split('.').collect();
     let [role, part, flight, waypoint, kind] = tokens.as_slice() else { return None };
     let flight: FlightId = flight.parse().ok()?;
-    if part.parse() != Ok(partition(&flight)) {
+    // As text: `+3` is the number, too, and no consumer's partition.
+    if *part != partition(&flight).to_string() || kind.is_empty() {
         return None;
     }
     Some(HandoffSubject {
@@ -262,5 +263,11 @@ mod tests {
         let forged = subject.replace(&format!(".{}.demo", partition(&flight)), &format!(".{other}.demo"));
         assert_ne!(forged, subject);
         assert_eq!(parse_handoff(&forged), None);
+        let part = format!(".{}.demo", partition(&flight));
+        for odd in ["+", "0"] {
+            let odd = subject.replace(&part, &part.replacen('.', &format!(".{odd}"), 1));
+            assert_eq!(parse_handoff(&odd), None, "{odd}");
+        }
+        assert_eq!(parse_handoff(subject.trim_end_matches("verification_report")), None);
     }
 }
