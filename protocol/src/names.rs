@@ -3,12 +3,14 @@
 //! Names are taken from [`crate::subjects`] and [`crate::streams`] with placeholders in the place of ids, so that they
 //! cannot differ from what is sent.
 
+mod endpoints;
+
 use serde::Serialize;
 
+pub use endpoints::{ENDPOINTS, Endpoint};
+
 use crate::{
-    Digest,
-    api::{ARTIFACT, ATTEST, DEAD, EXPORT, FLIGHTS, HISTORY, MESSAGES, PROGRESS, RETRY, STATUS, SUBMIT},
-    headers,
+    Digest, headers,
     ids::{AgentName, FlightId, PoolId, RoleId, WaypointId, role},
     journal::EntryKind,
     plan::Priority,
@@ -290,104 +292,6 @@ fn agent_subjects(stand: &Stand) -> Vec<Subject> {
         ),
     ]
 }
-
-/// An endpoint of the micro service `holdpoint`.
-#[derive(Debug, Clone, Copy)]
-pub struct Endpoint {
-    /// The last token of its subject.
-    pub name: &'static str,
-    /// Who may call it.
-    pub by: &'static [&'static str],
-    /// The schema of a request; none: an empty object.
-    pub request: Option<&'static str>,
-    /// The schema of the answer.
-    pub answer: &'static str,
-    /// What it does.
-    pub summary: &'static str,
-}
-
-impl Endpoint {
-    fn subject(&self) -> Subject {
-        Subject {
-            name: self.name,
-            address: subjects::api(self.name),
-            by: self.by,
-            to: ORCHESTRATOR,
-            messages: self.request.into_iter().collect(),
-            answer: Some(self.answer),
-            summary: self.summary,
-        }
-    }
-}
-
-/// All endpoints.
-pub const ENDPOINTS: [Endpoint; 11] = [
-    Endpoint {
-        name: PROGRESS,
-        by: AGENTS,
-        request: Some("progress"),
-        answer: "progress_answer",
-        summary: "is this turn still wanted? asked every few seconds",
-    },
-    Endpoint { name: SUBMIT, by: OPERATOR, request: Some("submit"), answer: "flight_view", summary: "begins a flight" },
-    Endpoint {
-        name: STATUS,
-        by: OPERATOR,
-        request: Some("status_query"),
-        answer: "flight_view",
-        summary: "how a flight stands",
-    },
-    Endpoint { name: FLIGHTS, by: OPERATOR, request: None, answer: "flights", summary: "all flights, newest first" },
-    Endpoint {
-        name: HISTORY,
-        by: OPERATOR,
-        request: Some("history_query"),
-        answer: "history",
-        summary: "all artifacts and decisions of a waypoint",
-    },
-    Endpoint {
-        name: ARTIFACT,
-        by: OPERATOR,
-        request: Some("artifact_query"),
-        answer: "history_line",
-        summary: "one artifact by its reference",
-    },
-    Endpoint {
-        name: EXPORT,
-        by: OPERATOR,
-        request: Some("cut_query"),
-        answer: "export_begin",
-        summary: "where a flight ends at this moment, sealed",
-    },
-    Endpoint {
-        name: MESSAGES,
-        by: OPERATOR,
-        request: Some("message_query"),
-        answer: "export_page",
-        summary: "a flight's messages in one stream, a page at a time",
-    },
-    Endpoint {
-        name: ATTEST,
-        by: OPERATOR,
-        request: Some("attest_query"),
-        answer: "dsse_envelope",
-        summary: "the signed statement on a landed waypoint",
-    },
-    Endpoint {
-        name: DEAD,
-        by: OPERATOR,
-        request: Some("dead_query"),
-        answer: "dead_turns",
-        summary: "turns that keep ending their agents",
-    },
-    Endpoint {
-        name: RETRY,
-        by: OPERATOR,
-        request: Some("retry_query"),
-        answer: "flight_view",
-        summary: "has such a turn tried again",
-    },
-];
 
 #[cfg(test)]
 mod tests {
