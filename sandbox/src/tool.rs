@@ -9,6 +9,8 @@ mod pump;
 mod tests;
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -39,9 +41,18 @@ pub struct Tool {
     args: Vec<OsString>,
     dir: Option<PathBuf>,
     env: Vec<(OsString, OsString)>,
-    stdin: Vec<u8>,
+    stdin: Input,
     timeout: Duration,
     output_cap: usize,
+}
+
+/// What a tool reads.
+#[derive(Debug, Clone)]
+enum Input {
+    Nothing,
+    Bytes(Vec<u8>),
+    /// A file, from this byte on.
+    File(PathBuf, u64),
 }
 
 /// What a tool left behind when it ended by itself.
@@ -71,7 +82,7 @@ impl Tool {
             args: Vec::new(),
             dir: None,
             env: Vec::new(),
-            stdin: Vec::new(),
+            stdin: Input::Nothing,
             timeout: DEFAULT_TIMEOUT,
             output_cap: DEFAULT_OUTPUT_CAP,
         }
@@ -107,7 +118,14 @@ impl Tool {
 
     /// Gives these bytes as standard input (default: none).
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
-        self.stdin = bytes.into();
+        self.stdin = Input::Bytes(bytes.into());
+        self
+    }
+
+    /// Gives a file as standard input, from the byte at `from` on. The tool reads it itself, whatever its size, and can see
+    /// that it is a file.
+    pub fn stdin_file(mut self, path: impl AsRef<Path>, from: u64) -> Self {
+        self.stdin = Input::File(path.as_ref().to_owned(), from);
         self
     }
 
@@ -133,7 +151,10 @@ impl Tool {
         let mut child = self.spawn()?;
         let guard = GroupGuard::of(&child);
         let stdin = child.stdin.take();
-        let bytes = std::mem::take(&mut self.stdin);
+        let bytes = match std::mem::replace(&mut self.stdin, Input::Nothing) {
+            Input::Bytes(bytes) => bytes,
+            Input::Nothing | Input::File(..) => Vec::new(),
+        };
         let stdout = child.stdout.take();
         let stderr = child.stderr.take();
         let work = async {
@@ -179,7 +200,7 @@ impl Tool {
         if let Some(dir) = &self.dir {
             command.current_dir(dir);
         }
-        command.stdin(if self.stdin.is_empty() { Stdio::null() } else { Stdio::piped() });
+        command.stdin(self.stdin.open().map_err(|source| ToolError::Io { program: self.name(), source })?);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
         command.spawn().map_err(|source| self.spawn_error(source))
     }
@@ -195,6 +216,21 @@ impl Tool {
 
     fn name(&self) -> String {
         self.program.to_string_lossy().into_owned()
+    }
+}
+
+impl Input {
+    fn open(&self) -> std::io::Result<Stdio> {
+        match self {
+            Self::Nothing => Ok(Stdio::null()),
+            Self::Bytes(bytes) if bytes.is_empty() => Ok(Stdio::null()),
+            Self::Bytes(_) => Ok(Stdio::piped()),
+            Self::File(path, from) => {
+                let mut file = File::open(path)?;
+                file.seek(SeekFrom::Start(*from))?;
+                Ok(file.into())
+            }
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use holdpoint_runtime::put_away::put_away;
-use holdpoint_sandbox::tree::{remove_leftovers, remove_tree};
+use holdpoint_sandbox::tree::{remove_leftovers, remove_tree, spread};
 
 use crate::error::BenchError;
 
@@ -44,7 +44,8 @@ impl Drop for TurnFolder {
     }
 }
 
-/// Removes what a crashed process left behind. What cannot be removed costs disk space and nothing else.
+/// Makes the place for turns, and removes what a crashed process left there. What cannot be removed costs disk space and
+/// nothing else.
 pub(crate) fn clear_stale(state_dir: &Path) -> Result<(), BenchError> {
     let turns = state_dir.join(TURNS);
     for removed in [remove_tree(&turns), remove_leftovers(state_dir)] {
@@ -52,7 +53,9 @@ pub(crate) fn clear_stale(state_dir: &Path) -> Result<(), BenchError> {
             tracing::warn!(folder = %state_dir.display(), %error, "cannot remove what an earlier process left");
         }
     }
-    make_dir(&turns)
+    make_dir(&turns)?;
+    spread(&turns);
+    Ok(())
 }
 
 /// Makes a folder and those above it.

@@ -17,6 +17,7 @@ use std::{
 };
 
 use holdpoint_protocol::ids::TurnId;
+use holdpoint_sandbox::tree::spread;
 
 use crate::put_away::put_away;
 
@@ -75,6 +76,7 @@ impl TurnFolders {
     /// [`FolderError`].
     pub async fn open(dir: &Path) -> Result<Self, FolderError> {
         make(dir)?;
+        spread(dir);
         let dir = dir.canonicalize().map_err(io_error(dir))?;
         let path = dir.join("lock");
         let lock = File::options().create(true).truncate(false).write(true).open(&path).map_err(io_error(&path))?;

@@ -30,6 +30,16 @@ async fn input_reaches_the_program_and_is_closed() {
 }
 
 #[tokio::test]
+async fn a_file_is_read_from_where_it_is_told() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    std::fs::write(file.path(), "not thisbut this").unwrap();
+    let output = Tool::new("cat").stdin_file(file.path(), 8).run_ok().await.unwrap();
+    assert_eq!(output.stdout, b"but this");
+    let gone = Tool::new("cat").stdin_file("/nowhere/at/all", 0).run_ok().await;
+    assert!(matches!(gone, Err(ToolError::Io { .. })), "{gone:?}");
+}
+
+#[tokio::test]
 async fn unread_input_is_no_error() {
     sh("exit 0").stdin(vec![b'x'; 1024 * 1024]).run_ok().await.unwrap();
 }

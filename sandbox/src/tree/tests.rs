@@ -149,3 +149,15 @@ fn a_file_is_removed_and_what_is_missing_is_gone_already() {
     remove_tree(&file).unwrap();
     remove_leftovers(&file).unwrap();
 }
+
+#[test]
+fn folders_are_put_apart_where_the_file_system_knows_how() {
+    let dir = tempfile::tempdir().unwrap();
+    spread(dir.path());
+    spread(&dir.path().join("not there"));
+    std::fs::create_dir(dir.path().join("made")).unwrap();
+    let ext4 = nix::sys::statfs::statfs(dir.path()).unwrap().filesystem_type() == nix::sys::statfs::EXT4_SUPER_MAGIC;
+    let flags = |dir: &Path| rustix::fs::ioctl_getflags(std::fs::File::open(dir).unwrap()).unwrap_or(IFlags::empty());
+    assert!(flags(dir.path()).contains(IFlags::TOPDIR) || !ext4);
+    assert!(!flags(&dir.path().join("made")).contains(IFlags::TOPDIR), "what is in them stays together");
+}
