@@ -103,12 +103,11 @@ async fn outcome(
     bundle: &BundleRef,
 ) -> Result<BuildOutcome, JudgeError> {
     let (base, base_tree) = (from_wire(&against.base), from_wire(&against.base_tree));
-    let git_commit = from_wire(commit);
-    let parents = mirror.parents(&git_commit).await?;
-    if parents.as_slice() != [base] {
+    let judged = mirror.commit(&from_wire(commit)).await?;
+    if judged.parents.as_slice() != [base] {
         return Ok(invalid(format!("the commit must have exactly one parent, the base {}", against.base)));
     }
-    let tree = mirror.tree_of(&git_commit).await?;
+    let tree = judged.tree;
     if tree == base_tree {
         return Ok(BuildOutcome::Work { commit: None, violations: Vec::new() });
     }

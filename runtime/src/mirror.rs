@@ -187,7 +187,11 @@ impl MirrorStore {
         let surplus = flights.len().saturating_sub(MIRRORS_MAX);
         for (_, dir) in flights.into_iter().take(surplus) {
             open.retain(|flight, _| !dir.ends_with(flight.as_str()));
-            if let Err(error) = std::fs::remove_dir_all(&dir) {
+            let removed = tokio::task::spawn_blocking({
+                let dir = dir.clone();
+                move || std::fs::remove_dir_all(dir)
+            });
+            if let Err(error) = removed.await.map_err(std::io::Error::other).flatten() {
                 tracing::warn!(dir = %dir.display(), %error, "cannot remove an old mirror");
             }
         }

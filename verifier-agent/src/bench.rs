@@ -7,7 +7,7 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::mirror::{from_wire, to_wire};
 use holdpoint_sandbox::{Command, Limits, Network, Profile, PropertyReport, Sandbox};
-use holdpoint_workspace::Mirror;
+use holdpoint_workspace::{Error as GitError, Mirror};
 
 use crate::{
     base_runs::BaseRuns,
@@ -200,22 +200,24 @@ fn findings(verdicts: Verdicts, guards: Vec<CriterionReport>, changes: Changes, 
 /// inner error says what is wrong with it.
 async fn base_tree(mirror: &Mirror, request: &VerificationRequest) -> Result<Result<Oid, String>, BenchError> {
     let VerificationRequest { base, commit, tree, .. } = request;
-    for wanted in [base, commit] {
-        if !mirror.has(&from_wire(wanted)).await? {
-            return Ok(Err(format!("the commit {wanted} was not brought by the bundles")));
-        }
-    }
-    let found = match mirror.tree_of(&from_wire(commit)).await {
-        Err(holdpoint_workspace::Error::NoSuchObject { .. }) => return Ok(Err(format!("{commit} is not a commit"))),
-        found => to_wire(&found?),
+    let read = async |wanted: &Oid| match mirror.commit(&from_wire(wanted)).await {
+        Err(GitError::NoSuchObject { .. }) => Ok(Err(match mirror.has(&from_wire(wanted)).await? {
+            true => format!("{wanted} is not a commit"),
+            false => format!("the commit {wanted} was not brought by the bundles"),
+        })),
+        read => Ok::<_, BenchError>(Ok(read?)),
     };
+    let (on, judged) = match (read(base).await?, read(commit).await?) {
+        (Ok(on), Ok(judged)) => (on, judged),
+        (Err(trouble), _) | (_, Err(trouble)) => return Ok(Err(trouble)),
+    };
+    let found = to_wire(&judged.tree);
     if &found != tree {
         return Ok(Err(format!("the commit {commit} has the tree {found} and not {tree}")));
     }
-    let parents = mirror.parents(&from_wire(commit)).await?;
-    let one_on_base = parents.iter().map(to_wire).eq([base.clone()]);
+    let one_on_base = judged.parents.iter().map(to_wire).eq([base.clone()]);
     if request.purpose != VerificationPurpose::Baseline && commit != base && !one_on_base {
         return Ok(Err(format!("the commit {commit} is not one commit on the base {base}")));
     }
-    Ok(Ok(to_wire(&mirror.tree_of(&from_wire(base)).await?)))
+    Ok(Ok(to_wire(&on.tree)))
 }

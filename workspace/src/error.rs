@@ -219,6 +219,14 @@ pub enum Refusal {
         /// The object.
         oid: Oid,
     },
+    /// A commit is too large: its message, or the number of its parents.
+    #[error("the commit {oid} has more than {max} bytes")]
+    CommitTooLarge {
+        /// The commit.
+        oid: Oid,
+        /// The cap.
+        max: usize,
+    },
     /// The tree has too many entries.
     #[error("the tree has more than {max} entries")]
     TooManyEntries {

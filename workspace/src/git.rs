@@ -29,7 +29,7 @@ const ENVIRONMENT: [(&str, &str); 9] = [
 ];
 
 /// Settings of every call. They beat the repository's own configuration.
-const SETTINGS: [(&str, &str); 26] = [
+const SETTINGS: [(&str, &str); 28] = [
     ("safe.directory", "*"),
     // Nothing is ever started by git itself.
     ("core.hooksPath", "/dev/null"),
@@ -57,8 +57,11 @@ const SETTINGS: [(&str, &str); 26] = [
     ("pack.threads", "1"),
     ("merge.directoryRenames", "false"),
     ("merge.renormalize", "false"),
-    // Larger files are streamed and not compared with each other: memory stays bounded.
+    // Larger files are streamed and not compared with each other, and a pack of gigabytes is not mapped whole: memory
+    // stays bounded.
     ("core.bigFileThreshold", "32m"),
+    ("core.packedGitWindowSize", "32m"),
+    ("core.packedGitLimit", "256m"),
 ];
 
 /// Lets git read another repository on this machine by its path.
@@ -124,6 +127,12 @@ impl Git {
 
     pub(crate) fn stdin(mut self, bytes: Vec<u8>) -> Self {
         self.tool = self.tool.stdin(bytes);
+        self
+    }
+
+    /// Reads a file from the byte at `from` on.
+    pub(crate) fn stdin_file(mut self, path: &Path, from: u64) -> Self {
+        self.tool = self.tool.stdin_file(path, from);
         self
     }
 

@@ -9,6 +9,8 @@ pub const BUNDLE_BYTES_MAX: u64 = 4 << 30;
 pub const BUNDLE_OBJECTS_MAX: u32 = 20_000_000;
 /// Bytes of a bundle's header: with the one ref and the few prerequisites that we take, kilobytes are much.
 pub const BUNDLE_HEADER_BYTES_MAX: u64 = 1 << 20;
+/// Prerequisites of a bundle: work has the one commit it was made on, a history with merges some.
+pub const BUNDLE_PREREQUISITES_MAX: usize = 1_000;
 /// Entries in one tree, folders not counted: a bomb of nested trees has billions, the largest monorepos half a million.
 pub const TREE_ENTRIES_MAX: usize = 1_000_000;
 /// Bytes of one file: what is larger belongs into a large-file store, not into git.

@@ -19,11 +19,13 @@ use std::sync::Arc;
 pub use adopt::Checked;
 pub use checkout::Checkout;
 pub use clone::AgentClone;
-pub use commit::CommitMeta;
+pub use commit::{Commit, CommitMeta};
 pub use compose::{FileAs, Replacement};
 pub use diff::{Change, ChangeStatus, DiffSummary};
 pub use import::Import;
 pub use merge::{Landing, Merge};
+
+use holdpoint_sandbox::tree::spread;
 
 use crate::bundle::{self, Bundle};
 use crate::error::Error;
@@ -226,5 +228,6 @@ fn claim(dir: &Path) -> Result<File, Error> {
     }
     lock.lock_shared().map_err(Error::io("lock", &path))?;
     create_dir(&scratch)?;
+    spread(&scratch);
     Ok(lock)
 }

@@ -104,7 +104,7 @@ pub(crate) fn audit(entries: &[TreeEntry], base: Option<&[TreeEntry]>, limits: &
     }
 }
 
-fn gitlinks(entries: &[TreeEntry]) -> impl Iterator<Item = &TreeEntry> {
+pub(crate) fn gitlinks(entries: &[TreeEntry]) -> impl Iterator<Item = &TreeEntry> {
     entries.iter().filter(|entry| entry.mode == Mode::Gitlink)
 }
 

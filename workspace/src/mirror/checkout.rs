@@ -39,6 +39,9 @@ impl Mirror {
 
     async fn links_out(&self, entries: &[TreeEntry]) -> Result<Vec<RepoPath>, Error> {
         let links = || entries.iter().filter(|entry| entry.mode == Mode::Symlink);
+        if links().next().is_none() {
+            return Ok(Vec::new());
+        }
         let short = links().filter(|link| link.bytes.is_some_and(|bytes| bytes <= LINK_TARGET_BYTES_MAX));
         let asked: String = short.map(|link| format!("{}\n", link.oid)).collect();
         let answer = self.git("cat-file").args(["--batch=%(objectsize)", "--buffer"]).stdin(asked.into_bytes());

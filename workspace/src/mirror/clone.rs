@@ -73,9 +73,13 @@ impl Mirror {
     async fn copy_history(&self, pack: &Path, commit: &Oid, git_dir: &Path) -> Result<(), Error> {
         let target = git_dir.join("objects/pack");
         create_dir(&target)?;
-        for part in ["pack", "rev", "idx"].map(|part| pack.with_extension(part)).iter().filter(|part| part.exists()) {
-            copy(part, &target.join(part.file_name().unwrap_or_default()))?;
-        }
+        let parts = ["pack", "rev", "idx"].map(|part| pack.with_extension(part));
+        let to = target.clone();
+        let copied = tokio::task::spawn_blocking(move || {
+            let mut parts = parts.iter().filter(|part| part.exists());
+            parts.try_for_each(|part| copy(part, &to.join(part.file_name().unwrap_or_default())))
+        });
+        copied.await.map_err(|error| Error::io("copy", pack)(std::io::Error::other(error)))??;
         let keep = pack.with_extension("keep");
         let text = std::fs::read_to_string(&keep).map_err(Error::io("read", &keep))?;
         let tip = text.split_whitespace().last().and_then(|word| word.parse::<Oid>().ok());

@@ -1,8 +1,11 @@
 //! Commits: reading what they are, and making one that everybody makes alike.
 
+use holdpoint_sandbox::ToolError;
+
 use super::Mirror;
-use crate::error::Error;
+use crate::error::{Error, Refusal};
 use crate::git::unexpected;
+use crate::limits::SHORT_OUTPUT_BYTES;
 use crate::oid::Oid;
 
 /// Who made a commit, when, and why. The author is the committer.
@@ -18,14 +21,40 @@ pub struct CommitMeta {
     pub message: String,
 }
 
+/// What a commit names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// Its tree.
+    pub tree: Oid,
+    /// Its parents, first parent first.
+    pub parents: Vec<Oid>,
+}
+
 impl Mirror {
+    /// What a commit names.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchObject`]; [`Refusal::CommitTooLarge`].
+    pub async fn commit(&self, commit: &Oid) -> Result<Commit, Error> {
+        let output = match self.git("cat-file").arg("commit").arg(commit).run().await {
+            Err(Error::Git { source: ToolError::OutputLimit { .. }, .. }) => {
+                let max = SHORT_OUTPUT_BYTES;
+                return Err(Refusal::CommitTooLarge { oid: commit.clone(), max }.into());
+            }
+            output => output?,
+        };
+        if output.code != Some(0) {
+            return Err(Error::NoSuchObject { kind: "commit", oid: commit.clone() });
+        }
+        parse_commit(&String::from_utf8_lossy(&output.stdout))
+    }
+
     /// The tree of a commit.
     ///
     /// # Errors
     /// [`Error::NoSuchObject`].
     pub async fn tree_of(&self, commit: &Oid) -> Result<Oid, Error> {
-        let tree = self.commit_header(commit, "tree").await?.into_iter().next();
-        tree.ok_or_else(|| unexpected("cat-file", b"a commit without a tree"))
+        Ok(self.commit(commit).await?.tree)
     }
 
     /// The parents of a commit, first parent first.
@@ -33,19 +62,7 @@ impl Mirror {
     /// # Errors
     /// [`Error::NoSuchObject`].
     pub async fn parents(&self, commit: &Oid) -> Result<Vec<Oid>, Error> {
-        self.commit_header(commit, "parent").await
-    }
-
-    /// The values of one header of a commit, as the commit object itself has them.
-    async fn commit_header(&self, commit: &Oid, name: &str) -> Result<Vec<Oid>, Error> {
-        let output = self.git("cat-file").arg("commit").arg(commit).run().await?;
-        if output.code != Some(0) {
-            return Err(Error::NoSuchObject { kind: "commit", oid: commit.clone() });
-        }
-        let text = String::from_utf8_lossy(&output.stdout);
-        let headers = text.lines().take_while(|line| !line.is_empty());
-        let values = headers.filter_map(|line| line.split_once(' ')).filter(|(key, _)| *key == name);
-        values.map(|(_, oid)| oid.parse().map_err(|_| unexpected("cat-file", oid.as_bytes()))).collect()
+        Ok(self.commit(commit).await?.parents)
     }
 
     /// Makes the commit with this tree on this parent. The same arguments give the same id everywhere.
@@ -61,5 +78,34 @@ impl Mirror {
             git = git.env(&format!("GIT_{role}_DATE"), &date);
         }
         git.stdin(meta.message.clone().into_bytes()).oid().await
+    }
+}
+
+/// The first headers of a commit object, read as git reads them: the tree, then parents. Another one ends them, so that a
+/// commit has no parents for us that it does not have for git.
+fn parse_commit(text: &str) -> Result<Commit, Error> {
+    let mut lines = text.lines();
+    let oid = |value: &str| value.parse::<Oid>().map_err(|_| unexpected("cat-file", value.as_bytes()));
+    let tree = lines.next().and_then(|line| line.strip_prefix("tree "));
+    let tree = oid(tree.ok_or_else(|| unexpected("cat-file", b"a commit without a tree"))?)?;
+    let parents = lines.map_while(|line| line.strip_prefix("parent ")).map(oid).collect::<Result<_, _>>()?;
+    Ok(Commit { tree, parents })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_first_headers_name_a_tree_and_parents() {
+        let (a, b, c) = ("a".repeat(40), "b".repeat(40), "c".repeat(40));
+        let text = format!("tree {a}\nparent {b}\nparent {c}\nauthor A <a@b> 1 +0000\n\ntree {b}\nparent {a}\n");
+        let commit = parse_commit(&text).unwrap();
+        let parents: Vec<&str> = commit.parents.iter().map(Oid::as_str).collect();
+        assert_eq!((commit.tree.as_str(), parents), (a.as_str(), vec![b.as_str(), c.as_str()]));
+        let late = format!("tree {a}\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\nparent {b}\n\nx\n");
+        assert_eq!(parse_commit(&late).unwrap().parents, []);
+        assert!(parse_commit(&format!("parent {b}\ntree {a}\n")).is_err());
+        assert!(parse_commit("tree nonsense\n").is_err() && parse_commit("").is_err());
     }
 }

@@ -16,7 +16,8 @@ pub struct Import<'a> {
     /// The one ref it has to have, and no other.
     pub ref_name: &'a str,
     /// The commit it was made on: its submodule links may stay, none may come or change, and every object has to be
-    /// well-formed. `None` for a snapshot of a user's repository, which is taken as it is.
+    /// well-formed. That the bundle builds on it is not looked at ([`Mirror::parents`]). `None` for a snapshot of a user's
+    /// repository, which is taken as it is.
     pub base: Option<&'a Oid>,
 }
 

@@ -67,7 +67,8 @@ async fn corrupt_and_truncated_bundles_are_refused_and_leave_nothing() {
     let mut flipped = whole.clone();
     let middle = whole.len() - 60;
     flipped[middle] ^= 0x40;
-    for bad in [&flipped[..], &whole[..whole.len() - 30]] {
+    let longer = [&whole[..], b"junk"].concat();
+    for bad in [&flipped[..], &whole[..whole.len() - 30], &longer] {
         std::fs::write(&out, bad).unwrap();
         let refused = import_file(&bench.mirror, &out, &bench.base).await;
         assert!(matches!(refused, Err(Error::Refused(Refusal::BrokenObjects { .. }))), "{refused:?}");
@@ -77,6 +78,44 @@ async fn corrupt_and_truncated_bundles_are_refused_and_leave_nothing() {
     assert!(matches!(refused, Err(Error::Refused(Refusal::NotABundle { .. }))));
     let objects = std::fs::read_dir(bench.mirror.dir().join("objects")).unwrap();
     assert!(objects.flatten().all(|entry| !entry.file_name().to_string_lossy().starts_with("tmp")));
+}
+
+#[tokio::test]
+async fn a_bundle_that_builds_on_thousands_of_commits_is_refused() {
+    let bench = Bench::new().await;
+    let clone = foreign_clone(&bench).await;
+    put(&clone, "src/new.txt", "new\n");
+    commit_all(&clone, "work").await;
+    let out = handoff(&bench, &clone).await;
+    let whole = std::fs::read(&out).unwrap();
+    let first = whole.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+    let made_up: String = (0..24_000).map(|n| format!("-{n:040x}\n")).collect();
+    std::fs::write(&out, [&whole[..first], made_up.as_bytes(), &whole[first..]].concat()).unwrap();
+    let refused = import_file(&bench.mirror, &out, &bench.base).await;
+    assert!(matches!(refused, Err(Error::Refused(Refusal::NotABundle { .. }))), "{refused:?}");
+}
+
+#[tokio::test]
+async fn a_parent_that_git_does_not_see_is_none_and_a_commit_of_megabytes_is_refused() {
+    let bench = Bench::new().await;
+    let clone = foreign_clone(&bench).await;
+    let tree = git(&clone, &["rev-parse", "HEAD^{tree}"]).await;
+    let who = "author A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000";
+    let late = format!("tree {tree}\n{who}\nparent {}\n\nwork\n", bench.base);
+    let long = format!("tree {tree}\nparent {}\n{who}\n\n{}\n", bench.base, "long ".repeat(300_000));
+    for (name, text) in [("late", late), ("long", long)] {
+        put(&clone, name, text);
+        let commit = git(&clone, &["hash-object", "-t", "commit", "-w", "--literally", name]).await;
+        git(&clone, &["update-ref", "--no-deref", "HEAD", &commit]).await;
+        let found = match import_file(&bench.mirror, &handoff(&bench, &clone).await, &bench.base).await {
+            Ok(taken) => bench.mirror.commit(&taken).await,
+            Err(error) => Err(error),
+        };
+        match name {
+            "late" => assert!(!matches!(&found, Ok(commit) if !commit.parents.is_empty()), "{found:?}"),
+            _ => assert!(matches!(found, Err(Error::Refused(Refusal::CommitTooLarge { .. }))), "{found:?}"),
+        }
+    }
 }
 
 #[tokio::test]
@@ -181,6 +220,10 @@ async fn repositories_with_the_other_hash_work_and_do_not_mix() {
     let tree = mirror.capture(&clone, &head).await.unwrap();
     let commit = mirror.commit_on(&head, &tree, &meta("b")).await.unwrap();
     assert_eq!(mirror.diff(&head, &commit).await.unwrap().len(), 1);
+    let other = Mirror::open_or_create(&bench.path("other256"), user.object_format(), Limits::default()).await.unwrap();
+    import(&other, &bundle, None).await.unwrap();
+    let thin = mirror.thin_bundle(&head, &commit, HANDOFF_REF, &bench.path("thin256.bundle")).await.unwrap();
+    assert_eq!(import(&other, &thin, Some(&head)).await.unwrap(), commit);
     let mixed = Mirror::open_or_create(&dir, ObjectFormat::Sha1, Limits::default()).await;
     assert!(matches!(mixed, Err(Error::MirrorFormat { .. })));
 }
