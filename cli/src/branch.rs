@@ -7,7 +7,11 @@ use std::{
 
 use holdpoint_bus::blobs::{self, BlobError};
 use holdpoint_core::flight;
-use holdpoint_protocol::{facts::BlobRef, ids::FlightId, view::FlightView};
+use holdpoint_protocol::{
+    facts::{BlobRef, BundleRef},
+    ids::FlightId,
+    view::FlightView,
+};
 use holdpoint_runtime::mirror::from_wire;
 use holdpoint_workspace::{BranchState, BranchUpdate, Error, HANDOFF_REF, Oid, UserRepo};
 use tokio::time::Instant;
@@ -80,11 +84,19 @@ pub(crate) async fn write(client: &Client, repo: &UserRepo, flight: &FlightView)
     Err(Error::BranchMoved { branch: flight.branch.clone(), found: old }.into())
 }
 
-/// Gets what landed after `have`; all of it, where that is no landing of the flight.
-async fn fetch(client: &Client, flight: &FlightView, have: Option<&Oid>, dir: &Path) -> Result<Vec<PathBuf>, Failure> {
+/// What brings the head to a repository that has `have`: what landed after it, or, where that is more or `have` is no
+/// landing of the flight, the few bundles that bring all of it.
+fn missing<'a>(flight: &'a FlightView, have: Option<&Oid>) -> &'a [BundleRef] {
     let known = flight.landings.iter().position(|landing| have == Some(&from_wire(&landing.tip)));
+    let after = flight.landings.get(known.map_or(0, |known| known + 1)..).unwrap_or_default();
+    let all = &flight.brought_by;
+    if all.is_empty() || after.len() <= all.len() { after } else { all }
+}
+
+/// Gets what is [`missing`].
+async fn fetch(client: &Client, flight: &FlightView, have: Option<&Oid>, dir: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut bundles = Vec::new();
-    for (number, bundle) in flight.landings.iter().enumerate().skip(known.map_or(0, |known| known + 1)) {
+    for (number, bundle) in missing(flight, have).iter().enumerate() {
         let path = dir.join(format!("{number}.bundle"));
         get(client, &bundle.blob, &path).await?;
         bundles.push(path);
@@ -101,5 +113,44 @@ async fn get(client: &Client, blob: &BlobRef, path: &Path) -> Result<(), Failure
             Err(BlobError::NotFound { .. }) if Instant::now() < deadline => tokio::time::sleep(PAUSE).await,
             got => return Ok(got?),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn oid(digit: char) -> Oid {
+        digit.to_string().repeat(40).parse().unwrap()
+    }
+
+    /// A flight with three landings, of which the last one's bundle brings all.
+    fn flight(brought_by: &[char]) -> FlightView {
+        let bundle = |tip: &char| {
+            let blob = json!({"role": "orchestrator", "digest": format!("sha256:{}", "0".repeat(64)), "bytes": 1});
+            json!({"blob": blob, "tip": tip.to_string().repeat(40)})
+        };
+        let bundles = |tips: &[char]| tips.iter().map(bundle).collect::<Vec<_>>();
+        let view = json!({
+            "flight": "p-00000000", "plan": "p", "status": "accepted", "base": "a".repeat(40), "branch": "holdpoint/p",
+            "head": "d".repeat(40), "waypoints": [], "landings": bundles(&['b', 'c', 'd']),
+            "brought_by": bundles(brought_by),
+        });
+        serde_json::from_value(view).unwrap()
+    }
+
+    #[test]
+    fn the_shorter_way_to_the_head_is_taken() {
+        let tips = |flight: &FlightView, have: Option<char>| {
+            let missing = missing(flight, have.map(oid).as_ref());
+            missing.iter().map(|bundle| bundle.tip.as_str().chars().next().unwrap()).collect::<String>()
+        };
+        let wide = flight(&['d']);
+        let found = [None, Some('f'), Some('b'), Some('c'), Some('d')].map(|have| tips(&wide, have));
+        assert_eq!(found, ["d", "d", "d", "d", ""]);
+        let found = [None, Some('b'), Some('d')].map(|have| tips(&flight(&[]), have));
+        assert_eq!(found, ["bcd", "cd", ""], "one that an earlier orchestrator answered");
     }
 }

@@ -32,7 +32,8 @@ pub(crate) struct Shown<'a> {
 
 impl<'a> From<&'a FlightView> for Shown<'a> {
     fn from(view: &'a FlightView) -> Self {
-        let FlightView { flight, plan, status, base, branch, head, waypoints, landings: _, trouble } = view;
+        let FlightView { flight, plan, status, base, branch, head, waypoints, landings: _, brought_by: _, trouble } =
+            view;
         Self { flight, plan, status: *status, base, branch, head, waypoints, trouble }
     }
 }

@@ -45,6 +45,10 @@ pub struct FlightView {
     pub waypoints: Vec<WaypointView>,
     /// What brings the branch, in order, on top of the base.
     pub landings: Vec<BundleRef>,
+    /// The fewest bundles that bring the head, in order, on top of the base: some bring several landings. Empty where
+    /// nothing landed, or an earlier orchestrator answered.
+    #[serde(default)]
+    pub brought_by: Vec<BundleRef>,
     /// What fails at the moment and is tried again, as far as the orchestrator that answers knows. Nothing is lost
     /// meanwhile, and it goes away by itself once the cause is mended.
     #[serde(default)]

@@ -190,12 +190,11 @@ impl Looker {
         let told = |error: &dyn std::error::Error| format!("the bundle cannot be taken: {}", chain(error));
         let bundles = [self.fixture.base().clone(), bundle.clone()];
         let mirror = self.mirrors.ensure(&self.bus, &fixture::flight(), &bundles).await.map_err(|e| told(&e))?;
-        let commit = from_wire(&bundle.tip);
-        let parents = mirror.parents(&commit).await.map_err(|e| told(&e))?;
-        if parents.as_slice() != [from_wire(base)] {
+        let commit = mirror.commit(&from_wire(&bundle.tip)).await.map_err(|e| told(&e))?;
+        if commit.parents.as_slice() != [from_wire(base)] {
             return Err(format!("the commit must have exactly one parent, the base {base}"));
         }
-        let tree = to_wire(&mirror.tree_of(&commit).await.map_err(|e| told(&e))?);
+        let tree = to_wire(&commit.tree);
         if artifact.tree.as_ref() != Some(&tree) {
             return Err(format!("the commit's tree is {tree}, the artifact names another"));
         }

@@ -47,6 +47,7 @@ pub(crate) fn flight() -> FlightView {
         head: oid("b"),
         waypoints: vec![waypoint("one"), blocked],
         landings: Vec::new(),
+        brought_by: Vec::new(),
         trouble: Vec::new(),
     }
 }

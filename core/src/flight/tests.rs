@@ -344,6 +344,7 @@ fn the_view_shows_what_the_contract_asks_for() {
     assert_eq!((&shown["branch"], &shown["plan"]), (&"holdpoint/demo-1".into(), &"demo".into()));
     assert_eq!((&shown["base"], &shown["head"]), (&oid(0xa).to_string().into(), &landed.clone().into()));
     assert_eq!(shown["landings"].as_array().unwrap().len(), 1);
+    assert_eq!(shown["brought_by"], shown["landings"]);
     let line = |n: usize| {
         let w = &shown["waypoints"][n];
         [&w["id"], &w["status"], &w["gate"], &w["disposition"], &w["reason_code"], &w["attempts"], &w["commit"]]

@@ -69,6 +69,8 @@ pub fn view(flight: &FlightState, waypoints: &Waypoints) -> FlightView {
         head: flight.head().clone(),
         waypoints: plan.waypoints.iter().map(|w| waypoint_view(flight, waypoints, w)).collect(),
         landings: flight.landed.iter().map(|l| l.bundle.clone()).collect(),
+        // The first one brings the base.
+        brought_by: flight.bundles_up_to(flight.head()).split_off(1),
         trouble: Vec::new(),
     }
 }

@@ -2,7 +2,7 @@
 
 use holdpoint_protocol::{
     artifact::{Artifact, BuildArtifact, VerificationPurpose, VerificationReport},
-    facts::Verdict,
+    facts::{BundleRef, Verdict},
     ids::role,
     turn::{Turn, TurnRequest},
     view::{FlightStatus, FlightView},
@@ -17,12 +17,12 @@ fn plan(waypoints: usize) -> String {
     format!("plan: p\nwaypoints:\n{}", (0..waypoints).map(waypoint).collect::<String>())
 }
 
-/// Every waypoint is built on the flight's base: a file of its own name.
-async fn build_all(world: &World, count: usize) {
+/// Every waypoint is built on the flight's base: a file of its own name, with this text.
+async fn build_all(world: &World, count: usize, text: impl Fn(usize) -> String) {
     let mut builder = world.agent(role::BUILDER, "b1").await;
-    for _ in 0..count {
+    for n in 0..count {
         let (turn, delivery) = builder.take().await;
-        let work = world.commit(&builder, world.base.as_str(), &[(turn.waypoint.as_str(), "x\n")]).await;
+        let work = world.commit(&builder, world.base.as_str(), &[(turn.waypoint.as_str(), &text(n))]).await;
         let artifact = builder.built(&turn, Some(work));
         builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
         delivery.ack().await.unwrap();
@@ -50,22 +50,28 @@ async fn accepted(world: &World) -> FlightView {
     }
 }
 
-/// The flight's branch, fetched as a user does: a line of one commit a waypoint, that has all of their files.
-async fn a_line_of_all(world: &World, view: &FlightView, count: usize) {
+/// The flight's branch, brought by these landings: a line of one commit a waypoint, that has all of their files.
+async fn a_line(world: &World, brought_by: &[BundleRef], view: &FlightView) {
     let repo = world.path("repo");
-    for landing in &view.landings {
+    for landing in brought_by {
         let bundle = world.path("landing.bundle");
         std::fs::write(&bundle, world.bytes(&landing.blob).await).unwrap();
         git(&repo, &["fetch", "--quiet", bundle.to_str().unwrap(), &format!("+{HANDOFF_REF}:refs/heads/flight")]);
     }
     let line = git(&repo, &["log", "--reverse", "--format=%H", &format!("{}..flight", world.base)]);
     let tips: Vec<String> = view.landings.iter().map(|landing| landing.tip.to_string()).collect();
-    assert_eq!((line.lines().collect::<Vec<_>>(), tips.len()), (tips.iter().map(String::as_str).collect(), count));
+    assert_eq!(line.lines().collect::<Vec<_>>(), tips);
     assert_eq!(tips.last(), Some(&view.head.to_string()));
     let names = git(&repo, &["ls-tree", "--name-only", "flight"]);
-    for n in 0..count {
+    for n in 0..tips.len() {
         assert!(names.lines().any(|name| name == format!("w{n}")), "w{n} was undone: {names}");
     }
+}
+
+/// As [`a_line`], fetched as a user does.
+async fn a_line_of_all(world: &World, view: &FlightView, count: usize) {
+    assert_eq!(view.landings.len(), count);
+    a_line(world, &view.landings, view).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -74,8 +80,50 @@ async fn orchestrators_that_race_land_every_work_once_and_undo_none() {
     let world = World::start().await;
     let _second = world.second_orchestrator().await;
     world.submit_for(&plan(COUNT), None).await;
-    build_all(&world, COUNT).await;
-    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    build_all(&world, COUNT, |_| "x\n".to_owned()).await;
+    let view = accepted_by(world.agent(role::VERIFIER, "v1").await, &world).await;
+    a_line_of_all(&world, &view, COUNT).await;
+}
+
+/// How many landings the first bundle brings that brings several.
+const WIDE: usize = 16;
+
+async fn landed_with(text: impl Fn(usize) -> String) -> (World, FlightView) {
+    let world = World::start().await;
+    world.submit_for(&plan(WIDE), None).await;
+    build_all(&world, WIDE, text).await;
+    let view = accepted_by(world.agent(role::VERIFIER, "v1").await, &world).await;
+    (world, view)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_sixteenth_landing_brings_those_before_it() {
+    let (world, view) = Box::pin(landed_with(|_| "x\n".to_owned())).await;
+    assert_eq!(view.brought_by, view.landings[WIDE - 1..], "a command that has none of it needs no more");
+    a_line(&world, &view.brought_by, &view).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn landings_that_are_too_big_together_keep_a_bundle_each() {
+    const TEXT_LEN: usize = 512 << 10;
+    let (world, view) = Box::pin(landed_with(|n| noise(n, TEXT_LEN))).await;
+    let largest = view.landings.iter().map(|landing| landing.blob.bytes).max();
+    assert!(largest.is_some_and(|bytes| bytes < 2 * TEXT_LEN as u64), "{largest:?}");
+    a_line_of_all(&world, &view, WIDE).await;
+}
+
+/// Text that hardly compresses.
+fn noise(seed: usize, len: usize) -> String {
+    let mut state = seed as u64;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from(b'!' + u8::try_from(state >> 58).unwrap())
+    };
+    (0..len).map(|_| next()).collect()
+}
+
+/// How the flight stands when this verifier has passed everything.
+async fn accepted_by(mut verifier: Agent, world: &World) -> FlightView {
     let verifying = tokio::spawn(async move {
         loop {
             let (turn, delivery) = verifier.take().await;
@@ -83,16 +131,16 @@ async fn orchestrators_that_race_land_every_work_once_and_undo_none() {
             delivery.ack().await.unwrap();
         }
     });
-    let view = accepted(&world).await;
+    let view = accepted(world).await;
     verifying.abort();
-    a_line_of_all(&world, &view, COUNT).await;
+    view
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_orchestrator_that_crashes_between_merge_and_landing_lands_the_merge() {
     let mut world = World::start().await;
     world.submit_for(&plan(3), None).await;
-    build_all(&world, 3).await;
+    build_all(&world, 3, |_| "x\n".to_owned()).await;
     let mut verifier = world.agent(role::VERIFIER, "v1").await;
     let (mut merges, mut verified) = (0, 0);
     while merges < 2 {

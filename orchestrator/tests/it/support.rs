@@ -1,53 +1,40 @@
 //! A broker, an orchestrator, a repository, and agents whose every word the test chooses.
 
+mod agent;
+
 use std::{
     path::{Path, PathBuf},
     process::Command,
-    sync::Arc,
     time::Duration,
 };
 
+pub(crate) use agent::Agent;
 use bytes::Bytes;
 use holdpoint_bus::{
-    Bus, Outgoing,
+    Bus,
     api::{self, Call},
     blobs,
     broker::{LocalBroker, LocalSpec, ServerBinary},
-    handoffs::{self, ShowJwt},
-    signals::Signals,
-    turns::{Delivery, TurnQueue},
 };
 use holdpoint_core::plan;
 use holdpoint_orchestrator::Orchestrator;
 use holdpoint_protocol::{
-    Timestamp,
-    api::{PROGRESS, Progress, RefusedHandoff, STATUS, SUBMIT, StatusQuery, Submit},
-    artifact::{
-        Artifact, BuildArtifact, BuildPlan, BuildStatus, ChecklistReceipt, CriterionReport, Metered, Origin,
-        VerificationReport,
-    },
+    api::{STATUS, SUBMIT, StatusQuery, Submit},
     codec::{self, Encoding},
-    facts::{BlobRef, BundleRef, CriterionResult, DiffSummary, Oid, Verdict},
-    ids::{AgentName, ArtifactId, FlightId, PoolId, RoleId, role},
+    facts::{BlobRef, BundleRef, Oid},
+    ids::{FlightId, PoolId, role},
     journal::Fleet,
-    names::PLAN_KINDS,
-    plan::TurnBudget,
-    reason::CriterionReason,
-    streams, subjects,
+    streams,
     time::Millis,
-    turn::{Turn, TurnRequest},
     view::{FlightView, WaypointView},
 };
-use holdpoint_runtime::{clock, config::Config, fresh};
+use holdpoint_runtime::{config::Config, fresh};
 use holdpoint_sandbox::service::Lifetime;
 use holdpoint_workspace::{HANDOFF_REF, SNAPSHOT_REF};
 use tempfile::TempDir;
 
 /// How long something that must happen may take on a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
-
-/// What every check prints; stored when a verifier begins.
-const OUTPUT: &[u8] = b"output";
 
 /// One test's world.
 pub(crate) struct World {
@@ -58,16 +45,6 @@ pub(crate) struct World {
     pub(crate) flight: FlightId,
     pool: PoolId,
     pub(crate) base: Oid,
-}
-
-/// An agent played by the test.
-pub(crate) struct Agent {
-    pub(crate) role: RoleId,
-    pub(crate) name: AgentName,
-    pub(crate) bus: Bus,
-    queue: TurnQueue,
-    refused: Signals,
-    handoffs: u32,
 }
 
 impl World {
@@ -232,17 +209,7 @@ impl World {
 
     /// An agent of this flight's pool.
     pub(crate) async fn agent(&self, role: &'static str, name: &str) -> Agent {
-        let (role, name) = (role::id(role), name.parse::<AgentName>().unwrap());
-        let pool = self.pool.clone();
-        let creds = self.local.authority.mint_agent(&role, &name, &pool, None).unwrap();
-        let bus = self.local.connect(&creds).await.unwrap();
-        let roots = Arc::new(self.local.authority.trust_roots().clone());
-        let queue = TurnQueue::open(&bus, &role, &pool, roots).await.unwrap();
-        if role.as_str() == role::VERIFIER {
-            blobs::put(&bus, &role, Bytes::from_static(OUTPUT)).await.unwrap();
-        }
-        let refused = Signals::listen(&bus, subjects::refused(&role, &name)).await.unwrap();
-        Agent { role, name, bus, queue, refused, handoffs: 0 }
+        Agent::join(&self.local, &self.pool, role::id(role), name.parse().unwrap()).await
     }
 
     /// A commit on the base that changes these files, in a bundle in the blob stream.
@@ -267,140 +234,6 @@ impl World {
         let blob = BlobRef { role: agent.role.clone(), digest, bytes: len };
         (commit.clone(), tree, BundleRef { blob, tip: commit, index: None })
     }
-}
-
-impl Agent {
-    /// The next turn, planned for as an agent does.
-    pub(crate) async fn take(&mut self) -> (Turn, Delivery) {
-        let delivery = tokio::time::timeout(SOON, self.queue.next()).await.expect("a turn");
-        let turn: Turn = codec::decode(&delivery.stored.payload, Encoding::Json).unwrap();
-        self.plan(&turn, delivery.number).await;
-        (turn, delivery)
-    }
-
-    /// Says that it holds the turn.
-    pub(crate) async fn plan(&mut self, turn: &Turn, delivery: u64) {
-        let plan = BuildPlan::new(
-            origin(turn, &self.role),
-            turn.turn_id.clone(),
-            u32::try_from(delivery).unwrap(),
-            self.name.clone(),
-            false,
-            vec![],
-            vec![],
-            vec![],
-            TurnBudget::default(),
-        );
-        self.hand_off(turn, BuildPlan::KIND, &plan).await;
-    }
-
-    /// Publishes anything on the turn's subject.
-    pub(crate) async fn hand_off<T: serde::Serialize>(&mut self, turn: &Turn, kind: &str, artifact: &T) {
-        self.handoffs += 1;
-        let outgoing = Outgoing {
-            payload: codec::encode(artifact, Encoding::Json).unwrap().into(),
-            content_type: Encoding::Json.content_type(),
-            schema: format!("{kind}/1.0"),
-            message_id: format!("{}.1.{}.{kind}.{}", turn.turn_id, self.name, self.handoffs),
-            traceparent: None,
-        };
-        let subject = format!("{}.{kind}", turn.handoff_subject);
-        // As an agent does: its plan says who it is.
-        let show_jwt = if PLAN_KINDS.contains(&kind) { ShowJwt::Yes } else { ShowJwt::No };
-        handoffs::publish(&self.bus, &subject, &outgoing, show_jwt).await.unwrap();
-    }
-
-    /// Says that it cannot go on with a turn.
-    pub(crate) async fn say_trouble(&self, turn: &Turn, trouble: &str) {
-        let progress = Progress {
-            flight: turn.flight.clone(),
-            waypoint: turn.waypoint.clone(),
-            turn: turn.turn_id.clone(),
-            delivery: 1,
-            note: None,
-            trouble: Some(trouble.to_owned()),
-        };
-        let payload = Bytes::from(codec::encode(&progress, Encoding::Json).unwrap());
-        api::request(&self.bus, Call { endpoint: PROGRESS, payload, timeout: SOON, traceparent: None }).await.unwrap();
-    }
-
-    /// What a refusal says.
-    pub(crate) async fn refusal(&mut self) -> String {
-        let signal = tokio::time::timeout(SOON, self.refused.next()).await.expect("a refusal").unwrap();
-        codec::decode::<RefusedHandoff>(&signal.payload, Encoding::Json).unwrap().error
-    }
-
-    /// A build artifact for this turn.
-    pub(crate) fn built(&self, turn: &Turn, work: Option<(Oid, Oid, BundleRef)>) -> BuildArtifact {
-        let (commit, tree, bundle) = match work {
-            Some((commit, tree, bundle)) => (Some(commit), Some(tree), Some(bundle)),
-            None => (None, None, None),
-        };
-        BuildArtifact::new(
-            origin(turn, &self.role),
-            turn.turn_id.clone(),
-            1,
-            self.name.clone(),
-            BuildStatus::Ok,
-            None,
-            commit,
-            tree,
-            bundle,
-            vec![],
-            DiffSummary::default(),
-            vec![],
-            vec![],
-            None,
-            Metered::default(),
-        )
-    }
-
-    /// A report on this turn in which every criterion has this verdict.
-    pub(crate) fn reported(&self, turn: &Turn, verdict: Verdict) -> VerificationReport {
-        let TurnRequest::Verify(request) = &turn.request else { panic!("not a verifier's turn") };
-        let criteria = request.criteria.iter().map(|criterion| CriterionReport {
-            result: CriterionResult {
-                id: criterion.id.clone(),
-                verdict,
-                reason: (verdict == Verdict::Fail).then_some(CriterionReason::ExitCode),
-                evidence: vec![holdpoint_protocol::Digest::of(OUTPUT)],
-            },
-            command: None,
-            exit_code: Some(0),
-            output_tail: "output".to_owned(),
-            note: None,
-        });
-        VerificationReport::new(
-            origin(turn, &self.role),
-            turn.turn_id.clone(),
-            1,
-            self.name.clone(),
-            request.purpose,
-            request.commit.clone(),
-            request.tree.clone(),
-            criteria.collect(),
-            vec![],
-            vec![],
-            DiffSummary::default(),
-            vec![],
-            ChecklistReceipt { checks: vec![], properties: vec![], foreign: true },
-            false,
-        )
-    }
-}
-
-fn origin(turn: &Turn, role: &RoleId) -> Origin {
-    Origin {
-        artifact_id: ArtifactId::try_new(fresh::suffix()).unwrap(),
-        waypoint_id: turn.waypoint.clone(),
-        produced_by_role: role.clone(),
-        produced_at: now(),
-        source_refs: vec![],
-    }
-}
-
-fn now() -> Timestamp {
-    clock::now()
 }
 
 fn repository(dir: &Path) -> Oid {

@@ -56,6 +56,7 @@ fn flight_view() -> FlightView {
         head: oid('e'),
         waypoints: vec![waypoint_view()],
         landings: vec![bundle('e')],
+        brought_by: vec![bundle('e')],
         trouble: vec![Trouble {
             waypoint: Some("retry-backoff".parse().unwrap()),
             message: "cannot land: the disk is full".to_owned(),

@@ -1,0 +1,189 @@
+//! An agent whose every word the test chooses.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use holdpoint_bus::{
+    Bus, Outgoing,
+    api::{self, Call},
+    blobs,
+    broker::LocalBroker,
+    handoffs::{self, ShowJwt},
+    signals::Signals,
+    turns::{Delivery, TurnQueue},
+};
+use holdpoint_protocol::{
+    Digest,
+    api::{PROGRESS, Progress, RefusedHandoff},
+    artifact::{
+        Artifact, BuildArtifact, BuildPlan, BuildStatus, ChecklistReceipt, CriterionReport, Metered, Origin,
+        VerificationReport,
+    },
+    codec::{self, Encoding},
+    facts::{BundleRef, CriterionResult, DiffSummary, Oid, Verdict},
+    ids::{AgentName, ArtifactId, PoolId, RoleId, role},
+    names::PLAN_KINDS,
+    plan::TurnBudget,
+    reason::CriterionReason,
+    subjects,
+    turn::{Turn, TurnRequest},
+};
+use holdpoint_runtime::{clock, fresh};
+
+use super::SOON;
+
+/// What every check prints; stored when a verifier begins.
+const OUTPUT: &[u8] = b"output";
+
+/// An agent played by the test.
+pub(crate) struct Agent {
+    pub(crate) role: RoleId,
+    pub(crate) name: AgentName,
+    pub(crate) bus: Bus,
+    queue: TurnQueue,
+    refused: Signals,
+    handoffs: u32,
+}
+
+impl Agent {
+    /// Connects one that takes the turns of this pool.
+    pub(super) async fn join(local: &LocalBroker, pool: &PoolId, role: RoleId, name: AgentName) -> Self {
+        let creds = local.authority.mint_agent(&role, &name, pool, None).unwrap();
+        let bus = local.connect(&creds).await.unwrap();
+        let roots = Arc::new(local.authority.trust_roots().clone());
+        let queue = TurnQueue::open(&bus, &role, pool, roots).await.unwrap();
+        if role.as_str() == role::VERIFIER {
+            blobs::put(&bus, &role, Bytes::from_static(OUTPUT)).await.unwrap();
+        }
+        let refused = Signals::listen(&bus, subjects::refused(&role, &name)).await.unwrap();
+        Self { role, name, bus, queue, refused, handoffs: 0 }
+    }
+
+    /// The next turn, planned for as an agent does.
+    pub(crate) async fn take(&mut self) -> (Turn, Delivery) {
+        let delivery = tokio::time::timeout(SOON, self.queue.next()).await.expect("a turn");
+        let turn: Turn = codec::decode(&delivery.stored.payload, Encoding::Json).unwrap();
+        self.plan(&turn, delivery.number).await;
+        (turn, delivery)
+    }
+
+    /// Says that it holds the turn.
+    pub(crate) async fn plan(&mut self, turn: &Turn, delivery: u64) {
+        let plan = BuildPlan::new(
+            origin(turn, &self.role),
+            turn.turn_id.clone(),
+            u32::try_from(delivery).unwrap(),
+            self.name.clone(),
+            false,
+            vec![],
+            vec![],
+            vec![],
+            TurnBudget::default(),
+        );
+        self.hand_off(turn, BuildPlan::KIND, &plan).await;
+    }
+
+    /// Publishes anything on the turn's subject.
+    pub(crate) async fn hand_off<T: serde::Serialize>(&mut self, turn: &Turn, kind: &str, artifact: &T) {
+        self.handoffs += 1;
+        let outgoing = Outgoing {
+            payload: codec::encode(artifact, Encoding::Json).unwrap().into(),
+            content_type: Encoding::Json.content_type(),
+            schema: format!("{kind}/1.0"),
+            message_id: format!("{}.1.{}.{kind}.{}", turn.turn_id, self.name, self.handoffs),
+            traceparent: None,
+        };
+        let subject = format!("{}.{kind}", turn.handoff_subject);
+        // As an agent does: its plan says who it is.
+        let show_jwt = if PLAN_KINDS.contains(&kind) { ShowJwt::Yes } else { ShowJwt::No };
+        handoffs::publish(&self.bus, &subject, &outgoing, show_jwt).await.unwrap();
+    }
+
+    /// Says that it cannot go on with a turn.
+    pub(crate) async fn say_trouble(&self, turn: &Turn, trouble: &str) {
+        let progress = Progress {
+            flight: turn.flight.clone(),
+            waypoint: turn.waypoint.clone(),
+            turn: turn.turn_id.clone(),
+            delivery: 1,
+            note: None,
+            trouble: Some(trouble.to_owned()),
+        };
+        let payload = Bytes::from(codec::encode(&progress, Encoding::Json).unwrap());
+        api::request(&self.bus, Call { endpoint: PROGRESS, payload, timeout: SOON, traceparent: None }).await.unwrap();
+    }
+
+    /// What a refusal says.
+    pub(crate) async fn refusal(&mut self) -> String {
+        let signal = tokio::time::timeout(SOON, self.refused.next()).await.expect("a refusal").unwrap();
+        codec::decode::<RefusedHandoff>(&signal.payload, Encoding::Json).unwrap().error
+    }
+
+    /// A build artifact for this turn.
+    pub(crate) fn built(&self, turn: &Turn, work: Option<(Oid, Oid, BundleRef)>) -> BuildArtifact {
+        let (commit, tree, bundle) = match work {
+            Some((commit, tree, bundle)) => (Some(commit), Some(tree), Some(bundle)),
+            None => (None, None, None),
+        };
+        BuildArtifact::new(
+            origin(turn, &self.role),
+            turn.turn_id.clone(),
+            1,
+            self.name.clone(),
+            BuildStatus::Ok,
+            None,
+            commit,
+            tree,
+            bundle,
+            vec![],
+            DiffSummary::default(),
+            vec![],
+            vec![],
+            None,
+            Metered::default(),
+        )
+    }
+
+    /// A report on this turn in which every criterion has this verdict.
+    pub(crate) fn reported(&self, turn: &Turn, verdict: Verdict) -> VerificationReport {
+        let TurnRequest::Verify(request) = &turn.request else { panic!("not a verifier's turn") };
+        let criteria = request.criteria.iter().map(|criterion| CriterionReport {
+            result: CriterionResult {
+                id: criterion.id.clone(),
+                verdict,
+                reason: (verdict == Verdict::Fail).then_some(CriterionReason::ExitCode),
+                evidence: vec![Digest::of(OUTPUT)],
+            },
+            command: None,
+            exit_code: Some(0),
+            output_tail: "output".to_owned(),
+            note: None,
+        });
+        VerificationReport::new(
+            origin(turn, &self.role),
+            turn.turn_id.clone(),
+            1,
+            self.name.clone(),
+            request.purpose,
+            request.commit.clone(),
+            request.tree.clone(),
+            criteria.collect(),
+            vec![],
+            vec![],
+            DiffSummary::default(),
+            vec![],
+            ChecklistReceipt { checks: vec![], properties: vec![], foreign: true },
+            false,
+        )
+    }
+}
+
+fn origin(turn: &Turn, role: &RoleId) -> Origin {
+    Origin {
+        artifact_id: ArtifactId::try_new(fresh::suffix()).unwrap(),
+        waypoint_id: turn.waypoint.clone(),
+        produced_by_role: role.clone(),
+        produced_at: clock::now(),
+        source_refs: vec![],
+    }
+}
