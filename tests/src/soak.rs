@@ -18,7 +18,7 @@ pub struct Terms {
     pub seed: u64,
     /// No new round begins after this long.
     pub time: Duration,
-    /// Only the cells of the walk whose name has this in it.
+    /// Only the cells of the walk, or the flights of `repositories`, whose name has this in it.
     pub only: Option<String>,
 }
 

@@ -18,7 +18,8 @@ struct Arguments {
     /// No part begins a new round after this many minutes
     #[arg(long, default_value_t = 20)]
     minutes: u64,
-    /// Walk only cells whose name has this in it, as `orchestrator after append-submitted`
+    /// Only the cells of the walk, or the flights of `repositories`, whose name has this in it, as `orchestrator after
+    /// append-submitted` or `2 GB`
     #[arg(long, value_name = "TEXT")]
     only: Option<String>,
 }
