@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use holdpoint_bus::api::ApiError;
 use holdpoint_protocol::{
+    api::HistoryLine,
     ids::{FlightId, WaypointId},
     view::{FlightStatus, FlightView},
 };
@@ -19,7 +20,7 @@ use crate::{
     client::{Client, is_passing},
     failure::Failure,
 };
-use news::{News, Tracker};
+use news::{Gap, News, Tracker};
 use screen::Screen;
 use trouble::Troubles;
 
@@ -28,18 +29,26 @@ const LOOK_EVERY: Duration = Duration::from_millis(300);
 /// How long "no such flight" is not believed: an orchestrator that is just stopping says the same.
 const DISBELIEF: Duration = Duration::from_secs(20);
 
-/// Shows a flight on standard error until only people can move it on, and gives its last view.
-pub(crate) async fn follow(client: &Client, flight: &FlightId) -> Result<FlightView, Failure> {
+/// Shows a flight on standard error until only people can move it on, and gives its last view. What became of its work
+/// before `begun` is not told: only how it stands.
+pub(crate) async fn follow(
+    client: &Client,
+    flight: &FlightId,
+    begun: Option<&FlightView>,
+) -> Result<FlightView, Failure> {
     let mut screen = Screen::for_stderr();
-    let mut tracker = Tracker::default();
+    let mut tracker = Tracker::since(begun);
     let mut troubles = Troubles::default();
     let mut refused_since = None;
     loop {
-        match client.status_now(flight).await {
-            Ok(view) => {
+        match look(client, flight, &tracker).await {
+            Ok((view, missed)) => {
                 refused_since = None;
                 screen.connected();
-                for news in tracker.update(&view, clock::now()) {
+                let missed = missed.into_iter().flat_map(|(gap, history)| tracker.fill(&gap, history));
+                let mut all: Vec<News> = missed.collect();
+                all.extend(tracker.update(&view, clock::now()));
+                for news in all {
                     tell(client, &mut screen, &news).await;
                 }
                 for told in troubles.update(&view) {
@@ -63,6 +72,21 @@ pub(crate) async fn follow(client: &Client, flight: &FlightId) -> Result<FlightV
         }
         tokio::time::sleep(LOOK_EVERY).await;
     }
+}
+
+/// How the flight stands, and the history of each waypoint of which that does not show everything.
+async fn look(
+    client: &Client,
+    flight: &FlightId,
+    tracker: &Tracker,
+) -> Result<(FlightView, Vec<(Gap, Vec<HistoryLine>)>), ApiError> {
+    let view = client.status_now(flight).await?;
+    let mut missed = Vec::new();
+    for gap in tracker.gaps(&view) {
+        let history = client.history(flight, &gap.waypoint).await?;
+        missed.push((gap, history));
+    }
+    Ok((view, missed))
 }
 
 fn is_doubtful(error: &ApiError) -> bool {

@@ -158,6 +158,15 @@ pub struct Counters {
     pub redeliveries: u32,
 }
 
+impl Counters {
+    /// How often work was sent back: reworks, rollbacks, landing conflicts. Every decision that sends work back makes it
+    /// one more; so does work that is merged a second time, without a decision.
+    #[must_use]
+    pub fn sent_back(&self) -> u32 {
+        self.reworks.saturating_add(self.conflicts)
+    }
+}
+
 /// The state of a waypoint: the fold of its journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WaypointState {

@@ -87,6 +87,10 @@ pub struct WaypointView {
     pub reason_code: Option<ReasonCode>,
     /// Decided build and repair turns.
     pub attempts: u32,
+    /// How often its work was sent back: reworks, rollbacks and landing conflicts. Whoever sees it grow by more than one
+    /// between two looks has missed a decision. 0 where an earlier orchestrator answered.
+    #[serde(default)]
+    pub sent_back: u32,
     /// The landed commit.
     pub commit: Option<Oid>,
     /// The last verdicts.

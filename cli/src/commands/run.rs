@@ -90,8 +90,13 @@ pub(super) fn anything_landed(view: &FlightView) -> bool {
 }
 
 /// Follows a flight to its end and writes its branch.
-async fn conclude(client: &Client, repo: &UserRepo, flight: &FlightId) -> Result<FlightView, Failure> {
-    let view = progress::follow(client, flight).await?;
+async fn conclude(
+    client: &Client,
+    repo: &UserRepo,
+    flight: &FlightId,
+    begun: Option<&FlightView>,
+) -> Result<FlightView, Failure> {
+    let view = progress::follow(client, flight, begun).await?;
     if anything_landed(&view) {
         branch::write(client, repo, &view).await?;
     }
@@ -110,7 +115,7 @@ async fn fly_elsewhere(args: &RunArgs, remote: &Remote, plan_file: &Path) -> Res
     let work = async {
         ready.submit(&client, &flight, facts(&config, streams::fleet_pool(), None)).await?;
         output::err(&format!("flight {flight}"));
-        conclude(&client, &repo, &flight).await
+        conclude(&client, &repo, &flight, None).await
     };
     or_interrupted(work, &flight).await
 }
@@ -121,8 +126,9 @@ async fn resume_elsewhere(args: &RunArgs, remote: &Remote, flight: &FlightId) ->
     branch::check(&repo, flight).await?;
     let client = remote.connect().await?;
     let work = async {
-        branch::check_fits(&repo, &client.status(flight).await?).await?;
-        conclude(&client, &repo, flight).await
+        let begun = client.status(flight).await?;
+        branch::check_fits(&repo, &begun).await?;
+        conclude(&client, &repo, flight, Some(&begun)).await
     };
     or_interrupted(work, flight).await
 }

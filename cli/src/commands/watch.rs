@@ -19,8 +19,8 @@ pub(super) async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
     let view = target
         .serve(async |client| {
             // An unknown flight is told at once.
-            client.status(&args.flight).await?;
-            progress::follow(client, &args.flight).await
+            let begun = client.status(&args.flight).await?;
+            progress::follow(client, &args.flight, Some(&begun)).await
         })
         .await?;
     print(&view, args.json);

@@ -1,5 +1,7 @@
 //! What is new in a flight's view compared with the last one, in words. Pure.
 
+mod past;
+
 use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
@@ -11,6 +13,8 @@ use holdpoint_protocol::{
     state::{Purpose, Status},
     view::{FlightView, TurnView, WaypointView},
 };
+
+pub(super) use past::Gap;
 
 use crate::view::{short, status};
 
@@ -51,10 +55,11 @@ struct Told {
     decision: Option<Decision>,
     results: Vec<CriterionResult>,
     status: Option<Status>,
+    sent_back: u32,
 }
 
 /// What tells one decision from another.
-type Decision = (Disposition, Option<ReasonCode>, u32, Vec<CriterionResult>);
+type Decision = (Disposition, Option<ReasonCode>, u32, u32, Vec<CriterionResult>);
 
 impl Tracker {
     /// What happened since the last view.
@@ -62,6 +67,7 @@ impl Tracker {
         let mut all = Vec::new();
         for waypoint in &view.waypoints {
             let told = self.told.entry(waypoint.id.clone()).or_default();
+            told.sent_back = waypoint.sent_back;
             let news = [decided(told, waypoint), ended(told, waypoint), turn(told, waypoint, now)];
             all.extend(news.into_iter().flatten());
         }
@@ -69,37 +75,44 @@ impl Tracker {
     }
 }
 
-fn news(waypoint: &WaypointView, text: String) -> News {
-    News { waypoint: waypoint.id.clone(), text, red: Vec::new() }
+fn news(waypoint: &WaypointId, text: String) -> News {
+    News { waypoint: waypoint.clone(), text, red: Vec::new() }
 }
 
 fn decided(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
     let disposition = waypoint.disposition?;
     let results: Vec<CriterionResult> = waypoint.criteria.iter().chain(&waypoint.guards).cloned().collect();
-    let decision = (disposition, waypoint.reason_code, waypoint.attempts, results.clone());
+    let decision = (disposition, waypoint.reason_code, waypoint.attempts, waypoint.sent_back, results.clone());
     if told.decision.as_ref() == Some(&decision) {
         return None;
     }
     told.decision = Some(decision);
-    let reason = waypoint.reason_code.map(|reason| format!(" ({reason})")).unwrap_or_default();
     let next = match disposition {
         Disposition::Accept => passed(&waypoint.criteria),
         Disposition::Rework | Disposition::Rollback => match &waypoint.turn {
-            Some(turn) => format!(": {} takes the next turn", turn.role),
+            Some(turn) => next_turn(&turn.role),
             None => String::new(),
         },
         Disposition::Escalate => ": a person has to look at it".to_owned(),
     };
+    let reason = waypoint.reason_code.map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let red = all_red(told, waypoint.reason_code, results);
+    Some(News { red, ..news(&waypoint.id, format!("{disposition}{reason}{next}")) })
+}
+
+fn next_turn(role: &RoleId) -> String {
+    format!(": {role} takes the next turn")
+}
+
+/// What is red, where a decision is about verdicts: they are new, or its reason says so.
+fn all_red(told: &mut Told, reason: Option<ReasonCode>, results: Vec<CriterionResult>) -> Vec<Red> {
     let fresh = told.results != results;
     told.results = results;
-    let about_verdicts =
-        fresh || matches!(waypoint.reason_code, Some(ReasonCode::CriteriaFailed | ReasonCode::Regression));
-    let red = if about_verdicts {
-        waypoint.criteria.iter().chain(&waypoint.guards).filter_map(red).collect()
+    if fresh || matches!(reason, Some(ReasonCode::CriteriaFailed | ReasonCode::Regression)) {
+        told.results.iter().filter_map(red).collect()
     } else {
         Vec::new()
-    };
-    Some(News { red, ..news(waypoint, format!("{disposition}{reason}{next}")) })
+    }
 }
 
 fn passed(criteria: &[CriterionResult]) -> String {
@@ -135,7 +148,7 @@ fn ended(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
             format!("{}{}", status(waypoint.status), remedy.unwrap_or_default())
         }
     };
-    Some(news(waypoint, text))
+    Some(news(&waypoint.id, text))
 }
 
 fn turn(told: &mut Told, waypoint: &WaypointView, now: Timestamp) -> Option<News> {
@@ -149,7 +162,7 @@ fn turn(told: &mut Told, waypoint: &WaypointView, now: Timestamp) -> Option<News
         return None;
     }
     told.turn = Some(holder);
-    Some(news(waypoint, activity(waypoint, open)))
+    Some(news(&waypoint.id, activity(waypoint, open)))
 }
 
 /// What an open turn is doing, who does it.

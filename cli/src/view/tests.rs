@@ -18,6 +18,7 @@ pub(crate) fn flight() -> FlightView {
         disposition: Some(Disposition::Accept),
         reason_code: Some(ReasonCode::CriteriaMet),
         attempts: 1,
+        sent_back: 0,
         commit: Some(oid("b")),
         criteria: vec![CriterionResult {
             id: "unit".parse().unwrap(),

@@ -91,6 +91,7 @@ pub fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Way
         disposition: state.decision.as_ref().map(|d| d.disposition),
         reason_code: state.decision.as_ref().map(|d| d.reason_code),
         attempts: state.counters.attempts,
+        sent_back: state.counters.sent_back(),
         commit: flight.landing(&waypoint.id).map(|l| l.commit.clone()),
         criteria: state.criteria,
         guards: state.guards,

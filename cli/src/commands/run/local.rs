@@ -82,6 +82,14 @@ fn remembered(record: &FlightRecord) -> Result<Config, Failure> {
     Ok(Config::load_from(Some(file.path()), std::collections::BTreeMap::new(), Vec::new())?)
 }
 
+/// How a flight stands when its fleet begins.
+enum Stands {
+    /// Still to be submitted.
+    New(Ready),
+    /// As this says.
+    Begun(Box<FlightView>),
+}
+
 /// A flight with a fleet of its own. It is remembered, and nobody else flies it.
 struct Local {
     state: StateDir,
@@ -124,15 +132,15 @@ impl Local {
         let mut config = self.config.clone();
         config.orchestrator.serves = pool.clone();
         fleet.start_orchestrator(&config)?;
-        let new = match new {
+        let stands = match new {
             None => self.or_trouble(fleet, Box::pin(self.look_again(&client))).await?,
-            new => new,
+            Some(ready) => Stands::New(ready),
         };
         let deny = self.repo.places().await?;
         let read = fleet::plan_folder(&self.record.plan, &deny);
         let crew = Crew { config: &self.config, builders: self.record.builders, read, deny };
         fleet.start_crew(&crew, &pool)?;
-        self.or_trouble(fleet, Box::pin(self.mission(&client, new))).await
+        self.or_trouble(fleet, Box::pin(self.mission(&client, stands))).await
     }
 
     /// Does `work` unless the fleet falls apart meanwhile.
@@ -150,32 +158,39 @@ impl Local {
         }
     }
 
-    /// How a flight stands that is resumed: gives what is still to be submitted, and refuses a branch that could not be
-    /// written in the end, before anybody works for it.
-    async fn look_again(&self, client: &Client) -> Result<Option<Ready>, Failure> {
+    /// How a flight stands that is resumed. Refuses a branch that could not be written in the end, before anybody works
+    /// for it.
+    async fn look_again(&self, client: &Client) -> Result<Stands, Failure> {
         let flight = &self.record.flight;
         match client.status(flight).await {
-            Ok(view) => branch::check_fits(&self.repo, &view).await.map(|()| None),
+            Ok(view) => {
+                branch::check_fits(&self.repo, &view).await?;
+                Ok(Stands::Begun(Box::new(view)))
+            }
             Err(ApiError::Refused { failure, .. }) if failure.code == NOT_FOUND => {
                 let Some(Submission { plan, base }) = self.record.submission.clone() else {
                     let message = format!("the flight {flight} was interrupted before it was submitted");
                     return Err(Failure::usage("not_submitted", message, "begin a new one: holdpoint run PLAN"));
                 };
                 output::err(&format!("flight {flight} was interrupted before it was submitted: it begins now"));
-                Ok(Some(Ready { plan, repo: self.repo.clone(), base: from_wire(&base) }))
+                Ok(Stands::New(Ready { plan, repo: self.repo.clone(), base: from_wire(&base) }))
             }
             Err(error) => Err(error.into()),
         }
     }
 
-    async fn mission(&self, client: &Client, new: Option<Ready>) -> Result<FlightView, Failure> {
+    async fn mission(&self, client: &Client, stands: Stands) -> Result<FlightView, Failure> {
         let flight = &self.record.flight;
-        if let Some(ready) = new {
-            let facts = facts(&self.config, streams::flight_pool(flight), Some(self.record.builders));
-            ready.submit(client, flight, facts).await?;
-            output::err(&format!("flight {flight}"));
-        }
-        conclude(client, &self.repo, flight).await
+        let begun = match stands {
+            Stands::Begun(view) => Some(view),
+            Stands::New(ready) => {
+                let facts = facts(&self.config, streams::flight_pool(flight), Some(self.record.builders));
+                ready.submit(client, flight, facts).await?;
+                output::err(&format!("flight {flight}"));
+                None
+            }
+        };
+        conclude(client, &self.repo, flight, begun.as_deref()).await
     }
 
     fn interrupted(&self) -> Failure {

@@ -1,3 +1,5 @@
+use holdpoint_protocol::api::{HistoryLine, Standing};
+
 use super::*;
 use crate::view::tests::flight;
 
@@ -97,4 +99,82 @@ fn ends_are_told_with_commit_or_remedy() {
             "blocked: make the check red first",
         ]
     );
+}
+
+/// An entry that sent the work back for the so-manieth time, because of these verdicts.
+fn sent_back(times: u32, reason: &str, verdict: &str) -> HistoryLine {
+    let mut turn: serde_json::Value =
+        serde_json::from_str(include_str!("../../../../protocol/golden/turn.json")).unwrap();
+    turn["decision"]["disposition"] = "rework".into();
+    turn["decision"]["reason_code"] = reason.into();
+    let state = &mut turn["record"]["state"];
+    state["counters"]["reworks"] = times.into();
+    state["counters"]["conflicts"] = 0.into();
+    state["guards"] = serde_json::json!([]);
+    state["criteria"][0]["verdict"] = verdict.into();
+    let at = Timestamp::from_millis(NOW);
+    HistoryLine {
+        at,
+        kind: "turn".to_owned(),
+        reference: format!("HP_JOURNAL/{times}"),
+        artifact: turn,
+        standing: None,
+    }
+}
+
+fn accepted(sent_back: u32) -> FlightView {
+    let mut view = flight();
+    view.waypoints.truncate(1);
+    view.waypoints[0].attempts = sent_back + 1;
+    view.waypoints[0].sent_back = sent_back;
+    view
+}
+
+#[test]
+fn a_rework_between_two_looks_is_told_from_the_history() {
+    let mut tracker = Tracker::since(None);
+    let building = running(Some("builder-1"), Purpose::Build, "builder");
+    assert!(tracker.gaps(&building).is_empty());
+    texts(&mut tracker, &building, 300);
+
+    let gaps = tracker.gaps(&accepted(2));
+    assert_eq!(gaps.len(), 1);
+    let history = vec![
+        sent_back(1, "criteria_failed", "fail"),
+        sent_back(2, "agent_failed", "fail"),
+        sent_back(3, "agent_failed", "fail"),
+    ];
+    let news = tracker.fill(&gaps[0], history);
+    let told: Vec<(&str, usize)> = news.iter().map(|news| (news.text.as_str(), news.red.len())).collect();
+    let expected = [
+        ("rework (criteria_failed): repair takes the next turn", 1),
+        ("rework (agent_failed): repair takes the next turn", 0),
+    ];
+    assert_eq!(told, expected, "with what was red, once; what the view does not know yet comes with the next");
+    texts(&mut tracker, &accepted(2), 600);
+    assert!(tracker.gaps(&accepted(2)).is_empty());
+}
+
+#[test]
+fn a_rework_that_the_view_shows_itself_is_told_once() {
+    let mut tracker = Tracker::since(None);
+    let mut view = running(Some("repair-1"), Purpose::Build, "repair");
+    view.waypoints[0].disposition = Some(Disposition::Rework);
+    view.waypoints[0].reason_code = Some(ReasonCode::CriteriaFailed);
+    view.waypoints[0].sent_back = 1;
+    assert!(tracker.gaps(&view).is_empty(), "nothing was missed");
+    view.waypoints[0].sent_back = 2;
+    let gaps = tracker.gaps(&view);
+    let history = vec![sent_back(1, "criteria_failed", "fail"), sent_back(2, "criteria_failed", "fail")];
+    assert_eq!(tracker.fill(&gaps[0], history).len(), 1, "the other one is in the view");
+}
+
+#[test]
+fn an_unsigned_entry_is_no_decision_and_the_past_of_a_flight_that_is_joined_is_not_told() {
+    let mut forged = sent_back(1, "criteria_failed", "fail");
+    forged.standing = Some(Standing::Unsigned);
+    let mut tracker = Tracker::since(None);
+    let gaps = tracker.gaps(&accepted(1));
+    assert!(tracker.fill(&gaps[0], vec![forged]).is_empty());
+    assert!(Tracker::since(Some(&accepted(5))).gaps(&accepted(5)).is_empty());
 }

@@ -31,6 +31,7 @@ fn waypoint_view() -> WaypointView {
         disposition: Some(Disposition::Rework),
         reason_code: Some(ReasonCode::CriteriaFailed),
         attempts: 1,
+        sent_back: 0,
         commit: Some(oid('e')),
         criteria: results(),
         guards: results(),
