@@ -24,8 +24,11 @@ use news::{Gap, News, Tracker};
 use screen::Screen;
 use trouble::Troubles;
 
-/// How often it is asked how the flight stands.
+/// How often it is asked how the flight stands, and how seldom at most.
 const LOOK_EVERY: Duration = Duration::from_millis(300);
+const LOOK_SELDOM: Duration = Duration::from_secs(3);
+/// How much longer a pause is than the look before it: looking at a plan of thousands must not cost what flying it needs.
+const PAUSE_TO_LOOK: u32 = 10;
 /// How long "no such flight" is not believed: an orchestrator that is just stopping says the same.
 const DISBELIEF: Duration = Duration::from_secs(20);
 
@@ -41,7 +44,10 @@ pub(crate) async fn follow(
     let mut troubles = Troubles::default();
     let mut refused_since = None;
     loop {
-        match look(client, flight, &tracker).await {
+        let since = Instant::now();
+        let looked = look(client, flight, &tracker).await;
+        let took = since.elapsed();
+        match looked {
             Ok((view, missed)) => {
                 refused_since = None;
                 screen.connected();
@@ -70,7 +76,7 @@ pub(crate) async fn follow(
                 }
             }
         }
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep((took * PAUSE_TO_LOOK).clamp(LOOK_EVERY, LOOK_SELDOM)).await;
     }
 }
 

@@ -42,8 +42,10 @@ type Prepare<'a> = &'a dyn Fn(&World) -> Result<(String, &'static str), String>;
 /// Flies those whose name is asked for.
 pub fn run(terms: &Terms) -> Result<(), String> {
     let mut rows = Vec::new();
+    let mut others = Vec::new();
     let mut fly = |what: &str, waypoints: u32, prepare: Prepare<'_>| {
         if terms.only.as_ref().is_some_and(|only| !what.contains(only)) {
+            others.push(what.to_owned());
             return Ok(Duration::ZERO);
         }
         let row = one(what, FLIGHT_MAX + WAYPOINT_MAX * waypoints, prepare)?;
@@ -64,7 +66,7 @@ pub fn run(terms: &Terms) -> Result<(), String> {
         expected = fly(&what, waypoints, &|world| many_waypoints(world, waypoints))? * 5;
     }
     if rows.is_empty() {
-        return Err("no flight of this part has that in its name".to_owned());
+        return Err(format!("no flight's name has that in it: they are {}", others.join("; ")));
     }
     // The figure is the largest so far, so only the first one that is over is to blame.
     let over = rows.iter().find(|row| row.peak_mib > PEAK_MIB_MAX);
