@@ -86,6 +86,16 @@ impl Client {
         Ok(self.patiently::<History>(HISTORY, &query).await?.lines)
     }
 
+    /// The same, without patience for failures.
+    pub(crate) async fn history_now(
+        &self,
+        flight: &FlightId,
+        waypoint: &WaypointId,
+    ) -> Result<Vec<HistoryLine>, ApiError> {
+        let query = HistoryQuery { flight: flight.clone(), waypoint: waypoint.clone() };
+        Ok(self.ask_hedged::<History>(HISTORY, &query).await?.lines)
+    }
+
     /// One artifact by `STREAM/SEQUENCE`.
     pub(crate) async fn artifact(&self, reference: &str) -> Result<HistoryLine, ApiError> {
         self.patiently(ARTIFACT, &ArtifactQuery { reference: reference.to_owned() }).await

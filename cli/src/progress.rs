@@ -46,7 +46,10 @@ pub(crate) async fn follow(
     loop {
         let since = Instant::now();
         let looked = look(client, flight, &tracker).await;
-        let took = since.elapsed();
+        let pause = match &looked {
+            Ok(_) => (since.elapsed() * PAUSE_TO_LOOK).clamp(LOOK_EVERY, LOOK_SELDOM),
+            Err(_) => LOOK_EVERY,
+        };
         match looked {
             Ok((view, missed)) => {
                 refused_since = None;
@@ -76,7 +79,7 @@ pub(crate) async fn follow(
                 }
             }
         }
-        tokio::time::sleep((took * PAUSE_TO_LOOK).clamp(LOOK_EVERY, LOOK_SELDOM)).await;
+        tokio::time::sleep(pause).await;
     }
 }
 
@@ -89,7 +92,8 @@ async fn look(
     let view = client.status_now(flight).await?;
     let mut missed = Vec::new();
     for gap in tracker.gaps(&view) {
-        let history = client.history(flight, &gap.waypoint).await?;
+        // Not worth an error: the flight goes on, and how it stands is known.
+        let history = client.history_now(flight, &gap.waypoint).await.unwrap_or_default();
         missed.push((gap, history));
     }
     Ok((view, missed))

@@ -59,7 +59,7 @@ struct Told {
 }
 
 /// What tells one decision from another.
-type Decision = (Disposition, Option<ReasonCode>, u32, u32, Vec<CriterionResult>);
+type Decision = (Disposition, Option<ReasonCode>, u32, Option<u32>, Vec<CriterionResult>);
 
 impl Tracker {
     /// What happened since the last view.
@@ -67,7 +67,9 @@ impl Tracker {
         let mut all = Vec::new();
         for waypoint in &view.waypoints {
             let told = self.told.entry(waypoint.id.clone()).or_default();
-            told.sent_back = waypoint.sent_back;
+            if past::gap(told, waypoint).is_none() {
+                told.sent_back = told.sent_back.max(waypoint.sent_back);
+            }
             let news = [decided(told, waypoint), ended(told, waypoint), turn(told, waypoint, now)];
             all.extend(news.into_iter().flatten());
         }
@@ -82,7 +84,8 @@ fn news(waypoint: &WaypointId, text: String) -> News {
 fn decided(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
     let disposition = waypoint.disposition?;
     let results: Vec<CriterionResult> = waypoint.criteria.iter().chain(&waypoint.guards).cloned().collect();
-    let decision = (disposition, waypoint.reason_code, waypoint.attempts, waypoint.sent_back, results.clone());
+    let again = past::sends_back(disposition).then_some(waypoint.sent_back);
+    let decision = (disposition, waypoint.reason_code, waypoint.attempts, again, results.clone());
     if told.decision.as_ref() == Some(&decision) {
         return None;
     }
@@ -90,8 +93,9 @@ fn decided(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
     let next = match disposition {
         Disposition::Accept => passed(&waypoint.criteria),
         Disposition::Rework | Disposition::Rollback => match &waypoint.turn {
-            Some(turn) => next_turn(&turn.role),
-            None => String::new(),
+            Some(turn) if turn.purpose == Purpose::Build => next_turn(&turn.role),
+            // Whoever made it again is done already.
+            Some(_) | None => String::new(),
         },
         Disposition::Escalate => ": a person has to look at it".to_owned(),
     };

@@ -11,7 +11,10 @@ use holdpoint_protocol::{
     view::{FlightView, WaypointView},
 };
 
-use super::{News, Tracker, all_red, news, next_turn};
+use super::{News, Told, Tracker, all_red, news, next_turn};
+
+/// The most waypoints whose history is read for one look; the others are for the next.
+const GAPS_MAX: usize = 16;
 
 /// A waypoint whose work was sent back more often than a view shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,40 +41,43 @@ impl Tracker {
 
     /// What is to be read before this view is told.
     pub(crate) fn gaps(&self, view: &FlightView) -> Vec<Gap> {
-        view.waypoints.iter().filter_map(|waypoint| self.gap(waypoint)).collect()
-    }
-
-    fn gap(&self, waypoint: &WaypointView) -> Option<Gap> {
-        let told = self.told.get(&waypoint.id).map_or(0, |told| told.sent_back);
-        let now = waypoint.sent_back;
-        let last_is_shown = waypoint.disposition.is_some_and(sends_back);
-        let missed = now.saturating_sub(told) > u32::from(last_is_shown);
-        missed.then(|| Gap { waypoint: waypoint.id.clone(), told, now, last_is_shown })
+        let nothing = Told::default();
+        let gap = |waypoint: &WaypointView| gap(self.told.get(&waypoint.id).unwrap_or(&nothing), waypoint);
+        view.waypoints.iter().filter_map(gap).take(GAPS_MAX).collect()
     }
 
     /// The missed decisions, out of the waypoint's history. That may know more than the view: what came after it is told
-    /// with the next.
+    /// with the next. What it does not know stays untold.
     pub(crate) fn fill(&mut self, gap: &Gap, history: Vec<HistoryLine>) -> Vec<News> {
         let turns: Vec<Turn> = history.into_iter().filter_map(turn).collect();
-        let mut missed: Vec<Sent<'_>> = turns.iter().filter_map(sent).filter(|sent| gap.covers(sent.state)).collect();
-        if gap.last_is_shown {
-            missed.pop();
-        }
         let told = self.told.entry(gap.waypoint.clone()).or_default();
+        told.sent_back = gap.now;
+        let missed = turns.iter().filter_map(sent).filter(|sent| gap.covers(sent.state));
         let tell = |Sent { turn, decision, state }: Sent<'_>| {
+            // The same decision again, after this one, is another one.
+            told.decision = None;
             let results: Vec<CriterionResult> = state.criteria.iter().chain(&state.guards).cloned().collect();
             let text = format!("{} ({}){}", decision.disposition, decision.reason_code, next_turn(&turn.role));
             News { red: all_red(told, Some(decision.reason_code), results), ..news(&gap.waypoint, text) }
         };
-        missed.into_iter().map(tell).collect()
+        missed.map(tell).collect()
     }
 }
 
 impl Gap {
     fn covers(&self, state: &WaypointState) -> bool {
         let sent_back = state.counters.sent_back();
-        self.told < sent_back && sent_back <= self.now
+        let to_tell = if self.last_is_shown { self.now.saturating_sub(1) } else { self.now };
+        self.told < sent_back && sent_back <= to_tell
     }
+}
+
+/// What the view of a waypoint does not show of what became of it since it was told of last.
+pub(super) fn gap(told: &Told, waypoint: &WaypointView) -> Option<Gap> {
+    let (told, now) = (told.sent_back, waypoint.sent_back);
+    let last_is_shown = waypoint.disposition.is_some_and(sends_back);
+    let missed = now.saturating_sub(told) > u32::from(last_is_shown);
+    missed.then(|| Gap { waypoint: waypoint.id.clone(), told, now, last_is_shown })
 }
 
 /// A turn that a decision opened which sent the work back.
@@ -86,7 +92,8 @@ fn sent(turn: &Turn) -> Option<Sent<'_>> {
     Some(Sent { turn, decision, state: turn.record.state.as_ref()? })
 }
 
-fn sends_back(disposition: Disposition) -> bool {
+/// Whether a decision sends work back.
+pub(super) fn sends_back(disposition: Disposition) -> bool {
     matches!(disposition, Disposition::Rework | Disposition::Rollback)
 }
 

@@ -178,3 +178,31 @@ fn an_unsigned_entry_is_no_decision_and_the_past_of_a_flight_that_is_joined_is_n
     assert!(tracker.fill(&gaps[0], vec![forged]).is_empty());
     assert!(Tracker::since(Some(&accepted(5))).gaps(&accepted(5)).is_empty());
 }
+
+#[test]
+fn an_acceptance_after_a_missed_conflict_is_told_again_and_one_that_only_was_merged_again_is_not() {
+    let mut tracker = Tracker::since(None);
+    let mut view = accepted(0);
+    view.waypoints[0].commit = None;
+    view.waypoints[0].status = Status::Running;
+    assert_eq!(texts(&mut tracker, &view, 0), ["accept (criteria_met): ✓ unit"]);
+
+    view.waypoints[0].sent_back = 1;
+    let gaps = tracker.gaps(&view);
+    assert!(tracker.fill(&gaps[0], Vec::new()).is_empty(), "merged anew: nobody decided");
+    assert!(texts(&mut tracker, &view, 300).is_empty());
+
+    view.waypoints[0].sent_back = 2;
+    let gaps = tracker.gaps(&view);
+    assert_eq!(tracker.fill(&gaps[0], vec![sent_back(2, "merge_conflict", "pass")]).len(), 1);
+    assert_eq!(texts(&mut tracker, &view, 600), ["accept (criteria_met): ✓ unit"]);
+}
+
+#[test]
+fn a_rework_that_is_done_already_names_nobody_as_next() {
+    let mut view = running(Some("v"), Purpose::Verify(VerificationPurpose::Handoff), "verifier");
+    view.waypoints[0].disposition = Some(Disposition::Rework);
+    view.waypoints[0].reason_code = Some(ReasonCode::CriteriaFailed);
+    view.waypoints[0].sent_back = 1;
+    assert_eq!(texts(&mut Tracker::since(None), &view, 0), ["rework (criteria_failed)", "verifying  v"]);
+}
