@@ -207,12 +207,59 @@ fn kind(answer: &str) -> Result<Option<String>, Error> {
     }
 }
 
+/// What the system says when it lacks something, as the end of git's last words.
+const LACKS: [&str; 6] = [
+    "No space left on device",
+    "Disk quota exceeded",
+    "Input/output error",
+    "Read-only file system",
+    "Too many open files",
+    "Resource temporarily unavailable",
+];
+
+/// Whether git failed because the machine did. Only its last words count: what it says before may be quoted from the
+/// objects. Lack of memory is not among it: objects can claim any size.
+fn is_machines(stderr: &str) -> bool {
+    let last = stderr.trim_end().lines().next_back().unwrap_or_default();
+    last.starts_with("fatal: ") && LACKS.iter().any(|lack| last.ends_with(lack))
+}
+
 /// A command that failed over the objects given to it says that they are bad, not that git is.
 fn sound(result: Result<Vec<u8>, Error>) -> Result<Vec<u8>, Error> {
     match result {
-        Err(Error::Git { source: ToolError::Failed { code: Some(_), stderr, .. }, .. }) => {
+        Err(Error::Git { source: ToolError::Failed { code: Some(_), stderr, .. }, .. }) if !is_machines(&stderr) => {
             Err(Refusal::BrokenObjects { detail: crate::path::escaped(stderr.as_bytes()) }.into())
         }
         other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(stderr: &str) -> Result<Vec<u8>, Error> {
+        let (program, args) = ("git".to_owned(), "index-pack".to_owned());
+        let source = ToolError::Failed { program, args, code: Some(128), stderr: stderr.to_owned() };
+        sound(Err(Error::Git { command: "index-pack", source }))
+    }
+
+    #[test]
+    fn a_full_disk_is_not_the_fault_of_the_objects() {
+        for ours in [
+            "fatal: write error: No space left on device",
+            "error: short\nfatal: unable to create thread: Resource temporarily unavailable\n",
+        ] {
+            assert!(matches!(failed(ours), Err(Error::Git { .. })), "{ours}");
+        }
+        for theirs in [
+            "fatal: pack has 2 unresolved deltas",
+            "fatal: Out of memory, malloc failed (tried to allocate 99999999999 bytes)",
+            "error: url: x\nfatal: No space left on device\nfatal: fsck error in packed object",
+            "error: disallowed submodule url: No space left on device",
+            "",
+        ] {
+            assert!(matches!(failed(theirs), Err(Error::Refused(Refusal::BrokenObjects { .. }))), "{theirs}");
+        }
     }
 }
