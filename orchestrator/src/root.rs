@@ -37,6 +37,8 @@ use crate::{
 
 /// How long a cluster may take until it can make streams: its servers start all at once and choose a leader.
 const STREAMS_PATIENCE: Duration = Duration::from_secs(60);
+/// How long it waits for its router before it answers without.
+const ROUTER_PATIENCE: Duration = Duration::from_secs(5);
 /// The pause between two attempts.
 const STREAMS_PAUSE: Duration = Duration::from_millis(500);
 
@@ -83,6 +85,8 @@ pub async fn start(config: Config) -> Result<Orchestrator, Error> {
     let shell = connect(&config).await?;
     let router = RouterHandle::new();
     let tree = Tree::start(children(&shell, &router)).await.map_err(Error::Spawn)?;
+    // Whoever is answered is not told to come again later. A tree that cannot be started ends by itself.
+    let _ = tokio::time::timeout(ROUTER_PATIENCE, router.there()).await;
     let service = Api { shell: shell.clone(), router, config: config.orchestrator };
     let handler = move |request| service.clone().answer(request);
     let api = api::serve(&shell.bus, shell.users.clone(), &ENDPOINTS, handler).await.map_err(Error::Serve)?;

@@ -51,6 +51,12 @@ impl RouterHandle {
         self.0.send_replace(Some(actor));
     }
 
+    /// Waits until there is a router.
+    pub(crate) async fn there(&self) {
+        // The sender is this handle's own: it cannot be closed.
+        let _ = self.0.subscribe().wait_for(Option::is_some).await;
+    }
+
     /// The actor, if there is one.
     pub(crate) fn actor(&self) -> Option<ActorRef<Msg>> {
         self.0.borrow().clone()
