@@ -18,7 +18,9 @@ use super::{
 use crate::{failure::Failure, output};
 
 /// How long a corrected handoff and an orderly end are waited for.
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_secs(30);
+/// How long what an agent sent before it ended may take to come here.
+const HEARD: Duration = Duration::from_secs(5);
 /// How often it is looked whether what was published is stored.
 const STORED_POLL: Duration = Duration::from_millis(50);
 /// How often it is looked whether the program still runs.
@@ -299,7 +301,8 @@ impl<'a> Run<'a> {
             }
             Some(status) => self.notes.note(Rule::EndsInOrder, status.success(), format!("it ended with {status}")),
         }
-        let answered = end_of(&self.stage.witness.events(), opened.sequence, 1).is_some();
+        let answer = |events: &[Event]| end_of(events, opened.sequence, 1);
+        let answered = self.stage.witness.until(HEARD, answer).await.is_some();
         self.notes.note(Rule::EndsInOrder, answered, "it left with a turn in its hands and did not give it back");
         Ok(())
     }

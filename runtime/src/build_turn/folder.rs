@@ -24,7 +24,7 @@ use crate::put_away::put_away;
 /// Only this user may look into the folders.
 const PRIVATE: u32 = 0o700;
 /// How long a predecessor may take to be gone. Programs that it was just starting hold its lock for a moment longer.
-const LOCK_PATIENCE: Duration = Duration::from_secs(2);
+const LOCK_PATIENCE: Duration = Duration::from_secs(15);
 /// The pause between two looks.
 const LOCK_PAUSE: Duration = Duration::from_millis(20);
 
@@ -75,12 +75,16 @@ impl TurnFolders {
     /// # Errors
     /// [`FolderError`].
     pub async fn open(dir: &Path) -> Result<Self, FolderError> {
+        Self::open_within(dir, LOCK_PATIENCE).await
+    }
+
+    async fn open_within(dir: &Path, patience: Duration) -> Result<Self, FolderError> {
         make(dir)?;
         spread(dir);
         let dir = dir.canonicalize().map_err(io_error(dir))?;
         let path = dir.join("lock");
         let lock = File::options().create(true).truncate(false).write(true).open(&path).map_err(io_error(&path))?;
-        let deadline = Instant::now() + LOCK_PATIENCE;
+        let deadline = Instant::now() + patience;
         loop {
             match lock.try_lock() {
                 Ok(()) => break,
@@ -225,6 +229,7 @@ mod tests {
     async fn two_agents_do_not_share_a_folder() {
         let temp = tempfile::tempdir().unwrap();
         let _first = TurnFolders::open(temp.path()).await.unwrap();
-        assert!(matches!(TurnFolders::open(temp.path()).await, Err(FolderError::InUse { .. })));
+        let second = TurnFolders::open_within(temp.path(), 2 * LOCK_PAUSE).await;
+        assert!(matches!(second, Err(FolderError::InUse { .. })));
     }
 }

@@ -32,7 +32,7 @@ use super::{
 use crate::config::{LogFormat, TelemetryConfig};
 
 /// How long the last spans may take to leave. A collector that is away must not hold up the end of a process.
-const FLUSH_TIMEOUT: Duration = Duration::from_secs(2);
+const FLUSH_TIMEOUT: Duration = Duration::from_secs(5);
 /// The name of what makes the spans.
 const SCOPE: &str = "holdpoint";
 
