@@ -39,9 +39,9 @@ const ACK_WAIT: &str = "2s";
 /// How long a stopped process sleeps: two acknowledgement waits and a half, so that others have what it had.
 const SLEEP: Duration = Duration::from_secs(5);
 /// How long a flight may take before it is stuck.
-const STUCK: Duration = Duration::from_secs(150);
+const STUCK: Duration = Duration::from_secs(200);
 /// How long it may take until a step is passed.
-const REACHED: Duration = Duration::from_secs(60);
+const REACHED: Duration = Duration::from_secs(90);
 const POLL: Duration = Duration::from_millis(5);
 
 /// What happens while a process stands at a step.

@@ -17,7 +17,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 /// Longer than any flight of these tests takes on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(240);
+pub const PATIENCE: Duration = Duration::from_secs(480);
 /// How the folder of a world begins; the number of the process that made it follows.
 const PREFIX: &str = "holdpoint-test-";
 

@@ -199,7 +199,14 @@ async fn of_appends_that_race_in_a_cluster_exactly_one_wins_and_the_others_know_
         let racers = journals.iter().enumerate().map(|(racer, journal)| {
             let (journal, key) = (journal.clone(), key.clone());
             tokio::spawn(async move {
-                append(&journal, &key, &EntryKind::Decided, expected, &format!("r{round}-{racer}")).await
+                let id = format!("r{round}-{racer}");
+                loop {
+                    match append(&journal, &key, &EntryKind::Decided, expected, &id).await {
+                        // Whether it was stored is not known: the same once more tells.
+                        Err(AppendError::Unacknowledged { .. }) => {}
+                        known => return known,
+                    }
+                }
             })
         });
         let mut won = Vec::new();

@@ -143,7 +143,7 @@ async fn credentials_with_an_end_are_cut_off_at_it() {
         role: role::id(role::BUILDER),
         name: "short".parse().unwrap(),
         pool: streams::fleet_pool(),
-        lifetime: Some(Duration::from_secs(3)),
+        lifetime: Some(Duration::from_secs(8)),
     };
     let (_, credentials) = keys.folder.add(order, Place::Nowhere).unwrap();
     let bus = keys.connect(&credentials).await.unwrap();

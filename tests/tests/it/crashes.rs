@@ -69,7 +69,7 @@ fn an_orchestrator_killed_between_artifact_and_decision_loses_nothing() {
 
 #[test]
 fn a_verifier_killed_in_its_turn_loses_nothing() {
-    let world = world("echo > \"$TMPDIR/checking\"; n=0; while [ $n -lt 20 ]; do n=$((n+1)); sleep 0.1; done\n");
+    let world = world("echo > \"$TMPDIR/checking\"; n=0; while [ $n -lt 80 ]; do n=$((n+1)); sleep 0.1; done\n");
     let builder = world.program("builder.sh", "echo done > result");
     let running = world.start(&world.run_args(&["--builder", &builder]));
     eventually("the check", || marked(&world, "checking"));

@@ -16,7 +16,7 @@ use holdpoint_protocol::{
 };
 use holdpoint_tests::{
     external::{Up, credentials, signal_own, up},
-    world::{PATIENCE, World},
+    world::{PATIENCE, World, eventually},
 };
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
@@ -183,7 +183,8 @@ fn work(digest: &Digest) -> Value {
 async fn submitted(world: &World) -> Up {
     world.plan(PLAN);
     let own = world.program("builder.sh", "true");
-    let fleet = up(world, &["--builder", &own], &[]);
+    // Nothing here says that it still works on a turn.
+    let fleet = up(world, &["--builder", &own], &[("HOLDPOINT__AGENT__ACK_WAIT", "2m")]);
     signal_own(&fleet, "builder", Signal::SIGSTOP);
     signal_own(&fleet, "verifier", Signal::SIGSTOP);
     world.holdpoint(&["submit", "../plan/plan.yaml", "--repo", "."]).expect(0);
@@ -323,8 +324,10 @@ async fn what_does_not_reach_an_orchestrator_is_answered_by_the_broker() {
     said.subject = said.subject.replace(".builder.", ".verifier.");
     let answer = timeout(NOTHING_AFTER, liar.raw.request(said.subject.clone(), said.payload.clone().into())).await;
     assert!(answer.is_err(), "{answer:?}");
-    let told = liar.errors.lock().unwrap().join("\n").to_lowercase();
-    assert!(told.contains("permissions violation") && told.contains(".handoff.verifier."), "{told}");
+    eventually("the broker's words", || {
+        let told = liar.errors.lock().unwrap().join("\n").to_lowercase();
+        (told.contains("permissions violation") && told.contains(".handoff.verifier.")).then_some(())
+    });
 
     // Too much at once: for the client, and for the stream of chunks.
     let limit = liar.raw.server_info().max_payload;

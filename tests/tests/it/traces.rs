@@ -7,7 +7,7 @@ use std::{collections::BTreeSet, fs, net::TcpListener, path::Path};
 use holdpoint_otlp_sink::Span;
 use holdpoint_tests::{
     collector::{Collector, Spans},
-    world::{Finished, World, eventually},
+    world::{Finished, World},
 };
 use nix::sys::signal::Signal;
 
@@ -291,12 +291,14 @@ fn a_protocol_that_is_not_spoken_is_refused_with_the_one_that_is() {
 #[test]
 fn the_sink_keeps_a_flight_that_can_be_printed_as_a_tree() {
     let world = world();
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let listen = format!("127.0.0.1:{port}");
-    let healthy = ["otlp-sink", "--healthcheck", "--listen", &listen];
-    world.holdpoint(&healthy).expect(3);
-    let sink = world.start(&["otlp-sink", "--listen", &listen, "--out", "../traces.jsonl"]);
-    eventually("the sink", || (world.holdpoint(&healthy).code == 0).then_some(()));
+    // Nobody listens on the first of all ports.
+    world.holdpoint(&["otlp-sink", "--healthcheck", "--listen", "127.0.0.1:1"]).expect(3);
+    let mut sink = world.start(&["otlp-sink", "--listen", "127.0.0.1:0", "--out", "../traces.jsonl"]);
+    sink.until_said(" (OTLP over gRPC)");
+    let said = sink.said();
+    let (_, rest) = said.split_once("receiving traces on ").unwrap();
+    let (listen, _) = rest.split_once(' ').unwrap();
+    world.holdpoint(&["otlp-sink", "--healthcheck", "--listen", listen]).expect(0);
     let builder = world.program("builder.sh", "echo hello > greeting");
     let mut run = world.command(&world.run_args(&["--builder", &builder]));
     run.env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", format!("http://{listen}"));

@@ -45,7 +45,7 @@ async fn green_check_needs_its_expected_output() {
 #[tokio::test]
 async fn check_that_does_not_end_is_ended_with_all_it_started() {
     let rig = Rig::new(&[("a.txt", "a\n")]).await;
-    let report = rig.check_base(Check { timeout: Millis(300), ..check("echo begun; sleep 600 & wait") }).await;
+    let report = rig.check_base(Check { timeout: Millis(3_000), ..check("echo begun; sleep 600 & wait") }).await;
     assert_eq!(of(&report), (Inconclusive, Some(Reason::Timeout)));
     assert_eq!(report.output_tail, "begun");
 }

@@ -46,7 +46,7 @@ use crate::{
 /// How long something that must happen may take on a busy machine.
 pub(super) const SOON: Duration = Duration::from_secs(60);
 /// Long enough for heartbeats of a busy machine, short enough to be waited for.
-const ACK_WAIT: Duration = Duration::from_secs(3);
+const ACK_WAIT: Duration = Duration::from_secs(5);
 
 pub(super) async fn soon<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(SOON, future).await.expect("it happens in time")
