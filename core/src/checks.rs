@@ -137,6 +137,9 @@ pub fn judge_criterion(runs: Runs<'_>) -> CriterionJudgement {
     if let Some((reason, lost)) = counted(runs) {
         return CriterionJudgement::failed(reason, lost);
     }
+    if let Some(lost) = not_put_back(runs) {
+        return CriterionJudgement::failed(CriterionReason::FewerTests, lost);
+    }
     let Some(lost) = runs.composed.and_then(|composed| weakened(runs, composed)) else {
         return CriterionJudgement::of(runs.first.outcome);
     };
@@ -182,6 +185,17 @@ fn counted(runs: Runs<'_>) -> Option<(CriterionReason, BTreeSet<String>)> {
         Some(reason) => Some((reason, lost)),
         None => (!lost.is_empty()).then_some((CriterionReason::FewerTests, lost)),
     }
+}
+
+/// What a green run with the tests as on the base shows, and the first one does not. A base that is not green may have
+/// stopped before all of its tests were seen (`cargo test` does at the first red target, others are told to), so what
+/// became of the rest is known from that run alone.
+fn not_put_back(runs: Runs<'_>) -> Option<BTreeSet<String>> {
+    if runs.named == TestsNamed::All || runs.base.is_some_and(|base| base.outcome.0 == Verdict::Pass) {
+        return None;
+    }
+    let composed = runs.composed.filter(|composed| composed.outcome.0 == Verdict::Pass)?;
+    runners::short_of(composed.counts.as_ref()?, runs.first.counts.as_ref())
 }
 
 /// Whether the run with the tests of the base speaks against the criterion, and by which tests. It has to be green: what

@@ -29,7 +29,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-pub use compared::{compare, ended_early, missing, weakened};
+pub use compared::{compare, ended_early, missing, short_of, weakened};
 pub use silent::silent;
 
 /// A test runner whose output is understood.

@@ -305,12 +305,17 @@ fn report(
         command: Some(named.check.command.clone()),
         exit_code: deciding.run.exit_code,
         output_tail: deciding.tail.clone(),
-        note: difference(judgement, first, base),
+        note: difference(judgement, first, base, composed),
     }
 }
 
 /// What the comparisons had against the first run, in one sentence.
-fn difference(judgement: &CriterionJudgement, first: &Ran, base: Option<&Ran>) -> Option<String> {
+fn difference(
+    judgement: &CriterionJudgement,
+    first: &Ran,
+    base: Option<&Ran>,
+    composed: Option<&Ran>,
+) -> Option<String> {
     let total = |ran: &Ran| ran.read.counts.as_ref().map(runners::Counts::total).unwrap_or_default();
     let (now, then) = (total(first), base.map(total).unwrap_or_default());
     let lost = some_names(judgement);
@@ -326,6 +331,10 @@ fn difference(judgement: &CriterionJudgement, first: &Ran, base: Option<&Ran>) -
         CriterionReason::FewerTests if now.run < then.run => {
             let which = if lost.is_empty() { lost } else { format!("; missing: {lost}") };
             format!("{} tests ran, {} on the base{which}", now.run, then.run)
+        }
+        CriterionReason::FewerTests if lost.is_empty() => {
+            let whole = composed.map(total).unwrap_or_default();
+            format!("{} tests ran, {} with the tests as on the base", now.run, whole.run)
         }
         CriterionReason::FewerTests => format!("tests of the base that did not run: {lost}"),
         CriterionReason::MoreSkipped => format!("{} tests were skipped, {} on the base", now.skipped, then.skipped),

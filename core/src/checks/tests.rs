@@ -112,6 +112,37 @@ fn a_test_replaced_by_another_is_missed_by_its_name() {
 }
 
 #[test]
+fn a_test_that_a_base_which_stopped_early_never_showed_is_missed_all_the_same() {
+    // As `cargo test` stops at its first red target.
+    let base = run(101, &[("a", true), ("b", false)]);
+    let first = run(0, &[("a", true), ("b", true)]);
+    let composed = run(0, &[("a", true), ("b", true), ("c", true)]);
+    let judged = |base, named| judge_criterion(Runs { first: &first, base, composed: Some(&composed), named });
+    for named in [TestsNamed::None, TestsNamed::Some] {
+        let judgement = judged(Some(&base), named);
+        assert_eq!((judgement.verdict, judgement.reason), FEWER.0);
+        assert_eq!(Vec::from_iter(judgement.lost), ["c"]);
+    }
+    assert_eq!(judged(Some(&base), TestsNamed::All).verdict, Pass, "the scope asks for it");
+    // A green base showed everything: what is more now is not the base's.
+    assert_eq!(judged(Some(&first), TestsNamed::None).verdict, Pass);
+    // The same test at another place.
+    let first = run(0, &[("a", true), ("b", true), ("tests::c", true)]);
+    let moved =
+        judge_criterion(Runs { first: &first, base: Some(&base), composed: Some(&composed), named: TestsNamed::None });
+    assert_eq!(moved.verdict, Pass);
+}
+
+#[test]
+fn where_names_are_not_known_their_number_tells_of_a_base_that_stopped_early() {
+    let read = |code, text: &str| Run::read("python3 -m unittest -f", exit(code), None, text, true);
+    let base = read(1, "F\n\nRan 1 test in 0.001s\n\nFAILED (failures=1)\n");
+    let (first, composed) = (read(0, "Ran 1 test in 0.001s\n\nOK\n"), read(0, "Ran 2 tests in 0.001s\n\nOK\n"));
+    assert_eq!(judge(&first, Some(&base), Some(&composed), false), FEWER);
+    assert_eq!(judge(&composed, Some(&base), Some(&composed), false), (GREEN, None));
+}
+
+#[test]
 fn a_runner_that_did_not_come_to_its_end_shows_nothing_whatever_the_base_and_the_scope_say() {
     let read = |command: &str, code, output: &str| Run::read(command, exit(code), None, output, true);
     let begun = read("make test", 0, "\nrunning 2 tests\n");

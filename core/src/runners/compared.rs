@@ -56,6 +56,26 @@ pub fn missing(base: &Counts, now: &[&Counts]) -> BTreeSet<String> {
     missing
 }
 
+/// Whether fewer tests ran in `now` than in `whole`, and which are missing, where both have names. Tests that only went
+/// elsewhere are not missed; as many under other names were renamed. `None`: none is missed.
+#[must_use]
+pub fn short_of(whole: &Counts, now: Option<&Counts>) -> Option<BTreeSet<String>> {
+    let nothing = Tally::default();
+    let mut lost = None;
+    for (runner, whole) in &whole.by_runner {
+        let now = now.and_then(|now| now.by_runner.get(runner)).unwrap_or(&nothing);
+        if now.run >= whole.run {
+            continue;
+        }
+        let alone = |tally: &Tally| Counts { by_runner: BTreeMap::from([(*runner, tally.clone())]) };
+        let names = missing(&alone(whole), &[&alone(now)]);
+        if !names.is_empty() || whole.names.is_none() || now.names.is_none() {
+            lost.get_or_insert_with(BTreeSet::new).extend(names);
+        }
+    }
+    lost
+}
+
 /// Tests of the base that are not green with the tests as on the base, by name.
 ///
 /// `composed` is the run of the new code with the base's tests; `base` is the run on the base, which knows of tests

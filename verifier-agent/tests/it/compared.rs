@@ -128,6 +128,20 @@ async fn red_test_that_was_taken_out_for_another_is_found() {
 const QUIET: &str = "python3 -m unittest discover -s tests";
 
 #[tokio::test]
+async fn test_file_that_a_base_which_stops_at_the_first_failure_never_reached_is_not_deleted_unseen() {
+    let later = TESTS.replace("Calc", "Later").replace("test_add", "test_later");
+    let broken = PRODUCT.replace("a + b", "a - b");
+    let rig = Rig::new(&[("calc.py", &broken), ("tests/test_calc.py", TESTS), ("tests/test_later.py", &later)]).await;
+    let commit = rig.change(&[("calc.py", Some(PRODUCT)), ("tests/test_later.py", None)]).await;
+    for command in ["python3 -m unittest discover -f -v -s tests", "python3 -m unittest discover -f -s tests"] {
+        let findings = rig.check(&commit, command).await;
+        assert_eq!(only(&findings), (Fail, Some(Reason::FewerTests)), "{command}: {:#?}", findings.criteria);
+    }
+    let kept = rig.change(&[("calc.py", Some(PRODUCT))]).await;
+    assert_eq!(only(&rig.check(&kept, "python3 -m unittest discover -f -v -s tests").await), (Pass, None));
+}
+
+#[tokio::test]
 async fn renamed_test_whose_old_form_holds_passes() {
     let rig = rig().await;
     let moved = TESTS.replace("test_add", "test_adds_two");
