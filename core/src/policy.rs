@@ -3,6 +3,8 @@
 //! Pure: the same facts give the same ruling, so that a replay can check yesterday's (FLY-30). What a ruling does to a
 //! waypoint is [`crate::engine`].
 
+pub(crate) mod words;
+
 use holdpoint_protocol::{
     artifact::Disposition,
     facts::{CriterionResult, Verdict, Violation, ViolationKind},
@@ -72,7 +74,7 @@ pub fn rule(facts: &Facts<'_>) -> Ruling {
             ViolationKind::Protected | ViolationKind::Steering => ReasonCode::ProtectedChanged,
             ViolationKind::OutOfScope => ReasonCode::ScopeViolation,
         };
-        return rework(facts, reason, reason, "widen the scope if these paths should change");
+        return rework(facts, reason, reason, &words::remedy(facts.violations));
     }
     if let Some(reason) = shortfall(facts) {
         let remediation = "read the failing criteria and their evidence, then mend the goal, the check or the agent";
@@ -81,9 +83,9 @@ pub fn rule(facts: &Facts<'_>) -> Ruling {
     Ruling { disposition: Disposition::Accept, reason: ReasonCode::CriteriaMet, exhausted: false, remediation: None }
 }
 
-/// Rules on a build turn that failed before there was anything to judge.
+/// Rules on a build turn that failed before there was anything to judge. `detail`: what its agent says of it.
 #[must_use]
-pub fn rule_failed_turn(reason: ReasonCode, budget_left: bool) -> Ruling {
+pub fn rule_failed_turn(reason: ReasonCode, detail: &str, budget_left: bool) -> Ruling {
     if reason == ReasonCode::Unsupported {
         return escalate(
             reason,
@@ -93,7 +95,8 @@ pub fn rule_failed_turn(reason: ReasonCode, budget_left: bool) -> Ruling {
     if budget_left {
         return Ruling { disposition: Disposition::Rework, reason, exhausted: false, remediation: None };
     }
-    exhausted(ReasonCode::AttemptsExhausted, "look at the failed turns' output (holdpoint history)")
+    let remediation = format!("last reason: {reason}; {}", words::after_failure(detail));
+    exhausted(ReasonCode::AttemptsExhausted, &remediation)
 }
 
 /// What keeps the criteria from being met, if anything (row 5).

@@ -89,7 +89,7 @@ fn failed(
 ) -> Step {
     count_attempt(state, &mut next);
     let budget_left = next.counters.reworks < cx.flight.submitted.plan.policy.max_reworks;
-    let ruling = policy::rule_failed_turn(failure.reason, budget_left);
+    let ruling = policy::rule_failed_turn(failure.reason, &failure.detail, budget_left);
     if ruling.disposition != Disposition::Rework {
         return halt(state, next, &ruling, Some(cause), cx, fresh);
     }

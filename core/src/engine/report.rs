@@ -17,7 +17,7 @@ use super::{
     landing,
     turns::{self, Opening},
 };
-use crate::policy::{self, Facts, Ruling};
+use crate::policy::{self, Facts, Ruling, words};
 
 /// A verifier reported.
 pub(super) fn reported(
@@ -192,8 +192,7 @@ pub(super) fn accept(
 pub(super) fn feedback(ruling: &Ruling, report: &VerificationReport, state: &WaypointState) -> Feedback {
     let failing = report.criteria.iter().chain(&report.guards);
     let failing = failing.filter(|r| r.result.verdict != Verdict::Pass).cloned().collect();
-    let violations = violations(state, report).into_iter();
-    let notes = violations.map(|v| format!("{:?}: {} was changed and must not be", v.kind, v.path));
+    let notes = words::notes(&violations(state, report)).into_iter();
     let doubts = report.doubts.iter().filter(|d| d.blocking).map(|d| format!("unsettled: {}", d.text));
     let notes = notes.chain(doubts).collect();
     Feedback { disposition: ruling.disposition, reason_code: ruling.reason, failing, notes, collision: None }
