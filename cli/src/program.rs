@@ -3,9 +3,12 @@
 //! Agents run in a clone of their own. What is part of the repository stays relative, because the clone has it and the
 //! user's own tree is out of an agent's reach.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
-use holdpoint_runtime::config::Config;
+use holdpoint_runtime::{
+    backend::program::{Word, program_words},
+    config::Config,
+};
 use holdpoint_workspace::RepoPath;
 
 use crate::{failure::Failure, preflight::Ready};
@@ -27,9 +30,9 @@ pub(crate) fn anchor_all(config: &mut Config, repository: &[PathBuf]) {
 pub(crate) async fn check_in_clone(config: &Config, ready: &Ready) -> Result<(), Failure> {
     let Ok(here) = std::env::current_dir() else { return Ok(()) };
     let agents = &config.agents;
-    for command in [&agents.builder.command, &agents.repair.command].into_iter().flatten() {
-        let word = command.split_whitespace().next().unwrap_or_default();
-        let Some(path) = word.strip_prefix("./").filter(|_| is_plain_file(&here.join(word))) else { continue };
+    let commands = [&agents.builder.command, &agents.repair.command].into_iter().flatten();
+    for word in commands.flat_map(|command| program_words(command)).map(|word| word.text) {
+        let Some(path) = word.strip_prefix("./").filter(|_| is_plain_file(&here.join(&word))) else { continue };
         let Ok(path) = RepoPath::new(path.as_bytes()) else { continue };
         // Whatever cannot be looked at is left to the turn.
         if let Ok(None) = ready.repo.file_at(&ready.base, &path, PROGRAM_LEN_MAX).await {
@@ -42,16 +45,24 @@ pub(crate) async fn check_in_clone(config: &Config, ready: &Ready) -> Result<(),
     Ok(())
 }
 
-/// The command with its first word made absolute, if that word is a path (`./x`, `../x`) of something that is there.
+/// The command with its program, and what launches that, made absolute where it is a path (`./x`, `sh ../x`) of something
+/// that is there. A way through `..` is made straight as well: the sandbox does not have the folders on it.
 fn anchored(command: &str, here: &Path, repository: &[PathBuf]) -> String {
-    let (word, rest) = command.split_at(command.find(char::is_whitespace).unwrap_or(command.len()));
-    if !word.starts_with("./") && !word.starts_with("../") {
-        return command.to_owned();
+    let mut anchored = command.to_owned();
+    // From behind: what stands before keeps its place.
+    for Word { at, text } in program_words(command).into_iter().rev() {
+        let winding = text.starts_with('/') && Path::new(&text).components().any(|part| part == Component::ParentDir);
+        if !text.starts_with("./") && !text.starts_with("../") && !winding {
+            continue;
+        }
+        match here.join(text).canonicalize() {
+            Ok(path) if !repository.iter().any(|place| path.starts_with(place)) => {
+                anchored.replace_range(at, &quoted(&path));
+            }
+            _ => {}
+        }
     }
-    match here.join(word).canonicalize() {
-        Ok(path) if !repository.iter().any(|place| path.starts_with(place)) => format!("{}{rest}", quoted(&path)),
-        _ => command.to_owned(),
-    }
+    anchored
 }
 
 /// A link may lead anywhere: only what lies there itself is judged.
@@ -76,9 +87,14 @@ mod tests {
         for name in ["agent.sh", "an agent.sh"] {
             std::fs::write(here.join(name), "").unwrap();
         }
+        let name = here.file_name().unwrap().to_str().unwrap();
         let absolute = here.join("agent.sh").display().to_string();
         let cases = [
             ("./agent.sh --fast 'a b'", format!("{absolute} --fast 'a b'")),
+            ("env A=1 sh ./agent.sh x", format!("env A=1 sh {absolute} x")),
+            ("sh './an agent.sh'", format!("sh {}", quoted(&here.join("an agent.sh")))),
+            (&format!("sh {}/../{name}/agent.sh", here.display()), format!("sh {absolute}")),
+            ("cat ./agent.sh", "cat ./agent.sh".to_owned()),
             ("./missing.sh", "./missing.sh".to_owned()),
             ("agent.sh", "agent.sh".to_owned()),
             ("claude -p", "claude -p".to_owned()),

@@ -3,7 +3,10 @@
 //! Pure: looks at words only. It understands simple command lines (assignments, well-known launchers, options, quotes);
 //! for anything else there are configured paths.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
 /// Programs that run the program named after them.
 const LAUNCHERS: [&str; 22] = [
@@ -11,26 +14,37 @@ const LAUNCHERS: [&str; 22] = [
     "ruby", "run", "sh", "stdbuf", "time", "timeout", "uv", "zsh",
 ];
 
-/// The files that a command line runs, by absolute path: a launcher in a place of its own, and the program.
+/// A word of a command line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Word {
+    /// Where it stands, quotes included, in bytes.
+    pub at: Range<usize>,
+    /// What it says, without quotes.
+    pub text: String,
+}
+
+/// The words of a command line that name what it runs: launchers, and the program.
 #[must_use]
-pub fn program_files(command: &str) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    let mut launched = false;
+pub fn program_words(command: &str) -> Vec<Word> {
+    let mut programs: Vec<Word> = Vec::new();
     for word in words(command) {
-        let skipped = is_assignment(&word) || (launched && is_parameter(&word));
+        let skipped = is_assignment(&word.text) || (!programs.is_empty() && is_parameter(&word.text));
         if skipped {
             continue;
         }
-        let path = Path::new(&word);
-        if path.is_absolute() {
-            files.push(path.to_owned());
-        }
-        if !is_launcher(path) {
+        let last = !is_launcher(Path::new(&word.text));
+        programs.push(word);
+        if last {
             break;
         }
-        launched = true;
     }
-    files
+    programs
+}
+
+/// The files that a command line runs, by absolute path: a launcher in a place of its own, and the program.
+#[must_use]
+pub fn program_files(command: &str) -> Vec<PathBuf> {
+    program_words(command).into_iter().map(|word| PathBuf::from(word.text)).filter(|path| path.is_absolute()).collect()
 }
 
 /// What of these files may be read: each file, and its folder unless a whole home or more lies below it.
@@ -63,21 +77,28 @@ fn is_launcher(path: &Path) -> bool {
 }
 
 /// The words of the first simple command, as a shell would split them; expansions are left as they are.
-fn words(command: &str) -> Vec<String> {
+fn words(command: &str) -> Vec<Word> {
     let mut words = Vec::new();
-    let mut word: Option<String> = None;
-    let mut characters = command.chars();
-    while let Some(character) = characters.next() {
+    let mut word: Option<Word> = None;
+    let mut characters = command.char_indices();
+    while let Some((at, character)) = characters.next() {
+        if matches!(character, ';' | '|' | '&' | '(' | ')' | '<' | '>' | '\n') {
+            break;
+        }
+        if character.is_whitespace() {
+            words.extend(word.take());
+            continue;
+        }
+        let word = word.get_or_insert_with(|| Word { at: at..at, text: String::new() });
         match character {
             '\'' | '"' => {
-                let quoted = characters.by_ref().take_while(|next| *next != character);
-                word.get_or_insert_default().extend(quoted);
+                let quoted = characters.by_ref().map(|(_, next)| next).take_while(|next| *next != character);
+                word.text.extend(quoted);
             }
-            '\\' => word.get_or_insert_default().extend(characters.next()),
-            ';' | '|' | '&' | '(' | ')' | '<' | '>' | '\n' => break,
-            space if space.is_whitespace() => words.extend(word.take()),
-            other => word.get_or_insert_default().push(other),
+            '\\' => word.text.extend(characters.next().map(|(_, next)| next)),
+            other => word.text.push(other),
         }
+        word.at.end = characters.offset();
     }
     words.extend(word);
     words
@@ -98,6 +119,13 @@ mod tests {
         assert_eq!(files("A=1 env B=2 timeout 30s '/srv/my agent/run' x"), ["/srv/my agent/run"]);
         assert_eq!(files("/opt/py/bin/python3.12 /srv/agent.py"), ["/opt/py/bin/python3.12", "/srv/agent.py"]);
         assert_eq!(files("sh /srv/a\\ b.sh; /srv/other"), ["/srv/a b.sh"]);
+    }
+
+    #[test]
+    fn words_are_found_where_they_stand() {
+        let command = "env A=1 sh '/srv/my agent' x; y";
+        let found: Vec<&str> = program_words(command).into_iter().map(|word| &command[word.at]).collect();
+        assert_eq!(found, ["env", "sh", "'/srv/my agent'"]);
     }
 
     #[test]
