@@ -105,6 +105,9 @@ fn is_doubtful(error: &ApiError) -> bool {
 
 async fn tell(client: &Client, screen: &mut Screen, news: &News) {
     screen.line(news.waypoint.as_str(), &news.text);
+    for note in &news.notes {
+        screen.detail(note);
+    }
     for red in &news.red {
         let shown = evidence::of(client, red).await;
         screen.detail(&format!("{}{}", red.text, shown.ended.map(|e| format!(": {e}")).unwrap_or_default()));

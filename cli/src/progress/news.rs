@@ -30,6 +30,8 @@ pub(super) struct News {
     pub(super) text: String,
     /// Criteria and guards that are not green, where the line is about a verdict.
     pub(super) red: Vec<Red>,
+    /// What else there is to know of a decision: broken path rules, a failed turn's own words.
+    pub(super) notes: Vec<String>,
 }
 
 /// A criterion or guard that is not green.
@@ -78,17 +80,16 @@ impl Tracker {
 }
 
 fn news(waypoint: &WaypointId, text: String) -> News {
-    News { waypoint: waypoint.clone(), text, red: Vec::new() }
+    News { waypoint: waypoint.clone(), text, red: Vec::new(), notes: Vec::new() }
 }
 
 fn decided(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
     let disposition = waypoint.disposition?;
-    let results: Vec<CriterionResult> = waypoint.criteria.iter().chain(&waypoint.guards).cloned().collect();
-    let again = past::sends_back(disposition).then_some(waypoint.sent_back);
-    let decision = (disposition, waypoint.reason_code, waypoint.attempts, again, results.clone());
+    let decision = decision(waypoint)?;
     if told.decision.as_ref() == Some(&decision) {
         return None;
     }
+    let results = decision.4.clone();
     told.decision = Some(decision);
     let next = match disposition {
         Disposition::Accept => passed(&waypoint.criteria),
@@ -102,6 +103,14 @@ fn decided(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
     let reason = waypoint.reason_code.map(|reason| format!(" ({reason})")).unwrap_or_default();
     let red = all_red(told, waypoint.reason_code, results);
     Some(News { red, ..news(&waypoint.id, format!("{disposition}{reason}{next}")) })
+}
+
+/// What a view says of the last decision.
+fn decision(waypoint: &WaypointView) -> Option<Decision> {
+    let disposition = waypoint.disposition?;
+    let results = waypoint.criteria.iter().chain(&waypoint.guards).cloned().collect();
+    let again = past::sends_back(disposition).then_some(waypoint.sent_back);
+    Some((disposition, waypoint.reason_code, waypoint.attempts, again, results))
 }
 
 fn next_turn(role: &RoleId) -> String {

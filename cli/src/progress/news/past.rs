@@ -6,15 +6,19 @@ use holdpoint_protocol::{
     artifact::{Disposition, OrchestratorDecision},
     facts::CriterionResult,
     ids::WaypointId,
+    reason::ReasonCode,
     state::WaypointState,
-    turn::Turn,
+    turn::{Turn, TurnRequest},
     view::{FlightView, WaypointView},
 };
 
-use super::{News, Told, Tracker, all_red, news, next_turn};
+use super::{Decision, News, Told, Tracker, all_red, decision, news, next_turn};
+use crate::output::plain;
 
 /// The most waypoints whose history is read for one look; the others are for the next.
 const GAPS_MAX: usize = 16;
+/// The most lines about one decision.
+const NOTES_SHOWN: usize = 5;
 
 /// A waypoint whose work was sent back more often than a view shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,8 +29,10 @@ pub(crate) struct Gap {
     told: u32,
     /// And how often now.
     now: u32,
-    /// The last time is shown by the view itself.
-    last_is_shown: bool,
+    /// The last decision as the view shows it, if it sent the work back.
+    shown: Option<Decision>,
+    /// The view says all there is to say of it.
+    shown_whole: bool,
 }
 
 impl Tracker {
@@ -54,11 +60,12 @@ impl Tracker {
         told.sent_back = gap.now;
         let missed = turns.iter().filter_map(sent).filter(|sent| gap.covers(sent.state));
         let tell = |Sent { turn, decision, state }: Sent<'_>| {
-            // The same decision again, after this one, is another one.
-            told.decision = None;
+            // The same decision again, after this one, is another one; the one that the view shows is told with this.
+            told.decision = gap.shown.clone().filter(|_| state.counters.sent_back() == gap.now);
             let results: Vec<CriterionResult> = state.criteria.iter().chain(&state.guards).cloned().collect();
             let text = format!("{} ({}){}", decision.disposition, decision.reason_code, next_turn(&turn.role));
-            News { red: all_red(told, Some(decision.reason_code), results), ..news(&gap.waypoint, text) }
+            let red = all_red(told, Some(decision.reason_code), results);
+            News { red, notes: notes(turn), ..news(&gap.waypoint, text) }
         };
         missed.map(tell).collect()
     }
@@ -67,7 +74,7 @@ impl Tracker {
 impl Gap {
     fn covers(&self, state: &WaypointState) -> bool {
         let sent_back = state.counters.sent_back();
-        let to_tell = if self.last_is_shown { self.now.saturating_sub(1) } else { self.now };
+        let to_tell = self.now - u32::from(self.shown_whole);
         self.told < sent_back && sent_back <= to_tell
     }
 }
@@ -75,9 +82,10 @@ impl Gap {
 /// What the view of a waypoint does not show of what became of it since it was told of last.
 pub(super) fn gap(told: &Told, waypoint: &WaypointView) -> Option<Gap> {
     let (told, now) = (told.sent_back, waypoint.sent_back);
-    let last_is_shown = waypoint.disposition.is_some_and(sends_back);
-    let missed = now.saturating_sub(told) > u32::from(last_is_shown);
-    missed.then(|| Gap { waypoint: waypoint.id.clone(), told, now, last_is_shown })
+    let shown = decision(waypoint).filter(|decision| sends_back(decision.0));
+    let shown_whole = shown.is_some() && waypoint.reason_code.is_some_and(is_about_verdicts);
+    let missed = now.saturating_sub(told) > u32::from(shown_whole);
+    missed.then(|| Gap { waypoint: waypoint.id.clone(), told, now, shown, shown_whole })
 }
 
 /// A turn that a decision opened which sent the work back.
@@ -90,6 +98,20 @@ struct Sent<'a> {
 fn sent(turn: &Turn) -> Option<Sent<'_>> {
     let decision = turn.decision.as_ref().filter(|decision| sends_back(decision.disposition))?;
     Some(Sent { turn, decision, state: turn.record.state.as_ref()? })
+}
+
+/// Whether the red criteria say everything about a decision. Of any other, the turn that it opened says more than a view.
+fn is_about_verdicts(reason: ReasonCode) -> bool {
+    matches!(reason, ReasonCode::CriteriaFailed | ReasonCode::Regression | ReasonCode::EvidenceMissing)
+}
+
+/// The end of what the agent is told beside the criteria.
+fn notes(turn: &Turn) -> Vec<String> {
+    let TurnRequest::Build(build) = &turn.request else { return Vec::new() };
+    let feedback = build.feedback.iter().filter(|feedback| !is_about_verdicts(feedback.reason_code));
+    let lines: Vec<&str> = feedback.flat_map(|feedback| &feedback.notes).flat_map(|note| note.lines()).collect();
+    let last = lines.get(lines.len().saturating_sub(NOTES_SHOWN)..).unwrap_or_default();
+    last.iter().map(|line| plain(line)).collect()
 }
 
 /// Whether a decision sends work back.

@@ -107,6 +107,8 @@ fn sent_back(times: u32, reason: &str, verdict: &str) -> HistoryLine {
         serde_json::from_str(include_str!("../../../../protocol/golden/turn.json")).unwrap();
     turn["decision"]["disposition"] = "rework".into();
     turn["decision"]["reason_code"] = reason.into();
+    turn["request"]["feedback"]["reason_code"] = reason.into();
+    turn["request"]["feedback"]["notes"] = serde_json::json!(["it says\n\u{1b}[1mwhy"]);
     let state = &mut turn["record"]["state"];
     state["counters"]["reworks"] = times.into();
     state["counters"]["conflicts"] = 0.into();
@@ -205,4 +207,23 @@ fn a_rework_that_is_done_already_names_nobody_as_next() {
     view.waypoints[0].reason_code = Some(ReasonCode::CriteriaFailed);
     view.waypoints[0].sent_back = 1;
     assert_eq!(texts(&mut Tracker::since(None), &view, 0), ["rework (criteria_failed)", "verifying  v"]);
+}
+
+#[test]
+fn a_failed_turn_is_told_with_its_own_words_and_without_them_if_they_cannot_be_had() {
+    let mut view = running(Some("repair-1"), Purpose::Build, "repair");
+    view.waypoints[0].disposition = Some(Disposition::Rework);
+    view.waypoints[0].reason_code = Some(ReasonCode::AgentFailed);
+    view.waypoints[0].sent_back = 1;
+    let rework = "rework (agent_failed): repair takes the next turn";
+    for history in [vec![sent_back(1, "agent_failed", "pass")], Vec::new()] {
+        let mut tracker = Tracker::since(None);
+        let gaps = tracker.gaps(&view);
+        let news = tracker.fill(&gaps[0], history.clone());
+        let told: Vec<(&str, usize)> = news.iter().map(|news| (news.text.as_str(), news.notes.len())).collect();
+        assert_eq!(told, if history.is_empty() { vec![] } else { vec![(rework, 2)] });
+        let after = texts(&mut tracker, &view, 0);
+        assert_eq!(after.contains(&rework.to_owned()), history.is_empty(), "once: {after:?}");
+        assert!(tracker.gaps(&view).is_empty());
+    }
 }
