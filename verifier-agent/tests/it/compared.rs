@@ -128,7 +128,7 @@ async fn red_test_that_was_taken_out_for_another_is_found() {
 const QUIET: &str = "python3 -m unittest discover -s tests";
 
 #[tokio::test]
-async fn test_file_that_a_base_which_stops_at_the_first_failure_never_reached_is_not_deleted_unseen() {
+async fn file_of_tests_that_a_base_which_stops_at_the_first_failure_never_reached_is_not_deleted_unseen() {
     let later = TESTS.replace("Calc", "Later").replace("test_add", "test_later");
     let broken = PRODUCT.replace("a + b", "a - b");
     let rig = Rig::new(&[("calc.py", &broken), ("tests/test_calc.py", TESTS), ("tests/test_later.py", &later)]).await;

@@ -85,7 +85,7 @@ fn remembered(record: &FlightRecord) -> Result<Config, Failure> {
 /// How a flight stands when its fleet begins.
 enum Stands {
     /// Still to be submitted.
-    New(Ready),
+    New(Box<Ready>),
     /// As this says.
     Begun(Box<FlightView>),
 }
@@ -134,7 +134,7 @@ impl Local {
         fleet.start_orchestrator(&config)?;
         let stands = match new {
             None => self.or_trouble(fleet, Box::pin(self.look_again(&client))).await?,
-            Some(ready) => Stands::New(ready),
+            Some(ready) => Stands::New(Box::new(ready)),
         };
         let deny = self.repo.places().await?;
         let read = fleet::plan_folder(&self.record.plan, &deny);
@@ -173,7 +173,7 @@ impl Local {
                     return Err(Failure::usage("not_submitted", message, "begin a new one: holdpoint run PLAN"));
                 };
                 output::err(&format!("flight {flight} was interrupted before it was submitted: it begins now"));
-                Ok(Stands::New(Ready { plan, repo: self.repo.clone(), base: from_wire(&base) }))
+                Ok(Stands::New(Box::new(Ready { plan, repo: self.repo.clone(), base: from_wire(&base) })))
             }
             Err(error) => Err(error.into()),
         }
