@@ -32,9 +32,16 @@ pub(crate) struct StateDir {
 }
 
 impl StateDir {
-    /// The folder of this repository; nothing is made.
+    /// The folder of this repository; nothing is made. One inside the repository is refused: keys would be a `git add`
+    /// away from a commit, and a working tree is never touched.
     pub(crate) fn of(repo: &UserRepo) -> Result<Self, Failure> {
         let root = root()?;
+        if let Some(place) = [repo.dir(), repo.git_dir()].into_iter().find(|place| root.starts_with(place)) {
+            let message =
+                format!("the state folder {} is inside the repository in {}", root.display(), place.display());
+            let hint = "set HOLDPOINT_STATE_DIR to a folder outside of it";
+            return Err(Failure::usage("state_in_repository", message, hint));
+        }
         let dir = root.join(folder_name(repo.git_dir()));
         Ok(Self { root, dir })
     }

@@ -47,7 +47,8 @@ pub fn up(world: &World, args: &[&str], env: &[(&str, &str)]) -> Up {
     let mut command = world.command(&[&["up", "--repo", "."], args].concat());
     command.envs(env.iter().copied());
     let mut running = world.start_with(command);
-    let state = running.until("the fleet", || world.state_folder().filter(|state| state.join("up.json").is_file()));
+    let announced = format!("up/{}.json", running.pid());
+    let state = running.until("the fleet", || world.state_folder().filter(|state| state.join(&announced).is_file()));
     let broker: Value = serde_json::from_slice(&fs::read(state.join("broker.json")).unwrap()).unwrap();
     Up { running, url: broker["url"].as_str().unwrap().to_owned() }
 }

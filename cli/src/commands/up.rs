@@ -8,6 +8,7 @@ use holdpoint_sandbox::ProcessId;
 use holdpoint_workspace::UserRepo;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use tempfile::TempPath;
 
 use super::run::BUILDERS_DEFAULT;
 use crate::{
@@ -16,10 +17,10 @@ use crate::{
     fleet::{Crew, Fleet},
     interrupt::Interrupts,
     output, preflight, program,
-    state::{StateDir, write_private},
+    state::{StateDir, unusable, write_private},
 };
 
-/// What `submit` has to know of a fleet that runs here: `up.json`.
+/// What `submit` has to know of a fleet that runs here: `up/<process>.json`, one for each.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RunningFleet {
@@ -34,13 +35,30 @@ pub(super) struct RunningFleet {
 impl RunningFleet {
     /// The fleet that runs for this repository, if one does.
     pub(super) fn find(state: &StateDir) -> Option<Self> {
-        let fleet: Self = serde_json::from_slice(&std::fs::read(file(state)).ok()?).ok()?;
-        fleet.process.alive().then_some(fleet)
+        let files = std::fs::read_dir(folder(state)).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+        files.into_iter().find_map(|file| {
+            let fleet: Self = serde_json::from_slice(&std::fs::read(&file).ok()?).ok()?;
+            if fleet.process.alive() {
+                return Some(fleet);
+            }
+            // Its process was killed.
+            let _ = std::fs::remove_file(&file);
+            None
+        })
+    }
+
+    /// Tells others of this fleet; until the file is dropped.
+    fn announce(&self, state: &StateDir) -> Result<TempPath, Failure> {
+        let (folder, name) = (folder(state), format!("{}.json", std::process::id()));
+        std::fs::create_dir_all(&folder).map_err(|error| unusable("make", &folder, &error))?;
+        let file = folder.join(name);
+        write_private(&file, &serde_json::to_vec_pretty(self).expect("plain data with text keys"))?;
+        TempPath::try_from_path(&file).map_err(|error| unusable("name", &file, &error))
     }
 }
 
-fn file(state: &StateDir) -> PathBuf {
-    state.path("up.json")
+fn folder(state: &StateDir) -> PathBuf {
+    state.path("up")
 }
 
 /// Keeps a fleet running until it is interrupted.
@@ -67,10 +85,10 @@ pub(super) async fn up(args: UpArgs) -> Result<Exit, Failure> {
 
 /// Returns when the fleet cannot be kept running.
 async fn serve(fleet: &mut Fleet, args: &UpArgs, config: &Config, repo: &UserRepo, state: &StateDir) -> Failure {
-    if let Err(failure) = begin(fleet, args, config, repo, state).await {
-        return failure;
+    match begin(fleet, args, config, repo, state).await {
+        Err(failure) => failure,
+        Ok(_announced) => fleet.failed().await,
     }
-    fleet.failed().await
 }
 
 async fn begin(
@@ -79,7 +97,7 @@ async fn begin(
     config: &Config,
     repo: &UserRepo,
     state: &StateDir,
-) -> Result<(), Failure> {
+) -> Result<Option<TempPath>, Failure> {
     let client = fleet.client().await?;
     fleet.start_orchestrator(config)?;
     let builders = args.commands.builders.unwrap_or(BUILDERS_DEFAULT);
@@ -90,13 +108,14 @@ async fn begin(
         there = client.somebody_there() => there?,
         failure = fleet.failed() => return Err(failure),
     }
+    let mut announced = None;
     if let Some(process) = ProcessId::current() {
         let running = RunningFleet {
             process,
             repair: config.agents.repair.command.is_some(),
             judge: config.agents.verifier.judge.is_some(),
         };
-        write_private(&file(state), &serde_json::to_vec_pretty(&running).expect("plain data with text keys"))?;
+        announced = Some(running.announce(state)?);
     }
     let (url, creds) = (fleet.url(), fleet.operator_file()?);
     if args.json {
@@ -108,5 +127,5 @@ async fn begin(
             state.dir().display()
         ));
     }
-    Ok(())
+    Ok(announced)
 }

@@ -2,7 +2,10 @@
 
 use nix::sys::signal::Signal;
 
-use holdpoint_tests::world::{World, eventually};
+use holdpoint_tests::{
+    external::up,
+    world::{World, eventually},
+};
 
 #[test]
 fn a_fleet_that_is_up_flies_what_is_submitted_to_it() {
@@ -27,6 +30,35 @@ fn a_fleet_that_is_up_flies_what_is_submitted_to_it() {
     }
     fleet.signal(Signal::SIGTERM);
     fleet.finish().expect(0);
+}
+
+#[test]
+fn of_two_fleets_the_one_that_stays_is_found() {
+    let world = World::new(&[("a", "1\n")]);
+    world.plan(
+        "plan: p\nwaypoints:\n  - {id: w, title: t, goal: g, criteria: [{id: c, statement: s, check: 'test -e b'}]}\n",
+    );
+    let builder = world.program("builder.sh", "touch b");
+    let first = up(&world, &["--builder", &builder], &[]);
+    let second = up(&world, &["--builder", &builder], &[]);
+    second.running.signal(Signal::SIGTERM);
+    second.running.finish().expect(0);
+    let submitted = world.holdpoint(&["submit", "../plan/plan.yaml", "--repo", "."]);
+    world.holdpoint(&["watch", submitted.expect(0).stdout.trim()]).expect(0);
+
+    first.running.signal(Signal::SIGKILL);
+    first.running.finish();
+    world.holdpoint(&["submit", "../plan/plan.yaml", "--repo", "."]).expect(3);
+}
+
+#[test]
+fn a_state_folder_inside_the_repository_is_refused() {
+    let world = World::new(&[("a", "1\n")]);
+    let mut command = world.command(&["status", "--repo", "."]);
+    command.env("HOLDPOINT_STATE_DIR", "state");
+    let refused = world.start_with(command).finish();
+    assert!(refused.expect(2).stderr.contains("inside the repository"), "{refused}");
+    assert_eq!(world.git(&["status", "--porcelain"]), "");
 }
 
 #[test]
