@@ -61,7 +61,15 @@ struct Told {
 }
 
 /// What tells one decision from another.
-type Decision = (Disposition, Option<ReasonCode>, u32, Option<u32>, Vec<CriterionResult>);
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Decision {
+    disposition: Disposition,
+    reason: Option<ReasonCode>,
+    attempts: u32,
+    /// Of one that sends work back: the how manieth it is.
+    sent_back: Option<u32>,
+    results: Vec<CriterionResult>,
+}
 
 impl Tracker {
     /// What happened since the last view.
@@ -89,7 +97,7 @@ fn decided(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
     if told.decision.as_ref() == Some(&decision) {
         return None;
     }
-    let results = decision.4.clone();
+    let results = decision.results.clone();
     told.decision = Some(decision);
     let next = match disposition {
         Disposition::Accept => passed(&waypoint.criteria),
@@ -109,8 +117,8 @@ fn decided(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
 fn decision(waypoint: &WaypointView) -> Option<Decision> {
     let disposition = waypoint.disposition?;
     let results = waypoint.criteria.iter().chain(&waypoint.guards).cloned().collect();
-    let again = past::sends_back(disposition).then_some(waypoint.sent_back);
-    Some((disposition, waypoint.reason_code, waypoint.attempts, again, results))
+    let sent_back = past::sends_back(disposition).then_some(waypoint.sent_back);
+    Some(Decision { disposition, reason: waypoint.reason_code, attempts: waypoint.attempts, sent_back, results })
 }
 
 fn next_turn(role: &RoleId) -> String {

@@ -58,7 +58,9 @@ impl Tracker {
         let turns: Vec<Turn> = history.into_iter().filter_map(turn).collect();
         let told = self.told.entry(gap.waypoint.clone()).or_default();
         told.sent_back = gap.now;
-        let missed = turns.iter().filter_map(sent).filter(|sent| gap.covers(sent.state));
+        // The view's own may have been told without its history.
+        let is_told = gap.shown.is_some() && told.decision == gap.shown;
+        let missed = turns.iter().filter_map(sent).filter(|sent| gap.covers(sent.state, is_told));
         let tell = |Sent { turn, decision, state }: Sent<'_>| {
             // The same decision again, after this one, is another one; the one that the view shows is told with this.
             told.decision = gap.shown.clone().filter(|_| state.counters.sent_back() == gap.now);
@@ -72,9 +74,9 @@ impl Tracker {
 }
 
 impl Gap {
-    fn covers(&self, state: &WaypointState) -> bool {
+    fn covers(&self, state: &WaypointState, last_is_told: bool) -> bool {
         let sent_back = state.counters.sent_back();
-        let to_tell = self.now - u32::from(self.shown_whole);
+        let to_tell = self.now - u32::from(self.shown_whole || last_is_told);
         self.told < sent_back && sent_back <= to_tell
     }
 }
@@ -82,7 +84,7 @@ impl Gap {
 /// What the view of a waypoint does not show of what became of it since it was told of last.
 pub(super) fn gap(told: &Told, waypoint: &WaypointView) -> Option<Gap> {
     let (told, now) = (told.sent_back, waypoint.sent_back);
-    let shown = decision(waypoint).filter(|decision| sends_back(decision.0));
+    let shown = decision(waypoint).filter(|decision| sends_back(decision.disposition));
     let shown_whole = shown.is_some() && waypoint.reason_code.is_some_and(is_about_verdicts);
     let missed = now.saturating_sub(told) > u32::from(shown_whole);
     missed.then(|| Gap { waypoint: waypoint.id.clone(), told, now, shown, shown_whole })
