@@ -1,7 +1,7 @@
 //! Finding the toolchains that `PATH` refers to in somebody's home, without opening the home itself.
 //!
-//! Looks at names only, but for cargo's configuration: it is closed where it has a token in it. What does not exist is left
-//! out when a program starts.
+//! Looks at names only, but for cargo's configuration, which is closed where it has a token in it, and for the mark of a
+//! Python virtual environment. What does not exist is left out when a program starts.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -92,7 +92,8 @@ pub struct ToolchainPaths {
 /// The toolchains that a `PATH` refers to.
 ///
 /// Folders in `home` count when they are known to hold toolchains; other folders in `home` do not. Of folders elsewhere
-/// exactly the named one is taken. A Rust toolchain brings its `cargo` and `rustup` folders, wherever they are.
+/// exactly the named one is taken. A Rust toolchain brings its `cargo` and `rustup` folders, a Python virtual environment
+/// all of itself, wherever they are.
 #[must_use]
 pub fn toolchain_paths(path_var: &OsStr, home: &Path) -> ToolchainPaths {
     let mut found = ToolchainPaths::default();
@@ -102,6 +103,7 @@ pub fn toolchain_paths(path_var: &OsStr, home: &Path) -> ToolchainPaths {
             Err(_) => found.read.push(dir.clone()),
         }
         add_rust(&mut found, &dir);
+        found.read.extend(virtual_environment(&dir));
     }
     found.deny = HOME_SECRETS.iter().map(|secret| home.join(secret)).collect();
     found.deny.extend(found.env.get("CARGO_HOME").into_iter().flat_map(|cargo| with_token(cargo)));
@@ -143,6 +145,12 @@ fn add_rust(found: &mut ToolchainPaths, dir: &Path) {
     found.read.extend([cargo.to_owned(), rustup.clone()]);
     found.env.insert("CARGO_HOME".to_owned(), cargo.to_owned());
     found.env.insert("RUSTUP_HOME".to_owned(), rustup);
+}
+
+/// The virtual environment whose programs are in this folder: without what lies beside them they do not start (PEP 405).
+fn virtual_environment(dir: &Path) -> Option<PathBuf> {
+    let whole = dir.parent().filter(|_| dir.ends_with("bin"))?;
+    whole.join("pyvenv.cfg").is_file().then(|| whole.to_owned())
 }
 
 /// Cargo's configuration, which it needs, if somebody keeps a token there, which belongs into its credentials.
@@ -193,6 +201,18 @@ mod tests {
     #[test]
     fn folders_elsewhere_are_taken_as_they_are_and_relative_ones_never() {
         assert_eq!(read("/srv/tools/bin:bin:"), ["/srv/tools/bin"]);
+    }
+
+    #[test]
+    fn virtual_environment_is_opened_as_a_whole_also_in_a_home() {
+        let home = tempfile::tempdir().unwrap();
+        let (whole, other) = (home.path().join("work/.venv"), home.path().join("work/other"));
+        for folder in [&whole, &other] {
+            std::fs::create_dir_all(folder.join("bin")).unwrap();
+        }
+        std::fs::write(whole.join("pyvenv.cfg"), "home = /usr/bin\n").unwrap();
+        let path = std::env::join_paths([whole.join("bin"), other.join("bin")]).unwrap();
+        assert_eq!(toolchain_paths(&path, home.path()).read, [whole]);
     }
 
     #[test]
