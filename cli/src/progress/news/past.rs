@@ -1,5 +1,5 @@
-//! Decisions that were overtaken before anybody looked. A view shows the last decision of a waypoint only; what sent its
-//! work back before that is read from the waypoint's history. Pure.
+//! Decisions that were overtaken before anybody looked, and why work was sent back that could not be judged. A view shows
+//! the last decision of a waypoint only, and of that the verdicts; the rest is read from the waypoint's history. Pure.
 
 use holdpoint_protocol::{
     api::{HistoryLine, Standing},
@@ -20,7 +20,7 @@ const GAPS_MAX: usize = 16;
 /// The most lines about one decision.
 const NOTES_SHOWN: usize = 5;
 
-/// A waypoint whose work was sent back more often than a view shows.
+/// A waypoint whose work was sent back more often than a view shows, or for more reasons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Gap {
     /// The waypoint.
