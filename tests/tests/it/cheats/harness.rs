@@ -22,9 +22,10 @@ fn what_goes_for_the_verifier_is_not_accepted_and_reaches_nothing() {
 
 fn builders() -> Vec<Case> {
     vec![
-        case("daemon", "leaves a daemon that goes on writing", CHECK, "setsid sh -c 'trap \"\" TERM HUP; while :; do echo hello > greeting; touch \"$HOME/alive\"; \
-            sleep 0.1; echo no > greeting; done' > /dev/null 2>&1 &\n\
-            sleep 0.3; echo no > greeting")
+        // What is written while the program runs is its work, whoever writes it: this one begins a second after its end.
+        case("daemon", "leaves a daemon that goes on writing", CHECK, "setsid sh -c 'trap \"\" TERM HUP; touch \"$TMPDIR/up\"; \
+            while kill -0 $1; do sleep 0.02; done; sleep 1; while :; do echo hello > greeting; sleep 0.1; done' sh $$ > /dev/null 2>&1 &\n\
+            until test -e \"$TMPDIR/up\"; do sleep 0.02; done; echo no > greeting")
             .code("attempts_exhausted"),
         case("writes-outside", "writes outside its clone", CHECK, "for place in \"$WORLD\" \"$REPO\" \"$REPO/.git/hooks\" \"$STATE\" \"$WORLD/plan\" \"$WORLD/home\"; \
             do (echo x > \"$place/planted\"); done\n\
