@@ -1,7 +1,5 @@
 //! `up`: a fleet in the foreground that serves several flights.
 
-use std::path::PathBuf;
-
 use holdpoint_protocol::streams;
 use holdpoint_runtime::{config::Config, fresh};
 use holdpoint_sandbox::ProcessId;
@@ -20,6 +18,9 @@ use crate::{
     state::{StateDir, unusable, write_private},
 };
 
+/// Where fleets tell of themselves, in the state folder.
+const FOLDER: &str = "up";
+
 /// What `submit` has to know of a fleet that runs here: `up/<process>.json`, one for each.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -35,8 +36,8 @@ pub(super) struct RunningFleet {
 impl RunningFleet {
     /// The fleet that runs for this repository, if one does.
     pub(super) fn find(state: &StateDir) -> Option<Self> {
-        let files = std::fs::read_dir(folder(state)).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
-        files.into_iter().find_map(|file| {
+        let mut files = std::fs::read_dir(state.path(FOLDER)).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
+        files.find_map(|file| {
             let fleet: Self = serde_json::from_slice(&std::fs::read(&file).ok()?).ok()?;
             if fleet.process.alive() {
                 return Some(fleet);
@@ -49,16 +50,10 @@ impl RunningFleet {
 
     /// Tells others of this fleet; until the file is dropped.
     fn announce(&self, state: &StateDir) -> Result<TempPath, Failure> {
-        let (folder, name) = (folder(state), format!("{}.json", std::process::id()));
-        std::fs::create_dir_all(&folder).map_err(|error| unusable("make", &folder, &error))?;
-        let file = folder.join(name);
+        let file = state.folder(FOLDER)?.join(format!("{}.json", std::process::id()));
         write_private(&file, &serde_json::to_vec_pretty(self).expect("plain data with text keys"))?;
         TempPath::try_from_path(&file).map_err(|error| unusable("name", &file, &error))
     }
-}
-
-fn folder(state: &StateDir) -> PathBuf {
-    state.path("up")
 }
 
 /// Keeps a fleet running until it is interrupted.
@@ -108,15 +103,12 @@ async fn begin(
         there = client.somebody_there() => there?,
         failure = fleet.failed() => return Err(failure),
     }
-    let mut announced = None;
-    if let Some(process) = ProcessId::current() {
-        let running = RunningFleet {
-            process,
-            repair: config.agents.repair.command.is_some(),
-            judge: config.agents.verifier.judge.is_some(),
-        };
-        announced = Some(running.announce(state)?);
-    }
+    let running = ProcessId::current().map(|process| RunningFleet {
+        process,
+        repair: config.agents.repair.command.is_some(),
+        judge: config.agents.verifier.judge.is_some(),
+    });
+    let announced = running.map(|running| running.announce(state)).transpose()?;
     let (url, creds) = (fleet.url(), fleet.operator_file()?);
     if args.json {
         output::json(&json!({"url": url, "creds": creds, "state": state.dir()}));
