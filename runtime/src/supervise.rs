@@ -9,11 +9,14 @@
 //! ractor restarts nothing by itself, and a supervisor that ends kills its children in the middle of whatever they
 //! await. So state that matters is never an actor's alone, and an orderly end is a [`Tree::drain`]: every child is told
 //! to take no more work and to end, and only at the deadline the rest is killed.
+//!
+//! What runs alongside an actor runs in its [`Tasks`], so that its panic is the actor's failure.
 
 mod budget;
 mod child;
 mod end;
 mod supervisor;
+mod tasks;
 #[cfg(test)]
 mod tests;
 mod tree;
@@ -22,4 +25,5 @@ pub use budget::{Backoff, ChildSpec, Decision, Exit, RestartBudget, RestartPolic
 pub use child::{Child, Started};
 pub use end::End;
 pub use supervisor::{Meltdown, Msg, Supervisor, SupervisorArgs};
+pub use tasks::{TaskFailed, Tasks};
 pub use tree::Tree;

@@ -149,3 +149,99 @@ async fn dropping_a_tree_kills_its_children() {
     drop(tree);
     timeout(PATIENCE, worker.wait(None)).await.unwrap().unwrap();
 }
+
+/// An actor with a task, which the test steers.
+struct Employer;
+
+enum Outcome {
+    Done,
+    Failed(TaskFailed),
+}
+
+impl From<TaskFailed> for Outcome {
+    fn from(failed: TaskFailed) -> Self {
+        Self::Failed(failed)
+    }
+}
+
+/// What the task does once it is let go, and whom to tell of its outcome.
+type Orders = Arc<std::sync::Mutex<mpsc::UnboundedReceiver<fn() -> Outcome>>>;
+
+impl Actor for Employer {
+    type Msg = Outcome;
+    type State = (Tasks, mpsc::UnboundedSender<&'static str>);
+    type Arguments = (Orders, mpsc::UnboundedSender<&'static str>);
+
+    async fn pre_start(
+        &self,
+        myself: ActorRef<Outcome>,
+        (orders, told): Self::Arguments,
+    ) -> Result<Self::State, ActorProcessingErr> {
+        let _ = told.send("started");
+        let mut tasks = Tasks::default();
+        tasks.run(&myself, "worker", async move {
+            let next = std::future::poll_fn(|cx| orders.lock().unwrap().poll_recv(cx)).await;
+            next.map_or_else(|| TaskFailed::ended("worker").into(), |order| order())
+        });
+        Ok((tasks, told))
+    }
+
+    async fn handle(
+        &self,
+        _: ActorRef<Outcome>,
+        message: Outcome,
+        (_, told): &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        match message {
+            Outcome::Done => drop(told.send("done")),
+            Outcome::Failed(failed) => return Err(failed.into()),
+        }
+        Ok(())
+    }
+}
+
+async fn employer(
+    max_restarts: u32,
+) -> (Tree, mpsc::UnboundedSender<fn() -> Outcome>, mpsc::UnboundedReceiver<&'static str>) {
+    let ((orders, take), (told, events)) = (mpsc::unbounded_channel(), mpsc::unbounded_channel());
+    let take: Orders = Arc::new(std::sync::Mutex::new(take));
+    let child = Child::new(quick(RestartPolicy::Permanent, max_restarts), move |supervisor| {
+        let args = (take.clone(), told.clone());
+        async move {
+            let (actor, _) = Employer::spawn_linked(None, Employer, args, supervisor).await?;
+            Ok(Started::by_mailbox(&actor))
+        }
+    });
+    (Tree::start(vec![child]).await.unwrap(), orders, events)
+}
+
+#[tokio::test]
+async fn an_actor_whose_task_panics_is_restarted_and_its_new_task_goes_on() {
+    let (_tree, orders, mut events) = employer(1).await;
+    assert_eq!(next(&mut events).await, "started");
+    orders.send(|| panic!("told to panic")).unwrap();
+    assert_eq!(next(&mut events).await, "started");
+    orders.send(|| Outcome::Done).unwrap();
+    assert_eq!(next(&mut events).await, "done");
+}
+
+#[tokio::test]
+async fn a_task_that_keeps_panicking_or_ends_is_named_when_the_restarts_are_used_up() {
+    let (mut tree, orders, _events) = employer(1).await;
+    orders.send(|| panic!("told to panic")).unwrap();
+    drop(orders);
+    let meltdown = timeout(PATIENCE, tree.ended()).await.unwrap().unwrap_err();
+    assert_eq!(meltdown.cause, "the task `worker` ended");
+    let (mut tree, orders, _events) = employer(0).await;
+    orders.send(|| panic!("told to {}", "panic")).unwrap();
+    let meltdown = timeout(PATIENCE, tree.ended()).await.unwrap().unwrap_err();
+    assert_eq!(meltdown.cause, "the task `worker` panicked: told to panic");
+}
+
+#[tokio::test]
+async fn the_tasks_of_an_actor_end_with_it() {
+    let (tree, orders, mut events) = employer(1).await;
+    assert_eq!(next(&mut events).await, "started");
+    drop(tree);
+    timeout(PATIENCE, orders.closed()).await.unwrap();
+}
