@@ -1,6 +1,6 @@
 //! The actor of one flight: everything that happens to it goes through here, one after another.
 //!
-//! Intake → core → append → what is due. Slow work (git, blobs) is spawned and its outcome cast back. Nothing is done
+//! Intake → core → append → what is due. Slow work (git, blobs) runs in a task and its outcome is cast back. Nothing is done
 //! before it is journalled, and nothing that is kept here is needed after a restart.
 
 mod apply;
@@ -32,6 +32,7 @@ use holdpoint_protocol::{
 use holdpoint_runtime::{
     clock,
     path_rules::RuleTexts,
+    supervise::{TaskFailed, Tasks},
     telemetry::{ErrorChain, fields},
 };
 use idle::Idleness;
@@ -69,6 +70,8 @@ pub(crate) enum Msg {
     Weighed(Box<report::Weighed>),
     /// A landing or merge is made, or failed.
     Landed(Box<slow::Landed>),
+    /// Slow work panicked: what it was for stays claimed by this actor until that ends.
+    TaskFailed(TaskFailed),
     /// Look at what is due. Older generations of the timer are ignored.
     Tick(u64),
     /// Others may have appended something that makes more due here.
@@ -85,6 +88,12 @@ pub(crate) enum Msg {
     Retry(WaypointId, AgentName, RpcReplyPort<Result<FlightView, Failure>>),
     /// Is this turn still wanted?
     Progress(Progress, AgentName, RpcReplyPort<ProgressAnswer>),
+}
+
+impl From<TaskFailed> for Msg {
+    fn from(failed: TaskFailed) -> Self {
+        Self::TaskFailed(failed)
+    }
 }
 
 /// The mutable part.
@@ -104,6 +113,8 @@ pub(crate) struct State {
     landing: Option<WaypointId>,
     /// Examinations and weighings that are under way.
     slow: usize,
+    /// All of it.
+    tasks: Tasks,
     troubles: Troubles,
     idleness: Idleness,
     timer: u64,
@@ -131,6 +142,7 @@ impl Actor for FlightActor {
             planned: HashMap::new(),
             landing: None,
             slow: 0,
+            tasks: Tasks::default(),
             troubles: Troubles::default(),
             idleness: Idleness::new(),
             timer: 0,
@@ -155,6 +167,7 @@ impl Actor for FlightActor {
             Msg::Examined(examined) => state.on_examined(&myself, *examined).await,
             Msg::Weighed(weighed) => state.on_weighed(&myself, *weighed).await,
             Msg::Landed(landed) => state.on_landed(&myself, *landed).await,
+            Msg::TaskFailed(failed) => return Err(failed.into()),
             Msg::Tick(generation) if generation == state.timer => state.tick(&myself).await,
             Msg::Tick(_) => {}
             Msg::Look => state.pump(&myself).await,

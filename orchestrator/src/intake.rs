@@ -7,11 +7,9 @@ use std::{ops::Deref, sync::Arc, time::Duration};
 
 use holdpoint_bus::handoffs::{HandoffQueue, Received};
 use holdpoint_protocol::ids::RoleId;
+use holdpoint_runtime::supervise::{TaskFailed, Tasks};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    task::JoinSet,
-};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
     flight::Processing,
@@ -56,21 +54,32 @@ impl Deref for Taken {
     }
 }
 
-/// The actor. It has no messages: its task is what it is there for, and ends with it, however it ends.
+/// The actor. Its task is what it is there for: each ends with the other, however it ends.
 pub(crate) struct Intake;
 
 impl Actor for Intake {
-    type Msg = ();
-    type State = JoinSet<()>;
+    type Msg = TaskFailed;
+    type State = Tasks;
     type Arguments = Args;
 
-    async fn pre_start(&self, _: ActorRef<()>, args: Args) -> Result<Self::State, ActorProcessingErr> {
-        Ok(JoinSet::from_iter([pull(args)]))
+    async fn pre_start(&self, myself: ActorRef<TaskFailed>, args: Args) -> Result<Tasks, ActorProcessingErr> {
+        let mut tasks = Tasks::default();
+        tasks.run(&myself, "pull", pull(args));
+        Ok(tasks)
+    }
+
+    async fn handle(
+        &self,
+        _: ActorRef<TaskFailed>,
+        failed: TaskFailed,
+        _: &mut Tasks,
+    ) -> Result<(), ActorProcessingErr> {
+        Err(failed.into())
     }
 }
 
 /// Pulls until it is aborted.
-async fn pull(mut args: Args) {
+async fn pull(mut args: Args) -> TaskFailed {
     let room = Arc::new(Semaphore::new(IN_HAND_MAX));
     let partition = args.partition;
     // Fails only when the process ends.
@@ -86,6 +95,7 @@ async fn pull(mut args: Args) {
         }
         tokio::time::sleep(REOPEN_PAUSE).await;
     }
+    TaskFailed::ended("pull")
 }
 
 /// Why nothing is pulled any more.

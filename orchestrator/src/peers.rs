@@ -13,9 +13,13 @@ use holdpoint_protocol::{
     ids::{AgentName, role},
     subjects,
 };
-use holdpoint_runtime::{clock, fresh, telemetry::ErrorChain};
+use holdpoint_runtime::{
+    clock, fresh,
+    supervise::{TaskFailed, Tasks},
+    telemetry::ErrorChain,
+};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use tokio::{sync::watch, task::JoinSet};
+use tokio::sync::watch;
 
 use crate::{
     router::{self, RouterHandle},
@@ -49,20 +53,36 @@ pub(crate) fn own_name(shell: &Shell) -> AgentName {
     AgentName::try_new(format!("{name}-{}", fresh::suffix())).expect("an id with hex digits behind it is one")
 }
 
-/// The actor. It has no messages: its task is what it is there for, and ends with it, however it ends.
+/// The actor. Its task is what it is there for: each ends with the other, however it ends.
 pub(crate) struct Peers;
 
 impl Actor for Peers {
-    type Msg = ();
-    type State = (Args, JoinSet<()>);
+    type Msg = TaskFailed;
+    type State = (Args, Tasks);
     type Arguments = Args;
 
-    async fn pre_start(&self, _: ActorRef<()>, args: Args) -> Result<Self::State, ActorProcessingErr> {
-        Ok((args.clone(), JoinSet::from_iter([args.attend()])))
+    async fn pre_start(&self, myself: ActorRef<TaskFailed>, args: Args) -> Result<Self::State, ActorProcessingErr> {
+        let mut tasks = Tasks::default();
+        tasks.run(&myself, "attend", args.clone().attend());
+        Ok((args, tasks))
     }
 
-    async fn post_stop(&self, _: ActorRef<()>, (args, task): &mut Self::State) -> Result<(), ActorProcessingErr> {
-        task.abort_all();
+    async fn handle(
+        &self,
+        _: ActorRef<TaskFailed>,
+        failed: TaskFailed,
+        _: &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        Err(failed.into())
+    }
+
+    async fn post_stop(
+        &self,
+        _: ActorRef<TaskFailed>,
+        (args, tasks): &mut Self::State,
+    ) -> Result<(), ActorProcessingErr> {
+        // Nothing may say that it is here after it has left.
+        std::mem::take(tasks);
         args.say(LEAVING).await;
         Ok(())
     }
@@ -70,7 +90,7 @@ impl Actor for Peers {
 
 impl Args {
     /// Until it is aborted.
-    async fn attend(self) {
+    async fn attend(self) -> TaskFailed {
         loop {
             let everybody = subjects::presence_of(&role::id(role::ORCHESTRATOR));
             match Signals::listen(&self.shell.bus, everybody).await {

@@ -15,6 +15,7 @@ use holdpoint_core::flight::{due, next_deadline};
 use holdpoint_protocol::{Timestamp, ids::FlightId, journal::Sequence, refusal::RefusalCode, streams, subjects};
 use holdpoint_runtime::{
     clock,
+    supervise::{End, Exit, TaskFailed, Tasks},
     telemetry::{ErrorChain, fields},
 };
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SupervisionEvent};
@@ -87,10 +88,18 @@ pub(crate) enum Msg {
     Scan,
     /// Another orchestrator is gone: look at all open flights, whatever is known of them.
     TakeOver,
-    /// What was found.
+    /// What was found, if anything could be read.
     Scanned(Option<Scan>),
     /// Look whose deadline has passed.
     Wake,
+}
+
+impl From<TaskFailed> for Msg {
+    /// The only task is the scan; what it panics on may be one flight of many, and the others go on.
+    fn from(failed: TaskFailed) -> Self {
+        tracing::error!(error = %ErrorChain(&failed), "cannot look for flights; trying again");
+        Self::Scanned(None)
+    }
 }
 
 /// The flights that are not over, and were not known.
@@ -115,6 +124,7 @@ pub(crate) struct State {
     /// Up to where submissions were looked at.
     scanned: Sequence,
     scanning: bool,
+    tasks: Tasks,
     /// The next scan looks at all submissions.
     from_start: bool,
 }
@@ -146,6 +156,7 @@ impl Actor for Router {
             failed: HashSet::new(),
             scanned: Sequence(0),
             scanning: false,
+            tasks: Tasks::default(),
             from_start: false,
         })
     }
@@ -185,14 +196,11 @@ impl Actor for Router {
         event: SupervisionEvent,
         state: &mut State,
     ) -> Result<(), ActorProcessingErr> {
-        match event {
-            SupervisionEvent::ActorFailed(actor, error) => {
-                tracing::error!(%error, "flight actor failed; it is started again soon");
-                let failed = state.forget(actor.get_id());
-                state.failed.extend(failed);
-            }
-            SupervisionEvent::ActorTerminated(actor, ..) => drop(state.forget(actor.get_id())),
-            _ => {}
+        let Some(End { actor, exit, cause }) = End::of(&event) else { return Ok(()) };
+        let flight = state.forget(actor);
+        if exit == Exit::Failed {
+            tracing::error!(cause, "flight actor failed; it is started again soon");
+            state.failed.extend(flight);
         }
         Ok(())
     }
@@ -271,16 +279,15 @@ impl State {
         }
         self.scanning = true;
         let after = if std::mem::take(&mut self.from_start) { Sequence(0) } else { self.scanned };
-        let (shell, myself) = (self.shell.clone(), myself.clone());
+        let shell = self.shell.clone();
         let known: HashSet<FlightId> =
             self.begun.iter().chain(&self.begun_before).chain(self.flights.keys()).cloned().collect();
-        tokio::spawn(async move {
+        self.tasks.run(myself, "scan", async move {
             let scan = scan(&shell, after, &known).await;
             if let Err(error) = &scan {
                 tracing::warn!(error = %ErrorChain(error), "cannot look for flights now; trying again");
             }
-            // Fails only when the router has ended.
-            let _ = myself.cast(Msg::Scanned(scan.ok()));
+            Msg::Scanned(scan.ok())
         });
     }
 

@@ -43,13 +43,13 @@ impl State {
             self.settle(myself, &received, &subject, Input::Reported(handoff)).await;
             return Ok(());
         }
-        let (shell, actor, evidence) = (self.shell.clone(), myself.clone(), needed(&handoff.body));
+        let (shell, evidence) = (self.shell.clone(), needed(&handoff.body));
         self.slow += 1;
-        tokio::spawn(async move {
+        self.tasks.run(myself, "weigh", async move {
             let every = shell.settings.handoff_ack_wait / 3;
             let outcome = held(&received, every, all_stored(&shell, evidence)).await;
             // An actor that is gone leaves the handoff unacknowledged: it comes again.
-            let _ = actor.cast(Msg::Weighed(Box::new(Weighed { received, subject, handoff, outcome })));
+            Msg::Weighed(Box::new(Weighed { received, subject, handoff, outcome }))
         });
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Slow work of a flight actor: spawned, its outcome cast back.
+//! Slow work of a flight actor: it runs in a task, and its outcome is cast back.
 
 use std::time::Duration;
 
@@ -101,11 +101,11 @@ impl State {
             self.settle(myself, &received, &subject, late).await;
             return Ok(());
         }
-        let (shell, actor) = (self.shell.clone(), myself.clone());
+        let shell = self.shell.clone();
         let against = self.against(&subject.waypoint).await?;
         self.slow += 1;
         let status = artifact.status;
-        tokio::spawn(async move {
+        self.tasks.run(myself, "examine", async move {
             let begun = telemetry::now();
             let outcome = held(&received, shell.settings.handoff_ack_wait / 3, async {
                 examine::examine(&shell, &against, &artifact).await
@@ -115,7 +115,7 @@ impl State {
                 processing.did("examine", begun, outcome.is_err().then_some("cannot be examined now"));
             }
             // An actor that is gone leaves the handoff unacknowledged: it comes again.
-            let _ = actor.cast(Msg::Examined(Box::new(Examined { received, subject, handoff, status, outcome })));
+            Msg::Examined(Box::new(Examined { received, subject, handoff, status, outcome }))
         });
         Ok(())
     }
@@ -169,14 +169,14 @@ impl State {
     ) -> Result<(), ApplyError> {
         let Some(accepted) = self.accepted(&waypoint).await? else { return Ok(()) };
         self.landing = Some(waypoint.clone());
-        let (shell, actor) = (self.shell.clone(), myself.clone());
+        let shell = self.shell.clone();
         let making = Making::begin(kind, &self.id, &waypoint);
-        tokio::spawn(async move {
+        self.tasks.run(myself, "land", async move {
             let outcome = match kind {
                 Kind::Land => landing::land(&shell, &accepted).await.map(Made::Landing),
                 Kind::Merge => landing::merge(&shell, &accepted).await.map(Made::Merge),
             };
-            let _ = actor.cast(Msg::Landed(Box::new(Landed { waypoint, making, accepted, outcome })));
+            Msg::Landed(Box::new(Landed { waypoint, making, accepted, outcome }))
         });
         Ok(())
     }
