@@ -4,6 +4,7 @@
 //! kept of it is when its next deadline passes. It is folded again from its journals when something concerns it.
 
 mod asleep;
+mod scans;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -19,6 +20,7 @@ use holdpoint_runtime::{
     telemetry::{ErrorChain, fields},
 };
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SupervisionEvent};
+use scans::{Reach, Scans};
 use tokio::sync::watch;
 
 use crate::{
@@ -119,14 +121,10 @@ pub(crate) struct State {
     /// Flights that were begun here since the last scan, and between the last two: a scan need not look at them.
     begun: HashSet<FlightId>,
     begun_before: HashSet<FlightId>,
-    /// Flights whose actor failed: the next scan starts it again.
+    /// Flights whose actor failed, or could not be started: it is started again with the next scan.
     failed: HashSet<FlightId>,
-    /// Up to where submissions were looked at.
-    scanned: Sequence,
-    scanning: bool,
+    scans: Scans,
     tasks: Tasks,
-    /// The next scan looks at all submissions.
-    from_start: bool,
 }
 
 /// The actor.
@@ -154,37 +152,40 @@ impl Actor for Router {
             begun: HashSet::new(),
             begun_before: HashSet::new(),
             failed: HashSet::new(),
-            scanned: Sequence(0),
-            scanning: false,
+            scans: Scans::default(),
             tasks: Tasks::default(),
-            from_start: false,
         })
     }
 
     async fn handle(&self, myself: ActorRef<Msg>, msg: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
         match msg {
-            Msg::Handoff(taken) => state.handoff(&myself, taken).await?,
+            Msg::Handoff(taken) => state.handoff(&myself, taken).await,
             Msg::Begin(books) => {
                 let flight = books.id().clone();
                 state.begun.insert(flight.clone());
-                let actor = state.actor(&myself, &flight, Some(books)).await?;
-                // One that was asked about the flight before there was one knows nothing of it. It may have ended.
-                let _ = actor.cast(flight::Msg::Look);
+                if let Some(actor) = state.actor(&myself, &flight, Some(books)).await {
+                    // One that was asked about the flight before there was one knows nothing of it. It may have ended.
+                    let _ = actor.cast(flight::Msg::Look);
+                }
             }
             Msg::Find(flight, reply) => {
-                let actor = state.actor(&myself, &flight, None).await?;
-                // The caller may have given up waiting.
-                let _ = reply.send(actor);
+                if let Some(actor) = state.actor(&myself, &flight, None).await {
+                    // The caller may have given up waiting.
+                    let _ = reply.send(actor);
+                }
             }
             Msg::Idle(flight, actor, until) => state.idle(flight, actor, until),
             Msg::Back(flight, actor) => state.back(flight, actor),
-            Msg::Scan => state.scan(&myself),
+            Msg::Scan => {
+                let failed = std::mem::take(&mut state.failed);
+                state.start_all(&myself, failed).await;
+                state.scan(&myself);
+            }
             Msg::TakeOver => state.take_over(&myself),
-            Msg::Scanned(scan) => state.scanned(&myself, scan).await?,
+            Msg::Scanned(scan) => state.scanned(&myself, scan).await,
             Msg::Wake => {
-                for flight in state.asleep.due(clock::now()) {
-                    state.actor(&myself, &flight, None).await?;
-                }
+                let due = state.asleep.due(clock::now());
+                state.start_all(&myself, due).await;
             }
         }
         Ok(())
@@ -207,22 +208,37 @@ impl Actor for Router {
 }
 
 impl State {
+    /// The actor of a flight, started if need be. `None` if it cannot be: one flight's trouble is not that of the others.
     async fn actor(
         &mut self,
         myself: &ActorRef<Msg>,
         flight: &FlightId,
         books: Option<Box<Books>>,
-    ) -> Result<ActorRef<flight::Msg>, ActorProcessingErr> {
+    ) -> Option<ActorRef<flight::Msg>> {
         if let Some(actor) = self.flights.get(flight) {
-            return Ok(actor.clone());
+            return Some(actor.clone());
         }
         self.asleep.remove(flight);
         let args =
             flight::Args { shell: self.shell.clone(), flight: flight.clone(), books, router: self.handle.clone() };
-        let (actor, _) = Actor::spawn_linked(None, FlightActor, args, myself.get_cell()).await?;
-        self.names.insert(actor.get_id(), flight.clone());
-        self.flights.insert(flight.clone(), actor.clone());
-        Ok(actor)
+        match Actor::spawn_linked(None, FlightActor, args, myself.get_cell()).await {
+            Ok((actor, _)) => {
+                self.names.insert(actor.get_id(), flight.clone());
+                self.flights.insert(flight.clone(), actor.clone());
+                Some(actor)
+            }
+            Err(error) => {
+                tracing::error!({ fields::FLIGHT } = %flight, error = %ErrorChain(&error), "flight actor did not start");
+                self.failed.insert(flight.clone());
+                None
+            }
+        }
+    }
+
+    async fn start_all(&mut self, myself: &ActorRef<Msg>, flights: impl IntoIterator<Item = FlightId>) {
+        for flight in flights {
+            self.actor(myself, &flight, None).await;
+        }
     }
 
     /// Forgets an ended actor, if it is still the one of its flight.
@@ -233,20 +249,23 @@ impl State {
         Some(flight)
     }
 
-    async fn handoff(&mut self, myself: &ActorRef<Msg>, taken: Box<Taken>) -> Result<(), ActorProcessingErr> {
+    async fn handoff(&mut self, myself: &ActorRef<Msg>, taken: Box<Taken>) {
         let Some(subject) = subjects::parse_handoff(&taken.stored.subject) else {
             let what =
                 format!("{} is no handoff's subject, or its partition is not the flight's", taken.stored.subject);
             refusals::tell(&self.shell, &taken, RefusalCode::BadSubject, &what).await;
-            return Ok(taken.ack().await?);
+            // What is not acknowledged comes again, and is refused again.
+            let _ = taken.ack().await;
+            return;
         };
-        let actor = self.actor(myself, &subject.flight, None).await?;
-        if let Err(ractor::MessagingErr::SendErr(flight::Msg::Handoff(taken, _))) =
-            actor.cast(flight::Msg::Handoff(taken, subject))
-        {
-            taken.nak(RETRY_DELAY).await?;
+        let unsent = match self.actor(myself, &subject.flight, None).await {
+            Some(actor) => actor.cast(flight::Msg::Handoff(taken, subject)).err(),
+            None => Some(ractor::MessagingErr::SendErr(flight::Msg::Handoff(taken, subject))),
+        };
+        if let Some(ractor::MessagingErr::SendErr(flight::Msg::Handoff(taken, _))) = unsent {
+            // Unacknowledged either way: it comes again.
+            let _ = taken.nak(RETRY_DELAY).await;
         }
-        Ok(())
     }
 
     /// What comes for the flight from now on goes to a new actor; this one ends when it has done what it has.
@@ -274,16 +293,14 @@ impl State {
 
     /// Looks for flights that are not known here. It may take long after a start, and is done beside everything else.
     fn scan(&mut self, myself: &ActorRef<Msg>) {
-        if self.scanning {
-            return;
-        }
-        self.scanning = true;
-        let after = if std::mem::take(&mut self.from_start) { Sequence(0) } else { self.scanned };
+        let Some(reach) = self.scans.begin() else { return };
         let shell = self.shell.clone();
-        let known: HashSet<FlightId> =
-            self.begun.iter().chain(&self.begun_before).chain(self.flights.keys()).cloned().collect();
+        let mut known: HashSet<FlightId> = self.flights.keys().cloned().collect();
+        if reach != Reach::Everything {
+            known.extend(self.begun.iter().chain(&self.begun_before).cloned());
+        }
         self.tasks.run(myself, "scan", async move {
-            let scan = scan(&shell, after, &known).await;
+            let scan = scan(&shell, reach.after(), &known).await;
             if let Err(error) = &scan {
                 tracing::warn!(error = %ErrorChain(error), "cannot look for flights now; trying again");
             }
@@ -297,19 +314,18 @@ impl State {
             // It may have ended by itself.
             let _ = actor.cast(flight::Msg::ReadOn);
         }
-        self.from_start = true;
+        self.scans.want_everything();
         self.scan(myself);
     }
 
-    async fn scanned(&mut self, myself: &ActorRef<Msg>, scan: Option<Scan>) -> Result<(), ActorProcessingErr> {
-        self.scanning = false;
-        let Some(Scan { open, until }) = scan else { return Ok(()) };
-        self.scanned = until;
+    async fn scanned(&mut self, myself: &ActorRef<Msg>, scan: Option<Scan>) {
+        let Some(Scan { open, until }) = scan else {
+            self.scans.failed();
+            return;
+        };
+        self.scans.succeeded(until);
         // Those that were begun while it went on may stand behind where it ended.
         self.begun_before = std::mem::take(&mut self.begun);
-        for flight in std::mem::take(&mut self.failed) {
-            self.actor(myself, &flight, None).await?;
-        }
         for books in open {
             let flight = books.id().clone();
             if self.flights.contains_key(&flight) {
@@ -317,7 +333,7 @@ impl State {
             }
             match sleeps_until(&books, &self.shell) {
                 Some(until) => self.asleep.insert(flight, until),
-                None => drop(self.actor(myself, &flight, Some(Box::new(books))).await?),
+                None => drop(self.actor(myself, &flight, Some(Box::new(books))).await),
             }
         }
         tracing::info!(
@@ -326,10 +342,9 @@ impl State {
             { fields::STREAM_SEQ } = until.0,
             "looked for flights"
         );
-        if self.from_start {
+        if self.scans.wants_everything() {
             self.scan(myself);
         }
-        Ok(())
     }
 }
 
