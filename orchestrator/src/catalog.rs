@@ -24,6 +24,9 @@ pub(crate) struct Catalog {
     pub(crate) open: HashMap<FlightId, Books>,
     /// Flights that are over, where they were asked for.
     pub(crate) over: Vec<FlightLine>,
+    /// Flights that were over, and of which more was read: a person had them go on. Each is read again by itself.
+    reopened: HashSet<FlightId>,
+    unreadable: HashSet<FlightId>,
 }
 
 /// Which flights are read.
@@ -66,6 +69,7 @@ pub(crate) async fn read(shell: &Shell, after: Sequence, wanted: &Wanted<'_>) ->
     while let Some(stored) = entries.next().await? {
         catalog.take(shell, &stored, wanted);
     }
+    catalog.read_reopened(shell).await?;
     catalog.close_all(wanted);
     Ok(catalog)
 }
@@ -77,8 +81,7 @@ impl Catalog {
             return;
         }
         if let Err(error) = self.fold(shell, &flight, stored) {
-            tracing::error!({ fields::FLIGHT } = %flight, error = %ErrorChain(&error), "ALARM: a flight that cannot be read");
-            self.open.remove(&flight);
+            self.leave_out(flight, &error);
             return;
         }
         // Soon, so that flights that are over do not fill the memory; of a long plan this costs too much for each entry.
@@ -86,6 +89,26 @@ impl Catalog {
         if self.open.get(&flight).filter(small).is_some_and(Books::is_over) {
             self.close(&flight, wanted);
         }
+    }
+
+    fn leave_out(&mut self, flight: FlightId, error: &BooksError) {
+        tracing::error!({ fields::FLIGHT } = %flight, error = %ErrorChain(error), "ALARM: a flight that cannot be read");
+        self.open.remove(&flight);
+        self.unreadable.insert(flight);
+    }
+
+    /// They are few: what is kept of a flight that is over does not tell how to go on with it.
+    async fn read_reopened(&mut self, shell: &Shell) -> Result<(), ReadError> {
+        let reopened = std::mem::take(&mut self.reopened);
+        self.over.retain(|line| !reopened.contains(&line.flight));
+        for flight in reopened {
+            match Books::load(shell, &flight).await {
+                Ok(books) => drop(self.open.insert(flight, books)),
+                Err(BooksError::Read { source, .. }) => return Err(source),
+                Err(error) => self.leave_out(flight, &error),
+            }
+        }
+        Ok(())
     }
 
     fn close(&mut self, flight: &FlightId, wanted: &Wanted<'_>) {
@@ -106,10 +129,11 @@ impl Catalog {
         if let Some(books) = self.open.get_mut(flight) {
             return books.take(shell, stored);
         }
-        // An entry of a flight that is over, or was left out, begins none.
-        if is_submission(&stored.subject)
-            && let Some(books) = Books::begin(shell, flight, stored)?
-        {
+        if !is_submission(&stored.subject) {
+            if !self.unreadable.contains(flight) {
+                self.reopened.insert(flight.clone());
+            }
+        } else if let Some(books) = Books::begin(shell, flight, stored)? {
             self.open.insert(flight.clone(), books);
         }
         Ok(())

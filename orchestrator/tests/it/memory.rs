@@ -1,12 +1,12 @@
 //! Flights that are not in memory: found again when something concerns them.
 
 use holdpoint_protocol::{
-    api::{FLIGHTS, Flights},
+    api::{FLIGHTS, Flights, RETRY, RetryQuery},
     artifact::{Artifact, BuildArtifact, VerificationReport},
     facts::Verdict,
     ids::role,
     state::Status,
-    view::FlightStatus,
+    view::{FlightStatus, FlightView},
 };
 
 use crate::support::World;
@@ -39,4 +39,24 @@ async fn a_flight_that_only_waits_at_a_start_goes_on_with_the_next_handoff_and_i
     verifier.hand_off(&turn, VerificationReport::KIND, &late).await;
     assert!(verifier.refusal().await.contains("is not open"));
     assert_eq!(world.view().await.waypoints[0].status, Status::Complete);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flight_that_was_over_and_was_reopened_is_running_after_a_restart() {
+    let mut world = World::of_a_fleet().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let (turn, delivery) = builder.take().await;
+    for delivery in 2..=4 {
+        builder.plan(&turn, delivery).await;
+    }
+    world.waypoint_when("the turn is given up", |w| w.status == Status::Blocked).await;
+    delivery.ack().await.unwrap();
+    let query = RetryQuery { flight: world.flight.clone(), waypoint: "w".parse().unwrap() };
+    let _: FlightView = world.call(RETRY, &query).await.unwrap();
+
+    world.start_orchestrator().await;
+    let listed: Flights = world.call(FLIGHTS, &serde_json::json!({})).await.unwrap();
+    let statuses: Vec<_> = listed.flights.iter().map(|line| line.status).collect();
+    assert_eq!(statuses, [FlightStatus::Running]);
 }
