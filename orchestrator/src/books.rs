@@ -2,11 +2,15 @@
 //!
 //! A cache. It can be thrown away at any time; an append that meets a newer entry refreshes it.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use holdpoint_bus::{
     Outgoing, Stored,
+    auth::TrustRoots,
     journal::{Append, AppendError, ReadError},
     topology::{self, TopologyError},
 };
@@ -95,16 +99,16 @@ impl Books {
         let mut books: Option<Self> = None;
         while let Some(stored) = entries.next().await.map_err(read)? {
             match &mut books {
-                Some(books) => books.take(shell, &stored)?,
-                None => books = Self::begin(shell, flight, &stored)?,
+                Some(books) => books.take(&shell.trust.roots(), &stored)?,
+                None => books = Self::begin(&shell.trust.roots(), flight, &stored)?,
             }
         }
         books.ok_or_else(|| BooksError::Unknown { flight: flight.clone() })
     }
 
     /// The first entry that counts is the submission.
-    pub(crate) fn begin(shell: &Shell, flight: &FlightId, stored: &Stored) -> Result<Option<Self>, BooksError> {
-        if !trusted(shell, stored) {
+    pub(crate) fn begin(roots: &TrustRoots, flight: &FlightId, stored: &Stored) -> Result<Option<Self>, BooksError> {
+        if !trusted(roots, stored) {
             return Ok(None);
         }
         let encoding = Encoding::from_content_type(stored.content_type.as_deref());
@@ -130,7 +134,7 @@ impl Books {
         let filter = subjects::journal_of_flight(&flight);
         let mut entries = shell.journal.replay_after(&filter, self.known).await.map_err(read)?;
         while let Some(stored) = entries.next().await.map_err(read)? {
-            self.take(shell, &stored)?;
+            self.take(&shell.trust.roots(), &stored)?;
         }
         Ok(())
     }
@@ -166,7 +170,7 @@ impl Books {
         let key = JournalKey::waypoint(self.id(), waypoint);
         let last = shell.journal.last(&key).await;
         let last = last.map_err(|source| BooksError::Read { flight: self.id().clone(), source })?;
-        let Some(stored) = last.filter(|stored| trusted(shell, stored)) else { return Ok(None) };
+        let Some(stored) = last.filter(|stored| trusted(&shell.trust.roots(), stored)) else { return Ok(None) };
         match decode_entry(self.id(), &stored)? {
             Entry::Turn(turn) => Ok(Some(*turn)),
             Entry::Submitted(_) | Entry::Landed(_) | Entry::Decided(_) | Entry::Dead(_) => Ok(None),
@@ -184,7 +188,7 @@ impl Books {
         let read = |source| BooksError::Read { flight: self.id().clone(), source };
         let mut entries = shell.journal.replay(&key.filter()).await.map_err(read)?;
         while let Some(stored) = entries.next().await.map_err(read)? {
-            if !trusted(shell, &stored) {
+            if !trusted(&shell.trust.roots(), &stored) {
                 continue;
             }
             match decode_entry(self.id(), &stored)? {
@@ -236,31 +240,43 @@ impl Books {
     }
 
     /// Takes a stored entry in; what no orchestrator signed is ignored, with an alarm, and still counted.
-    pub(crate) fn take(&mut self, shell: &Shell, stored: &Stored) -> Result<(), BooksError> {
+    ///
+    /// # Errors
+    /// [`BooksError`], as often as it is tried: what cannot be read is never passed over, so that nothing can be appended
+    /// behind it.
+    pub(crate) fn take(&mut self, roots: &TrustRoots, stored: &Stored) -> Result<(), BooksError> {
         let Some(key) = subjects::parse_journal(&stored.subject) else { return Ok(()) };
-        let seen = self.ends.get(&key.waypoint).is_some_and(|end| stored.sequence <= end.sequence);
+        let end = self.ends.get(&key.waypoint).cloned().unwrap_or_default();
+        if stored.sequence > end.sequence {
+            self.take_next(roots, key.waypoint, end, stored)?;
+        }
         self.known = self.known.max(stored.sequence);
-        if seen {
+        Ok(())
+    }
+
+    fn take_next(
+        &mut self,
+        roots: &TrustRoots,
+        waypoint: Option<WaypointId>,
+        end: End,
+        stored: &Stored,
+    ) -> Result<(), BooksError> {
+        if !trusted(roots, stored) {
+            self.ends.insert(waypoint, End { sequence: stored.sequence, ..end });
             return Ok(());
         }
-        let end = self.ends.entry(key.waypoint.clone()).or_default();
-        end.sequence = stored.sequence;
-        if !trusted(shell, stored) {
-            return Ok(());
-        }
-        let previous = end.digest;
         let flight = self.id().clone();
         let digest = Digest::of(&stored.payload);
         let entry = decode_entry(&flight, stored)?;
-        if let Some(waypoint) = &key.waypoint {
-            let mut folded = Folded { state: self.state(waypoint), last: previous };
+        if let Some(waypoint) = &waypoint {
+            let mut folded = Folded { state: self.state(waypoint), last: end.digest };
             let alarm = |source| BooksError::Alarm { flight: flight.clone(), source };
             folded.take(stored.sequence, digest, &entry).map_err(alarm)?;
-        } else if entry.record().previous != previous {
+        } else if entry.record().previous != end.digest {
             return Err(BooksError::ChainBroken { flight, sequence: stored.sequence });
         }
-        self.ends.insert(key.waypoint.clone(), End { sequence: stored.sequence, digest: Some(digest) });
-        self.remember(key.waypoint, entry);
+        self.ends.insert(waypoint.clone(), End { sequence: stored.sequence, digest: Some(digest) });
+        self.remember(waypoint, entry);
         Ok(())
     }
 
@@ -297,8 +313,8 @@ pub(crate) fn outgoing(
     })
 }
 
-fn trusted(shell: &Shell, stored: &Stored) -> bool {
-    let trusted = stored.is_orchestrators(&shell.trust.roots());
+fn trusted(roots: &TrustRoots, stored: &Stored) -> bool {
+    let trusted = stored.is_orchestrators(roots);
     if !trusted {
         tracing::error!(subject = %stored.subject, sequence = stored.sequence.0, "journal entry without an orchestrator's signature: ignored");
     }

@@ -127,13 +127,13 @@ impl Catalog {
 
     fn fold(&mut self, shell: &Shell, flight: &FlightId, stored: &Stored) -> Result<(), BooksError> {
         if let Some(books) = self.open.get_mut(flight) {
-            return books.take(shell, stored);
+            return books.take(&shell.trust.roots(), stored);
         }
         if !is_submission(&stored.subject) {
             if !self.unreadable.contains(flight) {
                 self.reopened.insert(flight.clone());
             }
-        } else if let Some(books) = Books::begin(shell, flight, stored)? {
+        } else if let Some(books) = Books::begin(&shell.trust.roots(), flight, stored)? {
             self.open.insert(flight.clone(), books);
         }
         Ok(())

@@ -295,7 +295,7 @@ impl State {
                 Ok(true)
             }
             Err(AppendError::Conflict { .. } | AppendError::Unacknowledged { .. }) => {
-                books.refresh(&shell).await?;
+                self.fresh_books().await?;
                 Ok(false)
             }
             Err(error) => Err(error.into()),

@@ -1,0 +1,141 @@
+use holdpoint_bus::auth::{Authority, Signer};
+use holdpoint_core::plan;
+use holdpoint_protocol::{
+    Timestamp,
+    facts::{BlobRef, BundleRef, Oid},
+    journal::{Fleet, Landed, Record},
+    time::Millis,
+};
+
+use super::*;
+
+/// The journal of a flight as the broker has it, and a key that counts.
+struct World {
+    roots: TrustRoots,
+    signer: Signer,
+    books: Books,
+}
+
+fn oid(digit: char) -> Oid {
+    digit.to_string().repeat(40).parse().unwrap()
+}
+
+fn record(previous: Option<Digest>) -> Record {
+    Record { at: Timestamp::from_millis(0), previous, cause: None, state: None, asked_by: None }
+}
+
+fn bundle(tip: char) -> BundleRef {
+    let blob = BlobRef { role: role::id(role::OPERATOR), digest: Digest::of(b"bundle"), bytes: 6 };
+    BundleRef { blob, tip: oid(tip), index: None }
+}
+
+fn submitted() -> Submitted {
+    let text =
+        "plan: p\nwaypoints:\n  - {id: w, title: t, goal: g, criteria: [{id: c, statement: s, check: 'true'}]}\n";
+    Submitted {
+        schema_version: version::CURRENT,
+        flight: "f".parse().unwrap(),
+        plan: plan::read(text, "plan.yaml", plan::BUILT_IN_WORKFLOWS).unwrap(),
+        base: oid('a'),
+        base_tree: oid('b'),
+        snapshot: bundle('a'),
+        covenant: "AGENTS.md".to_owned(),
+        covenant_version: Digest::of(b""),
+        fleet: Fleet {
+            pool: streams::fleet_pool(),
+            repair: false,
+            judge: false,
+            parallel: None,
+            queue_grace: Millis(1),
+            build_wall: Millis(1),
+            dead_after: 3,
+        },
+        record: record(None),
+    }
+}
+
+impl World {
+    /// Only the submission is there.
+    fn new() -> Self {
+        let mut authority = Authority::create();
+        let signer = authority.mint_orchestrator(&"orchestrator".parse().unwrap()).signer();
+        let roots = authority.trust_roots().clone();
+        let books = Books::new(submitted(), Sequence(1), Digest::of(b"submitted"));
+        Self { roots, signer, books }
+    }
+
+    /// The landing of the only waypoint, behind an entry with this digest.
+    fn landed(&self, sequence: u64, previous: &[u8]) -> Stored {
+        let entry = Entry::Landed(Box::new(Landed {
+            schema_version: version::CURRENT,
+            waypoint: "w".parse().unwrap(),
+            tree: oid('c'),
+            commit: oid('d'),
+            parent: oid('a'),
+            bundle: bundle('d'),
+            bundle_on: None,
+            report: Digest::of(b"report"),
+            record: record(Some(Digest::of(previous))),
+        }));
+        let outgoing = outgoing(&entry, &EntryKind::Landed, "id".to_owned(), None).unwrap();
+        self.stored(sequence, outgoing.payload)
+    }
+
+    fn stored(&self, sequence: u64, payload: Bytes) -> Stored {
+        let subject = JournalKey::flight(self.books.id()).entry(&EntryKind::Landed);
+        Stored {
+            sequence: Sequence(sequence),
+            signature: Some(self.signer.sign(&subject, &payload)),
+            subject,
+            payload,
+            time: Timestamp::from_millis(0),
+            jwt: None,
+            schema: None,
+            content_type: Some(Encoding::MsgPack.content_type().to_owned()),
+            traceparent: None,
+            message_id: None,
+        }
+    }
+
+    fn take(&mut self, stored: &Stored) -> Result<(), BooksError> {
+        self.books.take(&self.roots, stored)
+    }
+
+    /// What the next append to the flight's own journal would stand on.
+    fn end(&self) -> Sequence {
+        self.books.ends[&None].sequence
+    }
+}
+
+#[test]
+fn an_entry_that_cannot_be_read_is_never_passed_over() {
+    let mut world = World::new();
+    let unreadable = world.stored(5, Bytes::from_static(b"of another version"));
+    for _ in 0..2 {
+        let error = world.take(&unreadable).unwrap_err();
+        assert!(matches!(error, BooksError::Entry { sequence: Sequence(5), .. }), "{error:?}");
+        assert_eq!((world.end(), world.books.known), (Sequence(1), Sequence(1)));
+    }
+}
+
+#[test]
+fn a_broken_chain_is_never_passed_over() {
+    let mut world = World::new();
+    let broken = world.landed(5, b"another entry");
+    for _ in 0..2 {
+        assert!(matches!(world.take(&broken), Err(BooksError::ChainBroken { .. })));
+        assert_eq!((world.end(), world.books.known), (Sequence(1), Sequence(1)));
+    }
+}
+
+#[test]
+fn an_entry_that_nobody_signed_counts_for_its_place_only() {
+    let mut world = World::new();
+    let unsigned = Stored { signature: None, ..world.landed(5, b"submitted") };
+    world.take(&unsigned).unwrap();
+    assert_eq!((world.end(), world.books.flight.landed.len()), (Sequence(5), 0));
+    let signed = world.landed(7, b"submitted");
+    world.take(&signed).unwrap();
+    world.take(&signed).unwrap();
+    assert_eq!((world.end(), world.books.flight.landed.len()), (Sequence(7), 1));
+}
