@@ -51,8 +51,9 @@ impl State {
     }
 
     async fn do_due(&mut self, myself: &ActorRef<Msg>) -> Result<(), ApplyError> {
+        // One that does not begin is due still.
+        let mut landing = self.landing.is_some();
         loop {
-            let landing = self.landing.is_some();
             let books = self.books().await?;
             let due = flight::due(&books.flight, &books.waypoints, clock::now());
             let serves = self.serves();
@@ -63,8 +64,14 @@ impl State {
             });
             match next {
                 None => return Ok(()),
-                Some(Due::Land(waypoint)) => self.begin_landing(myself, waypoint, slow::Kind::Land).await?,
-                Some(Due::Merge(waypoint)) => self.begin_landing(myself, waypoint, slow::Kind::Merge).await?,
+                Some(Due::Land(waypoint)) => {
+                    landing = true;
+                    self.begin_landing(myself, waypoint, slow::Kind::Land).await?;
+                }
+                Some(Due::Merge(waypoint)) => {
+                    landing = true;
+                    self.begin_landing(myself, waypoint, slow::Kind::Merge).await?;
+                }
                 Some(Due::Open(waypoint)) => {
                     self.apply(&waypoint, Input::Open, None).await?;
                 }

@@ -83,6 +83,11 @@ enum Made {
     Merge(Merged),
 }
 
+/// The journal says that a waypoint's work is accepted, and not what it stands on or what brings it.
+#[derive(Debug, thiserror::Error)]
+#[error("the journal does not say what brings the accepted work")]
+struct NothingToLand;
+
 impl State {
     /// Fetches and examines handed-off work.
     pub(super) async fn begin_examine(
@@ -167,7 +172,10 @@ impl State {
         waypoint: WaypointId,
         kind: Kind,
     ) -> Result<(), ApplyError> {
-        let Some(accepted) = self.accepted(&waypoint).await? else { return Ok(()) };
+        let Some(accepted) = self.accepted(&waypoint).await? else {
+            self.landing_failed(myself, waypoint, &NothingToLand);
+            return Ok(());
+        };
         self.landing = Some(waypoint.clone());
         let shell = self.shell.clone();
         let making = Making::begin(kind, &self.id, &waypoint);

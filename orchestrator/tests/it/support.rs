@@ -1,6 +1,7 @@
 //! A broker, an orchestrator, a repository, and agents whose every word the test chooses.
 
 mod agent;
+mod forged;
 
 use std::{
     path::{Path, PathBuf},

@@ -7,9 +7,10 @@ use holdpoint_protocol::{
     artifact::{Artifact, BuildArtifact, VerificationReport},
     facts::Verdict,
     ids::role,
-    state::Status,
+    state::{Phase, Status, WaypointState},
     view::Trouble,
 };
+use holdpoint_runtime::clock;
 
 use crate::support::{SOON, World};
 
@@ -96,4 +97,30 @@ async fn an_agents_own_failure_is_shown_while_its_turn_is_open() {
     builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
     drop(verifier.take().await);
     assert_eq!(world.view().await.trouble, []);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn accepted_work_that_nothing_brings_is_shown_and_holds_up_nothing_else() {
+    let mut world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    let (turn, _delivery) = builder.take().await;
+    let work = world.commit(&builder, "HEAD", &[("a", "2\n")]).await;
+    let artifact = builder.built(&turn, Some(work));
+    builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+    let (turn, _delivery) = verifier.take().await;
+    let report = verifier.reported(&turn, Verdict::Pass);
+    world.crash_orchestrator();
+    let forged = |state: &mut WaypointState| {
+        state.phase = Phase::Accepted { at: clock::now(), report: Digest::of(b"report") };
+        state.criteria = report.criteria.iter().map(|criterion| criterion.result.clone()).collect();
+        state.work.as_mut().unwrap().bundle = None;
+    };
+    world.forge_decision(&turn.waypoint, forged).await;
+    world.start_orchestrator().await;
+
+    let shown = trouble(&world).await;
+    assert_eq!(shown.waypoint, Some(turn.waypoint.clone()));
+    assert!(shown.message.contains("cannot land: the journal does not say"), "{shown:?}");
 }
