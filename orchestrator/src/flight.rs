@@ -7,6 +7,7 @@ mod apply;
 mod deaths;
 mod due;
 mod handoff;
+mod holders;
 mod idle;
 mod report;
 mod slow;
@@ -19,6 +20,7 @@ use std::{
 };
 
 use apply::{Applied, ApplyError};
+use holders::Holders;
 use holdpoint_bus::api::Failure;
 use holdpoint_core::{engine, flight};
 use holdpoint_protocol::{
@@ -105,8 +107,7 @@ pub(crate) struct State {
     books: Option<Box<Books>>,
     /// Whether its agents have their consumers.
     equipped: bool,
-    /// Who holds which turn, as their plans said.
-    holders: HashMap<TurnId, AgentName>,
+    holders: Holders,
     /// The turn of each waypoint that somebody planned for last.
     planned: HashMap<WaypointId, TurnId>,
     /// The one landing or merge that is being made.
@@ -138,7 +139,7 @@ impl Actor for FlightActor {
             id: args.flight,
             books: args.books,
             equipped: false,
-            holders: HashMap::new(),
+            holders: Holders::default(),
             planned: HashMap::new(),
             landing: None,
             slow: 0,
@@ -233,7 +234,7 @@ impl State {
         let mut view = flight::view(&books.flight, &books.waypoints);
         for waypoint in &mut view.waypoints {
             if let Some(turn) = &mut waypoint.turn {
-                turn.agent = self.holders.get(&turn.turn).cloned();
+                turn.agent = self.holders.of(&waypoint.id, &turn.turn).cloned();
             }
         }
         view.trouble = self.current_troubles();
@@ -260,13 +261,20 @@ impl State {
                 let place = Place::Turn(progress.waypoint.clone(), progress.turn.clone());
                 match &progress.trouble {
                     Some(trouble) => self.troubles.failed(place, &format!("{agent}: {trouble}"), clock::now()),
-                    None => self.holders.insert(progress.turn.clone(), agent).map_or((), drop),
+                    None => self.took(&progress.waypoint, &progress.turn, agent),
                 }
                 ProgressAnswer::Continue
             }
             // Not knowing is no reason to stop anybody.
             Err(_) => ProgressAnswer::Continue,
         }
+    }
+
+    /// An agent says that it has a turn.
+    fn took(&mut self, waypoint: &WaypointId, turn: &TurnId, agent: AgentName) {
+        let books = self.books.as_ref();
+        let is_open = |turn: &TurnId| books.is_some_and(|books| engine::is_current(&books.state(waypoint), turn));
+        self.holders.took(waypoint, turn, agent, is_open);
     }
 
     /// Whether a turn is open. One that we do not know may have been opened by another orchestrator a moment ago.

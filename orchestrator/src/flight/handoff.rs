@@ -89,7 +89,7 @@ impl State {
         match body {
             Handed::Plan => {
                 self.planned.insert(subject.waypoint.clone(), head.turn.clone());
-                self.holders.insert(head.turn.clone(), head.agent.clone());
+                self.took(&subject.waypoint, &head.turn, head.agent.clone());
                 self.on_plan(myself, received, subject, &head, handoff.cause).await;
             }
             Handed::GivenBack => acknowledge(&received, &subject, Settled::Taken).await,
