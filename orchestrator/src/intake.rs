@@ -3,11 +3,18 @@
 //!
 //! It holds no state: what it took and nobody acknowledged is delivered again.
 
-use std::{ops::Deref, sync::Arc, time::Duration};
+mod in_hand;
+
+use std::{
+    ops::Deref,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use holdpoint_bus::handoffs::{HandoffQueue, Received};
 use holdpoint_protocol::ids::RoleId;
 use holdpoint_runtime::supervise::{TaskFailed, Tasks};
+use in_hand::InHand;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -40,7 +47,7 @@ pub(crate) struct Args {
 
 /// A handoff in hand. It takes up room until it is dropped.
 pub(crate) struct Taken {
-    received: Received,
+    received: Arc<Received>,
     /// For its trace, from when it is known which turn it is about.
     pub(crate) processing: Option<Processing>,
     _room: OwnedSemaphorePermit,
@@ -54,7 +61,7 @@ impl Deref for Taken {
     }
 }
 
-/// The actor. Its task is what it is there for: each ends with the other, however it ends.
+/// The actor. Its tasks are what it is there for: each ends with the others, however it ends.
 pub(crate) struct Intake;
 
 impl Actor for Intake {
@@ -64,7 +71,9 @@ impl Actor for Intake {
 
     async fn pre_start(&self, myself: ActorRef<TaskFailed>, args: Args) -> Result<Tasks, ActorProcessingErr> {
         let mut tasks = Tasks::default();
-        tasks.run(&myself, "pull", pull(args));
+        let in_hand = InHand::new();
+        tasks.run(&myself, "heartbeats", in_hand.clone().beat(args.shell.settings.handoff_ack_wait));
+        tasks.run(&myself, "pull", pull(args, in_hand));
         Ok(tasks)
     }
 
@@ -79,13 +88,13 @@ impl Actor for Intake {
 }
 
 /// Pulls until it is aborted.
-async fn pull(mut args: Args) -> TaskFailed {
+async fn pull(mut args: Args, in_hand: InHand<Received>) -> TaskFailed {
     let room = Arc::new(Semaphore::new(IN_HAND_MAX));
     let partition = args.partition;
     // Fails only when the process ends.
     while args.shares.wait_for(|members| members.has(partition)).await.is_ok() {
         match HandoffQueue::open(&args.shell.bus, &args.role, args.partition).await {
-            Ok(queue) => match pull_from(queue, &args, &room).await {
+            Ok(queue) => match pull_from(queue, &args, &room, &in_hand).await {
                 Pulled::NotOurs => continue,
                 Pulled::Broken => {}
             },
@@ -107,7 +116,7 @@ enum Pulled {
 }
 
 /// Pulls until the queue breaks, or the partition goes to another orchestrator.
-async fn pull_from(mut queue: HandoffQueue, args: &Args, room: &Arc<Semaphore>) -> Pulled {
+async fn pull_from(mut queue: HandoffQueue, args: &Args, room: &Arc<Semaphore>, in_hand: &InHand<Received>) -> Pulled {
     let mut shares = args.shares.clone();
     loop {
         let room = room.clone().acquire_owned().await.expect("the semaphore is never closed");
@@ -128,6 +137,8 @@ async fn pull_from(mut queue: HandoffQueue, args: &Args, room: &Arc<Semaphore>) 
                 }
             }
         };
+        let received = Arc::new(received);
+        in_hand.add(&received, Instant::now());
         // A router that is gone right now leaves the handoff unacknowledged: it comes again.
         args.router.cast(router::Msg::Handoff(Box::new(Taken { received, processing: None, _room: room })));
     }

@@ -8,7 +8,7 @@ use holdpoint_protocol::{
 use holdpoint_runtime::telemetry::ErrorChain;
 use ractor::ActorRef;
 
-use super::{ApplyError, Msg, State, handoff::give_back, slow::held};
+use super::{ApplyError, Msg, State, handoff::give_back};
 use crate::{intake::Taken, refusals, shell::Shell};
 
 /// Why a report does not count yet.
@@ -46,8 +46,7 @@ impl State {
         let (shell, evidence) = (self.shell.clone(), needed(&handoff.body));
         self.slow += 1;
         self.tasks.run(myself, "weigh", async move {
-            let every = shell.settings.handoff_ack_wait / 3;
-            let outcome = held(&received, every, all_stored(&shell, evidence)).await;
+            let outcome = all_stored(&shell, evidence).await;
             // An actor that is gone leaves the handoff unacknowledged: it comes again.
             Msg::Weighed(Box::new(Weighed { received, subject, handoff, outcome }))
         });

@@ -1,8 +1,6 @@
 //! Slow work of a flight actor: it runs in a task, and its outcome is cast back.
 
-use std::time::Duration;
-
-use holdpoint_bus::{handoffs::Received, journal::AppendError};
+use holdpoint_bus::journal::AppendError;
 use holdpoint_core::engine::{BuildOutcome, Handoff, Input, Merged};
 use holdpoint_protocol::{
     artifact::{BuildArtifact, BuildStatus},
@@ -32,18 +30,6 @@ use crate::{
     landing::{self, Accepted, LandedTree, Landing, LandingError},
     refusals,
 };
-
-/// Does slow work on a handoff without it being delivered again meanwhile.
-pub(super) async fn held<T>(received: &Received, every: Duration, work: impl Future<Output = T>) -> T {
-    tokio::pin!(work);
-    loop {
-        match tokio::time::timeout(every, &mut work).await {
-            Ok(done) => return done,
-            // A heartbeat that is lost costs a second delivery, which is recognised.
-            Err(_) => drop(received.progress().await),
-        }
-    }
-}
 
 /// Whether an accepted commit lands or is merged first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,10 +98,7 @@ impl State {
         let status = artifact.status;
         self.tasks.run(myself, "examine", async move {
             let begun = telemetry::now();
-            let outcome = held(&received, shell.settings.handoff_ack_wait / 3, async {
-                examine::examine(&shell, &against, &artifact).await
-            });
-            let outcome = outcome.await;
+            let outcome = examine::examine(&shell, &against, &artifact).await;
             if let Some(processing) = &received.processing {
                 processing.did("examine", begun, outcome.is_err().then_some("cannot be examined now"));
             }
