@@ -10,10 +10,12 @@ use super::job::Job;
 
 /// How often it is asked: what a cancelled turn goes on working for.
 pub(super) const EVERY: Duration = Duration::from_secs(3);
+/// The code of a failure that says: try again.
+const UNAVAILABLE: u16 = 503;
 /// How long an answer is waited for.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Why there is no answer. Work goes on without: the orchestrator may be away, and the turn has a deadline.
+/// Why there is no answer. Work that has begun goes on without: the orchestrator may be away, and the turn has a deadline.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum ProgressError {
     /// Nobody answered.
@@ -22,6 +24,17 @@ pub(super) enum ProgressError {
     /// The answer has another shape.
     #[error("the answer on the progress of a turn is not understood")]
     Shape(#[source] serde_json::Error),
+}
+
+impl ProgressError {
+    /// Whether the same question may have an answer a moment later.
+    pub(super) fn is_passing(&self) -> bool {
+        match self {
+            Self::Api(ApiError::Refused { failure, .. }) => failure.code == UNAVAILABLE,
+            Self::Api(_) => true,
+            Self::Shape(_) => false,
+        }
+    }
 }
 
 /// Asks; with `trouble`, says why the turn is given back.

@@ -1,9 +1,13 @@
 //! One turn, from its plan to its acknowledgement.
 //!
 //! ```text
-//! (asking) → planning → working → handing off → answering
-//!     └─────────┴──────────┴─ stopping ─────────────┘
+//! (asking) → planning → (planned) → working → handing off → answering
+//!     └─────────┴───────────┴──────────┴─ stopping ─────────────┘
 //! ```
+//!
+//! The broker delivers turns that were answered long ago, to a pool that is new to them as their first delivery. So work
+//! begins only when an orchestrator has said that the turn is open, however long that takes. A turn that has just opened
+//! is planned while the question is under way, which costs nothing; any other is planned after the answer.
 //!
 //! Handlers only start tasks; their outcomes come back as messages. There is one runner per turn, so what comes late
 //! comes to nobody, and timers need no generation. All tasks end with the actor.
@@ -26,12 +30,18 @@ use super::{
     tree::AgentArgs,
     worker::{Final, WorkError, Worker},
 };
-use crate::telemetry::{self, ErrorChain, TraceContext, WaypointTrace, fields};
+use crate::{
+    clock,
+    telemetry::{self, ErrorChain, TraceContext, WaypointTrace, fields},
+};
 
 /// Heartbeats per acknowledgement wait: two may get lost.
 const HEARTBEATS_PER_WAIT: u32 = 3;
 /// How long a worker may take to stop when it is told to, before it is dropped.
 const STOP_GRACE: Duration = Duration::from_secs(2);
+/// For how long a turn counts as just opened: nearly always it is open still.
+const JUST_OPENED: Duration = Duration::from_secs(3);
+
 pub(super) enum Msg {
     /// Time for a heartbeat.
     Heartbeat,
@@ -73,6 +83,8 @@ pub(super) struct State<W> {
     job: Arc<Job>,
     stopper: Stopper,
     phase: Phase,
+    /// An orchestrator said that the turn is open.
+    open: bool,
     /// What log lines show.
     span: Span,
     /// What is exported.
@@ -82,9 +94,11 @@ pub(super) struct State<W> {
 
 #[derive(Debug, PartialEq, Eq)]
 enum Phase {
-    /// A redelivery: is it still wanted at all?
+    /// Is it wanted at all?
     Asking,
     Planning,
+    /// The plan is stored, and nobody has said yet that the turn is open.
+    Planned,
     Working,
     HandingOff,
     /// The worker was told to stop.
@@ -140,18 +154,17 @@ impl<W: Worker> State<W> {
             traceparent: Some(telemetry::context_of(&trace).unwrap_or(context).traceparent()),
         });
         let (job, phase) = (Arc::new(job), Phase::Planning);
-        Self { worker: agent.worker, delivery, job, stopper, phase, span, trace, tasks: JoinSet::new() }
+        Self { worker: agent.worker, delivery, job, stopper, phase, open: false, span, trace, tasks: JoinSet::new() }
     }
 
-    /// A first delivery is nearly always wanted, so it is not asked about before the usual time. A later one may be of a
-    /// turn that was answered long ago.
+    /// Clocks decide only what is done first. Without an answer it is asked again at the usual time.
     fn begin(&mut self, myself: &ActorRef<Msg>) {
         tracing::info!("turn taken");
-        if self.job.delivery > 1 {
-            self.phase = Phase::Asking;
-            self.ask_progress(myself);
-        } else {
+        self.ask_progress(myself);
+        if self.job.delivery == 1 && clock::now().since(self.job.turn.record.at) < JUST_OPENED {
             self.publish_plan(myself);
+        } else {
+            self.phase = Phase::Asking;
         }
     }
 
@@ -191,20 +204,26 @@ impl<W: Worker> State<W> {
     }
 
     fn on_progress(&mut self, myself: &ActorRef<Msg>, answer: Result<ProgressAnswer, ProgressError>) {
-        let go_on = match answer {
-            Ok(ProgressAnswer::Stop { reason }) => {
-                self.stop(myself, StopReason::Told { reason });
-                false
+        match answer {
+            Ok(ProgressAnswer::Stop { reason }) => self.stop(myself, StopReason::Told { reason }),
+            Ok(ProgressAnswer::Continue) => {
+                self.open = true;
+                match self.phase {
+                    Phase::Asking => self.publish_plan(myself),
+                    Phase::Planned => self.work(myself),
+                    _ => {}
+                }
             }
-            Ok(ProgressAnswer::Continue) => true,
-            Err(error) => {
-                tracing::debug!(error = %ErrorChain(&error), "going on without an answer");
-                true
+            Err(error) if self.awaits_word() && !error.is_passing() => {
+                self.fail(myself, "cannot learn whether the turn is open", &error);
             }
-        };
-        if go_on && self.phase == Phase::Asking {
-            self.publish_plan(myself);
+            Err(error) => tracing::debug!(error = %ErrorChain(&error), "no answer on the turn"),
         }
+    }
+
+    /// Whether work waits for the first word of an orchestrator.
+    fn awaits_word(&self) -> bool {
+        !self.open && matches!(self.phase, Phase::Asking | Phase::Planning | Phase::Planned)
     }
 
     fn publish_plan(&mut self, myself: &ActorRef<Msg>) {
@@ -228,21 +247,27 @@ impl<W: Worker> State<W> {
         match planned {
             Ok(digest) => {
                 self.job.set_plan_ref(digest);
-                self.phase = Phase::Working;
-                let (worker, job) = (self.worker.clone(), self.job.clone());
-                // A task of its own, so that a panic comes back as an error.
-                let mut work = JoinSet::new();
-                work.spawn(self.within(async move { worker.work(job).await }));
-                self.spawn(myself, async move {
-                    let result = work.join_next().await.expect("one task was spawned");
-                    let panicked = |error| Err(WorkError::new("work on the turn to the end", error));
-                    Msg::Worked(Box::new(result.unwrap_or_else(panicked)))
-                });
+                if self.open {
+                    self.work(myself);
+                } else {
+                    self.phase = Phase::Planned;
+                }
             }
-            Err(error) => {
-                self.answer(myself, Reply::Failed(format!("cannot hand off its plan: {}", ErrorChain(&error))));
-            }
+            Err(error) => self.fail(myself, "cannot hand off its plan", &error),
         }
+    }
+
+    fn work(&mut self, myself: &ActorRef<Msg>) {
+        self.phase = Phase::Working;
+        let (worker, job) = (self.worker.clone(), self.job.clone());
+        // A task of its own, so that a panic comes back as an error.
+        let mut work = JoinSet::new();
+        work.spawn(self.within(async move { worker.work(job).await }));
+        self.spawn(myself, async move {
+            let result = work.join_next().await.expect("one task was spawned");
+            let panicked = |error| Err(WorkError::new("work on the turn to the end", error));
+            Msg::Worked(Box::new(result.unwrap_or_else(panicked)))
+        });
     }
 
     fn on_worked(&mut self, myself: &ActorRef<Msg>, result: Result<Final, WorkError>) {
@@ -261,9 +286,7 @@ impl<W: Worker> State<W> {
                     Msg::HandedOff(stored.await)
                 });
             }
-            (Phase::Working, Err(error)) => {
-                self.answer(myself, Reply::Failed(format!("cannot work on the turn: {}", ErrorChain(&error))));
-            }
+            (Phase::Working, Err(error)) => self.fail(myself, "cannot work on the turn", &error),
             // What a worker returns after it was told to stop may be a result of the stopping itself.
             (Phase::Stopping, _) => self.answer_stopped(myself),
             _ => {}
@@ -276,15 +299,13 @@ impl<W: Worker> State<W> {
         }
         match result {
             Ok(()) => self.answer(myself, Reply::Done),
-            Err(error) => {
-                self.answer(myself, Reply::Failed(format!("cannot hand off its result: {}", ErrorChain(&error))));
-            }
+            Err(error) => self.fail(myself, "cannot hand off its result", &error),
         }
     }
 
     fn stop(&mut self, myself: &ActorRef<Msg>, reason: StopReason) {
         match self.phase {
-            Phase::Asking | Phase::Planning => {
+            Phase::Asking | Phase::Planning | Phase::Planned => {
                 self.stopper.stop(reason);
                 self.answer_stopped(myself);
             }
@@ -312,6 +333,11 @@ impl<W: Worker> State<W> {
             }
         };
         self.answer(myself, reply);
+    }
+
+    /// Gives the turn back after a failure of ours.
+    fn fail(&mut self, myself: &ActorRef<Msg>, what: &str, error: &(dyn std::error::Error + 'static)) {
+        self.answer(myself, Reply::Failed(format!("{what}: {}", ErrorChain(error))));
     }
 
     fn answer(&mut self, myself: &ActorRef<Msg>, reply: Reply) {

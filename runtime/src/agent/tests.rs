@@ -7,6 +7,7 @@ use holdpoint_bus::{
     signals::Signals,
 };
 use holdpoint_protocol::{
+    Timestamp,
     artifact::{BuildArtifact, BuildPlan},
     ids::role,
     subjects,
@@ -123,6 +124,79 @@ async fn a_redelivered_turn_that_is_over_is_dropped_before_anything_is_done() {
     // The next handoff of all is the plan for the other turn.
     assert!(fleet.handoff().await.stored.subject.ends_with(".w2.build_plan"));
     assert_eq!(fleet.event().await, Event::Began { agent: "builder-2", delivery: 1 });
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_work_begins_on_the_first_delivery_of_a_turn_that_is_over() {
+    let mut fleet = Fleet::start().await;
+    fleet.say_stop("decided");
+    fleet.open_turn("w1").await;
+    let _agent = fleet.agent("builder-1", Script::Finish).await;
+    fleet.wait_for_answers(1).await;
+    fleet.say_continue();
+    fleet.open_turn("w2").await;
+    assert_eq!(fleet.final_handoff().await.waypoint_id.as_str(), "w2");
+    assert_eq!(fleet.event().await, Event::Began { agent: "builder-1", delivery: 1 });
+    fleet.nothing_began();
+    fleet.nothing_is_left().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_of_long_ago_that_is_over_is_not_even_planned() {
+    let mut fleet = Fleet::start().await;
+    fleet.say_stop("decided");
+    fleet.open_turn_at("w1", Timestamp::from_millis(0)).await;
+    let _agent = fleet.agent("builder-1", Script::Finish).await;
+    fleet.wait_for_answers(1).await;
+    fleet.say_continue();
+    fleet.open_turn_at("w2", Timestamp::from_millis(0)).await;
+    // The next handoff of all is the plan for the other turn.
+    assert!(fleet.handoff().await.stored.subject.ends_with(".w2.build_plan"));
+    assert_eq!(fleet.final_handoff().await.waypoint_id.as_str(), "w2");
+    fleet.nothing_is_left().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn work_waits_for_an_orchestrator_that_cannot_say_yet_whether_the_turn_is_open() {
+    let mut fleet = Fleet::start().await;
+    fleet.fail(503);
+    fleet.open_turn("w1").await;
+    let _agent = fleet.agent("builder-1", Script::Finish).await;
+    fleet.wait_for_answers(2).await;
+    fleet.nothing_is_left().await;
+    fleet.nothing_began();
+    fleet.say_continue();
+    assert_eq!(fleet.event().await, Event::Began { agent: "builder-1", delivery: 1 });
+    assert_eq!(fleet.final_handoff().await.waypoint_id.as_str(), "w1");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_that_nobody_answers_for_is_held_without_work_and_given_back_at_the_end() {
+    let mut fleet = Fleet::start().await;
+    fleet.go_silent().await;
+    fleet.open_turn("w1").await;
+    let mut agent = fleet.agent("builder-1", Script::Finish).await;
+    assert!(fleet.handoff().await.stored.subject.ends_with(".w1.build_plan"));
+    fleet.nothing_is_left().await;
+    agent.drain(Duration::ZERO);
+    assert_eq!(soon(agent.ended()).await, Ok(()));
+    assert_eq!(fleet.given_back().await.delivery, 1);
+    assert_eq!(fleet.poll().await.unwrap().number, 2);
+    fleet.nothing_began();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_turn_that_the_orchestrator_refuses_to_speak_of_is_given_back() {
+    let mut fleet = Fleet::start().await;
+    fleet.fail(404);
+    fleet.open_turn("w1").await;
+    let _agent = fleet.agent("builder-1", Script::Finish).await;
+    // The second one says why.
+    fleet.wait_for_answers(2).await;
+    assert!(fleet.troubles()[0].contains("whether the turn is open"), "{:?}", fleet.troubles());
+    fleet.nothing_began();
+    fleet.say_continue();
+    assert!(matches!(fleet.event().await, Event::Began { delivery: 2.., .. }));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

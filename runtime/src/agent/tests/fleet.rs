@@ -13,7 +13,7 @@ use std::{
 use bytes::Bytes;
 use holdpoint_bus::{
     Bus, Outgoing,
-    api::{self, ApiRequest},
+    api::{self, ApiRequest, Failure},
     auth::{KnownUsers, TrustRoots},
     broker::{LocalBroker, LocalSpec, ServerBinary},
     handoffs::{HandoffQueue, Received},
@@ -30,6 +30,7 @@ use holdpoint_protocol::{
     journal::{EntryKind, Record, Sequence},
     plan::{Priority, TurnBudget},
     subjects::{self, JournalKey},
+    time::Timestamp,
     turn::{BuildRequest, Turn, TurnRequest},
     version,
 };
@@ -153,10 +154,10 @@ pub(super) struct Fleet {
     watcher: TurnQueue,
     events: (mpsc::UnboundedSender<Event>, mpsc::UnboundedReceiver<Event>),
     go: Arc<Notify>,
-    answer: Arc<Mutex<ProgressAnswer>>,
+    answer: Arc<Mutex<Result<ProgressAnswer, Failure>>>,
     answered: Arc<AtomicU32>,
     troubles: Arc<Mutex<Vec<String>>>,
-    _api: api::ApiServer,
+    api: Option<api::ApiServer>,
     _dir: TempDir,
 }
 
@@ -187,16 +188,16 @@ impl Fleet {
         topology::ensure_turn_consumers(&orchestrator, &builder(), &pool, None, &settings).await.unwrap();
         let roots = Arc::new(local.authority.trust_roots().clone());
         let handoffs = HandoffQueue::open(&orchestrator, &builder(), subjects::partition(&flight)).await.unwrap();
-        let (answer, answered) = (Arc::new(Mutex::new(ProgressAnswer::Continue)), Arc::new(AtomicU32::new(0)));
+        let (answer, answered) = (Arc::new(Mutex::new(Ok(ProgressAnswer::Continue))), Arc::new(AtomicU32::new(0)));
         let troubles = Arc::<Mutex<Vec<String>>>::default();
         let handler = {
             let (answer, answered, troubles) = (answer.clone(), answered.clone(), troubles.clone());
             move |request: ApiRequest| {
                 let asked: Progress = serde_json::from_slice(&request.payload).unwrap();
                 troubles.lock().unwrap().extend(asked.trouble);
-                let bytes = serde_json::to_vec(&*answer.lock().unwrap()).unwrap();
+                let answer = answer.lock().unwrap().clone();
                 answered.fetch_add(1, Ordering::SeqCst);
-                async move { Ok(Bytes::from(bytes)) }
+                async move { answer.map(|answer| Bytes::from(serde_json::to_vec(&answer).unwrap())) }
             }
         };
         let api = api::serve(&orchestrator, KnownUsers::new(roots.clone()), &[PROGRESS], handler).await.unwrap();
@@ -217,7 +218,7 @@ impl Fleet {
             answer,
             answered,
             troubles,
-            _api: api,
+            api: Some(api),
             _dir: dir,
         }
     }
@@ -241,7 +242,12 @@ impl Fleet {
 
     /// Opens the first turn of a waypoint; its id is `turn-<waypoint>`.
     pub(super) async fn open_turn(&self, waypoint: &str) -> u64 {
-        self.append(waypoint, serde_json::to_vec(&self.turn(waypoint)).unwrap()).await
+        self.open_turn_at(waypoint, clock::now()).await
+    }
+
+    /// As [`Fleet::open_turn`], with an entry that says this time.
+    pub(super) async fn open_turn_at(&self, waypoint: &str, at: Timestamp) -> u64 {
+        self.append(waypoint, serde_json::to_vec(&self.turn(waypoint, at)).unwrap()).await
     }
 
     pub(super) async fn append(&self, waypoint: &str, payload: Vec<u8>) -> u64 {
@@ -261,7 +267,7 @@ impl Fleet {
         sequence.0
     }
 
-    fn turn(&self, waypoint: &str) -> Turn {
+    fn turn(&self, waypoint: &str, at: Timestamp) -> Turn {
         let waypoint_id: WaypointId = waypoint.parse().unwrap();
         let origin = Origin {
             artifact_id: fresh::artifact(),
@@ -301,16 +307,28 @@ impl Fleet {
             guidance,
             request: TurnRequest::Build(Box::new(request)),
             decision: None,
-            record: Record { at: clock::now(), previous: None, cause: None, state: None, asked_by: None },
+            record: Record { at, previous: None, cause: None, state: None, asked_by: None },
         }
     }
 
     pub(super) fn say_stop(&self, reason: &str) {
-        *self.answer.lock().unwrap() = ProgressAnswer::Stop { reason: reason.to_owned() };
+        *self.answer.lock().unwrap() = Ok(ProgressAnswer::Stop { reason: reason.to_owned() });
     }
 
     pub(super) fn say_continue(&self) {
-        *self.answer.lock().unwrap() = ProgressAnswer::Continue;
+        *self.answer.lock().unwrap() = Ok(ProgressAnswer::Continue);
+    }
+
+    /// The orchestrator answers with a failure.
+    pub(super) fn fail(&self, code: u16) {
+        *self.answer.lock().unwrap() = Err(Failure::new(code, "as the test says"));
+    }
+
+    /// No orchestrator answers any more.
+    pub(super) async fn go_silent(&mut self) {
+        if let Some(api) = self.api.take() {
+            api.stop().await;
+        }
     }
 
     /// How many questions on progress were answered.
@@ -339,6 +357,11 @@ impl Fleet {
 
     pub(super) async fn event(&mut self) -> Event {
         soon(self.events.1.recv()).await.unwrap()
+    }
+
+    /// No worker did anything that was not asked for yet.
+    pub(super) fn nothing_began(&mut self) {
+        assert_eq!(self.events.1.try_recv(), Err(mpsc::error::TryRecvError::Empty));
     }
 
     /// The next handoff of any kind.
