@@ -1,7 +1,8 @@
 //! Private mirrors: what the agents of a process know of the repositories under work.
 //!
 //! One bare repository a flight, filled from the bundles that a turn names. It is a cache: all of it can be fetched
-//! again, so a broken one is thrown away. What is done with the trees is the caller's matter.
+//! again, so a broken one is thrown away, and so are old ones that nobody uses. What is done with the trees is the
+//! caller's matter.
 
 mod bring;
 mod facts;
@@ -9,7 +10,7 @@ mod facts;
 use std::{
     collections::HashMap,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex as StdMutex, PoisonError},
     time::SystemTime,
 };
 
@@ -18,10 +19,11 @@ use holdpoint_protocol::{facts::BundleRef, ids::FlightId};
 use holdpoint_workspace::{Error as GitError, Limits, Mirror, Oid};
 use tokio::sync::Mutex;
 
+use crate::put_away::{GONE, put_away};
 use bring::{Source, bring};
 pub use facts::{diff_summary, from_wire, path_changes, to_wire, wire_path};
 
-/// Mirrors kept, the most recently used ones: enough for all flights a machine works on at once, few enough for its disk.
+/// Mirrors kept, the most recently used ones, and any that is in use: few enough for a machine's disk.
 const MIRRORS_MAX: usize = 16;
 /// The repository in a flight's folder.
 const REPOSITORY: &str = "repository";
@@ -97,33 +99,43 @@ impl MirrorError {
 pub struct MirrorStore {
     dir: PathBuf,
     limits: Limits,
-    open: Mutex<HashMap<FlightId, Slot>>,
+    open: StdMutex<Open>,
 }
 
-/// A flight's mirror once it is open. Whoever fills it holds the lock.
+/// What a store knows of its mirrors.
+#[derive(Debug, Default)]
+struct Open {
+    slots: HashMap<FlightId, Slot>,
+    /// What an earlier process did not remove to the end is gone.
+    swept: bool,
+}
+
+/// A flight's mirror once it is open. Whoever fills it holds the lock, and a clone of this.
 type Slot = Arc<Mutex<Option<Mirror>>>;
 
 impl MirrorStore {
     /// The mirrors in `dir`, which is made when it is first needed. No other process uses it.
     #[must_use]
     pub fn new(dir: impl Into<PathBuf>, limits: Limits) -> Self {
-        Self { dir: dir.into(), limits, open: Mutex::default() }
+        Self { dir: dir.into(), limits, open: StdMutex::default() }
     }
 
     /// The flight's mirror with everything that these bundles bring. They build on each other in order, and the first
-    /// one is the snapshot of the repository; what is there already is not fetched again.
+    /// one is the snapshot of the repository; what is there already is not fetched again. It stays while the caller has it.
     ///
     /// # Errors
     /// [`MirrorError`]; see [`MirrorError::is_refusal`].
     pub async fn ensure(&self, bus: &Bus, flight: &FlightId, bundles: &[BundleRef]) -> Result<Mirror, MirrorError> {
         let _at = holdpoint_faults::at(holdpoint_faults::Step::Fetch);
-        let slot = Arc::clone(self.open.lock().await.entry(flight.clone()).or_default());
+        let slot = self.slot(flight);
         let mut open = slot.lock().await;
-        let filled = match self.fill(bus, flight, bundles, open.take()).await {
-            Err(error) if error.suggests_a_new_one() => {
-                tracing::warn!(%flight, error = %error, "the mirror is broken and is made anew");
+        let filled = match self.fill(bus, flight, bundles, open.clone()).await {
+            // One that others use, whose work may be sound, is replaced when they are done.
+            Err(error) if error.suggests_a_new_one() && !open.as_ref().is_some_and(Mirror::is_shared) => {
+                tracing::warn!(%flight, error = %error, "the mirror is broken and is replaced");
+                *open = None;
                 let dir = self.dir.join(flight.as_str());
-                std::fs::remove_dir_all(&dir).map_err(|source| MirrorError::Io { path: dir, source })?;
+                put_away(&dir).map_err(|source| MirrorError::Io { path: dir, source })?;
                 self.fill(bus, flight, bundles, None).await
             }
             filled => filled,
@@ -131,8 +143,13 @@ impl MirrorStore {
         let mirror = filled?;
         *open = Some(mirror.clone());
         drop(open);
-        self.prune().await;
+        self.prune();
         Ok(mirror)
+    }
+
+    fn slot(&self, flight: &FlightId) -> Slot {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(open.slots.entry(flight.clone()).or_default())
     }
 
     async fn fill(
@@ -172,29 +189,49 @@ impl MirrorStore {
         Ok(mirror)
     }
 
-    /// Removes all but the most recently used mirrors. A failure costs disk space and nothing else.
-    async fn prune(&self) {
-        let mut open = self.open.lock().await;
-        let mut flights: Vec<(SystemTime, PathBuf)> = entries(&self.dir)
-            .map(|dir| {
-                (
-                    std::fs::metadata(dir.join(LAST_USED)).and_then(|m| m.modified()).unwrap_or(SystemTime::UNIX_EPOCH),
-                    dir,
-                )
-            })
-            .collect();
-        flights.sort();
-        let surplus = flights.len().saturating_sub(MIRRORS_MAX);
-        for (_, dir) in flights.into_iter().take(surplus) {
-            open.retain(|flight, _| !dir.ends_with(flight.as_str()));
-            let removed = tokio::task::spawn_blocking({
-                let dir = dir.clone();
-                move || std::fs::remove_dir_all(dir)
-            });
-            if let Err(error) = removed.await.map_err(std::io::Error::other).flatten() {
-                tracing::warn!(dir = %dir.display(), %error, "cannot remove an old mirror");
-            }
+    /// Removes all mirrors but the most recently used and those in use. A failure costs disk space and nothing else.
+    ///
+    /// Slots are handed out under the same lock, so nobody begins to use what is found unused here. Under it, folders are
+    /// only renamed.
+    fn prune(&self) {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let (gone, mut dirs): (Vec<PathBuf>, Vec<PathBuf>) = entries(&self.dir).partition(|dir| is_gone(dir));
+        if !std::mem::replace(&mut open.swept, true) {
+            gone.iter().for_each(|dir| remove(dir));
         }
+        dirs.sort_by_cached_key(|dir| (last_used(dir), dir.clone()));
+        let mut surplus = dirs.len().saturating_sub(MIRRORS_MAX);
+        for dir in dirs {
+            if surplus == 0 {
+                break;
+            }
+            let flight = dir.file_name().and_then(|name| name.to_str()?.parse::<FlightId>().ok());
+            if flight.as_ref().and_then(|flight| open.slots.get(flight)).is_some_and(is_used) {
+                continue;
+            }
+            flight.map(|flight| open.slots.remove(&flight));
+            remove(&dir);
+            surplus -= 1;
+        }
+    }
+}
+
+/// Whether somebody fills the mirror at this moment, or was given it and still has it.
+fn is_used(slot: &Slot) -> bool {
+    Arc::strong_count(slot) > 1 || slot.try_lock().map_or(true, |open| open.as_ref().is_some_and(Mirror::is_shared))
+}
+
+fn last_used(dir: &Path) -> SystemTime {
+    std::fs::metadata(dir.join(LAST_USED)).and_then(|file| file.modified()).unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+fn is_gone(dir: &Path) -> bool {
+    dir.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(GONE.as_bytes()))
+}
+
+fn remove(dir: &Path) {
+    if let Err(error) = put_away(dir) {
+        tracing::warn!(dir = %dir.display(), %error, "cannot remove an old mirror");
     }
 }
 

@@ -88,6 +88,12 @@ impl Mirror {
         &self.inner.dir
     }
 
+    /// Whether somebody has a clone of this: it is in use elsewhere in this process.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.inner) > 1
+    }
+
     /// The hash its objects are named with.
     #[must_use]
     pub fn object_format(&self) -> ObjectFormat {

@@ -218,6 +218,37 @@ async fn only_the_latest_mirrors_are_kept() {
 }
 
 #[tokio::test]
+async fn a_mirror_is_kept_while_it_is_used_however_many_flights_come() {
+    const HELD: usize = 18;
+    let fleet = Fleet::new().await;
+    let (mirrors, bundles) = (fleet.mirrors(), [fleet.snapshot.clone()]);
+    let there = |name: &str| fleet.shop.path("mirrors").join(name).exists();
+    std::fs::create_dir_all(fleet.shop.path("mirrors/.gone-before")).unwrap();
+    let mut held = Vec::new();
+    for number in 0..HELD {
+        held.push(mirrors.ensure(&fleet.bus, &flight(&format!("held{number}")), &bundles).await.unwrap());
+    }
+    // What cannot be fetched takes no mirror from who has it.
+    let mut missing = fleet.snapshot.clone();
+    (missing.blob.digest, missing.tip) = (holdpoint_protocol::Digest::of(b"none"), "1".repeat(40).parse().unwrap());
+    mirrors.ensure(&fleet.bus, &flight("held0"), &[missing]).await.unwrap_err();
+    for number in 0..2 {
+        mirrors.ensure(&fleet.bus, &flight(&format!("passing{number}")), &bundles).await.unwrap();
+    }
+    for mirror in &held {
+        assert!(mirror.has(&fleet.shop.base).await.unwrap(), "{} is gone", mirror.dir().display());
+    }
+    assert!(!there("passing0"), "the oldest that nobody uses goes");
+    drop(held);
+    mirrors.ensure(&fleet.bus, &flight("last"), &bundles).await.unwrap();
+    let kept = (0..HELD).filter(|number| there(&format!("held{number}"))).count();
+    assert!(!there("held1") && there("last"), "what is used no more goes in its turn");
+    assert_eq!(kept + usize::from(there("passing1")) + 1, 16);
+    let in_folder = || std::fs::read_dir(fleet.shop.path("mirrors")).unwrap().count();
+    wait_until(|| in_folder() == 16).await;
+}
+
+#[tokio::test]
 async fn work_on_an_older_commit_does_not_stand_for_what_else_its_turn_names() {
     let fleet = Fleet::new().await;
     let mut bundles = Vec::new();
