@@ -141,7 +141,7 @@ impl Api {
     async fn progress(&self, progress: Progress, request: &ApiRequest) -> Result<ProgressAnswer, Failure> {
         let actor = self.flight(&progress.flight).await?;
         let agent = request.caller.name.clone();
-        answered(actor.call(|reply| flight::Msg::Progress(progress, agent, reply), Some(ANSWER_WITHIN)).await)
+        answered(actor.call(|reply| flight::Msg::Progress(progress, agent, reply), Some(ANSWER_WITHIN)).await)?
     }
 }
 

@@ -89,7 +89,7 @@ pub(crate) enum Msg {
     /// A person wants the waypoint's dead turn tried again.
     Retry(WaypointId, AgentName, RpcReplyPort<Result<FlightView, Failure>>),
     /// Is this turn still wanted?
-    Progress(Progress, AgentName, RpcReplyPort<ProgressAnswer>),
+    Progress(Progress, AgentName, RpcReplyPort<Result<ProgressAnswer, Failure>>),
 }
 
 impl From<TaskFailed> for Msg {
@@ -254,20 +254,18 @@ impl State {
         })
     }
 
-    async fn on_progress(&mut self, progress: &Progress, agent: AgentName) -> ProgressAnswer {
-        match self.is_current(&progress.waypoint, &progress.turn).await {
-            Ok(false) => ProgressAnswer::Stop { reason: "the turn was answered, superseded or cancelled".to_owned() },
-            Ok(true) => {
-                let place = Place::Turn(progress.waypoint.clone(), progress.turn.clone());
-                match &progress.trouble {
-                    Some(trouble) => self.troubles.failed(place, &format!("{agent}: {trouble}"), clock::now()),
-                    None => self.took(&progress.waypoint, &progress.turn, agent),
-                }
-                ProgressAnswer::Continue
-            }
-            // Not knowing is no reason to stop anybody.
-            Err(_) => ProgressAnswer::Continue,
+    /// A failure is no answer: agents begin nothing without one, and go on with what they have begun.
+    async fn on_progress(&mut self, progress: &Progress, agent: AgentName) -> Result<ProgressAnswer, Failure> {
+        let is_current = self.is_current(&progress.waypoint, &progress.turn).await;
+        if !is_current.map_err(|error| failure(&error))? {
+            return Ok(ProgressAnswer::Stop { reason: "the turn was answered, superseded or cancelled".to_owned() });
         }
+        let place = Place::Turn(progress.waypoint.clone(), progress.turn.clone());
+        match &progress.trouble {
+            Some(trouble) => self.troubles.failed(place, &format!("{agent}: {trouble}"), clock::now()),
+            None => self.took(&progress.waypoint, &progress.turn, agent),
+        }
+        Ok(ProgressAnswer::Continue)
     }
 
     /// An agent says that it has a turn.

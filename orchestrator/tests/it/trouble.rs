@@ -1,9 +1,10 @@
 //! What fails for a reason that is not the work's is shown, and goes on once it is mended.
 
 use bytes::Bytes;
-use holdpoint_bus::blobs;
+use holdpoint_bus::{api::ApiError, blobs};
 use holdpoint_protocol::{
     Digest,
+    api::ProgressAnswer,
     artifact::{Artifact, BuildArtifact, VerificationReport},
     facts::Verdict,
     ids::role,
@@ -123,4 +124,16 @@ async fn accepted_work_that_nothing_brings_is_shown_and_holds_up_nothing_else() 
     let shown = trouble(&world).await;
     assert_eq!(shown.waypoint, Some(turn.waypoint.clone()));
     assert!(shown.message.contains("cannot land: the journal does not say"), "{shown:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whether_a_turn_is_open_is_not_guessed_of_a_flight_that_cannot_be_read() {
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let (mut turn, _delivery) = builder.take().await;
+    assert_eq!(builder.ask_progress(&turn, None).await.unwrap(), ProgressAnswer::Continue);
+    turn.flight = "unknown".parse().unwrap();
+    let refused = builder.ask_progress(&turn, None).await.unwrap_err();
+    assert!(matches!(&refused, ApiError::Refused { failure, .. } if failure.code == 404), "{refused}");
 }

@@ -14,7 +14,7 @@ use holdpoint_bus::{
 };
 use holdpoint_protocol::{
     Digest,
-    api::{PROGRESS, Progress, RefusedHandoff},
+    api::{PROGRESS, Progress, ProgressAnswer, RefusedHandoff},
     artifact::{
         Artifact, BuildArtifact, BuildPlan, BuildStatus, ChecklistReceipt, CriterionReport, Metered, Origin,
         VerificationReport,
@@ -101,16 +101,27 @@ impl Agent {
 
     /// Says that it cannot go on with a turn.
     pub(crate) async fn say_trouble(&self, turn: &Turn, trouble: &str) {
+        self.ask_progress(turn, Some(trouble.to_owned())).await.unwrap();
+    }
+
+    /// Asks whether a turn is wanted.
+    pub(crate) async fn ask_progress(
+        &self,
+        turn: &Turn,
+        trouble: Option<String>,
+    ) -> Result<ProgressAnswer, api::ApiError> {
         let progress = Progress {
             flight: turn.flight.clone(),
             waypoint: turn.waypoint.clone(),
             turn: turn.turn_id.clone(),
             delivery: 1,
             note: None,
-            trouble: Some(trouble.to_owned()),
+            trouble,
         };
         let payload = Bytes::from(codec::encode(&progress, Encoding::Json).unwrap());
-        api::request(&self.bus, Call { endpoint: PROGRESS, payload, timeout: SOON, traceparent: None }).await.unwrap();
+        let call = Call { endpoint: PROGRESS, payload, timeout: SOON, traceparent: None };
+        let answer = api::request(&self.bus, call).await?;
+        Ok(codec::decode(&answer, Encoding::Json).unwrap())
     }
 
     /// What a refusal says.
