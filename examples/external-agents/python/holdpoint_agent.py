@@ -63,8 +63,8 @@ class Agent:
 
     async def serve(self, message, plan, work):
         try:
-            if self.delivery > 1 and await self.stop_reason():
-                return await message.ack()  # Answered long ago.
+            if await self.stop_reason():  # Answered long ago, most likely.
+                return await (message.nak() if self.stopping else message.ack())
             await self.hand_off(*plan(self.turn))
             task = asyncio.create_task(work(self, self.turn))
             while not task.done():
