@@ -1,5 +1,10 @@
 //! A fleet that stays (`up`), and what is around a flight.
 
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
 use nix::sys::signal::Signal;
 
 use holdpoint_tests::{
@@ -30,6 +35,43 @@ fn a_fleet_that_is_up_flies_what_is_submitted_to_it() {
     }
     fleet.signal(Signal::SIGTERM);
     fleet.finish().expect(0);
+}
+
+#[test]
+fn a_fleet_that_comes_up_after_other_flights_begins_none_of_their_turns_again() {
+    let world = World::new(&[("a", "1\n")]);
+    world.plan(
+        "plan: p\nwaypoints:\n  - {id: w, title: t, goal: g, criteria: [{id: c, statement: s, check: 'test -e b'}]}\n",
+    );
+    // No two programs write one file.
+    let builder = world.program("builder.sh", "mktemp \"$HOME/began-XXXXXX\"; touch b");
+    for _ in 0..2 {
+        assert_eq!(world.fly(&builder, &[]).expect(0).json()["status"], "accepted");
+    }
+    let before = began(&world.path("state"));
+    let fleet = world.start(&["up", "--builder", &builder]);
+    let flight = eventually("the fleet to take a flight", || {
+        let submitted = world.holdpoint(&["submit", "../plan/plan.yaml", "--repo", "."]);
+        (submitted.code == 0).then(|| submitted.stdout.trim().to_owned())
+    });
+    world.holdpoint(&["watch", &flight]).expect(0);
+    let new: Vec<PathBuf> = began(&world.path("state")).difference(&before).cloned().collect();
+    assert_eq!(new.len(), 1, "the program runs for the turn that is open: {new:?}");
+    fleet.signal(Signal::SIGTERM);
+    fleet.finish().expect(0);
+}
+
+/// The files that programs leave in their home folders when they begin.
+fn began(dir: &Path) -> BTreeSet<PathBuf> {
+    let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
+    let of = |entry: std::fs::DirEntry| {
+        if entry.file_type().is_ok_and(|file| file.is_dir()) {
+            return began(&entry.path());
+        }
+        let is_mark = entry.file_name().as_encoded_bytes().starts_with(b"began-");
+        is_mark.then(|| entry.path()).into_iter().collect()
+    };
+    entries.flat_map(of).collect()
 }
 
 #[test]
