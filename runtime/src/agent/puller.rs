@@ -20,7 +20,7 @@ use super::{
     worker::Worker,
 };
 use crate::{
-    supervise::{End, Exit},
+    supervise::{End, Exit, TaskFailed, Tasks},
     telemetry::{ErrorChain, fields},
 };
 
@@ -40,6 +40,16 @@ pub(super) enum Msg {
     Drain(Duration),
     /// The time to drain is over.
     DrainOver,
+    /// Every delivery that no runner answers is answered.
+    Answered,
+    /// A task panicked: what is waited for never comes.
+    TaskFailed(TaskFailed),
+}
+
+impl From<TaskFailed> for Msg {
+    fn from(failed: TaskFailed) -> Self {
+        Self::TaskFailed(failed)
+    }
 }
 
 #[derive(Debug)]
@@ -61,7 +71,7 @@ pub(super) struct State<W> {
     phase: Phase,
     draining: bool,
     /// Opening, pulling: ends with the actor.
-    pulling: JoinSet<()>,
+    pulling: Tasks,
     /// Answers to deliveries that no runner gives.
     answering: JoinSet<()>,
 }
@@ -80,15 +90,13 @@ impl<W: Worker> Actor for Puller<W> {
 
     async fn pre_start(&self, myself: ActorRef<Msg>, args: Args<W>) -> Result<State<W>, ActorProcessingErr> {
         args.current.set(None);
-        let mut pulling = JoinSet::new();
+        let mut pulling = Tasks::default();
         let AgentArgs { bus, role, pool, trust, .. } = args.agent.clone();
-        pulling.spawn(async move {
-            let message = match TurnQueue::open(&bus, &role, &pool, trust).await {
+        pulling.run(&myself, "open the queue", async move {
+            match TurnQueue::open(&bus, &role, &pool, trust).await {
                 Ok(queue) => Msg::Opened(Box::new(queue)),
                 Err(error) => Msg::NotOpened(error),
-            };
-            // Fails only when this actor has ended.
-            let _ = myself.cast(message);
+            }
         });
         Ok(State { args, phase: Phase::Pulling, draining: false, pulling, answering: JoinSet::new() })
     }
@@ -107,6 +115,11 @@ impl<W: Worker> Actor for Puller<W> {
                 Ok(())
             }
             Msg::NotOpened(error) => Err(error.into()),
+            Msg::TaskFailed(failed) => Err(failed.into()),
+            Msg::Answered => {
+                myself.stop(None);
+                Ok(())
+            }
             Msg::Pulled(queue, delivery) => state.pulled(&myself, queue, *delivery).await,
             Msg::Drain(deadline) => {
                 state.drain(&myself, deadline);
@@ -143,13 +156,10 @@ impl<W: Worker> State<W> {
         if self.draining {
             return;
         }
-        // Reaps the task of the last pull.
-        while self.pulling.try_join_next().is_some() {}
-        let myself = myself.clone();
-        self.pulling.spawn(async move {
+        // When this actor has ended meanwhile, the turn is delivered again.
+        self.pulling.run(myself, "pull", async move {
             let delivery = Box::new(queue.next().await);
-            // Fails only when this actor has ended: the turn is delivered again.
-            let _ = myself.cast(Msg::Pulled(queue, delivery));
+            Msg::Pulled(queue, delivery)
         });
     }
 
@@ -208,7 +218,7 @@ impl<W: Worker> State<W> {
     fn drain(&mut self, myself: &ActorRef<Msg>, deadline: Duration) {
         self.draining = true;
         // A turn that is under way to us at this moment is delivered again after the acknowledgement wait.
-        self.pulling.abort_all();
+        self.pulling = Tasks::default();
         match self.phase {
             Phase::Pulling => self.stop_when_answered(myself),
             Phase::Running { .. } => drop(myself.send_after(deadline, || Msg::DrainOver)),
@@ -230,10 +240,9 @@ impl<W: Worker> State<W> {
     /// Ends this actor when the last answer is sent.
     fn stop_when_answered(&mut self, myself: &ActorRef<Msg>) {
         let mut answering = std::mem::take(&mut self.answering);
-        let myself = myself.clone();
-        self.pulling.spawn(async move {
+        self.pulling.run(myself, "answer", async move {
             while answering.join_next().await.is_some() {}
-            myself.stop(None);
+            Msg::Answered
         });
     }
 }

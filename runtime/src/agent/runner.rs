@@ -32,6 +32,7 @@ use super::{
 };
 use crate::{
     clock,
+    supervise::{TaskFailed, Tasks},
     telemetry::{self, ErrorChain, TraceContext, WaypointTrace, fields},
 };
 
@@ -61,6 +62,14 @@ pub(super) enum Msg {
     GraceOver,
     /// The delivery is acknowledged or given back, as far as possible.
     Answered,
+    /// A task panicked: what is waited for never comes.
+    TaskFailed(TaskFailed),
+}
+
+impl From<TaskFailed> for Msg {
+    fn from(failed: TaskFailed) -> Self {
+        Self::TaskFailed(failed)
+    }
 }
 
 pub(super) struct Args<W> {
@@ -89,7 +98,8 @@ pub(super) struct State<W> {
     span: Span,
     /// What is exported.
     trace: Span,
-    tasks: JoinSet<()>,
+    tasks: Tasks,
+    heartbeats: JoinSet<()>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -128,8 +138,7 @@ impl<W: Worker> Actor for Runner<W> {
         state: &mut State<W>,
     ) -> Result<(), ActorProcessingErr> {
         let span = state.span.clone();
-        span.in_scope(|| state.on(&myself, message));
-        Ok(())
+        span.in_scope(|| state.on(&myself, message)).map_err(ActorProcessingErr::from)
     }
 }
 
@@ -154,7 +163,18 @@ impl<W: Worker> State<W> {
             traceparent: Some(telemetry::context_of(&trace).unwrap_or(context).traceparent()),
         });
         let (job, phase) = (Arc::new(job), Phase::Planning);
-        Self { worker: agent.worker, delivery, job, stopper, phase, open: false, span, trace, tasks: JoinSet::new() }
+        Self {
+            worker: agent.worker,
+            delivery,
+            job,
+            stopper,
+            phase,
+            open: false,
+            span,
+            trace,
+            tasks: Tasks::default(),
+            heartbeats: JoinSet::new(),
+        }
     }
 
     /// Clocks decide only what is done first. Without an answer it is asked again at the usual time.
@@ -168,8 +188,9 @@ impl<W: Worker> State<W> {
         }
     }
 
-    fn on(&mut self, myself: &ActorRef<Msg>, message: Msg) {
+    fn on(&mut self, myself: &ActorRef<Msg>, message: Msg) -> Result<(), TaskFailed> {
         match message {
+            Msg::TaskFailed(failed) => return Err(failed),
             Msg::Heartbeat => self.heartbeat(),
             Msg::AskProgress => self.ask_progress(myself),
             Msg::Progress(answer) => self.on_progress(myself, answer),
@@ -185,22 +206,23 @@ impl<W: Worker> State<W> {
             }
             Msg::Answered => myself.stop(None),
         }
+        Ok(())
     }
 
     fn heartbeat(&mut self) {
         let delivery = self.delivery.clone();
-        self.tasks.spawn(async move {
+        self.heartbeats.spawn(async move {
             if let Err(error) = delivery.heartbeat().await {
                 tracing::warn!(error = %ErrorChain(&error), "no heartbeat");
             }
         });
         // Reaps what is done, here because this comes again and again.
-        while self.tasks.try_join_next().is_some() {}
+        while self.heartbeats.try_join_next().is_some() {}
     }
 
     fn ask_progress(&mut self, myself: &ActorRef<Msg>) {
         let job = self.job.clone();
-        self.spawn(myself, async move { Msg::Progress(progress::ask(&job, None).await) });
+        self.spawn(myself, "ask", async move { Msg::Progress(progress::ask(&job, None).await) });
     }
 
     fn on_progress(&mut self, myself: &ActorRef<Msg>, answer: Result<ProgressAnswer, ProgressError>) {
@@ -228,12 +250,11 @@ impl<W: Worker> State<W> {
 
     fn publish_plan(&mut self, myself: &ActorRef<Msg>) {
         self.phase = Phase::Planning;
-        let handoff = Handoff::of_plan(&self.job, &self.worker.plan(&self.job));
-        let bus = self.job.bus.clone();
-        self.spawn(myself, async move {
+        let (worker, job) = (self.worker.clone(), self.job.clone());
+        self.spawn(myself, "plan", async move {
             let stored = async {
-                let mut handoff = handoff?;
-                handoff.publish(&bus).await?;
+                let mut handoff = Handoff::of_plan(&job, &worker.plan(&job))?;
+                handoff.publish(&job.bus).await?;
                 Ok(handoff.digest().to_string())
             };
             Msg::Planned(stored.await)
@@ -263,7 +284,7 @@ impl<W: Worker> State<W> {
         // A task of its own, so that a panic comes back as an error.
         let mut work = JoinSet::new();
         work.spawn(self.within(async move { worker.work(job).await }));
-        self.spawn(myself, async move {
+        self.spawn(myself, "work", async move {
             let result = work.join_next().await.expect("one task was spawned");
             let panicked = |error| Err(WorkError::new("work on the turn to the end", error));
             Msg::Worked(Box::new(result.unwrap_or_else(panicked)))
@@ -276,7 +297,7 @@ impl<W: Worker> State<W> {
                 self.phase = Phase::HandingOff;
                 let handoff = Handoff::of_final(&self.job, &artifact);
                 let bus = self.job.bus.clone();
-                self.spawn(myself, async move {
+                self.spawn(myself, "hand off", async move {
                     let stored = async {
                         let mut handoff = handoff?;
                         handoff.publish(&bus).await?;
@@ -342,7 +363,9 @@ impl<W: Worker> State<W> {
 
     fn answer(&mut self, myself: &ActorRef<Msg>, reply: Reply) {
         self.phase = Phase::Answering;
-        self.tasks.abort_all();
+        // Aborts them.
+        self.tasks = Tasks::default();
+        self.heartbeats.abort_all();
         let (delivery, job) = (self.delivery.clone(), self.job.clone());
         let pause = retry_pause(job.delivery);
         self.trace.record(fields::SETTLED, reply.word());
@@ -350,7 +373,7 @@ impl<W: Worker> State<W> {
             // Why is in the log: errors may quote what a program said.
             telemetry::fail(&self.trace, "given back after a failure of ours");
         }
-        self.spawn(myself, async move {
+        self.spawn(myself, "answer", async move {
             give_back(&job, &reply).await;
             let span = trace::of_settling(reply.operation());
             let answered = async {
@@ -376,14 +399,9 @@ impl<W: Worker> State<W> {
     }
 
     /// Starts a task whose outcome comes back as a message.
-    fn spawn(&mut self, myself: &ActorRef<Msg>, task: impl Future<Output = Msg> + Send + 'static) {
-        let myself = myself.clone();
-        let told = async move {
-            let message = task.await;
-            // Fails only when this actor has ended.
-            let _ = myself.cast(message);
-        };
-        self.tasks.spawn(self.within(told));
+    fn spawn(&mut self, myself: &ActorRef<Msg>, name: &'static str, task: impl Future<Output = Msg> + Send + 'static) {
+        let task = self.within(task);
+        self.tasks.run(myself, name, task);
     }
 
     /// Log lines of `work` name the turn, and its spans are below the turn's.

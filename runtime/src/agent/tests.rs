@@ -67,6 +67,15 @@ async fn a_failure_of_ours_gives_the_turn_back_and_it_comes_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_panic_in_a_task_of_the_harness_gives_the_turn_back() {
+    let mut fleet = Fleet::start().await;
+    fleet.open_turn("w1").await;
+    let _agent = fleet.agent("builder-1", Script::PanicInPlanOnce).await;
+    assert_eq!(fleet.event().await, Event::Began { agent: "builder-1", delivery: 2 });
+    assert_eq!(fleet.final_handoff().await.delivery, 2);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_agent_that_is_told_to_stop_drops_the_turn_and_takes_the_next() {
     let mut fleet = Fleet::start().await;
     fleet.open_turn("w1").await;

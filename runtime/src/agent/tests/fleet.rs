@@ -59,6 +59,7 @@ pub(super) enum Script {
     Finish,
     FailOnce,
     PanicOnce,
+    PanicInPlanOnce,
     WaitForStopOnce,
     HangOnce,
     WaitForGo,
@@ -91,6 +92,10 @@ impl Drop for Hanging {
 
 impl Worker for Actor {
     fn plan(&self, job: &Job) -> Plan {
+        assert!(
+            self.script != Script::PanicInPlanOnce || self.played.swap(true, Ordering::SeqCst),
+            "as the script says"
+        );
         let (turn, agent, none) = (job.turn.turn_id.clone(), job.agent.clone(), Vec::new());
         let plan = BuildPlan::new(
             job.origin(),
@@ -110,7 +115,7 @@ impl Worker for Actor {
         let _ = self.events.send(Event::Began { agent: self.name, delivery: job.delivery });
         let script = if self.played.swap(true, Ordering::SeqCst) { Script::Finish } else { self.script };
         match script {
-            Script::Finish => {}
+            Script::Finish | Script::PanicInPlanOnce => {}
             Script::FailOnce => return Err(WorkError::new("get a blob", "no such blob")),
             Script::PanicOnce => panic!("as the script says"),
             Script::WaitForStopOnce => {
