@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    artifact::Confidence,
     ids::{CriterionId, WaypointId},
     time::Millis,
 };
@@ -37,6 +38,10 @@ pub struct Plan {
     pub guards: Vec<Guard>,
     /// Answers by which policy can answer clarifications.
     pub answers: Vec<Answer>,
+    /// How long a question may stay open before its waypoint is `blocked`. Default: without limit.
+    pub answer_within: Option<Millis>,
+    /// A structured answer with less confidence than this becomes a question. Default: none does.
+    pub ask_below: Option<Confidence>,
     /// The units of work, in the file's order.
     pub waypoints: Vec<Waypoint>,
 }

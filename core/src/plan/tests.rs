@@ -1,4 +1,5 @@
 use holdpoint_protocol::{
+    artifact::Confidence,
     plan::{Mode, Priority},
     time::Millis,
 };
@@ -41,6 +42,7 @@ fn defaults_are_those_of_the_contract() {
     let plan = good(MINIMAL);
     assert_eq!((plan.plan.as_str(), plan.base.as_str(), plan.workflow.as_str()), ("p", "HEAD", "fly"));
     assert_eq!((plan.policy.max_reworks, plan.policy.max_clarifications, plan.policy.mode), (3, 2, Mode::Team));
+    assert!(plan.answer_within.is_none() && plan.ask_below.is_none());
     assert!(plan.covenant.is_none() && plan.prepare.is_none() && plan.guards.is_empty() && plan.protected.is_empty());
     let [a] = plan.waypoints.as_slice() else { panic!("one waypoint") };
     assert_eq!((a.title.as_str(), a.priority), ("a", Priority::Medium));
@@ -69,6 +71,8 @@ guards:
   - {id: suite, check: "cargo test --locked", timeout: 20m}
 answers:
   - {match: "(?i)which error type", option: "anyhow", rationale: "the crate already uses it"}
+answer_within: 24h
+ask_below: medium
 waypoints:
   - id: other-id
     goal: First
@@ -102,6 +106,7 @@ waypoints:
     assert_eq!((plan.budget.tokens, plan.budget.cost_usd), (Some(2_000_000), Some(20.0)));
     assert_eq!(plan.guards[0].check.timeout, Millis(1_200_000));
     assert_eq!(plan.answers[0].option, "anyhow");
+    assert_eq!((plan.answer_within, plan.ask_below), (Some(Millis(86_400_000)), Some(Confidence::Medium)));
     let waypoint = &plan.waypoints[1];
     assert_eq!(waypoint.goal, "Several\nlines.\n");
     assert_eq!((waypoint.priority, waypoint.budget.output), (Priority::High, Some(1 << 20)));
@@ -129,6 +134,8 @@ fn each_problem_has_its_place_and_its_hint() {
         (with("    testsFile: ../x"), "7:16: `../x` is not a path inside the repository | write it from the repository's root, without a leading `/` and without `..`".to_owned()),
         (with("budget: {wall: 10}"), "7:16: `wall: 10` is not a duration | write a number with ms, s, m, h or d, such as `90s`, `10m` or `1h30m`; at most 30d".to_owned()),
         (with("policy: {mode: solo}"), "7:16: `mode: solo` is not a mode | write `team` or `single`".to_owned()),
+        (with("answer_within: 24"), "7:16: `answer_within: 24` is not a duration | write a number with ms, s, m, h or d, such as `90s`, `10m` or `1h30m`; at most 30d".to_owned()),
+        (with("ask_below: sure"), "7:12: `ask_below: sure` is not a confidence | write `low`, `medium` or `high`".to_owned()),
         (with("base: --upload-pack=x"), "7:7: `base: --upload-pack=x` is not a git ref | name a branch, a tag or a commit, such as `HEAD` or `main`".to_owned()),
         (with("answers: [{match: '(', option: x}]"), "7:19: `match` is not a regular expression: unclosed group | the syntax is that of Rust's `regex`; put `\\` before (, [, { and . that are meant as they stand".to_owned()),
         (with("guards: [{id: g, check: x, red_first: true}]"), "7:10: a guard cannot be `red_first` | a guard must be green on the base: remove `red_first`, or make it a criterion".to_owned()),

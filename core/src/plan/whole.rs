@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use holdpoint_protocol::{
+    artifact::Confidence,
     ids::{CriterionId, WaypointId},
     plan::{Answer, FlightBudget, Guard, Mode, Plan, Policy},
 };
@@ -29,6 +30,8 @@ const PLAN_KEYS: &[&str] = &[
     "protected",
     "guards",
     "answers",
+    "answer_within",
+    "ask_below",
     "waypoints",
 ];
 /// More rounds of the same work help nobody; a plan that needs them is stuck.
@@ -52,6 +55,8 @@ pub(super) fn read(root: &Node, workflows: &[KnownWorkflow<'_>], problems: &mut 
         protected: fields.globs("protected", problems),
         guards: guards(&fields, problems),
         answers: answers(&fields, problems),
+        answer_within: fields.duration("answer_within", problems),
+        ask_below: ask_below(&fields, problems),
         workflow: workflow.map_or_else(|| "fly".to_owned(), str::to_owned),
         plan: name?.to_string(),
         waypoints: waypoints?,
@@ -156,6 +161,16 @@ fn answers(fields: &Fields<'_>, problems: &mut Problems) -> Vec<Answer> {
         }
     }
     answers
+}
+
+fn ask_below(fields: &Fields<'_>, problems: &mut Problems) -> Option<Confidence> {
+    let read = |text: &str| match text {
+        "low" => Some(Confidence::Low),
+        "medium" => Some(Confidence::Medium),
+        "high" => Some(Confidence::High),
+        _ => None,
+    };
+    fields.parsed("ask_below", read, ("a confidence", "write `low`, `medium` or `high`"), problems)
 }
 
 fn waypoints(

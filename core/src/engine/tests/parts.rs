@@ -76,6 +76,8 @@ pub(crate) fn plan(waypoints: Vec<Waypoint>) -> Plan {
         protected: vec!["golden/**".to_owned()],
         guards: Vec::new(),
         answers: Vec::new(),
+        answer_within: None,
+        ask_below: None,
         waypoints,
     }
 }

@@ -2,7 +2,7 @@
 
 use holdpoint_protocol::{
     Digest, Timestamp,
-    artifact::{CheckRun, ChecklistReceipt, CriterionReport, Origin, PropertyEnforced, TreeTested},
+    artifact::{CheckRun, ChecklistReceipt, Confidence, CriterionReport, Origin, PropertyEnforced, TreeTested},
     facts::{
         BlobRef, BundleRef, ChangeStatus, CriterionResult, DiffSummary, Oid, PathChange, Verdict, Violation,
         ViolationKind,
@@ -94,6 +94,8 @@ pub(super) fn plan() -> Plan {
             option: "anyhow".to_owned(),
             rationale: Some("the crate already uses it".to_owned()),
         }],
+        answer_within: Some(Millis(86_400_000)),
+        ask_below: Some(Confidence::Medium),
         waypoints: vec![waypoint()],
     }
 }
