@@ -164,7 +164,8 @@ impl Actor for FlightActor {
             state.idleness.disturbed();
         }
         match msg {
-            Msg::Handoff(received, subject) => state.on_handoff(&myself, received, subject).await,
+            // Boxed: it holds a plan and a state.
+            Msg::Handoff(received, subject) => Box::pin(state.on_handoff(&myself, received, subject)).await,
             Msg::Examined(examined) => state.on_examined(&myself, *examined).await,
             Msg::Weighed(weighed) => state.on_weighed(&myself, *weighed).await,
             Msg::Landed(landed) => state.on_landed(&myself, *landed).await,
