@@ -1,20 +1,24 @@
-//! Reading a plan file: YAML into the normalized [`Plan`], with every problem found at once.
+//! Plans: the rules they keep (`rules`), and reading them from a file. Every problem is found at once.
 //!
-//! The text becomes a tree with a place for every key and value (`tree`), and hand-written readers turn that into
-//! the plan, collecting problems as they go. Nothing is read from disk here, and whether the base exists or a check
+//! A file's text becomes a tree with a place for every key and value (`tree`), and hand-written readers turn that into the
+//! normalized [`Plan`], collecting what cannot be read. The rules then say what is wrong with the plan, and the tree where
+//! that stands. A plan that comes with a request is held against the same rules. Nothing is read from disk here, and whether the base exists or a check
 //! can run is not asked: only what the file itself can get wrong.
 //!
 //! Texts are taken as they are written: `check: true` is the command `true`, and `base: 1234567` is a git ref.
 
 mod error;
 mod fields;
-mod graph;
 mod likeness;
+mod limits;
 mod network;
+mod path;
+mod rules;
 mod tree;
 mod units;
 mod waypoint;
 mod whole;
+mod words;
 
 #[cfg(test)]
 mod tests;
@@ -23,17 +27,21 @@ use holdpoint_protocol::plan::Plan;
 
 pub use error::{PlanError, PlanErrors};
 pub use likeness::closest;
+pub use limits::*;
 pub use network::wants_network;
+pub use path::PlanPath;
+pub use rules::{PlanProblem, PlanProblems, validate};
 
 use error::Problems;
 use tree::Position;
 
 /// The largest plan file in bytes. A plan is written by people or small scripts; 4 MiB holds some 10,000 waypoints.
 pub const FILE_BYTES_MAX: usize = 4 << 20;
-/// The most waypoints of one plan. Every waypoint is a journal of its own; more belongs into several flights.
-pub const WAYPOINTS_MAX: usize = 5_000;
 /// The most problems that are reported at once; nobody reads more, and one cause can have thousands of effects.
 pub const PROBLEMS_MAX: usize = 200;
+/// The most problems that are kept while looking, to find the first [`PROBLEMS_MAX`] in the order of their places. Any
+/// more are counted: one mistake can be made half a million times in a plan.
+const KEPT_MAX: usize = 10 * PROBLEMS_MAX;
 
 /// A workflow that a plan may name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +98,9 @@ fn parse(text: &str, workflows: &[KnownWorkflow<'_>], problems: &mut Problems) -
         return None;
     }
     let root = tree::load(text, problems)?;
-    whole::read(&root, workflows, problems)
+    let plan = whole::read(&root, problems)?;
+    problems.locate(validate(&plan, workflows), &root);
+    Some(plan)
 }
 
 fn refuse_size(problems: &mut Problems) {

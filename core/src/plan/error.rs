@@ -1,10 +1,17 @@
 //! Problems of a plan file: collecting, ordering and showing them.
 
-use std::fmt::Write as _;
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Write as _,
+};
 
 use serde::Serialize;
 
-use super::{PROBLEMS_MAX, tree::Position};
+use super::{
+    KEPT_MAX, PROBLEMS_MAX,
+    rules::PlanProblems,
+    tree::{Node, Position},
+};
 
 /// The most characters of a source line that are shown with a problem.
 const EXCERPT_CHARS_MAX: usize = 160;
@@ -63,16 +70,16 @@ fn count(problems: usize) -> String {
     if problems == 1 { "1 problem".to_owned() } else { format!("{problems} problems") }
 }
 
-/// The most problems that are kept while reading, to find the first [`PROBLEMS_MAX`] in the order of their places. Any
-/// more are counted: one mistake can be made half a million times in a plan.
-const KEPT_MAX: usize = 10 * PROBLEMS_MAX;
-
 /// Problems while they are collected.
 #[derive(Debug, Default)]
 pub(super) struct Problems {
     found: Vec<(Position, String, String)>,
     /// How many more there were than are kept.
     dropped: usize,
+    /// Places of values that were reported: what the rules say of what was put in their stead is not told.
+    reported: HashSet<Position>,
+    /// For lists of which not all items could be read: which were.
+    kept: HashMap<Position, Vec<usize>>,
 }
 
 impl Problems {
@@ -82,7 +89,36 @@ impl Problems {
             self.dropped += 1;
             return;
         }
+        self.reported.insert(at);
         self.found.push((at, message.into(), hint.into()));
+    }
+
+    /// Notes that the value here was reported, at another place.
+    pub(super) fn was_reported(&mut self, value: Position) {
+        self.reported.insert(value);
+    }
+
+    /// Notes that only these items of the list could be read.
+    pub(super) fn keep_only(&mut self, list: Position, items: Vec<usize>) {
+        self.kept.insert(list, items);
+    }
+
+    /// Which item of the list in the file became the `item` of the plan's.
+    pub(super) fn item_in_file(&self, list: Position, item: usize) -> usize {
+        self.kept.get(&list).map_or(item, |kept| kept.get(item).copied().unwrap_or(usize::MAX))
+    }
+
+    /// Notes what the rules found, at its place in the file.
+    pub(super) fn locate(&mut self, found: PlanProblems, root: &Node) {
+        let reported = std::mem::take(&mut self.reported);
+        for problem in found.problems {
+            let place = root.find(&problem.path, self);
+            let known = reported.contains(&place.at) || self.kept.contains_key(&place.at);
+            if place.missing || !known {
+                self.add(place.at, problem.message, problem.hint);
+            }
+        }
+        self.dropped += found.more;
     }
 
     /// Whether any more are only counted, so that no effort for their words is worth it.
@@ -102,7 +138,7 @@ impl Problems {
         self.found.truncate(PROBLEMS_MAX);
         if more > 0 {
             let last = self.found.last().map_or(Position::START, |(at, ..)| *at);
-            self.found.push((last, format!("{more} more problems follow"), "mend these first".to_owned()));
+            self.found.push((last, format!("{more} more problems follow"), "correct these first".to_owned()));
         }
         let lines: Vec<&str> = text.lines().collect();
         let error = |(at, message, hint): (Position, String, String)| PlanError {

@@ -1,22 +1,17 @@
-//! Reading the fields of a mapping: one method per kind of value, each reporting what is wrong with it.
+//! Reading the fields of a mapping: one method per kind of value, each reporting what cannot be read as one. Which values
+//! are allowed is for [`super::rules`] to say.
 //!
 //! A method answers `None` when the key is not there or its value was reported; the plan is then refused anyway.
 
 use holdpoint_protocol::{ids::InvalidId, time::Millis};
-use regex::Regex;
-
-use crate::paths::Glob;
 
 use super::{
     error::Problems,
     likeness::closest,
     tree::{Key, Node, Position, Value},
     units,
+    words::{self, Words, shown},
 };
-
-/// The longest shell command in bytes. The system takes 128 KiB for one argument of a program, and the sandbox's own
-/// words come before it.
-const COMMAND_BYTES_MAX: usize = 64 << 10;
 
 /// A mapping of which every key is known.
 pub(super) struct Fields<'t> {
@@ -42,7 +37,7 @@ impl<'t> Fields<'t> {
             Value::Refused => return None,
             other => {
                 let message = format!("{what} is a mapping, not {}", other.kind());
-                problems.add(node.at, message, format!("its keys are {}", words(allowed)));
+                problems.add(node.at, message, format!("its keys are {}", names(allowed)));
                 return None;
             }
         };
@@ -54,21 +49,11 @@ impl<'t> Fields<'t> {
             let similar = if problems.is_full() { None } else { closest(&key.name, allowed.iter().copied()) };
             let hint = match similar {
                 Some(meant) => format!("did you mean `{meant}`?"),
-                None => format!("the keys of {what} are {}", words(allowed)),
+                None => format!("the keys of {what} are {}", names(allowed)),
             };
             problems.add(key.at, format!("unknown key `{}` in {what}", shown(&key.name)), hint);
         }
         Some(Self { at: node.at, what: what.to_owned(), entries })
-    }
-
-    /// Calls this mapping by another name in messages from here on.
-    pub(super) fn call(&mut self, what: String) {
-        self.what = what;
-    }
-
-    /// The name in messages.
-    pub(super) fn what(&self) -> &str {
-        &self.what
     }
 
     /// The value of a key that has one. A key without a value is reported.
@@ -76,6 +61,7 @@ impl<'t> Fields<'t> {
         let (key, node) = self.entries.iter().find(|(k, _)| k.name == key)?;
         if node.value.is_null() {
             problems.add(key.at, format!("`{}` has no value", key.name), "give it one, or remove the key");
+            problems.was_reported(node.at);
             return None;
         }
         Some(node)
@@ -93,43 +79,49 @@ impl<'t> Fields<'t> {
         }
     }
 
-    /// A text that is not empty.
+    /// A text.
     pub(super) fn word(&self, key: &str, problems: &mut Problems) -> Option<Word<'t>> {
         let node = self.get(key, problems)?;
         word(node, &format!("`{key}`"), problems)
     }
 
-    /// A text that is not empty, owned.
+    /// A text, owned.
     pub(super) fn text(&self, key: &str, problems: &mut Problems) -> Option<String> {
         self.word(key, problems).map(|word| word.text.to_owned())
     }
 
-    /// A shell command.
-    pub(super) fn command(&self, key: &str, problems: &mut Problems) -> Option<String> {
-        let word = self.word(key, problems)?;
-        if word.text.len() > COMMAND_BYTES_MAX {
-            let message =
-                format!("`{key}` is longer than {} KiB, too long for a command line", COMMAND_BYTES_MAX >> 10);
-            problems.add(word.at, message, "put it into a script of the repository, and run that");
-            return None;
-        }
-        Some(word.text.to_owned())
-    }
-
-    /// A text that `read` understands; else `message` (after the text) and `hint` are reported.
-    pub(super) fn parsed<T>(
+    /// A text that `read` understands; else the words of `wrong` about it are reported.
+    fn parsed<T>(
         &self,
         key: &str,
         read: impl FnOnce(&str) -> Option<T>,
-        (message, hint): (&str, &str),
+        wrong: impl FnOnce(&str, String) -> Words,
         problems: &mut Problems,
     ) -> Option<T> {
         let word = self.word(key, problems)?;
         let value = read(word.text);
         if value.is_none() {
-            problems.add(word.at, format!("`{key}: {}` is not {message}", shown(word.text)), hint);
+            let (message, hint) = wrong(key, shown(word.text));
+            problems.add(word.at, message, hint);
         }
         value
+    }
+
+    /// One of several words, which `choices` have the values of; `what` they are.
+    pub(super) fn choice<T: Copy>(
+        &self,
+        key: &str,
+        what: &str,
+        choices: &[(&str, T)],
+        problems: &mut Problems,
+    ) -> Option<T> {
+        let read = |text: &str| choices.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
+        let wrong = |key: &str, text: String| {
+            let (last, others) = choices.split_last().expect("choices are literals, and several");
+            let others: Vec<String> = others.iter().map(|(word, _)| format!("`{word}`")).collect();
+            (format!("`{key}: {text}` is not {what}"), format!("write {} or `{}`", others.join(", "), last.0))
+        };
+        self.parsed(key, read, wrong, problems)
     }
 
     /// `true` or `false`.
@@ -139,55 +131,36 @@ impl<'t> Fields<'t> {
             "false" | "False" | "FALSE" => Some(false),
             _ => None,
         };
-        self.parsed(key, read, ("a yes or no", "write `true` or `false`"), problems)
+        let wrong = |key: &str, text: String| {
+            (format!("`{key}: {text}` is not a yes or no"), "write `true` or `false`".to_owned())
+        };
+        self.parsed(key, read, wrong, problems)
     }
 
-    /// A whole number in a range.
-    pub(super) fn number(
+    /// A whole number; `range` is what is allowed.
+    pub(super) fn number<T: TryFrom<u64>>(
         &self,
         key: &str,
-        range: std::ops::RangeInclusive<u64>,
+        range: &std::ops::RangeInclusive<u64>,
         problems: &mut Problems,
-    ) -> Option<u64> {
-        let hint = if *range.end() == u64::MAX {
-            format!("write a whole number from {}", range.start())
-        } else {
-            format!("write a whole number from {} to {}", range.start(), range.end())
-        };
-        let read = |text: &str| text.parse().ok().filter(|number| range.contains(number));
-        self.parsed(key, read, ("a number that is allowed here", &hint), problems)
+    ) -> Option<T> {
+        let read = |text: &str| text.parse::<u64>().ok().and_then(|number| T::try_from(number).ok());
+        self.parsed(key, read, |key, text| words::not_a_number(key, text, range), problems)
     }
 
-    /// An amount of money: a number above zero.
+    /// An amount of money.
     pub(super) fn money(&self, key: &str, problems: &mut Problems) -> Option<f64> {
-        let read = |text: &str| text.parse::<f64>().ok().filter(|sum| sum.is_finite() && *sum > 0.0);
-        self.parsed(key, read, ("an amount above zero", "write dollars as a number, such as `2.50`"), problems)
+        self.parsed(key, |text| text.parse().ok(), words::not_an_amount, problems)
     }
 
     /// A duration.
     pub(super) fn duration(&self, key: &str, problems: &mut Problems) -> Option<Millis> {
-        let hint = "write a number with ms, s, m, h or d, such as `90s`, `10m` or `1h30m`; at most 30d";
-        self.parsed(key, units::duration, ("a duration", hint), problems)
+        self.parsed(key, units::duration, words::not_a_duration, problems)
     }
 
     /// A size in bytes.
     pub(super) fn size(&self, key: &str, problems: &mut Problems) -> Option<u64> {
-        let hint = "write a number with B, KiB, MiB or GiB, such as `1MiB`";
-        self.parsed(key, units::size, ("a size", hint), problems)
-    }
-
-    /// A regular expression, checked and kept as text.
-    pub(super) fn regex(&self, key: &str, problems: &mut Problems) -> Option<String> {
-        let word = self.word(key, problems)?;
-        if let Err(error) = Regex::new(word.text) {
-            let error = error.to_string();
-            let why = error.lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned();
-            let hint =
-                "the syntax is that of Rust's `regex`; put `\\` before (, [, { and . that are meant as they stand";
-            problems.add(word.at, format!("`{key}` is not a regular expression: {why}"), hint);
-            return None;
-        }
-        Some(word.text.to_owned())
+        self.parsed(key, units::size, words::not_a_size, problems)
     }
 
     /// An id.
@@ -200,62 +173,61 @@ impl<'t> Fields<'t> {
         id(self.word(key, problems)?, read, problems)
     }
 
-    /// A list's items; empty when the key is not there. A lone value is not taken for a list.
-    pub(super) fn list(&self, key: &str, problems: &mut Problems) -> &'t [Node] {
-        let Some(node) = self.get(key, problems) else { return &[] };
-        match &node.value {
+    /// Reads a list's items one by one; none when the key is not there. A lone value is not taken for a list. Which items
+    /// could not be read is remembered with the problems.
+    pub(super) fn list<T>(
+        &self,
+        key: &str,
+        problems: &mut Problems,
+        mut read: impl FnMut(&'t Node, &mut Problems) -> Option<T>,
+    ) -> Vec<T> {
+        let Some(node) = self.get(key, problems) else { return Vec::new() };
+        let items = match &node.value {
             Value::List(items) => items,
-            Value::Refused => &[],
+            Value::Refused => return Vec::new(),
             other => {
                 let message = format!("`{key}` is a list, not {}", other.kind());
                 problems.add(node.at, message, format!("write `{key}: [ … ]`, or one `- …` a line"));
-                &[]
+                return Vec::new();
+            }
+        };
+        let (mut values, mut kept) = (Vec::with_capacity(items.len()), Vec::with_capacity(items.len()));
+        for (i, item) in items.iter().enumerate() {
+            if let Some(value) = read(item, problems) {
+                values.push(value);
+                kept.push(i);
             }
         }
+        if kept.len() < items.len() {
+            problems.keep_only(node.at, kept);
+        }
+        values
     }
 
     /// A list of texts.
-    pub(super) fn words(&self, key: &str, problems: &mut Problems) -> Vec<Word<'t>> {
+    pub(super) fn texts(&self, key: &str, problems: &mut Problems) -> Vec<String> {
         let what = format!("an item of `{key}`");
-        self.list(key, problems).iter().filter_map(|node| word(node, &what, problems)).collect()
+        self.list(key, problems, |node, problems| word(node, &what, problems).map(|word| word.text.to_owned()))
     }
 
-    /// A list of globs, checked and kept as text.
-    pub(super) fn globs(&self, key: &str, problems: &mut Problems) -> Vec<String> {
-        let mut globs = Vec::new();
-        for word in self.words(key, problems) {
-            if let Err(error) = Glob::new(word.text) {
-                let message = format!("`{}` in `{key}` is not a glob: {error}", shown(word.text));
-                problems.add(word.at, message, error.hint());
-            }
-            globs.push(word.text.to_owned());
-        }
-        globs
-    }
-
-    /// A path inside the repository.
-    pub(super) fn path(&self, key: &str, problems: &mut Problems) -> Option<String> {
-        let word = self.word(key, problems)?;
-        inside(word, problems).then(|| word.text.to_owned())
-    }
-
-    /// A list of paths inside the repository.
-    pub(super) fn paths(&self, key: &str, problems: &mut Problems) -> Vec<String> {
-        let words = self.words(key, problems);
-        words.into_iter().filter(|word| inside(*word, problems)).map(|word| word.text.to_owned()).collect()
+    /// A list of ids.
+    pub(super) fn ids<T>(
+        &self,
+        key: &str,
+        read: impl Fn(String) -> Result<T, InvalidId>,
+        problems: &mut Problems,
+    ) -> Vec<T> {
+        let what = format!("an item of `{key}`");
+        self.list(key, problems, |node, problems| id(word(node, &what, problems)?, &read, problems))
     }
 }
 
 /// An id from a text.
-pub(super) fn id<T>(
-    word: Word<'_>,
-    read: impl FnOnce(String) -> Result<T, InvalidId>,
-    problems: &mut Problems,
-) -> Option<T> {
+fn id<T>(word: Word<'_>, read: impl FnOnce(String) -> Result<T, InvalidId>, problems: &mut Problems) -> Option<T> {
     let id = read(word.text.to_owned());
     if id.is_err() {
-        let hint = "use letters, digits, `_` and `-`, start with a letter or digit, at most 64 characters";
-        problems.add(word.at, format!("`{}` is not an id", shown(word.text)), hint);
+        let (message, hint) = words::not_an_id(word.text);
+        problems.add(word.at, message, hint);
     }
     id.ok()
 }
@@ -263,21 +235,7 @@ pub(super) fn id<T>(
 fn word<'t>(node: &'t Node, what: &str, problems: &mut Problems) -> Option<Word<'t>> {
     match &node.value {
         Value::Refused => None,
-        Value::Scalar { text, .. } if text.contains('\0') => {
-            problems.add(
-                node.at,
-                format!("{what} has a NUL in it"),
-                "remove it: no program and no commit can have one",
-            );
-            None
-        }
-        Value::Scalar { text, .. } if !text.trim().is_empty() && !node.value.is_null() => {
-            Some(Word { at: node.at, text })
-        }
-        Value::Scalar { .. } => {
-            problems.add(node.at, format!("{what} is empty"), "write a text, or remove it");
-            None
-        }
+        Value::Scalar { text, .. } if !node.value.is_null() => Some(Word { at: node.at, text }),
         other => {
             let hint = "write one text; put it into quotes if it starts with `[`, `{`, `*`, `&`, `!` or has `: ` in it";
             problems.add(node.at, format!("{what} is a text, not {}", other.kind()), hint);
@@ -286,25 +244,6 @@ fn word<'t>(node: &'t Node, what: &str, problems: &mut Problems) -> Option<Word<
     }
 }
 
-fn inside(word: Word<'_>, problems: &mut Problems) -> bool {
-    let inside = !word.text.starts_with('/') && !word.text.split('/').any(|segment| segment == "..");
-    if !inside {
-        let message = format!("`{}` is not a path inside the repository", shown(word.text));
-        problems.add(word.at, message, "write it from the repository's root, without a leading `/` and without `..`");
-    }
-    inside
-}
-
-/// A user's text in a message: on one line, not too long, without what a terminal would act on.
-pub(super) fn shown(text: &str) -> String {
-    const SHOWN_CHARS_MAX: usize = 60;
-    let mut shown: String = text.chars().take(SHOWN_CHARS_MAX).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.chars().nth(SHOWN_CHARS_MAX).is_some() {
-        shown.push('…');
-    }
-    shown
-}
-
-fn words(allowed: &[&str]) -> String {
+fn names(allowed: &[&str]) -> String {
     allowed.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }

@@ -7,7 +7,11 @@ use std::collections::HashSet;
 
 use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 
-use super::{error::Problems, fields::shown};
+use super::{
+    error::Problems,
+    path::{PlanPath, Step},
+    words::shown,
+};
 
 /// The deepest nesting. The plan's own keys need six levels; the rest is for free `metadata` and `tests`.
 const DEPTH_MAX: usize = 32;
@@ -15,7 +19,7 @@ const DEPTH_MAX: usize = 32;
 const NODES_MAX: usize = 500_000;
 
 /// A place in the file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Position {
     /// From 1.
     pub(super) line: usize,
@@ -75,6 +79,35 @@ impl Value {
             _ if self.is_null() => "nothing",
             _ => "a text",
         }
+    }
+}
+
+/// A place that a path leads to.
+pub(super) struct Found {
+    /// Of the value; where the plan does not have it, of what it would be in.
+    pub(super) at: Position,
+    /// Whether the plan does not have it.
+    pub(super) missing: bool,
+}
+
+impl Node {
+    /// Follows a path from here. Lists may have lost items when they were read, which `problems` know.
+    pub(super) fn find(&self, path: &PlanPath, problems: &Problems) -> Found {
+        let mut node = self;
+        for step in path.steps() {
+            let next = match (step, &node.value) {
+                (Step::Key(name), Value::Map(entries)) => {
+                    entries.iter().find(|(key, _)| key.name == *name).map(|(_, node)| node)
+                }
+                (Step::Item(item), Value::List(items)) => items.get(problems.item_in_file(node.at, *item)),
+                _ => None,
+            };
+            match next {
+                Some(next) => node = next,
+                None => return Found { at: node.at, missing: true },
+            }
+        }
+        Found { at: node.at, missing: false }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use holdpoint_core::plan::{self, BUILT_IN_WORKFLOWS, FILE_BYTES_MAX, PlanErrors, WAYPOINTS_MAX};
+use holdpoint_core::plan::{self, BUILT_IN_WORKFLOWS, FILE_BYTES_MAX, GOAL_BYTES_MAX, PlanErrors, WAYPOINTS_MAX};
 use holdpoint_protocol::plan::Plan;
 
 use crate::MINIMAL;
@@ -115,7 +115,7 @@ fn deep_nesting_is_refused_however_it_is_written() {
 #[test]
 fn a_file_that_is_too_large_is_refused_unread() {
     assert!(only(&vec![0xff; FILE_BYTES_MAX + 1]).contains("larger than 4 MiB"));
-    let long = "x".repeat(1 << 20);
+    let long = "x".repeat(GOAL_BYTES_MAX);
     assert_eq!(read(MINIMAL.replace("do it", &long).as_bytes()).unwrap().waypoints[0].goal, long);
     let keys = only(format!("{MINIMAL}{}: x\n", "k".repeat(1_000)).as_bytes());
     assert!(keys.len() < 200, "{keys}");

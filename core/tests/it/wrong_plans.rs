@@ -67,7 +67,7 @@ fn an_unknown_key_is_refused_at_every_level() {
 fn what_is_required_and_missing_is_named() {
     assert_refused(&[
         (MINIMAL.replace("plan: p\n", ""), "1:1", "the plan has no `plan`"),
-        ("plan: p\n".to_owned(), "1:1", "the plan has no `waypoints`"),
+        ("plan: p\n".to_owned(), "1:1", "the plan has no waypoints"),
         ("plan: p\nwaypoints: []\n".to_owned(), "2:12", "the plan has no waypoints"),
         (MINIMAL.replace("id: a\n    ", ""), "3:5", "a waypoint has no `id`"),
         (MINIMAL.replace("    goal: do it\n", ""), "3:5", "waypoint `a` has no `goal`"),

@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
+use holdpoint_protocol::plan::Waypoint;
+
 use super::{
-    error::Problems,
-    likeness::closest,
-    tree::{Node, Value},
-    waypoint::Located,
+    super::{likeness::closest, path::At},
+    PlanProblems,
 };
 
 /// Circles of more than this many waypoints are cut when they are named; the rest does not help to find the fault.
@@ -15,48 +15,42 @@ const PATH_SHOWN_MAX: usize = 20;
 /// For how many unknown dependencies a similar id is looked for: it costs a look at every waypoint.
 const SUGGESTIONS_MAX: usize = 50;
 
-/// Reports dependencies on waypoints that do not exist, and every circle.
-///
-/// `nodes` are all waypoints as they were written: an id whose waypoint was refused for something else is not unknown.
-pub(super) fn check(waypoints: &[Located], nodes: &[Node], problems: &mut Problems) {
+/// Reports dependencies that are listed twice or are on waypoints that do not exist, and every circle. `at` is the list of
+/// waypoints.
+pub(super) fn check(at: At<'_>, waypoints: &[Waypoint], found: &mut PlanProblems) {
     let index: HashMap<&str, usize> =
-        waypoints.iter().enumerate().rev().map(|(i, located)| (located.waypoint.id.as_str(), i)).collect();
-    let written: Vec<&str> = nodes.iter().filter_map(written_id).collect();
-    let known: HashSet<&str> = written.iter().copied().collect();
+        waypoints.iter().enumerate().rev().map(|(i, waypoint)| (waypoint.id.as_str(), i)).collect();
     let mut suggestions = 0;
-    for located in waypoints {
-        for (id, at) in located.waypoint.depends_on.iter().zip(&located.depends_on) {
-            if known.contains(id.as_str()) {
-                continue;
+    for (i, waypoint) in waypoints.iter().enumerate() {
+        let at = at.item(i);
+        let at = at.key("depends_on");
+        let mut seen = HashSet::new();
+        for (place, id) in waypoint.depends_on.iter().enumerate() {
+            let at = at.item(place);
+            if !seen.insert(id) {
+                found.add(at, format!("`{id}` is listed twice in `depends_on`"), "keep one of the two");
+            } else if !index.contains_key(id.as_str()) {
+                suggestions += 1;
+                let candidates = if suggestions <= SUGGESTIONS_MAX { waypoints } else { &[] };
+                let others = candidates.iter().filter(|other| other.id != waypoint.id).map(|other| other.id.as_str());
+                let hint = match closest(id.as_str(), others) {
+                    Some(meant) => format!("did you mean `{meant}`?"),
+                    None => "name a waypoint of this plan".to_owned(),
+                };
+                let message = format!("waypoint `{}` depends on `{id}`, which is not in the plan", waypoint.id);
+                found.add(at, message, hint);
             }
-            suggestions += 1;
-            let candidates = if suggestions <= SUGGESTIONS_MAX { written.as_slice() } else { &[] };
-            let hint = match closest(
-                id.as_str(),
-                candidates.iter().copied().filter(|other| *other != located.waypoint.id.as_str()),
-            ) {
-                Some(meant) => format!("did you mean `{meant}`?"),
-                None => "name a waypoint of this plan".to_owned(),
-            };
-            let message = format!("waypoint `{}` depends on `{id}`, which is not in the plan", located.waypoint.id);
-            problems.add(*at, message, hint);
         }
     }
-    circles(waypoints, &index, problems);
-}
-
-fn written_id(node: &Node) -> Option<&str> {
-    let Value::Map(entries) = &node.value else { return None };
-    let (_, id) = entries.iter().find(|(key, _)| key.name == "id")?;
-    if let Value::Scalar { text, .. } = &id.value { Some(text) } else { None }
+    circles(at, waypoints, &index, found);
 }
 
 /// Takes away waypoints that wait for nothing until none is left, or only circles and what waits for them are. Then
 /// names one circle, takes it away, and goes on.
-fn circles(waypoints: &[Located], index: &HashMap<&str, usize>, problems: &mut Problems) {
+fn circles(at: At<'_>, waypoints: &[Waypoint], index: &HashMap<&str, usize>, found: &mut PlanProblems) {
     let edges: Vec<Vec<usize>> = waypoints
         .iter()
-        .map(|located| located.waypoint.depends_on.iter().filter_map(|id| index.get(id.as_str()).copied()).collect())
+        .map(|waypoint| waypoint.depends_on.iter().filter_map(|id| index.get(id.as_str()).copied()).collect())
         .collect();
     let mut waiting: Vec<usize> = edges.iter().map(Vec::len).collect();
     let mut dependants: Vec<Vec<usize>> = vec![Vec::new(); edges.len()];
@@ -79,7 +73,7 @@ fn circles(waypoints: &[Located], index: &HashMap<&str, usize>, problems: &mut P
         let Some(next) = (start..edges.len()).find(|i| left[*i]) else { return };
         start = next;
         let circle = circle_from(next, &edges, &left);
-        report(&circle, waypoints, problems);
+        report(at, &circle, waypoints, found);
         for member in &circle {
             left[*member] = false;
         }
@@ -109,19 +103,19 @@ fn circle_from(start: usize, edges: &[Vec<usize>], left: &[bool]) -> Vec<usize> 
     path
 }
 
-fn report(circle: &[usize], waypoints: &[Located], problems: &mut Problems) {
-    // Named from its first waypoint in the file, at the dependency that leads on from there.
+fn report(at: At<'_>, circle: &[usize], waypoints: &[Waypoint], found: &mut PlanProblems) {
+    // Named from its first waypoint in the plan, at the dependency that leads on from there.
     let Some(first) = (0..circle.len()).min_by_key(|i| circle[*i]) else { return };
-    let in_order: Vec<&Located> = (0..circle.len()).map(|i| &waypoints[circle[(first + i) % circle.len()]]).collect();
+    let in_order: Vec<&Waypoint> = (0..circle.len()).map(|i| &waypoints[circle[(first + i) % circle.len()]]).collect();
     let head = in_order[0];
-    let next = &in_order[1 % in_order.len()].waypoint.id;
-    let place = head.waypoint.depends_on.iter().position(|id| id == next);
-    let Some(at) = place.and_then(|place| head.depends_on.get(place)) else { return };
-    let mut names: Vec<&str> = in_order.iter().take(PATH_SHOWN_MAX).map(|l| l.waypoint.id.as_str()).collect();
+    let next = &in_order[1 % in_order.len()].id;
+    let place = head.depends_on.iter().position(|id| id == next).unwrap_or_default();
+    let mut names: Vec<&str> = in_order.iter().take(PATH_SHOWN_MAX).map(|waypoint| waypoint.id.as_str()).collect();
     if in_order.len() > PATH_SHOWN_MAX {
         names.push("…");
     }
-    names.push(head.waypoint.id.as_str());
+    names.push(head.id.as_str());
     let message = format!("waypoints wait for each other in a circle: {}", names.join(" → "));
-    problems.add(*at, message, "remove one of these dependencies");
+    let waypoint = at.item(circle[first]);
+    found.add(waypoint.key("depends_on").item(place), message, "remove one of these dependencies");
 }

@@ -1,0 +1,188 @@
+//! The rules that every plan keeps, wherever it comes from: a file, or a request to an orchestrator.
+//!
+//! What only a file can get wrong (unknown keys, values of the wrong kind) is the reader's; no rule stands in both.
+
+mod budgets;
+mod findings;
+mod graph;
+mod texts;
+mod waypoint;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, HashSet};
+
+use holdpoint_protocol::{
+    ids::WaypointId,
+    plan::{Answer, Guard, Mode, Plan, Policy},
+};
+
+pub use findings::{PlanProblem, PlanProblems};
+
+use super::{
+    KnownWorkflow,
+    likeness::closest,
+    limits::{GUARDS_MAX, ITEMS_MAX, NAME_BYTES_MAX, ROUNDS, SENTENCE_BYTES_MAX, WAYPOINTS_MAX},
+    path::At,
+    words::{not_an_id, shown},
+};
+
+/// Holds a plan against every rule. `workflows` are those that it may name.
+#[must_use]
+pub fn validate(plan: &Plan, workflows: &[KnownWorkflow<'_>]) -> PlanProblems {
+    let mut found = PlanProblems::default();
+    let at = At::PLAN;
+    head(plan, &mut found);
+    guards(at.key("guards"), &plan.guards, &mut found);
+    answers(at.key("answers"), &plan.answers, &mut found);
+    let known = workflows.iter().map(|known| (known.name, known.has_verifier)).collect();
+    let mut workflows = Workflows { known: &known, of_plan: true };
+    workflows.of_plan = workflows.judged(at, Some(&plan.workflow), &mut found);
+    waypoints(at.key("waypoints"), plan, workflows, &mut found);
+    found
+}
+
+fn head(plan: &Plan, found: &mut PlanProblems) {
+    let at = At::PLAN;
+    if plan.plan.is_empty() {
+        found.add(at.key("plan"), "the plan has no `plan`", "name the plan, such as `plan: harden-client`");
+    } else if WaypointId::try_new(plan.plan.as_str()).is_err() {
+        found.say(at.key("plan"), not_an_id(&plan.plan));
+    }
+    let odd = |c: char| c.is_whitespace() || c.is_control();
+    if found.text(at.key("base"), "`base`", &plan.base, NAME_BYTES_MAX)
+        && (plan.base.starts_with('-') || plan.base.contains(odd))
+    {
+        let message = format!("`base: {}` is not a git ref", shown(&plan.base));
+        found.add(at.key("base"), message, "name a branch, a tag or a commit, such as `HEAD` or `main`");
+    }
+    if let Some(covenant) = &plan.covenant {
+        found.path(at.key("covenant"), "`covenant`", covenant);
+    }
+    policy(at.key("policy"), &plan.policy, found);
+    budgets::of_flight(at.key("budget"), &plan.budget, found);
+    let sources = at.key("sources");
+    if found.length(sources, "`sources`", plan.sources.len(), ITEMS_MAX) {
+        for (i, source) in plan.sources.iter().enumerate() {
+            found.path(sources.item(i), "an item of `sources`", source);
+        }
+    }
+    if let Some(prepare) = &plan.prepare {
+        found.command(at.key("prepare"), "`prepare`", prepare);
+    }
+    found.globs(at.key("protected"), "protected", &plan.protected);
+    if let Some(span) = plan.answer_within {
+        found.duration(at.key("answer_within"), "answer_within", span);
+    }
+}
+
+fn policy(at: At<'_>, policy: &Policy, found: &mut PlanProblems) {
+    let Policy { max_reworks, max_clarifications, mode } = *policy;
+    found.number(at.key("max_reworks"), "max_reworks", max_reworks.into(), &ROUNDS);
+    found.number(at.key("max_clarifications"), "max_clarifications", max_clarifications.into(), &ROUNDS);
+    if mode == Mode::Single {
+        let message = "`mode: single` does not work yet: the plan would be flown as `team`";
+        found.add(at.key("mode"), message, "remove it: an independent verifier judges then");
+    }
+}
+
+fn guards(at: At<'_>, guards: &[Guard], found: &mut PlanProblems) {
+    if !found.length(at, "`guards`", guards.len(), GUARDS_MAX) {
+        return;
+    }
+    let mut seen = HashSet::new();
+    for (i, guard) in guards.iter().enumerate() {
+        let at = at.item(i);
+        unique(at, &guard.id, "guards", &mut seen, found);
+        if guard.check.command.is_empty() {
+            found.add(at.key("check"), "a guard has no `check`", "a guard is a command: add `check:`");
+        } else {
+            found.check(at, &guard.check);
+        }
+        if guard.check.red_first {
+            let hint = "a guard must be green on the base: remove `red_first`, or make it a criterion";
+            found.add(at.key("red_first"), "a guard cannot be `red_first`", hint);
+        }
+    }
+}
+
+fn answers(at: At<'_>, answers: &[Answer], found: &mut PlanProblems) {
+    if !found.length(at, "`answers`", answers.len(), ITEMS_MAX) {
+        return;
+    }
+    for (i, answer) in answers.iter().enumerate() {
+        let at = at.item(i);
+        if answer.matches.is_empty() {
+            let hint = "add a regular expression over the question";
+            found.add(at.key("match"), "an answer has no `match`", hint);
+        } else {
+            found.regex(at.key("match"), "`match`", &answer.matches);
+        }
+        if answer.option.is_empty() {
+            found.add(at.key("option"), "an answer has no `option`", "add the option to choose");
+        } else {
+            found.text(at.key("option"), "`option`", &answer.option, SENTENCE_BYTES_MAX);
+        }
+        if let Some(rationale) = &answer.rationale {
+            found.text(at.key("rationale"), "`rationale`", rationale, SENTENCE_BYTES_MAX);
+        }
+    }
+}
+
+fn waypoints(at: At<'_>, plan: &Plan, workflows: Workflows<'_>, found: &mut PlanProblems) {
+    if plan.waypoints.is_empty() {
+        let hint = "add `waypoints:` with at least one item of `id`, `goal` and `criteria`";
+        found.add(at, "the plan has no waypoints", hint);
+        return;
+    }
+    if plan.waypoints.len() > WAYPOINTS_MAX {
+        let message = format!("the plan has {} waypoints, more than {WAYPOINTS_MAX}", plan.waypoints.len());
+        found.add(at.item(WAYPOINTS_MAX), message, "split it into several plans");
+        return;
+    }
+    let mut seen = HashSet::new();
+    for (i, one) in plan.waypoints.iter().enumerate() {
+        let at = at.item(i);
+        unique(at, &one.id, "waypoints", &mut seen, found);
+        waypoint::check(at, one, workflows, found);
+    }
+    graph::check(at, &plan.waypoints, found);
+}
+
+fn unique<'p, T: Eq + std::hash::Hash + std::fmt::Display>(
+    at: At<'_>,
+    id: &'p T,
+    plural: &str,
+    seen: &mut HashSet<&'p T>,
+    found: &mut PlanProblems,
+) {
+    if !seen.insert(id) {
+        found.add(at.key("id"), format!("there are two {plural} with the id `{id}`"), "give each its own id");
+    }
+}
+
+/// The workflows that a plan may name.
+#[derive(Clone, Copy)]
+struct Workflows<'a> {
+    /// Whether each has a verifier, by name.
+    known: &'a BTreeMap<&'a str, bool>,
+    /// Whether the plan's own has one.
+    of_plan: bool,
+}
+
+impl Workflows<'_> {
+    /// Whether what is here is judged by a verifier. An unknown workflow is a problem, and counts as the plan's.
+    fn judged(self, at: At<'_>, named: Option<&str>, found: &mut PlanProblems) -> bool {
+        let Some(name) = named else { return self.of_plan };
+        if let Some(judged) = self.known.get(name) {
+            return *judged;
+        }
+        let hint = match closest(name, self.known.keys().copied()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => format!("known workflows: {}", self.known.keys().copied().collect::<Vec<_>>().join(", ")),
+        };
+        found.add(at.key("workflow"), format!("unknown workflow `{}`", shown(name)), hint);
+        self.of_plan
+    }
+}

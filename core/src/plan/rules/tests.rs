@@ -1,0 +1,224 @@
+//! The rules on plans that never were a file: as they come with a request.
+
+use holdpoint_protocol::{
+    plan::{Answer, Check, Criterion},
+    time::Millis,
+};
+
+use super::{
+    super::{BUILT_IN_WORKFLOWS, COMMAND_BYTES_MAX, CRITERIA_MAX, GOAL_BYTES_MAX, GUARDS_MAX, TITLE_BYTES_MAX, read},
+    *,
+};
+
+fn plan() -> Plan {
+    let text = "plan: p\nguards: [{id: g, check: x}]\nwaypoints:\n  \
+                - {id: a, goal: g, criteria: [{id: c, check: x}]}\n  \
+                - {id: b, goal: g, depends_on: [a], criteria: [{id: c, check: x}]}\n";
+    read(text, "plan.yaml", BUILT_IN_WORKFLOWS).unwrap()
+}
+
+/// What is wrong with the plan after a change, as `path: message`.
+fn wrong(change: impl FnOnce(&mut Plan)) -> Vec<String> {
+    let mut plan = plan();
+    change(&mut plan);
+    let found = validate(&plan, BUILT_IN_WORKFLOWS);
+    assert!(found.problems.iter().all(|problem| !problem.hint.is_empty()), "{found:?}");
+    found.problems.iter().map(|problem| format!("{}: {}", problem.path, problem.message)).collect()
+}
+
+fn check(plan: &mut Plan) -> &mut Check {
+    plan.waypoints[1].criteria[0].check.as_mut().unwrap()
+}
+
+/// A change of a plan, and the one problem that it makes: the path, and the beginning of the message.
+type Case<'a> = (&'a dyn Fn(&mut Plan), &'a str, &'a str);
+
+fn assert_refused(cases: &[Case<'_>]) {
+    for (change, path, message) in cases {
+        let told = wrong(change);
+        assert!(told.len() == 1 && told[0].starts_with(&format!("{path}: {message}")), "{path}: {message}: {told:#?}");
+    }
+}
+
+#[test]
+fn a_plan_without_a_fault_is_taken() {
+    assert_eq!(wrong(|_| {}), [""; 0]);
+}
+
+#[test]
+fn every_bad_value_of_a_request_is_named_by_its_path() {
+    assert_refused(&[
+        (&|plan| plan.plan = String::new(), "plan", "the plan has no `plan`"),
+        (&|plan| plan.plan = "a.b".to_owned(), "plan", "`a.b` is not an id"),
+        (&|plan| plan.base = "-x".to_owned(), "base", "`base: -x` is not a git ref"),
+        (&|plan| plan.covenant = Some("../x".to_owned()), "covenant", "`../x` is not a path inside"),
+        (&|plan| plan.workflow = "flyy".to_owned(), "workflow", "unknown workflow `flyy`"),
+        (&|plan| plan.policy.max_reworks = 1_001, "policy/max_reworks", "`max_reworks: 1001` is not a number"),
+        (&|plan| plan.budget.wall = Some(Millis(0)), "budget/wall", "`wall: 0ms` is not a duration"),
+        (&|plan| plan.answer_within = Some(Millis(u64::MAX)), "answer_within", "`answer_within: "),
+        (&|plan| plan.sources = vec![" ".to_owned()], "sources/0", "an item of `sources` is empty"),
+        (&|plan| plan.prepare = Some("a\0b".to_owned()), "prepare", "`prepare` has a NUL"),
+        (&|plan| plan.protected = vec!["[".to_owned()], "protected/0", "`[` in `protected` is not a glob"),
+        (&|plan| plan.guards[0].check.red_first = true, "guards/0/red_first", "a guard cannot be `red_first`"),
+        (&|plan| plan.guards[0].check.command.clear(), "guards/0/check", "a guard has no `check`"),
+        (&|plan| plan.guards.extend(plan.guards.clone()), "guards/1/id", "there are two guards with the id `g`"),
+        (&|plan| plan.waypoints.clear(), "waypoints", "the plan has no waypoints"),
+        (&|plan| plan.waypoints[1].goal = " ".to_owned(), "waypoints/1/goal", "waypoint `b` has no `goal`"),
+        (&|plan| plan.waypoints[1].title.clear(), "waypoints/1/title", "`title` is empty"),
+        (&|plan| plan.waypoints[1].criteria.clear(), "waypoints/1/criteria", "waypoint `b` has no criteria"),
+        (&|plan| plan.waypoints[0].workflow = Some("x".to_owned()), "waypoints/0/workflow", "unknown workflow `x`"),
+        (&|plan| plan.waypoints[0].budget.output = Some(0), "waypoints/0/budget/output", "`output: 0` is not a size"),
+        (
+            &|plan| check(plan).expect = Some("(".to_owned()),
+            "waypoints/1/criteria/0/expect",
+            "`expect` is not a regular",
+        ),
+        (&|plan| check(plan).timeout = Millis(0), "waypoints/1/criteria/0/timeout", "`timeout: 0ms` is not a duration"),
+        (&|plan| check(plan).command.clear(), "waypoints/1/criteria/0/check", "`check` is empty"),
+    ]);
+}
+
+#[test]
+fn ids_and_dependencies_that_do_not_fit_together_are_refused() {
+    let same_id = |plan: &mut Plan| {
+        let id = plan.waypoints[0].id.clone();
+        plan.waypoints[1] = holdpoint_protocol::plan::Waypoint { id, ..plan.waypoints[0].clone() };
+    };
+    let twice = |plan: &mut Plan| plan.waypoints[1].depends_on.push("a".parse().unwrap());
+    assert_refused(&[
+        (&same_id, "waypoints/1/id", "there are two waypoints with the id `a`"),
+        (&twice, "waypoints/1/depends_on/1", "`a` is listed twice"),
+        (
+            &|plan| plan.waypoints[1].depends_on = vec!["none".parse().unwrap()],
+            "waypoints/1/depends_on/0",
+            "waypoint `b` depends on `none`",
+        ),
+        (
+            &|plan| plan.waypoints[0].depends_on = vec!["b".parse().unwrap()],
+            "waypoints/0/depends_on/0",
+            "waypoints wait for each other in a circle: a → b → a",
+        ),
+    ]);
+}
+
+#[test]
+fn a_bad_answer_of_policy_is_refused() {
+    let answer = |matches: &str, option: &str| Answer {
+        matches: matches.to_owned(),
+        option: option.to_owned(),
+        rationale: None,
+    };
+    assert_refused(&[
+        (&|plan| plan.answers = vec![answer("(", "x")], "answers/0/match", "`match` is not a regular expression"),
+        (&|plan| plan.answers = vec![answer("", "x")], "answers/0/match", "an answer has no `match`"),
+        (&|plan| plan.answers = vec![answer("x", "")], "answers/0/option", "an answer has no `option`"),
+    ]);
+}
+
+#[test]
+fn what_nothing_acts_on_yet_is_refused_by_name() {
+    let not_enforced = |key: &str| format!("`{key}` is not enforced yet");
+    let (tokens, cost, calls) = (not_enforced("tokens"), not_enforced("cost_usd"), not_enforced("tool_calls"));
+    assert_refused(&[
+        (&|plan| plan.policy.mode = Mode::Single, "policy/mode", "`mode: single` does not work yet"),
+        (&|plan| plan.budget.tokens = Some(1), "budget/tokens", &tokens),
+        (&|plan| plan.budget.cost_usd = Some(1.5), "budget/cost_usd", &cost),
+        (&|plan| plan.waypoints[0].budget.tokens = Some(1), "waypoints/0/budget/tokens", &tokens),
+        (&|plan| plan.waypoints[0].budget.cost_usd = Some(1.5), "waypoints/0/budget/cost_usd", &cost),
+        (&|plan| plan.waypoints[0].budget.tool_calls = Some(1), "waypoints/0/budget/tool_calls", &calls),
+        (
+            &|plan| plan.waypoints[0].tests_file = Some("specs.yaml".to_owned()),
+            "waypoints/0/testsFile",
+            "`testsFile` is not read yet",
+        ),
+    ]);
+    assert_eq!(wrong(|plan| plan.budget.cost_usd = Some(f64::NAN)).len(), 1);
+}
+
+/// As many criteria, each with an id of its own.
+fn many(count: usize) -> Vec<Criterion> {
+    let criterion = |i| Criterion { id: format!("c{i}").parse().unwrap(), statement: "s".to_owned(), check: None };
+    (0..count).map(criterion).collect()
+}
+
+#[test]
+fn the_largest_parts_are_taken_and_larger_ones_refused_with_the_limit() {
+    let text = |bytes: usize| "x".repeat(bytes);
+    let guard = |plan: &Plan, i: usize| Guard { id: format!("g{i}").parse().unwrap(), ..plan.guards[0].clone() };
+    let largest = wrong(|plan| {
+        plan.guards = (0..GUARDS_MAX).map(|i| guard(plan, i)).collect();
+        plan.waypoints[0].criteria = many(CRITERIA_MAX);
+        plan.waypoints[0].goal = text(GOAL_BYTES_MAX);
+        plan.waypoints[0].title = text(TITLE_BYTES_MAX);
+        check(plan).command = text(COMMAND_BYTES_MAX);
+        check(plan).expect = Some(text(super::super::REGEX_BYTES_MAX));
+    });
+    assert_eq!(largest, [""; 0]);
+    assert_refused(&[
+        (
+            &|plan| plan.guards = (0..=GUARDS_MAX).map(|i| guard(plan, i)).collect(),
+            "guards/500",
+            "`guards` has 501 items, more than 500",
+        ),
+        (
+            &|plan| plan.waypoints[0].criteria = many(CRITERIA_MAX + 1),
+            "waypoints/0/criteria/500",
+            "the waypoint has 501 criteria, more than 500",
+        ),
+        (
+            &|plan| plan.waypoints[0].goal = text(GOAL_BYTES_MAX + 1),
+            "waypoints/0/goal",
+            "`goal` is longer than 256 KiB",
+        ),
+        (
+            &|plan| plan.waypoints[0].title = text(TITLE_BYTES_MAX + 1),
+            "waypoints/0/title",
+            "`title` is longer than 1 KiB",
+        ),
+        (
+            &|plan| check(plan).command = text(COMMAND_BYTES_MAX + 1),
+            "waypoints/1/criteria/0/check",
+            "`check` is longer than 64 KiB",
+        ),
+        (
+            &|plan| check(plan).expect = Some(text(super::super::REGEX_BYTES_MAX + 1)),
+            "waypoints/1/criteria/0/expect",
+            "`expect` is longer than 8 KiB",
+        ),
+        (
+            &|plan| plan.waypoints[0].scope = vec!["a".to_owned(); ITEMS_MAX + 1],
+            "waypoints/0/scope/1000",
+            "`scope` has 1001 items, more than 1000",
+        ),
+    ]);
+}
+
+#[test]
+fn all_problems_are_in_one_line_up_to_a_number() {
+    let mut plan = plan();
+    plan.base = String::new();
+    plan.workflow = "flyy".to_owned();
+    plan.waypoints[0].goal.clear();
+    let found = validate(&plan, BUILT_IN_WORKFLOWS);
+    let line = found.in_a_line(2);
+    assert_eq!(
+        line,
+        "base: `base` is empty (write a text, or remove it); workflow: unknown workflow `flyy` (did you mean `fly`?); \
+         1 more problems follow"
+    );
+    assert!(found.in_a_line(3).ends_with("(say what the builder is to do: `goal: …`)"));
+}
+
+#[test]
+fn problems_past_a_bound_are_only_counted() {
+    let mut plan = plan();
+    plan.waypoints[0].depends_on = (0..10_000).map(|i| format!("none{i}").parse().unwrap()).collect();
+    let found = validate(&plan, BUILT_IN_WORKFLOWS);
+    assert_eq!(found.problems.len() + found.more, 10_000);
+    assert!(found.more > 0 && found.in_a_line(10).len() < 10_000);
+}
+
+#[test]
+fn every_workflow_that_plans_may_name_is_built_in() {
+    assert!(BUILT_IN_WORKFLOWS.iter().all(|known| crate::gates::built_in(known.name).is_some()));
+}

@@ -1,0 +1,122 @@
+//! Rules for single values: texts, commands, expressions, globs, paths, durations.
+
+use std::ops::RangeInclusive;
+
+use holdpoint_protocol::{plan::Check, time::Millis};
+use regex::Regex;
+
+use super::{
+    super::{
+        limits::{COMMAND_BYTES_MAX, DURATION_MS_MAX, ITEMS_MAX, NAME_BYTES_MAX, REGEX_BYTES_MAX},
+        path::At,
+        words::{not_a_duration, not_a_number, shown},
+    },
+    PlanProblems,
+};
+use crate::paths::Glob;
+
+impl PlanProblems {
+    /// A text that says something, and is not too long. Answers whether it may be looked at more closely.
+    pub(super) fn text(&mut self, at: At<'_>, what: &str, text: &str, bytes_max: usize) -> bool {
+        let (message, hint) = if text.contains('\0') {
+            (format!("{what} has a NUL in it"), "remove it: no program and no commit can have one")
+        } else if text.trim().is_empty() {
+            (format!("{what} is empty"), "write a text, or remove it")
+        } else if text.len() > bytes_max {
+            let hint = "make it shorter, and keep long texts in documents that `sources` names";
+            (format!("{what} is longer than {} KiB", bytes_max >> 10), hint)
+        } else {
+            return true;
+        };
+        self.add(at, message, hint);
+        false
+    }
+
+    /// A shell command.
+    pub(super) fn command(&mut self, at: At<'_>, what: &str, command: &str) {
+        if command.len() > COMMAND_BYTES_MAX {
+            let message = format!("{what} is longer than {} KiB, too long for a command line", COMMAND_BYTES_MAX >> 10);
+            self.add(at, message, "put it into a script of the repository, and run that");
+            return;
+        }
+        self.text(at, what, command, COMMAND_BYTES_MAX);
+    }
+
+    /// A regular expression.
+    pub(super) fn regex(&mut self, at: At<'_>, what: &str, text: &str) {
+        if !self.text(at, what, text, REGEX_BYTES_MAX) {
+            return;
+        }
+        if let Err(error) = Regex::new(text) {
+            let error = error.to_string();
+            let why = error.lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned();
+            let hint =
+                "the syntax is that of Rust's `regex`; put `\\` before (, [, { and . that are meant as they stand";
+            self.add(at, format!("{what} is not a regular expression: {why}"), hint);
+        }
+    }
+
+    /// A list that is not too long. Answers whether its items may be looked at.
+    pub(super) fn length(&mut self, at: At<'_>, what: &str, length: usize, most: usize) -> bool {
+        if length <= most {
+            return true;
+        }
+        self.add(at.item(most), format!("{what} has {length} items, more than {most}"), "leave some out");
+        false
+    }
+
+    /// A list of globs.
+    pub(super) fn globs(&mut self, at: At<'_>, key: &str, globs: &[String]) {
+        if !self.length(at, &format!("`{key}`"), globs.len(), ITEMS_MAX) {
+            return;
+        }
+        for (i, glob) in globs.iter().enumerate() {
+            // A glob has a limit of its own, which its error names.
+            if !self.text(at.item(i), &format!("an item of `{key}`"), glob, usize::MAX) {
+                continue;
+            }
+            if let Err(error) = Glob::new(glob) {
+                let message = format!("`{}` in `{key}` is not a glob: {error}", shown(glob));
+                self.add(at.item(i), message, error.hint());
+            }
+        }
+    }
+
+    /// A path inside the repository. Answers whether it is.
+    pub(super) fn path(&mut self, at: At<'_>, what: &str, path: &str) -> bool {
+        if !self.text(at, what, path, NAME_BYTES_MAX) {
+            return false;
+        }
+        let outside = path.starts_with('/') || path.split('/').any(|segment| segment == "..");
+        if outside {
+            let message = format!("`{}` is not a path inside the repository", shown(path));
+            self.add(at, message, "write it from the repository's root, without a leading `/` and without `..`");
+        }
+        !outside
+    }
+
+    /// A span of time.
+    pub(super) fn duration(&mut self, at: At<'_>, key: &str, span: Millis) {
+        if !(1..=DURATION_MS_MAX).contains(&span.0) {
+            self.say(at, not_a_duration(key, format!("{}ms", span.0)));
+        }
+    }
+
+    /// A number in a range. Answers whether it is.
+    pub(super) fn number(&mut self, at: At<'_>, key: &str, number: u64, range: &RangeInclusive<u64>) -> bool {
+        let fits = range.contains(&number);
+        if !fits {
+            self.say(at, not_a_number(key, number, range));
+        }
+        fits
+    }
+
+    /// The check of the criterion or guard that is here.
+    pub(super) fn check(&mut self, at: At<'_>, check: &Check) {
+        self.command(at.key("check"), "`check`", &check.command);
+        if let Some(expect) = &check.expect {
+            self.regex(at.key("expect"), "`expect`", expect);
+        }
+        self.duration(at.key("timeout"), "timeout", check.timeout);
+    }
+}

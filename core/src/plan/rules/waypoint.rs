@@ -1,0 +1,71 @@
+//! Rules for a waypoint and its criteria.
+
+use std::collections::HashSet;
+
+use holdpoint_protocol::plan::{Criterion, Waypoint};
+
+use super::{
+    super::{
+        limits::{CRITERIA_MAX, GOAL_BYTES_MAX, ITEMS_MAX, NAME_BYTES_MAX, SENTENCE_BYTES_MAX, TITLE_BYTES_MAX},
+        path::At,
+    },
+    PlanProblems, Workflows, budgets, unique,
+};
+
+pub(super) fn check(at: At<'_>, waypoint: &Waypoint, workflows: Workflows<'_>, found: &mut PlanProblems) {
+    let what = format!("waypoint `{}`", waypoint.id);
+    found.text(at.key("title"), "`title`", &waypoint.title, TITLE_BYTES_MAX);
+    if waypoint.goal.trim().is_empty() {
+        found.add(at.key("goal"), format!("{what} has no `goal`"), "say what the builder is to do: `goal: …`");
+    } else {
+        found.text(at.key("goal"), "`goal`", &waypoint.goal, GOAL_BYTES_MAX);
+    }
+    let judged = workflows.judged(at, waypoint.workflow.as_deref(), found);
+    if judged && waypoint.criteria.is_empty() {
+        let hint = "add at least one criterion with `id`, `statement` and, if a command can show it, `check`";
+        found.add(at.key("criteria"), format!("{what} has no criteria"), hint);
+    }
+    criteria(at.key("criteria"), &waypoint.criteria, found);
+    let tags = at.key("tags");
+    if found.length(tags, "`tags`", waypoint.tags.len(), ITEMS_MAX) {
+        for (i, tag) in waypoint.tags.iter().enumerate() {
+            found.text(tags.item(i), "an item of `tags`", tag, NAME_BYTES_MAX);
+        }
+    }
+    found.globs(at.key("scope"), "scope", &waypoint.scope);
+    found.globs(at.key("protected"), "protected", &waypoint.protected);
+    budgets::of_turn(at.key("budget"), &waypoint.budget, found);
+    if let Some(file) = &waypoint.tests_file
+        && found.path(at.key("testsFile"), "`testsFile`", file)
+    {
+        let hint = "remove it, and write the specs into `tests`, which the builder is told";
+        found.add(at.key("testsFile"), "`testsFile` is not read yet: the specs in it would be ignored", hint);
+    }
+}
+
+fn criteria(at: At<'_>, criteria: &[Criterion], found: &mut PlanProblems) {
+    if criteria.len() > CRITERIA_MAX {
+        let message = format!("the waypoint has {} criteria, more than {CRITERIA_MAX}", criteria.len());
+        found.add(at.item(CRITERIA_MAX), message, "split the waypoint, or let one command check several things");
+        return;
+    }
+    let mut seen = HashSet::new();
+    for (i, criterion) in criteria.iter().enumerate() {
+        let at = at.item(i);
+        unique(at, &criterion.id, "criteria", &mut seen, found);
+        match &criterion.check {
+            Some(check) => found.check(at, check),
+            None if criterion.statement.trim().is_empty() => {
+                let hint = "say what must be true in `statement`, and how a command shows it in `check`";
+                found.add(at.key("statement"), "the criterion has neither `statement` nor `check`", hint);
+                continue;
+            }
+            None => {}
+        }
+        // The statement of a criterion that is only a command quotes it.
+        let quotes = criterion.check.as_ref().is_some_and(|check| criterion.statement.contains(&check.command));
+        if !quotes && !criterion.statement.is_empty() {
+            found.text(at.key("statement"), "`statement`", &criterion.statement, SENTENCE_BYTES_MAX);
+        }
+    }
+}
