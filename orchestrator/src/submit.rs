@@ -1,13 +1,11 @@
 //! Taking a flight in: everything is checked before the first entry, and a repeated request is taken once.
 
-use std::collections::BTreeSet;
-
 use holdpoint_bus::{
     api::Failure,
     blobs::{self, BlobError},
     journal::{Append, AppendError, Begun},
 };
-use holdpoint_core::{gates, plan};
+use holdpoint_core::plan;
 use holdpoint_protocol::{
     Digest,
     api::Submit,
@@ -33,6 +31,10 @@ use crate::{
 
 /// How much of a plan is named that wants a network.
 const WANTS_SHOWN_MAX: usize = 5;
+
+/// How many problems of a plan are told with a refusal: they go into one line of a header. Senders with a file have held
+/// it against the same rules before.
+const PROBLEMS_TOLD_MAX: usize = 20;
 
 /// Bytes of a covenant that are read.
 const COVENANT_LEN_MAX: usize = 1024 * 1024;
@@ -100,21 +102,11 @@ fn check(submit: &Submit) -> Result<(), Failure> {
     if !fleet_or_own {
         return refuse(format!("pool {} is neither the fleet's nor the flight's own", submit.fleet.pool));
     }
-    let plan = &submit.plan;
-    let ids: BTreeSet<_> = plan.waypoints.iter().map(|w| &w.id).collect();
-    if plan.waypoints.is_empty() || ids.len() != plan.waypoints.len() {
-        return refuse("a plan needs waypoints, each with an id of its own".to_owned());
+    let found = plan::validate(&submit.plan, plan::BUILT_IN_WORKFLOWS);
+    if found.is_empty() {
+        return Ok(());
     }
-    for waypoint in &plan.waypoints {
-        let workflow = waypoint.workflow.as_ref().unwrap_or(&plan.workflow);
-        if gates::built_in(workflow).is_none() {
-            return refuse(format!("workflow {workflow} of waypoint {} is not known here", waypoint.id));
-        }
-        if waypoint.criteria.is_empty() || waypoint.depends_on.iter().any(|d| !ids.contains(d)) {
-            return refuse(format!("waypoint {} has no criteria, or depends on an unknown one", waypoint.id));
-        }
-    }
-    Ok(())
+    refuse(format!("the plan cannot be flown: {}", found.in_a_line(PROBLEMS_TOLD_MAX)))
 }
 
 /// Stores what was found out when every object of the snapshot was checked, so that agents need not check them again.

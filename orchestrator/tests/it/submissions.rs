@@ -44,3 +44,37 @@ async fn a_plan_that_wants_a_network_is_refused_where_verifiers_have_none() {
     let begun: FlightView = world.call(SUBMIT, &plain).await.unwrap();
     assert_eq!(begun.waypoints.len(), 1, "what was refused took nothing up");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plan_that_breaks_a_rule_is_refused_with_all_its_problems_whatever_sent_it() {
+    let world = World::start().await;
+    let mut submit = world.submission(PLAN, None).await;
+    let plan = &mut submit.plan;
+    let mut second = plan.waypoints[0].clone();
+    second.id = "v".parse().unwrap();
+    second.depends_on = vec!["w".parse().unwrap()];
+    second.scope = vec!["../x".to_owned()];
+    second.criteria[0].check.as_mut().unwrap().expect = Some("(".to_owned());
+    plan.waypoints[0].depends_on = vec!["v".parse().unwrap(), "none".parse().unwrap()];
+    plan.waypoints.extend([second.clone(), second]);
+    plan.budget.cost_usd = Some(20.0);
+    plan.workflow = "flyy".to_owned();
+    let refused = world.call::<_, FlightView>(SUBMIT, &submit).await.unwrap_err();
+    let ApiError::Refused { failure, .. } = &refused else { panic!("{refused:?}") };
+    assert_eq!(failure.code, 400);
+    for problem in [
+        "workflow: unknown workflow `flyy` (did you mean `fly`?)",
+        "budget/cost_usd: `cost_usd` is not enforced yet",
+        "waypoints/0/depends_on/0: waypoints wait for each other in a circle: w → v → w",
+        "waypoints/0/depends_on/1: waypoint `w` depends on `none`",
+        "waypoints/1/scope/0: `../x` in `scope` is not a glob",
+        "waypoints/1/criteria/0/expect: `expect` is not a regular expression",
+        "waypoints/2/id: there are two waypoints with the id `v`",
+    ] {
+        assert!(failure.message.contains(problem), "{problem} in {}", failure.message);
+    }
+
+    let plain = world.submission(PLAN, None).await;
+    let begun: FlightView = world.call(SUBMIT, &plain).await.unwrap();
+    assert_eq!(begun.waypoints.len(), 1, "what was refused took nothing up");
+}
