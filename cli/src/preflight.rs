@@ -16,9 +16,11 @@ use holdpoint_sandbox::Sandbox;
 use holdpoint_workspace::{Oid, UserRepo};
 
 use crate::{
+    branch,
     client::Client,
     failure::{Failure, chain},
-    output,
+    flight_id, output, program,
+    state::StateDir,
 };
 
 /// What the orchestrator answers when a flight of this id is there already. Ids are random: it is this one.
@@ -26,6 +28,9 @@ const ALREADY_THERE: u16 = 409;
 
 /// The covenant's place unless the plan says otherwise.
 const COVENANT: &str = "AGENTS.md";
+
+/// How many criteria are warned of one by one.
+const WARNINGS_MAX: usize = 10;
 
 /// A plan and the commit that it starts from.
 #[derive(Debug)]
@@ -90,6 +95,67 @@ impl Ready {
             Err(ApiError::Refused { failure, .. }) if failure.code == ALREADY_THERE => Ok(()),
             other => Ok(other.map(drop)?),
         }
+    }
+}
+
+/// What a flight on a fleet of one's own needs, looked at: nothing was written or started yet.
+pub(crate) struct Cleared {
+    /// The plan and its base.
+    pub(crate) ready: Ready,
+    /// The fleet's configuration, its commands anchored where the user stands.
+    pub(crate) config: Config,
+    /// The flight's id.
+    pub(crate) flight: FlightId,
+    /// Where the repository's state is kept; not made yet.
+    pub(crate) state: StateDir,
+}
+
+/// Looks at everything that a flight on a fleet of one's own needs, but for who builds.
+pub(crate) async fn clear(plan: Plan, mut config: Config, repo: &Path) -> Result<Cleared, Failure> {
+    let (ready, flight) = clear_elsewhere(plan, repo).await?;
+    program::anchor_all(&mut config, &ready.repo.places().await?);
+    program::check_in_clone(&config, &ready).await?;
+    program::check_there(&config, &ready.repo, Some(&ready.base)).await?;
+    check_sandbox(&config).await?;
+    let state = StateDir::of(&ready.repo)?;
+    Ok(Cleared { ready, config, flight, state })
+}
+
+/// Looks at what a flight on a fleet that runs already needs of this side: the plan's base, and the branch.
+pub(crate) async fn clear_elsewhere(plan: Plan, repo: &Path) -> Result<(Ready, FlightId), Failure> {
+    let ready = Ready::check(plan, repo).await?;
+    let flight = flight_id::fresh(&ready.plan.plan);
+    branch::check(&ready.repo, &flight).await?;
+    Ok((ready, flight))
+}
+
+/// A warning for each criterion that nobody can decide because there is no judge; of many only the first.
+pub(crate) fn unjudged(plan: &Plan, judge: bool) -> Vec<String> {
+    if judge {
+        return Vec::new();
+    }
+    let mut warnings: Vec<String> = Vec::new();
+    let mut more: usize = 0;
+    for (waypoint, criterion) in plan::without_check(plan) {
+        if warnings.len() >= WARNINGS_MAX {
+            more += 1;
+            continue;
+        }
+        warnings.push(format!(
+            "criterion {criterion} of waypoint {waypoint} has no `check`, and there is no judge: the waypoint will end \
+             blocked (judge_missing); add a check, or name a judge with --judge 'CMD'"
+        ));
+    }
+    if more > 0 {
+        warnings.push(format!("{more} more criteria have no `check` either"));
+    }
+    warnings
+}
+
+/// Says warnings on standard error.
+pub(crate) fn warn(warnings: &[String]) {
+    for warning in warnings {
+        output::err(&format!("warning: {warning}"));
     }
 }
 

@@ -3,15 +3,18 @@
 //! Agents run in a clone of their own. What is part of the repository stays relative, because the clone has it and the
 //! user's own tree is out of an agent's reach.
 
+mod lookup;
+
 use std::path::{Component, Path, PathBuf};
 
 use holdpoint_runtime::{
     backend::program::{Word, program_words},
-    config::Config,
+    config::{Config, ProgramConfig},
 };
-use holdpoint_workspace::RepoPath;
+use holdpoint_workspace::{Oid, RepoPath, UserRepo};
 
 use crate::{failure::Failure, preflight::Ready};
+use lookup::Lack;
 
 /// The longest program that is looked for on the base, in bytes. Longer ones are taken to be there.
 const PROGRAM_LEN_MAX: usize = 64 << 20;
@@ -43,6 +46,63 @@ pub(crate) async fn check_in_clone(config: &Config, ready: &Ready) -> Result<(),
         }
     }
     Ok(())
+}
+
+/// Refuses a builder, repair agent or judge whose program certainly cannot be started: every turn would fail by it.
+/// `base` is the commit that agents' clones are of, where there is one already. The commands must have been anchored.
+pub(crate) async fn check_there(config: &Config, repo: &UserRepo, base: Option<&Oid>) -> Result<(), Failure> {
+    let agents = &config.agents;
+    // A `PATH` of its own is the program's matter.
+    let finds_own = |program: &ProgramConfig| program.env.0.contains_key("PATH");
+    let programs = [
+        ("builder", "--builder", &agents.builder.command, finds_own(&agents.builder)),
+        ("repair agent", "--repair", &agents.repair.command, finds_own(&agents.repair)),
+        ("judge", "--judge", &agents.verifier.judge, false),
+    ];
+    for (who, flag, command, own_path) in programs {
+        let Some(word) = command.as_deref().and_then(lookup::first_program) else { continue };
+        let found = match (word.starts_with('/'), word.contains('/')) {
+            (true, _) => lookup::at_path(Path::new(word)),
+            (false, true) => in_repository(word, repo, base).await,
+            (false, false) => match std::env::var_os("PATH").filter(|_| !own_path) {
+                Some(folders) => lookup::in_folders(word, &folders),
+                None => Ok(()),
+            },
+        };
+        found.map_err(|lack| lacking(who, flag, word, lack))?;
+    }
+    Ok(())
+}
+
+/// A relative path where the user stands, in the repository's folder, or in the commit that clones are of.
+async fn in_repository(word: &str, repo: &UserRepo, base: Option<&Oid>) -> Result<(), Lack> {
+    let here = std::env::current_dir().ok();
+    if let Some(file) = lookup::below(here.as_deref().into_iter().chain([repo.dir()]), word) {
+        return lookup::at_path(&file);
+    }
+    let path = RepoPath::new(word.strip_prefix("./").unwrap_or(word).as_bytes());
+    let (Some(base), Ok(path)) = (base, path) else { return Err(Lack::Missing) };
+    match repo.file_at(base, &path, PROGRAM_LEN_MAX).await {
+        Ok(None) => Err(Lack::Missing),
+        // Whatever cannot be looked at is left to the turn.
+        _ => Ok(()),
+    }
+}
+
+fn lacking(who: &str, flag: &str, word: &str, lack: Lack) -> Failure {
+    match lack {
+        Lack::Missing => {
+            let place = if word.contains('/') { "there is no such file" } else { "it is not in PATH" };
+            let message = format!("the program of the {who}, {word}, cannot be started: {place}");
+            let hint = format!("install it, or correct its command line ({flag}, or the file of --config)");
+            Failure::usage("program_missing", message, hint)
+        }
+        Lack::NotExecutable => {
+            let message = format!("the program of the {who}, {word}, cannot be started: it is not an executable file");
+            let hint = format!("make it executable with `chmod +x`, or name what runs it, such as {flag} 'sh {word}'");
+            Failure::usage("program_not_executable", message, hint)
+        }
+    }
 }
 
 /// The command with its program, and what launches that, made absolute where it is a path (`./x`, `sh ../x`) of something

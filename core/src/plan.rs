@@ -16,6 +16,7 @@ mod path;
 mod rules;
 mod tree;
 mod units;
+mod unjudged;
 mod waypoint;
 mod whole;
 mod words;
@@ -31,6 +32,7 @@ pub use limits::*;
 pub use network::wants_network;
 pub use path::PlanPath;
 pub use rules::{PlanProblem, PlanProblems, validate};
+pub use unjudged::without_check;
 
 use error::Problems;
 use tree::Position;

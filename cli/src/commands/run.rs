@@ -14,15 +14,12 @@ use holdpoint_runtime::config::Config;
 use holdpoint_workspace::UserRepo;
 
 use crate::{
-    args::RunArgs,
+    args::{CommandFlags, RunArgs},
     branch,
     client::Client,
     failure::{Exit, Failure},
-    flight_id,
     interrupt::Interrupts,
-    output,
-    preflight::{self, Ready},
-    progress,
+    output, preflight, progress,
     target::Remote,
     view,
 };
@@ -34,7 +31,7 @@ pub(super) const BUILDERS_DEFAULT: u32 = 1;
 pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
     let remote = Remote::named(&args.place)?;
     if remote.is_some() {
-        refuse_own_fleet(&args)?;
+        refuse_own_fleet(&args.commands)?;
     }
     let view = match (remote, &args.resume, &args.plan) {
         (Some(remote), Some(flight), _) => Box::pin(resume_elsewhere(&args, &remote, flight)).await?,
@@ -62,8 +59,9 @@ pub(super) fn print(view: &FlightView, json: bool) {
     }
 }
 
-fn refuse_own_fleet(args: &RunArgs) -> Result<(), Failure> {
-    let given = args.commands.given();
+/// Refuses flags about a fleet of one's own beside the name of another.
+pub(super) fn refuse_own_fleet(commands: &CommandFlags) -> Result<(), Failure> {
+    let given = commands.given();
     if given.is_empty() {
         return Ok(());
     }
@@ -107,9 +105,8 @@ async fn conclude(
 async fn fly_elsewhere(args: &RunArgs, remote: &Remote, plan_file: &Path) -> Result<FlightView, Failure> {
     let plan = preflight::read_plan(plan_file)?;
     let config = Config::load(args.commands.config.as_deref(), Vec::new())?;
-    let ready = Ready::check(plan, &args.place.repo).await?;
-    let flight = flight_id::fresh(&ready.plan.plan);
-    branch::check(&ready.repo, &flight).await?;
+    let (ready, flight) = preflight::clear_elsewhere(plan, &args.place.repo).await?;
+    preflight::warn(&preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some()));
     let repo = ready.repo.clone();
     let client = remote.connect().await?;
     let work = async {

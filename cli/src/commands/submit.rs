@@ -7,9 +7,8 @@ use serde_json::json;
 use super::{run::facts, up::RunningFleet};
 use crate::{
     args::SubmitArgs,
-    branch,
     failure::{Exit, Failure},
-    flight_id, output,
+    output,
     preflight::{self, Ready},
     state::StateDir,
     target::{Remote, Target},
@@ -20,9 +19,7 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<Exit, Failure> {
     let plan = preflight::read_plan(&args.plan)?;
     let config = Config::load(args.fleet.config.as_deref(), Vec::new())?;
     let remote = Remote::named(&args.place)?;
-    let ready = Ready::check(plan, &args.place.repo).await?;
-    let flight = flight_id::fresh(&ready.plan.plan);
-    branch::check(&ready.repo, &flight).await?;
+    let (ready, flight) = preflight::clear_elsewhere(plan, &args.place.repo).await?;
     let mut fleet = facts(&config, streams::fleet_pool(), None);
     if remote.is_none() {
         let state = StateDir::of(&ready.repo)?;
@@ -34,6 +31,7 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<Exit, Failure> {
         fleet.repair = running.repair;
         fleet.judge = running.judge;
     }
+    preflight::warn(&preflight::unjudged(&ready.plan, fleet.judge));
     begin(&args, ready, &flight, fleet).await?;
     if args.json {
         output::json(&json!({"flight": flight}));

@@ -62,6 +62,7 @@ pub(super) async fn up(args: UpArgs) -> Result<Exit, Failure> {
     preflight::check_builder(&config)?;
     let repo = UserRepo::open(&args.repo).await?;
     program::anchor_all(&mut config, &repo.places().await?);
+    program::check_there(&config, &repo, None).await?;
     // Whoever submits to this fleet from elsewhere need not know what it has.
     config.orchestrator.repair = config.agents.repair.command.is_some();
     config.orchestrator.judge = config.agents.verifier.judge.is_some();

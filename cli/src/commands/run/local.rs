@@ -20,10 +20,9 @@ use crate::{
     client::Client,
     failure::{Exit, Failure},
     fleet::{self, Crew, Fleet},
-    flight_id,
     interrupt::Interrupts,
     output,
-    preflight::{self, Ready},
+    preflight::{self, Cleared, Ready},
     program,
     state::{FlightRecord, Lock, StateDir, Submission},
 };
@@ -34,15 +33,10 @@ const NOT_FOUND: u16 = 404;
 /// A new flight.
 pub(super) async fn fly(args: &RunArgs, plan_file: &Path) -> Result<FlightView, Failure> {
     let plan = preflight::read_plan(plan_file)?;
-    let mut config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
+    let config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
     preflight::check_builder(&config)?;
-    let ready = Ready::check(plan, &args.place.repo).await?;
-    program::anchor_all(&mut config, &ready.repo.places().await?);
-    program::check_in_clone(&config, &ready).await?;
-    let flight = flight_id::fresh(&ready.plan.plan);
-    branch::check(&ready.repo, &flight).await?;
-    preflight::check_sandbox(&config).await?;
-    let state = StateDir::of(&ready.repo)?;
+    let Cleared { ready, config, flight, state } = Box::pin(preflight::clear(plan, config, &args.place.repo)).await?;
+    preflight::warn(&preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some()));
     let claim = FlightRecord::claim(&state, &flight)?;
     let record = FlightRecord {
         flight,
@@ -70,6 +64,9 @@ pub(super) async fn resume(args: &RunArgs, flight: &FlightId) -> Result<FlightVi
     let claim = FlightRecord::claim(&state, flight)?;
     branch::check(&repo, flight).await?;
     let config = remembered(&record)?;
+    if let Some(Submission { base, .. }) = &record.submission {
+        program::check_there(&config, &repo, Some(&from_wire(base))).await?;
+    }
     preflight::check_sandbox(&config).await?;
     Box::pin(Local { state, repo, record, config, _claim: claim }.fly(None)).await
 }
