@@ -31,6 +31,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Fly a plan against a repository, from its first waypoint to the branch with what was accepted
     Run(RunArgs),
+    /// Look at everything that `run` would refuse, without flying
+    Check(CheckArgs),
     /// Keep a fleet running for several flights, until Ctrl-C
     Up(UpArgs),
     /// Hand a plan to a running fleet and print the flight's id
@@ -95,6 +97,30 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "FLIGHT", conflicts_with_all = ["plan", "builder", "repair", "judge", "builders", "config"])]
     pub(crate) resume: Option<FlightId>,
     /// What the fleet runs
+    #[command(flatten)]
+    pub(crate) commands: CommandFlags,
+    /// Which repository, and which fleet
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print the result as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `check`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    holdpoint check plan.yaml\n  \
+    holdpoint check plan.yaml --repo ../client --builder 'claude -p' --judge ./judge.sh --json\n  \
+    holdpoint check plan.yaml --nats nats://fleet:4222 --creds me.creds\n\n\
+    Looks at the plan (every problem at once, with its line), the repository and the plan's base, the programs, the\n\
+    configuration, the sandbox and the broker, with the flags that `run` would be given. Nothing is started or written.\n\
+    Exit 0: `run` would take it; warnings stand on standard error. 2: plan, configuration or repository are wrong.\n\
+    3: this machine lacks something (`holdpoint doctor` shows what).")]
+pub(crate) struct CheckArgs {
+    /// The plan file (YAML)
+    pub(crate) plan: PathBuf,
+    /// What the fleet would run
     #[command(flatten)]
     pub(crate) commands: CommandFlags,
     /// Which repository, and which fleet

@@ -3,6 +3,7 @@
 mod attest;
 mod audit;
 mod bench;
+mod check;
 mod dead;
 mod doctor;
 mod export;
@@ -29,6 +30,7 @@ use crate::{
 pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Run(args) => Box::pin(run::run(args)).await,
+        Command::Check(args) => Box::pin(check::check(args)).await,
         Command::Up(args) => Box::pin(up::up(args)).await,
         Command::Submit(args) => Box::pin(submit::submit(args)).await,
         Command::Watch(args) => Box::pin(watch::watch(args)).await,

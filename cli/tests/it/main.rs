@@ -5,6 +5,7 @@
 mod answers;
 mod bench;
 mod broker;
+mod check;
 mod health;
 mod keys;
 mod lab;

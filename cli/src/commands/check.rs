@@ -1,0 +1,86 @@
+//! `check`: everything that `run` would refuse, without flying.
+
+use holdpoint_protocol::plan::Plan;
+use holdpoint_runtime::config::Config;
+use serde::Serialize;
+
+use super::run::refuse_own_fleet;
+use crate::{
+    args::CheckArgs,
+    failure::{Exit, Failure},
+    fleet::{find_server, known_broker},
+    output,
+    preflight::{self, Cleared, Ready},
+    target::Remote,
+};
+
+/// The result; its JSON form is what `--json` prints.
+#[derive(Debug, Serialize)]
+struct Report {
+    ok: bool,
+    /// The plan's name.
+    plan: String,
+    /// The commit that the flight would start from.
+    base: String,
+    waypoints: usize,
+    criteria: usize,
+    guards: usize,
+    /// What would not keep `run` from flying, but the flight from ending well.
+    warnings: Vec<String>,
+}
+
+/// Looks at a plan and at what it would be flown with.
+pub(super) async fn check(args: CheckArgs) -> Result<Exit, Failure> {
+    let remote = Remote::named(&args.place)?;
+    if remote.is_some() {
+        refuse_own_fleet(&args.commands)?;
+    }
+    let plan = preflight::read_plan(&args.plan)?;
+    let (ready, warnings) = match remote {
+        Some(remote) => elsewhere(&args, plan, &remote).await?,
+        None => here(&args, plan).await?,
+    };
+    let Ready { plan, base, .. } = ready;
+    let report = Report {
+        ok: true,
+        base: base.to_string(),
+        waypoints: plan.waypoints.len(),
+        criteria: plan.waypoints.iter().map(|waypoint| waypoint.criteria.len()).sum(),
+        guards: plan.guards.len(),
+        plan: plan.plan,
+        warnings,
+    };
+    preflight::warn(&report.warnings);
+    if args.json {
+        output::json(&report);
+    } else {
+        let Report { plan, base, waypoints, criteria, guards, .. } = &report;
+        output::out(&format!(
+            "{plan} can be flown from {base}: waypoints {waypoints}, criteria {criteria}, guards {guards}"
+        ));
+    }
+    Ok(Exit::Success)
+}
+
+/// On a fleet of one's own. A plan can be looked at before there is a builder: that is a warning only.
+async fn here(args: &CheckArgs, plan: Plan) -> Result<(Ready, Vec<String>), Failure> {
+    let config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
+    let Cleared { ready, config, state, .. } = Box::pin(preflight::clear(plan, config, &args.place.repo)).await?;
+    if known_broker(&state).is_none() {
+        find_server().await?;
+    }
+    let mut warnings = preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some());
+    if config.agents.builder.command.is_none() {
+        warnings.insert(0, "no builder is named, and `run` wants one: --builder 'CMD'".to_owned());
+    }
+    Ok((ready, warnings))
+}
+
+/// On a fleet elsewhere, which is only connected to.
+async fn elsewhere(args: &CheckArgs, plan: Plan, remote: &Remote) -> Result<(Ready, Vec<String>), Failure> {
+    let config = Config::load(args.commands.config.as_deref(), Vec::new())?;
+    let (ready, _) = preflight::clear_elsewhere(plan, &args.place.repo).await?;
+    remote.connect().await?.bus().close().await;
+    let warnings = preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some());
+    Ok((ready, warnings))
+}

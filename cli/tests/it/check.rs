@@ -1,0 +1,124 @@
+//! `check`: what `run` would refuse, and nothing started or written.
+
+use std::fs;
+
+use crate::lab::{Lab, PLAN, script};
+
+/// The programs that builders, judges and repair agents name, with what is told of each that cannot be started.
+const CANNOT_START: [(&str, &str, &str); 6] = [
+    (
+        "--builder",
+        "no-such-agent -p",
+        "the program of the builder, no-such-agent, cannot be started: it is not in PATH",
+    ),
+    ("--builder", "A=1 ./none.sh", "the program of the builder, ./none.sh, cannot be started: there is no such file"),
+    ("--builder", "/none/agent x", "the program of the builder, /none/agent, cannot be started: there is no such file"),
+    ("--repair", "no-such-agent", "the program of the repair agent, no-such-agent, cannot be started"),
+    ("--judge", "no-such-judge", "the program of the judge, no-such-judge, cannot be started"),
+    ("--judge", "./text", "cannot be started: it is not an executable file"),
+];
+
+fn checked(lab: &Lab, more: &[&str]) -> crate::lab::Answer {
+    let answer = lab.run(&[&["check", "plan.yaml", "--repo", "repo"], more].concat());
+    assert!(!lab.path("state").exists(), "nothing was begun");
+    answer
+}
+
+#[test]
+fn a_plan_that_can_be_flown_is_told_with_its_base_and_its_warnings() {
+    let lab = Lab::new();
+    let judged = format!("{PLAN}      - {{id: readable, statement: It can be read}}\n");
+    fs::write(lab.path("plan.yaml"), judged).unwrap();
+    let answer = checked(&lab, &["--builder", "true", "--json"]);
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+    let report = answer.json();
+    assert_eq!((&report["ok"], &report["plan"]), (&true.into(), &"small".into()));
+    assert_eq!((&report["waypoints"], &report["criteria"]), (&1.into(), &2.into()));
+    assert_eq!(report["base"].as_str().map(str::len), Some(40));
+    let warnings = report["warnings"].as_array().unwrap();
+    assert_eq!(warnings.len(), 1, "{report}");
+    let warning = warnings[0].as_str().unwrap();
+    assert!(warning.contains("criterion readable of waypoint one") && warning.contains("judge_missing"), "{warning}");
+    assert!(answer.stderr.contains(&format!("warning: {warning}")), "{}", answer.stderr);
+
+    let answer = checked(&lab, &["--builder", "true", "--judge", "true"]);
+    assert_eq!((answer.code, answer.stderr.as_str()), (Some(0), ""));
+    assert!(answer.stdout.starts_with("small can be flown from "), "{}", answer.stdout);
+}
+
+#[test]
+fn a_plan_is_looked_at_before_there_is_a_builder() {
+    let lab = Lab::new();
+    let answer = checked(&lab, &[]);
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+    assert!(answer.stderr.contains("warning: no builder is named"), "{}", answer.stderr);
+    lab.run(&["run", "plan.yaml", "--repo", "repo"]).refuses(2, &["no builder is configured"]);
+}
+
+#[test]
+fn a_plan_configuration_or_repository_that_run_would_refuse_is_refused() {
+    let lab = Lab::new();
+    let more = ["--builder", "true", "--nats", "nats://127.0.0.1:1"];
+    checked(&lab, &more).refuses(2, &["--builder cannot be used with a fleet elsewhere"]);
+    lab.run(&["check", "plan.yaml", "--repo", "."]).refuses(2, &["git init"]);
+    lab.run(&["check", "none.yaml", "--repo", "repo"]).refuses(2, &["cannot read the plan none.yaml"]);
+    fs::write(lab.path("odd.toml"), "[agents.builder]\ncomand = 'x'\n").unwrap();
+    checked(&lab, &["--config", "odd.toml"]).refuses(2, &["comand"]);
+    fs::write(lab.path("plan.yaml"), format!("{PLAN}base: none\n")).unwrap();
+    checked(&lab, &[]).refuses(2, &["none"]);
+    fs::write(lab.path("plan.yaml"), format!("{PLAN}budget: {{tokens: 1}}\npolicy: {{mode: single}}\n")).unwrap();
+    let answer = checked(&lab, &["--json"]);
+    answer.refuses(
+        2,
+        &["plan.yaml:8:18: `tokens` is not enforced yet", "plan.yaml:9:16: `mode: single` does not work yet"],
+    );
+    assert_eq!(answer.json()["errors"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn a_machine_without_a_broker_is_told_so() {
+    let lab = Lab::new();
+    let none = lab.path("none");
+    let args = ["check", "plan.yaml", "--repo", "repo", "--builder", "true"];
+    lab.run_with(&args, &[("HOLDPOINT_NATS_SERVER", &none)]).refuses(3, &["no nats-server"]);
+}
+
+#[test]
+fn a_program_that_cannot_be_started_is_refused_before_anything_starts() {
+    let lab = Lab::new();
+    fs::write(lab.path("text"), "x\n").unwrap();
+    for (flag, program, told) in CANNOT_START {
+        let builder: &[&str] = if flag == "--builder" { &[] } else { &["--builder", "true"] };
+        let flags = [builder, &[flag, program]].concat();
+        checked(&lab, &flags).refuses(2, &[told, "hint: "]);
+        lab.run(&[&["run", "plan.yaml", "--repo", "repo"], flags.as_slice()].concat()).refuses(2, &[told]);
+        lab.run(&[&["up", "--repo", "repo"], flags.as_slice()].concat()).refuses(2, &[told]);
+        assert!(!lab.path("state").exists(), "nothing was begun");
+    }
+}
+
+#[test]
+fn a_program_that_can_be_started_or_may_be_is_left_to_the_shell() {
+    let lab = Lab::new();
+    script(&lab.path("agent.sh"), "#!/bin/sh\n");
+    script(&lab.path("repo/own.sh"), "#!/bin/sh\n");
+    crate::lab::git(&lab.path("repo"), &["add", "own.sh"]);
+    crate::lab::git(&lab.path("repo"), &["commit", "--quiet", "--message", "An agent"]);
+    for builder in [
+        "sh -c true",
+        "./agent.sh x",
+        "A=1 ./agent.sh",
+        "./own.sh",
+        "cd /none && ./agent.sh",
+        "no-such-agent || true",
+        "'no such agent'",
+        "$AGENT",
+        "exec no-such-agent",
+    ] {
+        let answer = checked(&lab, &["--builder", builder]);
+        assert_eq!(answer.code, Some(0), "{builder}: {}", answer.stderr);
+    }
+    fs::remove_file(lab.path("repo/own.sh")).unwrap();
+    let answer = checked(&lab, &["--builder", "./own.sh"]);
+    assert_eq!(answer.code, Some(0), "it is in the clone: {}", answer.stderr);
+}
