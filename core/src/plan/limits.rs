@@ -22,6 +22,10 @@ pub const SENTENCE_BYTES_MAX: usize = 16 << 10;
 pub const COMMAND_BYTES_MAX: usize = 64 << 10;
 /// The longest regular expression in bytes. Compiling takes time and memory by its length.
 pub const REGEX_BYTES_MAX: usize = 8 << 10;
+/// How large a regular expression is once compiled, in bytes, up to which a plan may have any number. Most have a tenth.
+pub(super) const LIGHT_REGEX_BYTES_MAX: usize = 128 << 10;
+/// The most larger ones of a plan: each can take 30 ms to compile, and whoever takes the plan in waits for all.
+pub const HEAVY_REGEXES_MAX: usize = 100;
 /// The longest name, path or tag in bytes: as long as a path of the system.
 pub const NAME_BYTES_MAX: usize = 4 << 10;
 /// More rounds of the same work help nobody; a plan that needs them is stuck.

@@ -26,6 +26,8 @@ pub struct PlanProblems {
     pub problems: Vec<PlanProblem>,
     /// How many more there are than are listed.
     pub more: usize,
+    /// How many costly regular expressions were compiled.
+    pub(super) heavy_regexes: usize,
 }
 
 impl PlanProblems {

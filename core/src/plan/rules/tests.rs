@@ -6,7 +6,10 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    super::{BUILT_IN_WORKFLOWS, COMMAND_BYTES_MAX, CRITERIA_MAX, GOAL_BYTES_MAX, GUARDS_MAX, TITLE_BYTES_MAX, read},
+    super::{
+        BUILT_IN_WORKFLOWS, COMMAND_BYTES_MAX, CRITERIA_MAX, GOAL_BYTES_MAX, GUARDS_MAX, HEAVY_REGEXES_MAX,
+        TITLE_BYTES_MAX, read,
+    },
     *,
 };
 
@@ -133,6 +136,17 @@ fn what_nothing_acts_on_yet_is_refused_by_name() {
         ),
     ]);
     assert_eq!(wrong(|plan| plan.budget.cost_usd = Some(f64::NAN)).len(), 1);
+}
+
+#[test]
+fn costly_regular_expressions_are_taken_up_to_a_number() {
+    let answer = |i: usize| Answer { matches: format!("{i}\\w{{5}}"), option: "x".to_owned(), rationale: None };
+    let costly = |count: usize| wrong(|plan| plan.answers = (0..count).map(answer).collect());
+    assert_eq!(costly(HEAVY_REGEXES_MAX), [""; 0]);
+    let told = costly(HEAVY_REGEXES_MAX + 1);
+    assert_eq!(told, ["answers/100/match: `match` is one costly regular expression more than the 100 of a plan"]);
+    let light = |i: usize| Answer { matches: format!("(?i)which {i}"), ..answer(i) };
+    assert_eq!(wrong(|plan| plan.answers = (0..ITEMS_MAX).map(light).collect()), [""; 0]);
 }
 
 /// As many criteria, each with an id of its own.

@@ -3,11 +3,14 @@
 use std::ops::RangeInclusive;
 
 use holdpoint_protocol::{plan::Check, time::Millis};
-use regex::Regex;
+use regex::{Regex, RegexBuilder};
 
 use super::{
     super::{
-        limits::{COMMAND_BYTES_MAX, DURATION_MS_MAX, ITEMS_MAX, NAME_BYTES_MAX, REGEX_BYTES_MAX},
+        limits::{
+            COMMAND_BYTES_MAX, DURATION_MS_MAX, HEAVY_REGEXES_MAX, ITEMS_MAX, LIGHT_REGEX_BYTES_MAX, NAME_BYTES_MAX,
+            REGEX_BYTES_MAX,
+        },
         path::At,
         words::{not_a_duration, not_a_number, shown},
     },
@@ -42,12 +45,23 @@ impl PlanProblems {
         self.text(at, what, command, COMMAND_BYTES_MAX);
     }
 
-    /// A regular expression.
+    /// A regular expression. Few may be costly: a handful of bytes can take as long to compile as a thousand others.
     pub(super) fn regex(&mut self, at: At<'_>, what: &str, text: &str) {
         if !self.text(at, what, text, REGEX_BYTES_MAX) {
             return;
         }
-        if let Err(error) = Regex::new(text) {
+        let mut compiled = RegexBuilder::new(text).size_limit(LIGHT_REGEX_BYTES_MAX).build();
+        if let Err(regex::Error::CompiledTooBig(_)) = compiled {
+            self.heavy_regexes += 1;
+            if self.heavy_regexes > HEAVY_REGEXES_MAX {
+                let message =
+                    format!("{what} is one costly regular expression more than the {HEAVY_REGEXES_MAX} of a plan");
+                self.add(at, message, "repeat less with `{…}`, and write `[a-z]` or `(?-u:\\w)` instead of `\\w`");
+                return;
+            }
+            compiled = Regex::new(text);
+        }
+        if let Err(error) = compiled {
             let error = error.to_string();
             let why = error.lines().last().unwrap_or_default().trim().trim_start_matches("error: ").to_owned();
             let hint =
