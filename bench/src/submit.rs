@@ -67,6 +67,7 @@ impl Submitter {
                 // The yardstick has no such rule.
                 dead_after: 0,
             },
+            workflows: Vec::new(),
         }
     }
 

@@ -1,4 +1,4 @@
-//! Handoffs: stored by agents, pulled by orchestrators.
+//! Handoffs: stored by agents and, as their acts, by people; pulled by orchestrators.
 
 use std::time::Duration;
 
@@ -39,7 +39,8 @@ pub enum PublishError {
     },
 }
 
-/// Whether a handoff shows its sender's JWT: plans do, so that the orchestrator knows who holds the turn.
+/// Whether a handoff shows its sender's JWT: plans do, so that the orchestrator knows who holds the turn, and people's
+/// acts, because nothing before them says whose key it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShowJwt {
     /// Yes.
@@ -48,7 +49,7 @@ pub enum ShowJwt {
     No,
 }
 
-/// Signs and stores a handoff, for agents. Sent again under the same message id until the broker answers; a duplicate
+/// Signs and stores a handoff, for agents and people. Sent again under the same message id until the broker answers; a duplicate
 /// is success, with the sequence of the first.
 ///
 /// # Errors

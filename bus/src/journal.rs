@@ -55,6 +55,14 @@ pub enum AppendError {
     },
 }
 
+impl AppendError {
+    /// Whether others may have appended first: fold again and decide again.
+    #[must_use]
+    pub fn is_race(&self) -> bool {
+        matches!(self, Self::Conflict { .. } | Self::Unacknowledged { .. })
+    }
+}
+
 /// Why a journal could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
@@ -232,7 +240,7 @@ fn step_of(kind: &EntryKind) -> Step {
         EntryKind::Submitted => Step::AppendSubmitted,
         EntryKind::Landed => Step::AppendLanded,
         EntryKind::Turn { .. } => Step::AppendTurn,
-        EntryKind::Decided | EntryKind::Dead => Step::AppendDecided,
+        EntryKind::Decided | EntryKind::Dead | EntryKind::Steered => Step::AppendDecided,
     }
 }
 

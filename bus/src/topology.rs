@@ -85,13 +85,15 @@ pub enum TopologyError {
 pub async fn ensure(bus: &Bus, settings: &Settings) -> Result<(), TopologyError> {
     ensure_stream(bus, journal_stream(settings)).await?;
     ensure_stream(bus, blob_stream(settings)).await?;
-    for name in role::AGENTS {
+    for name in role::HANDING {
         let role = role::id(name);
         ensure_stream(bus, handoff_stream(&role, settings)).await?;
         for partition in 0..subjects::PARTITIONS {
             ensure_consumer(bus, &streams::handoff(&role), handoff_consumer(&role, partition, settings)).await?;
         }
-        ensure_turn_consumers(bus, &role, &streams::fleet_pool(), None, settings).await?;
+    }
+    for name in role::AGENTS {
+        ensure_turn_consumers(bus, &role::id(name), &streams::fleet_pool(), None, settings).await?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod dead;
 pub(crate) mod keys;
+pub(crate) mod people;
 mod places;
 pub(crate) mod traces;
 
@@ -54,6 +55,22 @@ pub(crate) enum Command {
     Audit(audit::AuditArgs),
     /// Print signed statements on landed work, for people outside
     Attest(audit::AttestArgs),
+    /// List what waits for a person, with the commands that move it on
+    Inbox(people::InboxArgs),
+    /// Answer an agent's question
+    Answer(people::AnswerArgs),
+    /// Complete a gate for people: the work goes on
+    Approve(people::ApproveArgs),
+    /// Send work back from a gate for people
+    Reject(people::RejectArgs),
+    /// Have blocked, failed or dead work tried again
+    Retry(people::RetryArgs),
+    /// End a flight, or one waypoint of it
+    Cancel(people::CancelArgs),
+    /// Open no turn of a flight until it is resumed
+    Pause(people::SteerArgs),
+    /// Let a paused flight go on
+    Resume(people::SteerArgs),
     /// List the turns that kill their agents, and have them tried again
     Dead(dead::DeadArgs),
     /// Check broker, git, sandbox, clock and state folder

@@ -9,8 +9,9 @@ use holdpoint_bus::{
 };
 use holdpoint_protocol::{
     api::{
-        ARTIFACT, ATTEST, ArtifactQuery, DEAD, DeadQuery, DeadTurn, DeadTurns, EXPORT, FLIGHTS, FlightLine, Flights,
-        HISTORY, History, HistoryLine, HistoryQuery, MESSAGES, RETRY, RetryQuery, STATUS, SUBMIT, StatusQuery, Submit,
+        ACT, ARTIFACT, ATTEST, ActQuery, ActStanding, ArtifactQuery, DEAD, DeadQuery, DeadTurn, DeadTurns, EXPORT,
+        FLIGHTS, FlightLine, Flights, HISTORY, History, HistoryLine, HistoryQuery, INBOX, Inbox, InboxItem, InboxQuery,
+        MESSAGES, STATUS, SUBMIT, StatusQuery, Submit,
     },
     attestation::{AttestQuery, Envelope},
     export::{CutQuery, ExportCut, MessagePage, MessageQuery},
@@ -122,10 +123,24 @@ impl Client {
         Ok(self.patiently::<DeadTurns>(DEAD, &DeadQuery { flight: flight.cloned() }).await?.turns)
     }
 
-    /// Has a dead turn tried again. Asked again after an answer that got lost, it is refused: it is open by then.
-    pub(crate) async fn retry(&self, flight: &FlightId, waypoint: &WaypointId) -> Result<FlightView, ApiError> {
-        let query = RetryQuery { flight: flight.clone(), waypoint: waypoint.clone() };
-        until_answered(PATIENCE, || self.ask(RETRY, &query, ANSWER_TIMEOUT)).await
+    /// What waits for people, longest first.
+    pub(crate) async fn inbox(&self, flight: Option<&FlightId>) -> Result<Vec<InboxItem>, ApiError> {
+        Ok(self.patiently::<Inbox>(INBOX, &InboxQuery { flight: flight.cloned() }).await?.items)
+    }
+
+    /// The same, without patience for failures.
+    pub(crate) async fn inbox_now(&self, flight: Option<&FlightId>) -> Result<Vec<InboxItem>, ApiError> {
+        Ok(self.ask_hedged::<Inbox>(INBOX, &InboxQuery { flight: flight.cloned() }).await?.items)
+    }
+
+    /// All flights, without patience for failures.
+    pub(crate) async fn flights_now(&self) -> Result<Vec<FlightLine>, ApiError> {
+        Ok(self.ask_hedged::<Flights>(FLIGHTS, &serde_json::json!({})).await?.flights)
+    }
+
+    /// What became of an act, without patience for failures.
+    pub(crate) async fn act_now(&self, query: &ActQuery) -> Result<ActStanding, ApiError> {
+        self.ask_hedged(ACT, query).await
     }
 
     async fn patiently<A: DeserializeOwned>(&self, endpoint: &str, question: &impl Serialize) -> Result<A, ApiError> {

@@ -1,5 +1,6 @@
 //! One module a command.
 
+mod act;
 mod attest;
 mod audit;
 mod bench;
@@ -8,6 +9,7 @@ mod dead;
 mod doctor;
 mod export;
 mod health;
+mod inbox;
 mod keys;
 mod look;
 mod process;
@@ -41,6 +43,14 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::Export(args) => Box::pin(export::export(args)).await,
         Command::Audit(args) => Box::pin(audit::audit(args)).await,
         Command::Attest(args) => Box::pin(attest::attest(args)).await,
+        Command::Inbox(args) => Box::pin(inbox::inbox(args)).await,
+        Command::Answer(args) => Box::pin(act::answer(args)).await,
+        Command::Approve(args) => Box::pin(act::approve(args)).await,
+        Command::Reject(args) => Box::pin(act::reject(args)).await,
+        Command::Retry(args) => Box::pin(act::retry(args)).await,
+        Command::Cancel(args) => Box::pin(act::cancel(args)).await,
+        Command::Pause(args) => Box::pin(act::pause(args)).await,
+        Command::Resume(args) => Box::pin(act::resume(args)).await,
         Command::Dead(args) => Box::pin(dead::dead(args)).await,
         Command::Doctor(args) => Box::pin(doctor::doctor(args)).await,
         Command::Health(args) => health::health(&args),

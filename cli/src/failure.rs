@@ -7,6 +7,7 @@ mod from;
 use std::{error::Error, process::ExitCode};
 
 use holdpoint_core::plan::PlanErrors;
+use holdpoint_protocol::api::ActRefused;
 use holdpoint_runtime::process::exit;
 use serde_json::json;
 
@@ -57,6 +58,8 @@ impl From<Exit> for ExitCode {
 pub(crate) enum Failure {
     /// The plan has problems.
     Plan(PlanErrors),
+    /// What a person did changes nothing.
+    Act(Box<ActRefused>),
     /// Anything else.
     Other {
         /// How the process ends.
@@ -87,7 +90,16 @@ impl Failure {
             Self::Other { exit, code, message, hint } => {
                 Self::Other { exit, code, message: format!("{message}; {more}"), hint }
             }
-            Self::Plan(_) => self,
+            Self::Plan(_) | Self::Act(_) => self,
+        }
+    }
+
+    /// What happened, for logs.
+    pub(crate) fn message(&self) -> String {
+        match self {
+            Self::Plan(errors) => errors.to_string(),
+            Self::Act(refused) => refused.message.clone(),
+            Self::Other { message, .. } => message.clone(),
         }
     }
 
@@ -95,6 +107,7 @@ impl Failure {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Plan(_) => Exit::Usage,
+            Self::Act(_) => Exit::Incomplete,
             Self::Other { exit, .. } => *exit,
         }
     }
@@ -103,12 +116,9 @@ impl Failure {
     pub(crate) fn report(&self, json: bool) -> Exit {
         match self {
             Self::Plan(errors) => output::err(errors.render().trim_end()),
-            Self::Other { message, hint, .. } => {
-                output::err(&format!("error: {message}"));
-                if !hint.is_empty() {
-                    output::err(&format!(" hint: {hint}"));
-                }
-            }
+            // The words of an orchestrator may quote those of an agent.
+            Self::Act(refused) => say(&output::plain(&refused.message), &output::plain(&refused.hint)),
+            Self::Other { message, hint, .. } => say(message, hint),
         }
         if json {
             self.report_json();
@@ -120,10 +130,20 @@ impl Failure {
     pub(crate) fn report_json(&self) {
         output::json(&match self {
             Self::Plan(errors) => json!(errors),
+            Self::Act(refused) => json!({"error": {
+                "code": refused.code, "message": refused.message, "hint": refused.hint, "details": refused.details,
+            }}),
             Self::Other { code, message, hint, .. } => {
                 json!({"error": {"code": code, "message": message, "hint": hint}})
             }
         });
+    }
+}
+
+fn say(message: &str, hint: &str) {
+    output::err(&format!("error: {message}"));
+    if !hint.is_empty() {
+        output::err(&format!(" hint: {hint}"));
     }
 }
 

@@ -21,6 +21,7 @@ use crate::{
     args::AgentRole,
     client::Client,
     failure::Failure,
+    people::key,
     state::{Slot, StateDir},
 };
 use child::Child;
@@ -68,6 +69,12 @@ impl Fleet {
         let credentials = self.lease.authority().mint_operator(&operator_name());
         let bus = Bus::connect(ConnectArgs::new(self.lease.url().to_owned(), credentials)).await?;
         Ok(Client::new(bus))
+    }
+
+    /// A connection as a person.
+    pub(crate) async fn client_of(&self, person: &AgentName) -> Result<Client, Failure> {
+        let credentials = key::of_person(&self.state, self.lease.authority(), person).await?;
+        Ok(Client::new(Bus::connect(ConnectArgs::new(self.lease.url().to_owned(), credentials)).await?))
     }
 
     /// Starts an orchestrator.

@@ -8,6 +8,7 @@
 //! - `client`: requests to the API; `target`: which broker they go to; `view`: what a flight looks like.
 //! - `agent_check`: trying agents of others.
 //! - `archive`: a flight's account as a file, and whether it is sound.
+//! - `people`: what waits for people, their keys, and their signed acts; `notify`: telling them by a command of theirs.
 //! - `preflight`, `branch`, `progress`: what `run` does before, after and during a flight.
 
 mod agent_check;
@@ -20,7 +21,9 @@ mod failure;
 mod fleet;
 mod flight_id;
 mod interrupt;
+mod notify;
 mod output;
+mod people;
 mod preflight;
 mod program;
 mod progress;

@@ -7,7 +7,8 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // First of all, before any thread: this executable is also the shim of its own sandbox.
+    // First of all, before any thread: this executable is also the shim of its own sandbox, and what agents ask with.
     holdpoint_sandbox::shim::maybe_run();
+    holdpoint_runtime::ask::maybe_run();
     holdpoint_cli::main()
 }

@@ -88,6 +88,8 @@ impl Ready {
                 index: None,
             },
             fleet,
+            // All that a plan can name yet are built in.
+            workflows: Vec::new(),
         };
         let _at = holdpoint_faults::at(holdpoint_faults::Step::Submit);
         match client.submit(&submit).await {

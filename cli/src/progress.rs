@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use holdpoint_bus::api::ApiError;
 use holdpoint_protocol::{
-    api::HistoryLine,
+    api::{HistoryLine, InboxItem},
     ids::{FlightId, WaypointId},
     view::{FlightStatus, FlightView},
 };
@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use crate::{
     client::{Client, is_passing},
     failure::Failure,
+    people::words,
 };
 use news::{Gap, News, Tracker};
 use screen::Screen;
@@ -33,15 +34,17 @@ const PAUSE_TO_LOOK: u32 = 10;
 const DISBELIEF: Duration = Duration::from_secs(20);
 
 /// Shows a flight on standard error until only people can move it on, and gives its last view. What became of its work
-/// before `begun` is not told: only how it stands.
+/// before `begun` is not told: only how it stands. One that `stays` also waits while a question or an approval is open.
 pub(crate) async fn follow(
     client: &Client,
     flight: &FlightId,
     begun: Option<&FlightView>,
+    stays: bool,
 ) -> Result<FlightView, Failure> {
     let mut screen = Screen::for_stderr();
     let mut tracker = Tracker::since(begun);
     let mut troubles = Troubles::default();
+    let mut pauses = Pauses::default();
     let mut refused_since = None;
     loop {
         let since = Instant::now();
@@ -58,13 +61,21 @@ pub(crate) async fn follow(
                 let mut all: Vec<News> = missed.collect();
                 all.extend(tracker.update(&view, clock::now()));
                 for news in all {
-                    tell(client, &mut screen, &news).await;
+                    tell(client, &mut screen, flight, &news).await;
+                }
+                if let Some(text) = pauses.update(&view) {
+                    screen.line("", text);
                 }
                 for told in troubles.update(&view) {
                     screen.line(told.waypoint.as_ref().map_or("", WaypointId::as_str), &told.text);
                 }
                 screen.show(&view);
-                if view.status != FlightStatus::Running {
+                let goes_on = match view.status {
+                    FlightStatus::Running => true,
+                    FlightStatus::Waiting => stays,
+                    FlightStatus::Accepted | FlightStatus::Incomplete => false,
+                };
+                if !goes_on {
                     screen.close();
                     return Ok(view);
                 }
@@ -103,8 +114,13 @@ fn is_doubtful(error: &ApiError) -> bool {
     matches!(error, ApiError::Refused { failure, .. } if failure.code == 404 || failure.code >= 500)
 }
 
-async fn tell(client: &Client, screen: &mut Screen, news: &News) {
+async fn tell(client: &Client, screen: &mut Screen, flight: &FlightId, news: &News) {
     screen.line(news.waypoint.as_str(), &news.text);
+    if news.waits {
+        for line in what_waits(client, flight, &news.waypoint).await {
+            screen.detail(&line);
+        }
+    }
     for note in &news.notes {
         screen.detail(note);
     }
@@ -114,5 +130,46 @@ async fn tell(client: &Client, screen: &mut Screen, news: &News) {
         for line in shown.last_lines {
             screen.detail(&format!("    {line}"));
         }
+    }
+}
+
+/// The question, and the commands that move the waypoint on.
+async fn what_waits(client: &Client, flight: &FlightId, waypoint: &WaypointId) -> Vec<String> {
+    // Not worth an error: `holdpoint inbox` shows it, too.
+    let items = client.inbox_now(Some(flight)).await.unwrap_or_default();
+    let item = items.into_iter().find(|item| item.waypoint == *waypoint);
+    // What a person can do stands in the line before.
+    item.map(|item| words::details(&InboxItem { remediation: None, ..item })).unwrap_or_default()
+}
+
+/// Remembers whether the flight was paused.
+#[derive(Debug, Default)]
+struct Pauses(bool);
+
+impl Pauses {
+    fn update(&mut self, view: &FlightView) -> Option<&'static str> {
+        let before = std::mem::replace(&mut self.0, view.paused);
+        match (before, view.paused) {
+            (false, true) => Some("paused: no turn opens until `holdpoint resume`"),
+            (true, false) => Some("goes on"),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::tests::flight;
+
+    #[test]
+    fn a_pause_is_told_once_and_so_is_its_end() {
+        let (mut pauses, mut view) = (Pauses::default(), flight());
+        assert_eq!(pauses.update(&view), None);
+        view.paused = true;
+        assert!(pauses.update(&view).is_some_and(|text| text.starts_with("paused")));
+        assert_eq!(pauses.update(&view), None);
+        view.paused = false;
+        assert_eq!(pauses.update(&view), Some("goes on"));
     }
 }

@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use holdpoint_bus::{Bus, ConnectArgs, auth::Credentials};
-use holdpoint_protocol::ids::PoolId;
+use holdpoint_protocol::ids::{AgentName, PoolId};
 use holdpoint_runtime::{config::Config, fresh};
 use holdpoint_workspace::UserRepo;
 
-use crate::{args::Place, client::Client, failure::Failure, fleet::Fleet, state::StateDir};
+use crate::{args::Place, client::Client, failure::Failure, fleet::Fleet, people::key, state::StateDir};
 
 /// The variable that names a fleet elsewhere, as `--nats` does.
 const URL_VARIABLE: &str = "HOLDPOINT__NATS__URL";
@@ -67,6 +67,21 @@ pub(crate) struct Target {
 impl Target {
     /// The fleet that `place` names. `None`: it would be the local one, and nothing was ever flown here.
     pub(crate) async fn find(place: &Place) -> Result<Option<Self>, Failure> {
+        Self::find_as(place, None).await
+    }
+
+    /// The fleet that `place` names, as a person: in a local fleet the one that is named, or this user; elsewhere whoever the
+    /// credentials are of.
+    pub(crate) async fn for_person(place: &Place, person: Option<&AgentName>) -> Result<Self, Failure> {
+        if person.is_some() && Remote::named(place)?.is_some() {
+            let message = "--as cannot be used with a fleet elsewhere (--nats)";
+            return Err(Failure::usage("as_with_nats", message, "the credentials in --creds say who you are there"));
+        }
+        let person = person.cloned().unwrap_or_else(key::default_name);
+        Self::find_as(place, Some(&person)).await?.ok_or_else(|| nothing_flown(place))
+    }
+
+    async fn find_as(place: &Place, person: Option<&AgentName>) -> Result<Option<Self>, Failure> {
         if let Some(remote) = Remote::named(place)? {
             return Ok(Some(Self { client: remote.connect().await?, fleet: None }));
         }
@@ -75,7 +90,10 @@ impl Target {
             return Ok(None);
         }
         let mut fleet = Fleet::attach(&state, &format!("command-{}", fresh::suffix())).await?;
-        let client = fleet.client().await?;
+        let client = match person {
+            Some(person) => fleet.client_of(person).await?,
+            None => fleet.client().await?,
+        };
         // One of its own, also where a flight's is there: that one ends with its flight. It only answers.
         let mut config = Config::load(None, Vec::new())?;
         config.orchestrator.serves = PoolId::try_new("nobody").expect("a literal id");
@@ -85,11 +103,7 @@ impl Target {
 
     /// As [`Target::find`], for commands that have nothing to say where nothing was flown.
     pub(crate) async fn existing(place: &Place) -> Result<Self, Failure> {
-        let nothing = || {
-            let message = format!("nothing was flown for the repository in {} yet", place.repo.display());
-            Failure::usage("not_found", message, "--repo DIR names another repository, --nats URL a fleet elsewhere")
-        };
-        Self::find(place).await?.ok_or_else(nothing)
+        Self::find(place).await?.ok_or_else(|| nothing_flown(place))
     }
 
     /// Runs `work` while the fleet is kept running, then ends what this command started of it.
@@ -110,4 +124,9 @@ impl Target {
         }
         result
     }
+}
+
+fn nothing_flown(place: &Place) -> Failure {
+    let message = format!("nothing was flown for the repository in {} yet", place.repo.display());
+    Failure::usage("not_found", message, "--repo DIR names another repository, --nats URL a fleet elsewhere")
 }

@@ -26,15 +26,27 @@ pub(crate) struct Shown<'a> {
     base: &'a Oid,
     branch: &'a str,
     head: &'a Oid,
+    paused: bool,
     waypoints: &'a [WaypointView],
     trouble: &'a [Trouble],
 }
 
 impl<'a> From<&'a FlightView> for Shown<'a> {
     fn from(view: &'a FlightView) -> Self {
-        let FlightView { flight, plan, status, base, branch, head, waypoints, landings: _, brought_by: _, trouble } =
-            view;
-        Self { flight, plan, status: *status, base, branch, head, waypoints, trouble }
+        let FlightView {
+            flight,
+            plan,
+            status,
+            base,
+            branch,
+            head,
+            paused,
+            waypoints,
+            landings: _,
+            brought_by: _,
+            trouble,
+        } = view;
+        Self { flight, plan, status: *status, base, branch, head, paused: *paused, waypoints, trouble }
     }
 }
 
@@ -48,7 +60,8 @@ pub(crate) fn table(view: &FlightView) -> String {
     let mut text = String::new();
     let width = view.waypoints.iter().map(|w| w.id.as_str().len()).max().unwrap_or_default();
     // Writing into a string cannot fail.
-    let _ = writeln!(text, "flight {} is {}", view.flight, flight_status(view.status));
+    let paused = if view.paused { ", and paused" } else { "" };
+    let _ = writeln!(text, "flight {} is {}{paused}", view.flight, flight_status(view.status));
     for waypoint in &view.waypoints {
         let _ = writeln!(text, "  {} {:<width$}  {}", mark(waypoint.status), waypoint.id.as_str(), summary(waypoint));
         if let Some(remediation) = waypoint.remediation.as_deref().filter(|_| needs_people(waypoint.status)) {
@@ -131,7 +144,8 @@ pub(crate) fn status(status: Status) -> &'static str {
     }
 }
 
-fn flight_status(status: FlightStatus) -> &'static str {
+/// The word of the contract.
+pub(crate) fn flight_status(status: FlightStatus) -> &'static str {
     match status {
         FlightStatus::Running => "running",
         FlightStatus::Waiting => "waiting",

@@ -15,6 +15,7 @@ mod ends;
 mod finding;
 mod lines;
 mod redecide;
+mod steered;
 #[cfg(test)]
 mod tests;
 
@@ -25,7 +26,7 @@ use holdpoint_protocol::{
     ids::{FlightId, TurnId, WaypointId},
     journal::{Entry, Record, Sequence},
     state::WaypointState,
-    turn::Turn,
+    turn::{Feedback, Turn},
 };
 use serde::Serialize;
 
@@ -83,8 +84,18 @@ impl Audit {
 struct Journal {
     folded: Folded,
     sequence: Sequence,
-    /// The turn that is the last entry.
+    /// The turn that was opened last.
     last_turn: Option<Box<Turn>>,
+    /// What the last decision that opened no turn kept for the next build turn.
+    feedback: Option<Box<Feedback>>,
+}
+
+/// What stood before an entry of a waypoint.
+#[derive(Debug)]
+struct Before {
+    folded: Folded,
+    last_turn: Option<Box<Turn>>,
+    feedback: Option<Box<Feedback>>,
 }
 
 /// A handoff, and what is asked about it again and again.
@@ -190,20 +201,24 @@ impl Auditor {
         let waypoint = line.journal.waypoint.as_ref();
         self.opened(line, entry);
         let journal = self.journals.entry(line.journal.waypoint.clone()).or_default();
-        let (before, last_turn) = (journal.folded.clone(), journal.last_turn.take());
+        let before = Before {
+            folded: journal.folded.clone(),
+            last_turn: journal.last_turn.clone(),
+            feedback: journal.feedback.clone(),
+        };
         let record: &Record = entry.record();
-        if record.previous != before.last {
+        if record.previous != before.folded.last {
             let name = |digest: Option<Digest>| digest.map_or_else(|| "none".to_owned(), |digest| digest.to_string());
-            let expected = format!("to follow {}, the entry before it", name(before.last));
+            let expected = format!("to follow {}, the entry before it", name(before.folded.last));
             let found = format!("it follows {}: an entry was lost, changed or moved", name(record.previous));
             self.broken(Link::Chain, line.reference(), waypoint.cloned(), expected, found);
-            return self.advance(line, entry, last_turn);
+            return self.advance(line, entry);
         }
         match waypoint {
-            Some(waypoint) => self.waypoint_entry(line, entry, waypoint, &before, last_turn.as_deref()),
+            Some(waypoint) => self.waypoint_entry(line, entry, waypoint, &before),
             None => self.flight_entry(line, entry),
         }
-        self.advance(line, entry, last_turn);
+        self.advance(line, entry);
     }
 
     /// A turn is opened once.
@@ -217,15 +232,9 @@ impl Auditor {
         }
     }
 
-    fn waypoint_entry(
-        &mut self,
-        line: &EntryLine,
-        entry: &Entry,
-        waypoint: &WaypointId,
-        before: &Folded,
-        last_turn: Option<&Turn>,
-    ) {
-        let mut folded = before.clone();
+    fn waypoint_entry(&mut self, line: &EntryLine, entry: &Entry, waypoint: &WaypointId, before: &Before) {
+        let state = &before.folded.state;
+        let mut folded = before.folded.clone();
         if let Err(alarm) = folded.take(line.sequence, line.digest, entry) {
             let expected = "an entry that keeps the invariants";
             let found = match alarm {
@@ -234,11 +243,11 @@ impl Auditor {
             };
             return self.broken(Link::Invariant, line.reference(), Some(waypoint.clone()), expected, found);
         }
-        if !self.cause(line, entry, waypoint, &before.state) {
+        if !self.cause(line, entry, waypoint, state) {
             return;
         }
-        self.accepted(line, entry, waypoint, &before.state);
-        self.redecide(line, entry, waypoint, &before.state, last_turn);
+        self.verified(line, entry, waypoint, state);
+        self.redecide(line, entry, waypoint, before);
     }
 
     fn flight_entry(&mut self, line: &EntryLine, entry: &Entry) {
@@ -254,28 +263,31 @@ impl Auditor {
                 );
             }
             (Entry::Landed(landed), Some(_)) => self.landing(line, landed),
+            (Entry::Steered(steered), Some(_)) => self.steered(line, steered),
             (_, state) => {
-                let expected = if state.is_some() { "a landing" } else { "the submission of the flight" };
+                let expected =
+                    if state.is_some() { "a landing, or an act on the flight" } else { "the submission of the flight" };
                 self.broken(Link::Entry, line.reference(), None, expected, format!("an entry {}", entry.schema_name()));
             }
         }
     }
 
     /// Goes on from the state as it is written, so that one broken link is found once.
-    fn advance(&mut self, line: &EntryLine, entry: &Entry, last_turn: Option<Box<Turn>>) {
+    fn advance(&mut self, line: &EntryLine, entry: &Entry) {
         let journal = self.journals.entry(line.journal.waypoint.clone()).or_default();
         journal.folded.last = Some(line.digest);
         if let Some(state) = &entry.record().state {
             journal.folded.state = state.clone();
         }
-        if let Entry::Turn(turn) = entry {
-            journal.last_turn = Some(turn.clone());
-        } else if matches!(entry, Entry::Dead(_)) {
-            // It may be tried again.
-            journal.last_turn = last_turn;
+        match entry {
+            Entry::Turn(turn) => journal.last_turn = Some(turn.clone()),
+            Entry::Decided(decided) => journal.feedback.clone_from(&decided.feedback),
+            _ => {}
         }
-        if let (Entry::Landed(landed), Some(state)) = (entry, &mut self.state) {
-            state.landed.push(landed.as_ref().clone());
+        match (entry, &mut self.state) {
+            (Entry::Landed(landed), Some(state)) => state.landed.push(landed.as_ref().clone()),
+            (Entry::Steered(steered), Some(state)) => state.steering.take(steered),
+            _ => {}
         }
     }
 

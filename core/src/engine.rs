@@ -3,31 +3,36 @@
 //! Pure and total. An entry that opens a turn is decision, state change and dispatch in one message. What orders several
 //! waypoints is [`crate::flight`]; the decision table is [`crate::policy`]; where an outcome leads is [`crate::gates`].
 
+mod acts;
 mod dead;
-mod draft;
 mod fold;
 mod handoff;
 mod landing;
 mod opening;
+mod questions;
+mod refusal;
 mod report;
+mod transition;
 mod turns;
 
 use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
     Timestamp,
-    artifact::{Failure, VerificationReport},
+    artifact::{Cancel, ClarificationResponse, Completion, Failure, Retry, VerificationReport},
     facts::{BundleRef, Oid, Violation},
     ids::{AgentName, ArtifactId, RoleId, TurnId, WaypointId},
     journal::{Cause, Death, Entry},
     plan::Waypoint,
-    refusal::RefusalCode,
-    state::{Phase, WaypointState},
-    turn::Turn,
+    state::{Phase, QuestionKind, WaypointState},
+    turn::{Feedback, Turn},
 };
 
-pub use dead::{deaths, not_dead};
+pub use acts::{BLOCKERS_MAX, GRANT_MAX, NOTE_BYTES_MAX, reference};
+pub use dead::deaths;
 pub use fold::{Alarm, Folded, invariants};
+pub use questions::{ANSWER_BYTES_MAX, CONSTRAINT_BYTES_MAX, CONSTRAINTS_MAX};
+pub use refusal::Refusal;
 pub use turns::{policy_hash, queue};
 
 use crate::{flight::FlightState, gates::Workflow};
@@ -68,20 +73,25 @@ pub enum Input {
     /// A verifier reported.
     Reported(Handoff<Box<VerificationReport>>),
     /// An agent asked a question or called for help.
-    Asked(Handoff<()>),
+    Asked(Handoff<Box<Asked>>),
+    /// A person answers the open question.
+    Answered(Act<Box<Answering>>),
+    /// A person completes a gate.
+    Completed(Act<Box<Completion>>),
+    /// A person has held work tried again.
+    Retried(Act<Box<Retrying>>),
+    /// A person ends the waypoint; without a body, its whole flight.
+    Cancelled(Act<Option<Box<Cancel>>>),
     /// Nothing was handed off in time on this turn, the journal's last entry.
     DeadlinePassed(Box<Turn>),
     /// Agents took this turn and were never heard of again.
     Died(Died),
-    /// A person wants its dead turn tried again.
-    Retried {
-        /// Who.
-        by: AgentName,
-        /// The turn, as it was opened last.
-        turn: Box<Turn>,
-    },
+    /// The open question got no answer in time.
+    AnswerOverdue,
     /// Its accepted commit stands on an older head.
     HeadMoved(Merged),
+    /// Its landing failed again and again; why, in one line.
+    LandingFailed(String),
     /// The flight's budget is used up.
     BudgetExhausted,
 }
@@ -99,6 +109,56 @@ pub struct Handoff<T> {
     pub cause: Cause,
     /// What it says.
     pub body: T,
+}
+
+/// What a person did.
+#[derive(Debug, Clone)]
+pub struct Act<T> {
+    /// Who signed it.
+    pub by: AgentName,
+    /// Where it is stored.
+    pub cause: Cause,
+    /// What it says.
+    pub body: T,
+}
+
+/// A question, or a call for help.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// Which of both.
+    pub kind: QuestionKind,
+    /// Its words: kept in the handoff, never in the state (FLY-18).
+    pub question: String,
+    /// The answers that its asker can work with.
+    pub options: Vec<String>,
+    /// What was there when it was asked, as the orchestrator found it in the objects.
+    pub work: Option<Commit>,
+    /// The open turn, the journal's last entry.
+    pub turn: Box<Turn>,
+}
+
+/// An answer, with what it answers.
+#[derive(Debug, Clone)]
+pub struct Answering {
+    /// The answer.
+    pub response: ClarificationResponse,
+    /// The words of the question.
+    pub question: String,
+    /// Its options.
+    pub options: Vec<String>,
+    /// The turn in which it was asked, as it was opened last; `None` where no question is open.
+    pub turn: Option<Box<Turn>>,
+}
+
+/// A retry, with what is needed to go on.
+#[derive(Debug, Clone)]
+pub struct Retrying {
+    /// The act.
+    pub retry: Retry,
+    /// The turn that is held, where it is one.
+    pub turn: Option<Box<Turn>>,
+    /// What the entry that holds the work kept for its next build turn.
+    pub feedback: Option<Box<Feedback>>,
 }
 
 /// A turn was taken once more than its agents answered for.
@@ -157,6 +217,8 @@ pub enum Merge {
         commit: Commit,
         /// Broken path rules of the merged diff.
         violations: Vec<Violation>,
+        /// It changes exactly what the work changed: the same files, from and to the same contents.
+        same_diff: bool,
     },
     /// The head has all that the work changed: nothing is left to land.
     Contained,
@@ -182,78 +244,40 @@ pub enum Step {
     Nothing,
 }
 
-/// Why a handoff is refused. The turn stays open.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Refusal {
-    /// No turn is open, or another one.
-    #[error("turn {turn} is not open: it was answered, superseded or cancelled")]
-    NotOpen {
-        /// The turn it named.
-        turn: TurnId,
-    },
-    /// The turn belongs to another role.
-    #[error("turn {turn} belongs to role {expected}, not to {found}")]
-    WrongRole {
-        /// The turn.
-        turn: TurnId,
-        /// Whose it is.
-        expected: RoleId,
-        /// Who answered.
-        found: RoleId,
-    },
-    /// Not what the turn wants.
-    #[error("turn {turn} wants {wanted}")]
-    WrongKind {
-        /// The turn.
-        turn: TurnId,
-        /// What it wants.
-        wanted: &'static str,
-    },
-    /// There is no dead turn to be tried again.
-    #[error("waypoint {waypoint} has no dead turn: it is {status}")]
-    NotDead {
-        /// The waypoint.
-        waypoint: WaypointId,
-        /// How it stands, by its own journal.
-        status: &'static str,
-    },
-    /// The handoff is about something else than what was asked.
-    #[error("the handoff on turn {turn} does not fit its request: {what}")]
-    Mismatch {
-        /// The turn.
-        turn: TurnId,
-        /// Where it differs.
-        what: String,
-    },
-}
-
-impl Refusal {
-    /// What the sender is told of it.
-    #[must_use]
-    pub fn code(&self) -> RefusalCode {
-        match self {
-            // The second is told to people only.
-            Self::NotOpen { .. } | Self::NotDead { .. } => RefusalCode::TurnNotOpen,
-            Self::WrongRole { .. } => RefusalCode::WrongRole,
-            Self::WrongKind { .. } => RefusalCode::WrongKind,
-            Self::Mismatch { .. } => RefusalCode::RequestMismatch,
-        }
-    }
-}
-
 /// Takes one input.
 #[must_use]
 pub fn step(state: &WaypointState, input: Input, cx: &Context<'_>, fresh: &Fresh) -> Step {
+    if input.act().is_some_and(|cause| acts::is_repeated(state, cause)) {
+        return Step::Nothing;
+    }
     match input {
         Input::Open => opening::open(state, cx, fresh),
         Input::Built(handoff) => handoff::built(state, handoff, cx, fresh),
         Input::Reported(handoff) => report::reported(state, handoff, cx, fresh),
-        Input::Asked(handoff) => handoff::asked(state, &handoff, cx, fresh),
+        Input::Asked(handoff) => questions::asked(state, handoff, cx, fresh),
+        Input::Answered(act) => questions::answered(state, act, cx, fresh),
+        Input::Completed(act) => acts::completed(state, act, cx, fresh),
+        Input::Retried(act) => acts::retried(state, act, cx, fresh),
+        Input::Cancelled(act) => acts::cancelled(state, act, cx, fresh),
         Input::DeadlinePassed(turn) => opening::deadline_passed(state, *turn, cx, fresh),
+        Input::AnswerOverdue => questions::overdue(state, cx, fresh),
         Input::Died(died) => dead::died(state, died, cx, fresh),
-        Input::Retried { by, turn } => dead::retried(state, *turn, by, cx, fresh),
         Input::HeadMoved(merge) => landing::head_moved(state, merge, cx, fresh),
+        Input::LandingFailed(detail) => landing::landing_failed(state, &detail, cx, fresh),
         Input::BudgetExhausted => opening::budget_exhausted(state, cx, fresh),
+    }
+}
+
+impl Input {
+    /// The act that it is, by where it is stored.
+    fn act(&self) -> Option<&Cause> {
+        match self {
+            Self::Answered(act) => Some(&act.cause),
+            Self::Completed(act) => Some(&act.cause),
+            Self::Retried(act) => Some(&act.cause),
+            Self::Cancelled(act) => Some(&act.cause),
+            _ => None,
+        }
     }
 }
 

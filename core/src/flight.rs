@@ -3,7 +3,9 @@
 //! One waypoint's life is [`crate::engine`].
 
 mod due;
+mod inbox;
 mod landings;
+mod steering;
 mod view;
 
 use std::collections::BTreeMap;
@@ -13,11 +15,16 @@ use holdpoint_protocol::{
     facts::{BundleRef, Oid},
     ids::WaypointId,
     journal::{Landed, Submitted},
-    state::WaypointState,
+    plan::Waypoint,
+    state::{OpenTurn, WaypointState},
 };
 
+use crate::gates::Workflow;
+
 pub use due::{Due, due, next_deadline};
+pub use inbox::{Waits, actions, waits};
 pub use landings::Landings;
+pub use steering::{Steering, steer};
 pub use view::{branch, flight_status, status, view, waypoint_view};
 
 /// The state of a flight.
@@ -27,6 +34,9 @@ pub struct FlightState {
     pub submitted: Submitted,
     /// What landed, in the order of the branch.
     pub landed: Landings,
+    /// What people did to the flight as a whole.
+    pub steering: Steering,
+    workflows: BTreeMap<String, Workflow>,
 }
 
 /// The states of a flight's waypoints. A waypoint without entries is not in it.
@@ -36,7 +46,16 @@ impl FlightState {
     /// A flight as it begins.
     #[must_use]
     pub fn new(submitted: Submitted) -> Self {
-        Self { submitted, landed: Landings::default() }
+        let recorded = submitted.workflows.iter().map(|recorded| &recorded.workflow);
+        // One that is not sound is refused before a flight begins; a waypoint that names it does not move.
+        let workflows = recorded.filter_map(|spec| Some((spec.name.clone(), Workflow::try_new(spec).ok()?))).collect();
+        Self { submitted, landed: Landings::default(), steering: Steering::default(), workflows }
+    }
+
+    /// How a waypoint moves: the workflow of the day on which the flight was submitted.
+    #[must_use]
+    pub fn workflow(&self, waypoint: &Waypoint) -> Option<&Workflow> {
+        self.workflows.get(waypoint.workflow.as_deref().unwrap_or(&self.submitted.plan.workflow))
     }
 
     /// The commit of the last landing, or the base.
@@ -87,11 +106,23 @@ impl FlightState {
         self.landed.wide().map(on).collect()
     }
 
-    /// When the flight's wall budget ends.
+    /// When the flight's wall budget ends, as far as is known at `now`: pauses do not count.
     #[must_use]
-    pub fn wall_deadline(&self) -> Option<Timestamp> {
-        let wall = self.submitted.plan.budget.wall?;
-        Some(self.submitted.record.at.after(wall.duration()))
+    pub fn wall_end(&self, now: Timestamp) -> Option<Timestamp> {
+        let (wall, begun) = (self.submitted.plan.budget.wall?, self.submitted.record.at);
+        Some(self.shifted(begun.after(wall.duration()), begun, now))
+    }
+
+    /// When a turn is overdue, as far as is known at `now`.
+    #[must_use]
+    pub fn deadline_of(&self, open: &OpenTurn, now: Timestamp) -> Timestamp {
+        self.shifted(open.deadline, open.opened_at, now)
+    }
+
+    /// A deadline that was set at `since`, later by what the flight has been paused since then.
+    #[must_use]
+    pub fn shifted(&self, deadline: Timestamp, since: Timestamp, now: Timestamp) -> Timestamp {
+        deadline.after(self.steering.paused_between(since, now))
     }
 }
 

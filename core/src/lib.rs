@@ -16,3 +16,4 @@ pub mod policy;
 pub mod runners;
 pub mod shares;
 pub mod standing;
+pub mod workflows;

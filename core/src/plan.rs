@@ -20,11 +20,12 @@ mod unjudged;
 mod waypoint;
 mod whole;
 mod words;
+mod workflow;
 
 #[cfg(test)]
 mod tests;
 
-use holdpoint_protocol::plan::Plan;
+use holdpoint_protocol::{plan::Plan, workflow::WorkflowSpec};
 
 pub use error::{PlanError, PlanErrors};
 pub use likeness::closest;
@@ -54,8 +55,9 @@ pub struct KnownWorkflow<'a> {
     pub has_verifier: bool,
 }
 
-/// The workflows of a project that declares none: only `fly`.
-pub const BUILT_IN_WORKFLOWS: &[KnownWorkflow<'static>] = &[KnownWorkflow { name: "fly", has_verifier: true }];
+/// The workflows of a project that declares none.
+pub const BUILT_IN_WORKFLOWS: &[KnownWorkflow<'static>] =
+    &[KnownWorkflow { name: "fly", has_verifier: true }, KnownWorkflow { name: "fly-approved", has_verifier: true }];
 
 /// Reads a plan from a file's bytes. Of a larger file only one byte more than [`FILE_BYTES_MAX`] has to be given.
 ///
@@ -90,6 +92,19 @@ pub fn read(text: &str, file: &str, workflows: &[KnownWorkflow<'_>]) -> Result<P
     let plan = parse(text, workflows, &mut problems);
     match (plan, problems.is_empty()) {
         (Some(plan), true) => Ok(plan),
+        _ => Err(problems.finish(file, text)),
+    }
+}
+
+/// Reads the file of one workflow. `file` is only the name under which problems are reported.
+///
+/// # Errors
+/// As [`read`]. Whether the gates make a workflow is [`crate::gates`]'s to say.
+pub fn read_workflow(text: &str, file: &str) -> Result<WorkflowSpec, PlanErrors> {
+    let mut problems = Problems::default();
+    let workflow = tree::load(text, &mut problems).and_then(|root| workflow::read(&root, &mut problems));
+    match (workflow, problems.is_empty()) {
+        (Some(workflow), true) => Ok(workflow),
         _ => Err(problems.finish(file, text)),
     }
 }

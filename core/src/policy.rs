@@ -54,7 +54,7 @@ pub struct Ruling {
 #[must_use]
 pub fn rule(facts: &Facts<'_>) -> Ruling {
     if let Some(reason) = facts.clarification {
-        return escalate(reason, "answer the open question in the goal, then fly the plan again");
+        return escalate(reason, "answer the question: `holdpoint inbox` shows it");
     }
     if facts.criteria.iter().any(|c| c.reason == Some(CriterionReason::NoJudge)) {
         return escalate(ReasonCode::JudgeMissing, "give the criterion a check, or run with a judge (--judge)");
@@ -92,6 +92,10 @@ pub fn rule_failed_turn(reason: ReasonCode, detail: &str, budget_left: bool) -> 
             "the agent used something this version does not support: see the handoff for what it was",
         );
     }
+    if reason == ReasonCode::NotExecutable {
+        let text = format!("{detail}: install the agent's program, or fix its command, then `holdpoint retry`");
+        return escalate(reason, &text);
+    }
     if budget_left {
         return Ruling { disposition: Disposition::Rework, reason, exhausted: false, remediation: None };
     }
@@ -122,11 +126,15 @@ fn is_shown(result: &CriterionResult) -> bool {
     result.verdict == Verdict::Pass && !result.evidence.is_empty()
 }
 
-fn escalate(reason: ReasonCode, remediation: &str) -> Ruling {
+/// A decision that a person has to follow up, with what they can do (FLY-29, FLY-I4).
+#[must_use]
+pub fn escalate(reason: ReasonCode, remediation: &str) -> Ruling {
     Ruling { disposition: Disposition::Escalate, reason, exhausted: false, remediation: Some(remediation.to_owned()) }
 }
 
-fn exhausted(reason: ReasonCode, remediation: &str) -> Ruling {
+/// As [`escalate`]; what the waypoint may use up is used up.
+#[must_use]
+pub fn exhausted(reason: ReasonCode, remediation: &str) -> Ruling {
     Ruling { exhausted: true, ..escalate(reason, remediation) }
 }
 

@@ -3,7 +3,6 @@
 use holdpoint_core::{
     engine::{self, Context, Fresh, Handoff, Input, Step},
     flight::FlightState,
-    gates,
 };
 use holdpoint_protocol::{
     Digest, Timestamp,
@@ -27,8 +26,8 @@ pub fn report(data: &[u8]) {
     let flight = FlightState::new(submitted);
     let Some(waypoint) = flight.submitted.plan.waypoints.first() else { return };
     let Phase::InTurn(open) = &state.phase else { return };
-    let workflow = gates::fly();
-    let cx = Context { flight: &flight, waypoint, workflow: &workflow, now: Timestamp::from_millis(1_790_000_000_000) };
+    let workflow = flight.workflow(waypoint).expect("the golden brings its workflow");
+    let cx = Context { flight: &flight, waypoint, workflow, now: Timestamp::from_millis(1_790_000_000_000) };
     let id = |name: &str| name.parse().expect("an id");
     let fresh =
         Fresh { turn: "turn-2".parse().expect("an id"), decision: id("d"), guidance: id("g"), request: id("r") };

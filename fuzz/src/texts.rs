@@ -6,7 +6,10 @@ use holdpoint_core::{
     paths::{self, Glob},
     plan, runners,
 };
-use holdpoint_protocol::codec::{self, Encoding};
+use holdpoint_protocol::{
+    artifact::Confidence,
+    codec::{self, Encoding},
+};
 use holdpoint_runtime::{
     backend::{
         BackendResult,
@@ -110,7 +113,8 @@ pub fn markers(data: &[u8]) {
     assert_eq!(scanner.finish(), whole, "how it is cut makes no difference");
     let kinds = [whole.markers.stages.len(), whole.markers.claims.len(), whole.markers.validations.len()];
     assert!(kinds.iter().all(|count| *count <= MARKERS_MAX));
-    assert!(whole.markers.completions.iter().chain(&whole.markers.stages).all(|text| text.len() <= TEXT_BYTES_MAX));
+    let completions = whole.markers.completions.iter().map(|completion| &completion.text);
+    assert!(completions.chain(&whole.markers.stages).all(|text| text.len() <= TEXT_BYTES_MAX));
     let _ = markers::read(b"", output);
 }
 
@@ -134,11 +138,15 @@ pub fn answer(data: &[u8]) {
     };
     let criteria: BTreeSet<_> = ["unit".parse().expect("an id")].into();
     let waypoint = "w1".parse().expect("an id");
-    match answers::answer(&result, &waypoint, &criteria) {
+    let wanted = answers::Wanted { waypoint: &waypoint, criteria, ask_below: Some(Confidence::High) };
+    match answers::answer(&result, &wanted) {
         answers::Answer::Ready(said) => {
             assert_eq!(result.ended, Ended::Exited(0), "only a program that ended well is ready");
-            assert!(said.claims.iter().all(|claim| criteria.contains(&claim.criterion)));
+            assert!(said.claims.iter().all(|claim| wanted.criteria.contains(&claim.criterion)));
         }
-        answers::Answer::Failed(_) | answers::Answer::Clarify(_) | answers::Answer::Help(_) => {}
+        answers::Answer::Clarify(question) => {
+            assert_eq!(question.clone().checked(), Ok(question), "a question keeps to its bounds");
+        }
+        answers::Answer::Failed(_) | answers::Answer::Help(_) => {}
     }
 }

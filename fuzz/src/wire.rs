@@ -30,12 +30,18 @@ fn json<T: Serialize>(value: &T) -> Value {
 fn artifacts(data: &[u8], encoding: Encoding) {
     reads::<artifact::BuildArtifact>(data, encoding);
     reads::<artifact::BuildPlan>(data, encoding);
+    reads::<artifact::Cancel>(data, encoding);
     reads::<artifact::ChecklistReceipt>(data, encoding);
     reads::<artifact::ClarificationRequest>(data, encoding);
     reads::<artifact::ClarificationResponse>(data, encoding);
+    reads::<artifact::Completion>(data, encoding);
+    reads::<artifact::GivenBack>(data, encoding);
     reads::<artifact::GuidancePacket>(data, encoding);
     reads::<artifact::HelpRequest>(data, encoding);
     reads::<artifact::OrchestratorDecision>(data, encoding);
+    reads::<artifact::Pause>(data, encoding);
+    reads::<artifact::Resume>(data, encoding);
+    reads::<artifact::Retry>(data, encoding);
     reads::<artifact::VerificationPlan>(data, encoding);
     reads::<artifact::VerificationReport>(data, encoding);
     reads::<artifact::VerificationRequest>(data, encoding);
@@ -45,12 +51,18 @@ fn entries(data: &[u8], encoding: Encoding) {
     reads::<journal::Submitted>(data, encoding);
     reads::<journal::Landed>(data, encoding);
     reads::<journal::Decided>(data, encoding);
+    reads::<journal::Dead>(data, encoding);
+    reads::<journal::Steered>(data, encoding);
     reads::<turn::Turn>(data, encoding);
     reads::<turn::Feedback>(data, encoding);
 }
 
 fn calls(data: &[u8], encoding: Encoding) {
     reads::<api::Submit>(data, encoding);
+    reads::<api::ActQuery>(data, encoding);
+    reads::<api::ActStanding>(data, encoding);
+    reads::<api::Inbox>(data, encoding);
+    reads::<api::InboxQuery>(data, encoding);
     reads::<api::StatusQuery>(data, encoding);
     reads::<api::Flights>(data, encoding);
     reads::<api::FlightLine>(data, encoding);
@@ -88,8 +100,11 @@ pub fn api_msgpack(data: &[u8]) {
 /// Subjects, ids, digests and versions read back as they were written.
 pub fn names(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
-    if let Some(found) = subjects::parse_handoff(text) {
-        let built = subjects::handoff(&found.role, &found.flight, &found.waypoint, &found.kind);
+    if let Some(found) = subjects::parse_handed(text) {
+        let built = match &found.waypoint {
+            Some(waypoint) => subjects::handoff(&found.role, &found.flight, waypoint, &found.kind),
+            None => subjects::act(&found.flight, None, &found.kind),
+        };
         assert_eq!(built, text, "a handoff's subject has one form");
     }
     if let Some(key) = subjects::parse_journal(text) {

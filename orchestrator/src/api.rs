@@ -8,9 +8,9 @@ use holdpoint_core::flight as core_flight;
 use holdpoint_protocol::{
     Digest,
     api::{
-        ARTIFACT, ATTEST, ArtifactQuery, DEAD, DeadQuery, DeadTurns, EXPORT, FLIGHTS, FlightLine, Flights, HISTORY,
-        History, HistoryQuery, MESSAGES, PROGRESS, Progress, ProgressAnswer, RETRY, RetryQuery, STATUS, SUBMIT,
-        StatusQuery, Submit,
+        ACT, ARTIFACT, ATTEST, ActQuery, ActStanding, ArtifactQuery, DEAD, DeadQuery, DeadTurns, EXPORT, FLIGHTS,
+        FlightLine, Flights, HISTORY, History, HistoryQuery, INBOX, Inbox, InboxItem, InboxQuery, MESSAGES, PROGRESS,
+        Progress, ProgressAnswer, STATUS, SUBMIT, StatusQuery, Submit,
     },
     codec::{self, Encoding},
     ids::FlightId,
@@ -32,8 +32,10 @@ use crate::{
 };
 
 /// Every endpoint this orchestrator answers.
-pub(crate) const ENDPOINTS: [&str; 11] =
-    [SUBMIT, STATUS, FLIGHTS, HISTORY, ARTIFACT, EXPORT, MESSAGES, ATTEST, DEAD, RETRY, PROGRESS];
+pub(crate) const ENDPOINTS: [&str; 12] =
+    [SUBMIT, STATUS, FLIGHTS, HISTORY, ARTIFACT, EXPORT, MESSAGES, ATTEST, DEAD, INBOX, ACT, PROGRESS];
+/// Flights that one look into the inbox reads.
+const INBOX_FLIGHTS_MAX: usize = 200;
 /// How long an actor may take to answer: it may be reading a journal.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 
@@ -68,7 +70,8 @@ impl Api {
                 let turns = turns.map_err(|e| Failure::new(503, ErrorChain(&e).to_string()))?;
                 write(&DeadTurns { turns })
             }
-            RETRY => write(&self.retry(read(&request)?, &request).await?),
+            INBOX => write(&self.inbox(read(&request)?).await?),
+            ACT => write(&self.standing(read(&request)?).await?),
             PROGRESS => write(&self.progress(read(&request)?, &request).await?),
             other => Err(Failure::new(404, format!("no endpoint {other}"))),
         }
@@ -131,11 +134,27 @@ impl Api {
         write(&found.ok_or_else(|| Failure::new(404, format!("no artifact {reference}: a reference is STREAM/SEQUENCE, as `holdpoint history` prints it, or sha256:… for evidence")))?)
     }
 
-    async fn retry(&self, query: RetryQuery, request: &ApiRequest) -> Result<FlightView, Failure> {
+    async fn standing(&self, query: ActQuery) -> Result<ActStanding, Failure> {
         let actor = self.flight(&query.flight).await?;
-        let by = request.caller.name.clone();
-        let retried = actor.call(|reply| flight::Msg::Retry(query.waypoint, by, reply), Some(ANSWER_WITHIN));
-        answered(retried.await)?
+        answered(actor.call(|reply| flight::Msg::Standing(query, reply), Some(ANSWER_WITHIN)).await)?
+    }
+
+    /// What waits in one flight, or in all; the newest of them where there are too many.
+    async fn inbox(&self, query: InboxQuery) -> Result<Inbox, Failure> {
+        let flights = match query.flight {
+            Some(flight) => vec![flight],
+            None => {
+                let catalog = catalog::read(&self.shell, Sequence(0), &Wanted::All).await;
+                catalog.map_err(|e| Failure::new(503, ErrorChain(&e).to_string()))?.waiting()
+            }
+        };
+        let mut items: Vec<InboxItem> = Vec::new();
+        for flight in flights.iter().take(INBOX_FLIGHTS_MAX) {
+            let actor = self.flight(flight).await?;
+            items.extend(answered(actor.call(flight::Msg::Inbox, Some(ANSWER_WITHIN)).await)??);
+        }
+        items.sort_by_key(|item| item.since);
+        Ok(Inbox { items })
     }
 
     async fn progress(&self, progress: Progress, request: &ApiRequest) -> Result<ProgressAnswer, Failure> {

@@ -88,6 +88,7 @@ pub(crate) struct Books {
     pub(crate) waypoints: Waypoints,
     ends: BTreeMap<Option<WaypointId>, End>,
     known: Sequence,
+    begun: Sequence,
 }
 
 impl Books {
@@ -124,6 +125,7 @@ impl Books {
             waypoints: Waypoints::new(),
             ends: BTreeMap::from([(None, End { sequence, digest: Some(digest) })]),
             known: sequence,
+            begun: sequence,
         }
     }
 
@@ -160,6 +162,11 @@ impl Books {
         &self.flight.submitted.flight
     }
 
+    /// Where its submission stands.
+    pub(crate) fn begun(&self) -> Sequence {
+        self.begun
+    }
+
     /// The state of a waypoint; pending if it has no entries.
     pub(crate) fn state(&self, waypoint: &WaypointId) -> WaypointState {
         self.waypoints.get(waypoint).cloned().unwrap_or_default()
@@ -173,7 +180,7 @@ impl Books {
         let Some(stored) = last.filter(|stored| trusted(&shell.trust.roots(), stored)) else { return Ok(None) };
         match decode_entry(self.id(), &stored)? {
             Entry::Turn(turn) => Ok(Some(*turn)),
-            Entry::Submitted(_) | Entry::Landed(_) | Entry::Decided(_) | Entry::Dead(_) => Ok(None),
+            _ => Ok(None),
         }
     }
 
@@ -184,22 +191,28 @@ impl Books {
         waypoint: &WaypointId,
         turn: &TurnId,
     ) -> Result<Option<Turn>, BooksError> {
-        let key = JournalKey::waypoint(self.id(), waypoint);
-        let read = |source| BooksError::Read { flight: self.id().clone(), source };
-        let mut entries = shell.journal.replay(&key.filter()).await.map_err(read)?;
-        while let Some(stored) = entries.next().await.map_err(read)? {
-            if !trusted(&shell.trust.roots(), &stored) {
-                continue;
-            }
-            match decode_entry(self.id(), &stored)? {
-                Entry::Turn(opened) if opened.turn_id == *turn => {
-                    entries.close().await;
-                    return Ok(Some(*opened));
-                }
-                _ => {}
-            }
-        }
-        Ok(None)
+        let entries = self.entries(shell, waypoint).await?;
+        Ok(entries.into_iter().find_map(|entry| match entry {
+            Entry::Turn(opened) if opened.turn_id == *turn => Some(*opened),
+            _ => None,
+        }))
+    }
+
+    /// All entries of a waypoint's journal that count.
+    pub(crate) async fn entries(&self, shell: &Shell, waypoint: &WaypointId) -> Result<Vec<Entry>, BooksError> {
+        self.entries_of(shell, &JournalKey::waypoint(self.id(), waypoint)).await
+    }
+
+    /// All entries of the flight's own journal that count.
+    pub(crate) async fn own_entries(&self, shell: &Shell) -> Result<Vec<Entry>, BooksError> {
+        self.entries_of(shell, &JournalKey::flight(self.id())).await
+    }
+
+    async fn entries_of(&self, shell: &Shell, key: &JournalKey) -> Result<Vec<Entry>, BooksError> {
+        let stored = shell.journal.read(key).await;
+        let stored = stored.map_err(|source| BooksError::Read { flight: self.id().clone(), source })?;
+        let roots = shell.trust.roots();
+        stored.iter().filter(|stored| trusted(&roots, stored)).map(|stored| decode_entry(self.id(), stored)).collect()
     }
 
     /// Appends an entry to a waypoint's journal (or the flight's own) and takes it in.
@@ -231,6 +244,7 @@ impl Books {
             Entry::Landed(_) => EntryKind::Landed,
             Entry::Decided(_) => EntryKind::Decided,
             Entry::Dead(_) => EntryKind::Dead,
+            Entry::Steered(_) => EntryKind::Steered,
             Entry::Turn(turn) => {
                 let planned = self.flight.submitted.plan.waypoint(&turn.waypoint);
                 let priority = engine::queue(turn, planned.map_or(Priority::Medium, |w| w.priority));
@@ -284,8 +298,10 @@ impl Books {
         if let (Some(waypoint), Some(state)) = (waypoint, &entry.record().state) {
             self.waypoints.insert(waypoint, state.clone());
         }
-        if let Entry::Landed(landed) = entry {
-            self.flight.landed.push(*landed);
+        match entry {
+            Entry::Landed(landed) => self.flight.landed.push(*landed),
+            Entry::Steered(steered) => self.flight.steering.take(&steered),
+            _ => {}
         }
     }
 }
@@ -303,6 +319,7 @@ pub(crate) fn outgoing(
         Entry::Landed(landed) => (Encoding::MsgPack, codec::encode(landed, Encoding::MsgPack)?),
         Entry::Decided(decided) => (Encoding::MsgPack, codec::encode(decided, Encoding::MsgPack)?),
         Entry::Dead(dead) => (Encoding::MsgPack, codec::encode(dead, Encoding::MsgPack)?),
+        Entry::Steered(steered) => (Encoding::MsgPack, codec::encode(steered, Encoding::MsgPack)?),
     };
     Ok(Outgoing {
         payload: Bytes::from(payload),

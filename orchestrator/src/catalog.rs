@@ -2,10 +2,10 @@
 //!
 //! A flight that cannot be read is left out with an error in the log; whoever asks for it is told why.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use holdpoint_bus::{Stored, journal::ReadError};
-use holdpoint_core::flight::flight_status;
+use holdpoint_core::flight::{self as core_flight, flight_status};
 use holdpoint_protocol::{api::FlightLine, ids::FlightId, journal::Sequence, subjects, view::FlightStatus};
 use holdpoint_runtime::telemetry::{ErrorChain, fields};
 
@@ -24,6 +24,8 @@ pub(crate) struct Catalog {
     pub(crate) open: HashMap<FlightId, Books>,
     /// Flights that are over, where they were asked for.
     pub(crate) over: Vec<FlightLine>,
+    /// Of those, the ones in which something waits for people.
+    held: HashSet<FlightId>,
     /// Flights that were over, and of which more was read: a person had them go on. Each is read again by itself.
     reopened: HashSet<FlightId>,
     unreadable: HashSet<FlightId>,
@@ -61,6 +63,29 @@ pub(crate) async fn submissions(
     Ok((flights, end))
 }
 
+/// The flights of which anything was appended after a place in the stream, with their submissions where these are among
+/// it; and the last place that was looked at. Only subjects are read.
+pub(crate) async fn touched(
+    shell: &Shell,
+    after: Sequence,
+) -> Result<(BTreeMap<FlightId, Option<Sequence>>, Sequence), ReadError> {
+    let mut entries = shell.journal.replay_subjects(&subjects::journals(), after).await?;
+    let end = entries.end().max(after);
+    if after == Sequence(0) {
+        // All that there are: their submissions say as much, and are fewer.
+        entries.close().await;
+        let (flights, _) = submissions(shell, after).await?;
+        return Ok((flights.into_iter().map(|(flight, submitted)| (flight, Some(submitted))).collect(), end));
+    }
+    let mut flights = BTreeMap::new();
+    while let Some(stored) = entries.next().await? {
+        let Some(key) = subjects::parse_journal(&stored.subject) else { continue };
+        let submitted = is_submission(&stored.subject).then_some(stored.sequence);
+        flights.entry(key.flight).or_insert(submitted);
+    }
+    Ok((flights, end))
+}
+
 /// Reads all entries after a place in the stream, and folds those of the wanted flights, whose submissions have to be
 /// among them.
 pub(crate) async fn read(shell: &Shell, after: Sequence, wanted: &Wanted<'_>) -> Result<Catalog, ReadError> {
@@ -91,6 +116,11 @@ impl Catalog {
         }
     }
 
+    /// Whether more than a line of it is worth knowing at the next start: it is not over, or cannot be read.
+    pub(crate) fn is_left(&self, flight: &FlightId) -> bool {
+        self.open.contains_key(flight) || self.unreadable.contains(flight)
+    }
+
     fn leave_out(&mut self, flight: FlightId, error: &BooksError) {
         tracing::error!({ fields::FLIGHT } = %flight, error = %ErrorChain(error), "ALARM: a flight that cannot be read");
         self.open.remove(&flight);
@@ -114,6 +144,9 @@ impl Catalog {
     fn close(&mut self, flight: &FlightId, wanted: &Wanted<'_>) {
         let Some(books) = self.open.remove(flight) else { return };
         if matches!(wanted, Wanted::All) {
+            if books.waits_for_people() {
+                self.held.insert(flight.clone());
+            }
             self.over.push(books.line());
         }
     }
@@ -139,6 +172,15 @@ impl Catalog {
         Ok(())
     }
 
+    /// Flights in which something waits for people, newest first.
+    pub(crate) fn waiting(mut self) -> Vec<FlightId> {
+        self.open.retain(|_, books| books.waits_for_people());
+        let mut lines: Vec<FlightLine> = self.open.values().map(Books::line).collect();
+        lines.extend(self.over.into_iter().filter(|line| self.held.contains(&line.flight)));
+        lines.sort_by(|a, b| b.submitted_at.cmp(&a.submitted_at).then_with(|| a.flight.cmp(&b.flight)));
+        lines.into_iter().map(|line| line.flight).collect()
+    }
+
     /// One line for each flight, newest first.
     pub(crate) fn lines(self) -> Vec<FlightLine> {
         let mut lines = self.over;
@@ -161,6 +203,11 @@ impl Books {
     /// Whether nothing and nobody can move the flight on.
     pub(crate) fn is_over(&self) -> bool {
         matches!(self.status(), FlightStatus::Accepted | FlightStatus::Incomplete)
+    }
+
+    /// Whether something waits for people.
+    pub(crate) fn waits_for_people(&self) -> bool {
+        !core_flight::waits(&self.flight, &self.waypoints).is_empty()
     }
 
     /// How the flight stands, in one line.

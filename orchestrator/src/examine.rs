@@ -5,7 +5,7 @@
 use holdpoint_bus::blobs::BlobError;
 use holdpoint_core::engine::{BuildOutcome, Commit};
 use holdpoint_protocol::{
-    artifact::{BuildArtifact, BuildStatus, Failure},
+    artifact::{BuildArtifact, BuildStatus, Failure, WorkInProgress},
     facts::{BundleRef, Oid},
     ids::FlightId,
     reason::ReasonCode,
@@ -61,6 +61,31 @@ pub(crate) async fn examine(
         (Some(_), None) => return Ok(invalid("a commit without a bundle that brings it".to_owned())),
         (Some(commit), Some(bundle)) => (commit, bundle),
     };
+    examine_commit(shell, against, commit, bundle).await
+}
+
+/// Fetches work in progress and looks at it: one commit on the base, or `None` for anything else. A question is not refused
+/// for what came with it.
+pub(crate) async fn in_progress(
+    shell: &Shell,
+    against: &Against,
+    work: &WorkInProgress,
+) -> Result<Option<Commit>, ExamineError> {
+    match examine_commit(shell, against, &work.commit, &work.bundle).await? {
+        BuildOutcome::Work { commit, .. } => Ok(commit),
+        BuildOutcome::Failed(failure) => {
+            tracing::info!(flight = %against.flight, why = failure.detail, "work in progress is left out");
+            Ok(None)
+        }
+    }
+}
+
+async fn examine_commit(
+    shell: &Shell,
+    against: &Against,
+    commit: &Oid,
+    bundle: &BundleRef,
+) -> Result<BuildOutcome, ExamineError> {
     if &bundle.tip != commit {
         return Ok(invalid(format!("the bundle brings {}, not the commit {commit}", bundle.tip)));
     }

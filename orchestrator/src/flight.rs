@@ -3,7 +3,9 @@
 //! Intake → core → append → what is due. Slow work (git, blobs) runs in a task and its outcome is cast back. Nothing is done
 //! before it is journalled, and nothing that is kept here is needed after a restart.
 
+mod acts;
 mod apply;
+mod asked;
 mod deaths;
 mod due;
 mod handoff;
@@ -24,11 +26,11 @@ use holders::Holders;
 use holdpoint_bus::api::Failure;
 use holdpoint_core::{engine, flight};
 use holdpoint_protocol::{
-    api::{Progress, ProgressAnswer},
+    api::{ActQuery, ActStanding, InboxItem, Progress, ProgressAnswer},
     ids::{AgentName, FlightId, TurnId, WaypointId},
     plan::Waypoint,
     state::Status,
-    subjects::HandoffSubject,
+    subjects::HandedSubject,
     view::{FlightView, Trouble},
 };
 use holdpoint_runtime::{
@@ -64,8 +66,10 @@ pub(crate) struct Args {
 
 /// Messages of a flight actor.
 pub(crate) enum Msg {
-    /// A handoff of one of its waypoints came.
-    Handoff(Box<Taken>, HandoffSubject),
+    /// A handoff of one of its waypoints came, or a person acts.
+    Handoff(Box<Taken>, HandedSubject),
+    /// The work in progress of a question was looked at.
+    Asked(Box<asked::Looked>),
     /// Slow work on a handoff is done.
     Examined(Box<slow::Examined>),
     /// The evidence of a report was looked for.
@@ -86,8 +90,10 @@ pub(crate) enum Msg {
     End,
     /// How does it stand?
     View(RpcReplyPort<Result<FlightView, Failure>>),
-    /// A person wants the waypoint's dead turn tried again.
-    Retry(WaypointId, AgentName, RpcReplyPort<Result<FlightView, Failure>>),
+    /// What became of an act?
+    Standing(ActQuery, RpcReplyPort<Result<ActStanding, Failure>>),
+    /// What waits for people?
+    Inbox(RpcReplyPort<Result<Vec<InboxItem>, Failure>>),
     /// Is this turn still wanted?
     Progress(Progress, AgentName, RpcReplyPort<Result<ProgressAnswer, Failure>>),
 }
@@ -112,6 +118,10 @@ pub(crate) struct State {
     planned: HashMap<WaypointId, TurnId>,
     /// The one landing or merge that is being made.
     landing: Option<WaypointId>,
+    /// How often in a row a landing failed.
+    landing_failures: HashMap<WaypointId, u32>,
+    /// What became of the acts that came lately.
+    acts: acts::Standings,
     /// Examinations and weighings that are under way.
     slow: usize,
     /// All of it.
@@ -142,6 +152,8 @@ impl Actor for FlightActor {
             holders: Holders::default(),
             planned: HashMap::new(),
             landing: None,
+            landing_failures: HashMap::new(),
+            acts: acts::Standings::default(),
             slow: 0,
             tasks: Tasks::default(),
             troubles: Troubles::default(),
@@ -164,8 +176,8 @@ impl Actor for FlightActor {
             state.idleness.disturbed();
         }
         match msg {
-            // Boxed: it holds a plan and a state.
-            Msg::Handoff(received, subject) => Box::pin(state.on_handoff(&myself, received, subject)).await,
+            Msg::Handoff(received, subject) => state.on_handed(&myself, received, subject).await,
+            Msg::Asked(looked) => state.on_looked(&myself, *looked).await,
             Msg::Examined(examined) => state.on_examined(&myself, *examined).await,
             Msg::Weighed(weighed) => state.on_weighed(&myself, *weighed).await,
             Msg::Landed(landed) => state.on_landed(&myself, *landed).await,
@@ -185,8 +197,11 @@ impl Actor for FlightActor {
                 // Here and below: the caller may have given up waiting.
                 let _ = reply.send(state.view(&myself).await);
             }
-            Msg::Retry(waypoint, by, reply) => {
-                let _ = reply.send(state.retry(&myself, &waypoint, by).await);
+            Msg::Standing(query, reply) => {
+                let _ = reply.send(state.standing(&query).await);
+            }
+            Msg::Inbox(reply) => {
+                let _ = reply.send(state.inbox().await);
             }
             Msg::Progress(progress, agent, reply) => {
                 let _ = reply.send(state.on_progress(&progress, agent).await);

@@ -20,7 +20,7 @@ pub(crate) async fn of_waypoint(
     waypoint: &WaypointId,
 ) -> Result<Vec<HistoryLine>, ReadError> {
     let mut lines = Vec::new();
-    for name in role::AGENTS {
+    for name in role::HANDING {
         let role = role::id(name);
         let stream = streams::handoff(&role);
         let handoffs = past::of_waypoint(&shell.bus, &role, flight, waypoint).await?;
@@ -45,7 +45,7 @@ pub(crate) async fn by_reference(bus: &Bus, reference: &str) -> Result<Option<Hi
     let Some((stream, sequence)) = reference.split_once('/') else { return Ok(None) };
     // What an agent saw is named with its digest.
     let sequence = sequence.split('@').next().unwrap_or_default();
-    let known = role::AGENTS.iter().any(|name| streams::handoff(&role::id(name)) == stream);
+    let known = role::HANDING.iter().any(|name| streams::handoff(&role::id(name)) == stream);
     let Some(sequence) = sequence.parse().ok().filter(|_| known || stream == streams::JOURNAL) else {
         return Ok(None);
     };

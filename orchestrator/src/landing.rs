@@ -49,6 +49,7 @@ pub(crate) struct Accepted {
     pub(crate) commit: Oid,
     pub(crate) tree: Oid,
     pub(crate) base: Oid,
+    pub(crate) base_tree: Oid,
     pub(crate) head: Oid,
     pub(crate) head_tree: Oid,
     /// The commits that the bundle of this landing may build on to bring others, too, the widest first.
@@ -141,10 +142,20 @@ pub(crate) async fn merge(shell: &Shell, accepted: &Accepted) -> Result<Merged, 
             let bundle = pack(&mirror, &accepted.head, &commit).await?;
             let commit = store(shell, bundle, &commit, &tree).await?;
             let judged = path_rules::judge(&mirror, &head_tree, &tree, &accepted.rules).await;
-            Merge::Clean { commit, violations: judged.map_err(LandingError::Judge)?.judgement.violations }
+            let violations = judged.map_err(LandingError::Judge)?.judgement.violations;
+            let same_diff = same_diff(&mirror, accepted, &tree).await?;
+            Merge::Clean { commit, violations, same_diff }
         }
     };
     Ok(Merged { work: accepted.commit.clone(), head: accepted.head.clone(), merge })
+}
+
+/// Whether the merge changes exactly what the work changed: the same paths, from and to the same contents.
+async fn same_diff(mirror: &Mirror, accepted: &Accepted, merged: &GitOid) -> Result<bool, LandingError> {
+    let (base, work) = (from_wire(&accepted.base_tree), from_wire(&accepted.tree));
+    let before = mirror.diff(&base, &work).await.map_err(LandingError::Git)?;
+    let after = mirror.diff(&from_wire(&accepted.head_tree), merged).await.map_err(LandingError::Git)?;
+    Ok(before == after)
 }
 
 /// The colliding paths, and who of those that landed meanwhile changed which of them.

@@ -14,6 +14,7 @@ mod api;
 mod attest;
 mod books;
 mod catalog;
+mod checkpoint;
 mod dead;
 mod examine;
 mod export;

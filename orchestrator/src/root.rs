@@ -1,6 +1,6 @@
 //! The process: connects, sets up the streams, starts the actors, serves the API, and drains when it is asked to end.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use holdpoint_bus::{
     Bus,
@@ -29,7 +29,7 @@ use crate::{
     hints::Hints,
     intake::{self, Intake},
     peers::{self, Peers},
-    router::{Router, RouterHandle},
+    router::{self, Router, RouterHandle},
     senders::Senders,
     shell::Shell,
     snapshots::Snapshots,
@@ -84,7 +84,7 @@ pub struct Orchestrator {
 pub async fn start(config: Config) -> Result<Orchestrator, Error> {
     let shell = connect(&config).await?;
     let router = RouterHandle::new();
-    let tree = Tree::start(children(&shell, &router)).await.map_err(Error::Spawn)?;
+    let tree = Tree::start(children(&shell, &router, &config.orchestrator.state_dir)).await.map_err(Error::Spawn)?;
     // Whoever is answered is not told to come again later. A tree that cannot be started ends by itself.
     let _ = tokio::time::timeout(ROUTER_PATIENCE, router.there()).await;
     let service = Api { shell: shell.clone(), router, config: config.orchestrator };
@@ -124,7 +124,8 @@ async fn connect(config: &Config) -> Result<Shell, Error> {
     let senders = Arc::new(Senders::new(users.clone()));
     let (journal, snapshots) = (Journal::new(&bus), Arc::new(Snapshots::default()));
     let hints = Hints::new(&bus);
-    Ok(Shell { bus, journal, hints, trust, users, senders, mirrors, snapshots, serves, settings })
+    let landing_attempts = config.orchestrator.landing_attempts;
+    Ok(Shell { bus, journal, hints, trust, users, senders, mirrors, snapshots, serves, landing_attempts, settings })
 }
 
 /// Sets up the streams; waits a while for a cluster that is still choosing its leader.
@@ -142,13 +143,16 @@ async fn streams(bus: &Bus, settings: &topology::Settings) -> Result<(), Error> 
     }
 }
 
-fn children(shell: &Shell, router: &RouterHandle) -> Vec<Child> {
+fn children(shell: &Shell, router: &RouterHandle, state_dir: &Path) -> Vec<Child> {
     let own = peers::own_name(shell);
     let members = watch::Sender::new(Members::new(own.clone()));
     let shares = members.subscribe();
     let peers = peers::Args { shell: shell.clone(), router: router.clone(), members, own };
-    let mut children = vec![router_child(shell.clone(), router.clone()), peers_child(peers)];
-    for name in role::AGENTS {
+    let mut children = vec![
+        router_child(router::Args { shell: shell.clone(), handle: router.clone(), state_dir: state_dir.to_owned() }),
+        peers_child(peers),
+    ];
+    for name in role::HANDING {
         for partition in 0..PARTITIONS {
             let (shell, router, role, shares) = (shell.clone(), router.clone(), role::id(name), shares.clone());
             children.push(intake_child(intake::Args { shell, router, role, partition, shares }));
@@ -157,11 +161,12 @@ fn children(shell: &Shell, router: &RouterHandle) -> Vec<Child> {
     children
 }
 
-fn router_child(shell: Shell, handle: RouterHandle) -> Child {
+fn router_child(args: router::Args) -> Child {
     Child::new(ChildSpec::permanent("router"), move |supervisor| {
-        let (shell, handle) = (shell.clone(), handle.clone());
+        let args = args.clone();
         async move {
-            let (actor, _) = Actor::spawn_linked(None, Router, (shell, handle.clone()), supervisor).await?;
+            let handle = args.handle.clone();
+            let (actor, _) = Actor::spawn_linked(None, Router, args, supervisor).await?;
             let started = Started::by_mailbox(&actor);
             handle.set(actor);
             Ok(started)

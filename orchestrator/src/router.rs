@@ -5,15 +5,17 @@
 
 mod asleep;
 mod scans;
+mod survey;
 
 use std::{
     collections::{HashMap, HashSet},
+    path::PathBuf,
     time::Duration,
 };
 
 use asleep::Asleep;
 use holdpoint_core::flight::{due, next_deadline};
-use holdpoint_protocol::{Timestamp, ids::FlightId, journal::Sequence, refusal::RefusalCode, streams, subjects};
+use holdpoint_protocol::{Timestamp, ids::FlightId, refusal::RefusalCode, streams, subjects};
 use holdpoint_runtime::{
     clock,
     supervise::{End, Exit, TaskFailed, Tasks},
@@ -21,11 +23,11 @@ use holdpoint_runtime::{
 };
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SupervisionEvent};
 use scans::{Reach, Scans};
+use survey::{Scan, survey};
 use tokio::sync::watch;
 
 use crate::{
     books::Books,
-    catalog::{self, Wanted},
     flight::{self, FlightActor},
     intake::Taken,
     refusals,
@@ -34,6 +36,8 @@ use crate::{
 
 /// How often to look for flights that another orchestrator took in, or whose actor failed.
 const SCAN_PERIOD: Duration = Duration::from_secs(10);
+/// How often to write down which flights are not over: what was appended since is looked at by the next start.
+const CHECKPOINT_PERIOD: Duration = Duration::from_secs(600);
 /// How often to look whose deadline has passed.
 const WAKE_PERIOD: Duration = Duration::from_secs(1);
 /// The pause before a handoff that cannot be placed is delivered again.
@@ -74,6 +78,15 @@ impl RouterHandle {
     }
 }
 
+/// What the router is started with.
+#[derive(Clone)]
+pub(crate) struct Args {
+    pub(crate) shell: Shell,
+    pub(crate) handle: RouterHandle,
+    /// What this orchestrator keeps on its disk. Nothing in it is needed.
+    pub(crate) state_dir: PathBuf,
+}
+
 /// Messages of the router.
 pub(crate) enum Msg {
     /// A handoff came.
@@ -88,6 +101,8 @@ pub(crate) enum Msg {
     Back(FlightId, ActorRef<flight::Msg>),
     /// Look for flights.
     Scan,
+    /// Have the next scan write a checkpoint.
+    Checkpoint,
     /// Another orchestrator is gone: look at all open flights, whatever is known of them.
     TakeOver,
     /// What was found, if anything could be read.
@@ -104,16 +119,11 @@ impl From<TaskFailed> for Msg {
     }
 }
 
-/// The flights that are not over, and were not known.
-pub(crate) struct Scan {
-    open: Vec<Books>,
-    until: Sequence,
-}
-
 /// State of the router.
 pub(crate) struct State {
     shell: Shell,
     handle: RouterHandle,
+    state_dir: PathBuf,
     flights: HashMap<FlightId, ActorRef<flight::Msg>>,
     /// Whose actor is which, to forget it when it ends.
     names: HashMap<ActorId, FlightId>,
@@ -133,26 +143,25 @@ pub(crate) struct Router;
 impl Actor for Router {
     type Msg = Msg;
     type State = State;
-    type Arguments = (Shell, RouterHandle);
+    type Arguments = Args;
 
-    async fn pre_start(
-        &self,
-        myself: ActorRef<Msg>,
-        (shell, handle): (Shell, RouterHandle),
-    ) -> Result<State, ActorProcessingErr> {
+    async fn pre_start(&self, myself: ActorRef<Msg>, args: Args) -> Result<State, ActorProcessingErr> {
+        let Args { shell, handle, state_dir } = args;
         myself.cast(Msg::Scan)?;
         myself.send_interval(SCAN_PERIOD, || Msg::Scan);
         myself.send_interval(WAKE_PERIOD, || Msg::Wake);
+        myself.send_interval(CHECKPOINT_PERIOD, || Msg::Checkpoint);
         Ok(State {
             shell,
             handle,
+            state_dir,
             flights: HashMap::new(),
             names: HashMap::new(),
             asleep: Asleep::default(),
             begun: HashSet::new(),
             begun_before: HashSet::new(),
             failed: HashSet::new(),
-            scans: Scans::default(),
+            scans: Scans::new(),
             tasks: Tasks::default(),
         })
     }
@@ -181,6 +190,7 @@ impl Actor for Router {
                 state.start_all(&myself, failed).await;
                 state.scan(&myself);
             }
+            Msg::Checkpoint => state.scans.want_checkpoint(),
             Msg::TakeOver => state.take_over(&myself),
             Msg::Scanned(scan) => state.scanned(&myself, scan).await,
             Msg::Wake => {
@@ -250,7 +260,7 @@ impl State {
     }
 
     async fn handoff(&mut self, myself: &ActorRef<Msg>, taken: Box<Taken>) {
-        let Some(subject) = subjects::parse_handoff(&taken.stored.subject) else {
+        let Some(subject) = subjects::parse_handed(&taken.stored.subject) else {
             let what =
                 format!("{} is no handoff's subject, or its partition is not the flight's", taken.stored.subject);
             refusals::tell(&self.shell, &taken, RefusalCode::BadSubject, &what).await;
@@ -294,13 +304,15 @@ impl State {
     /// Looks for flights that are not known here. It may take long after a start, and is done beside everything else.
     fn scan(&mut self, myself: &ActorRef<Msg>) {
         let Some(reach) = self.scans.begin() else { return };
-        let shell = self.shell.clone();
+        let (shell, dir) = (self.shell.clone(), self.state_dir.clone());
         let mut known: HashSet<FlightId> = self.flights.keys().cloned().collect();
-        if reach != Reach::Everything {
-            known.extend(self.begun.iter().chain(&self.begun_before).cloned());
+        match reach {
+            Reach::Everything => {}
+            Reach::Checkpoint => known.extend(self.asleep.flights().cloned()),
+            Reach::After(_) => known.extend(self.begun.iter().chain(&self.begun_before).cloned()),
         }
         self.tasks.run(myself, "scan", async move {
-            let scan = scan(&shell, reach.after(), &known).await;
+            let scan = survey(&shell, &dir, reach, &known).await;
             if let Err(error) = &scan {
                 tracing::warn!(error = %ErrorChain(error), "cannot look for flights now; trying again");
             }
@@ -353,20 +365,6 @@ fn sleeps_until(books: &Books, shell: &Shell) -> Option<Timestamp> {
     let pool = &books.flight.submitted.fleet.pool;
     let quiet = due(&books.flight, &books.waypoints, clock::now()).is_empty();
     // The consumers of a local flight's agents have to be made.
-    next_deadline(&books.flight, &books.waypoints)
+    next_deadline(&books.flight, &books.waypoints, clock::now())
         .filter(|_| quiet && pool == &streams::fleet_pool() && pool == &shell.serves)
-}
-
-async fn scan(
-    shell: &Shell,
-    after: Sequence,
-    known: &HashSet<FlightId>,
-) -> Result<Scan, holdpoint_bus::journal::ReadError> {
-    let (mut found, until) = catalog::submissions(shell, after).await?;
-    found.retain(|(flight, _)| !known.contains(flight));
-    let Some((_, first)) = found.first() else { return Ok(Scan { open: Vec::new(), until }) };
-    let before_first = Sequence(first.0.saturating_sub(1));
-    let wanted = found.into_iter().map(|(flight, _)| flight).collect();
-    let catalog = catalog::read(shell, before_first, &Wanted::Open(&wanted)).await?;
-    Ok(Scan { open: catalog.open.into_values().collect(), until })
 }

@@ -8,7 +8,7 @@ use std::{
 use holdpoint_bus::{Bus, Stored, auth::KnownUsers, journal::ReadError, past};
 use holdpoint_protocol::{
     codec::{self, Encoding},
-    ids::{AgentName, RoleId, TurnId},
+    ids::{AgentName, RoleId, TurnId, role},
     names::PLAN_KINDS,
     refusal::RefusalCode,
     subjects::HandoffSubject,
@@ -70,11 +70,11 @@ impl Senders {
             return Err(SenderError::refused(RefusalCode::Unsigned, "there is no Hp-Signature"));
         }
         if let Some(jwt) = &stored.jwt {
-            return self.verify_by(jwt, subject, stored, agent);
+            return self.verify_by(jwt, &subject.role, stored, agent);
         }
         // Asked anew each time: it may have been revoked.
         let known = self.known(&subject.role, agent);
-        if known.is_some_and(|jwt| self.verify_by(&jwt, subject, stored, agent).is_ok()) {
+        if known.is_some_and(|jwt| self.verify_by(&jwt, &subject.role, stored, agent).is_ok()) {
             return Ok(());
         }
         // Nothing is remembered after a restart; and the same agent may have been given a new key.
@@ -88,7 +88,7 @@ impl Senders {
         let unplanned = "no plan of its agent with a JWT came before this handoff";
         let mut refused = SenderError::refused(RefusalCode::PlanMissing, unplanned);
         for jwt in shown {
-            match self.verify_by(&jwt, subject, stored, agent) {
+            match self.verify_by(&jwt, &subject.role, stored, agent) {
                 Ok(()) => return Ok(()),
                 Err(error) => refused = error,
             }
@@ -96,14 +96,16 @@ impl Senders {
         Err(refused)
     }
 
-    fn verify_by(
-        &self,
-        jwt: &str,
-        subject: &HandoffSubject,
-        stored: &Stored,
-        agent: &AgentName,
-    ) -> Result<(), SenderError> {
-        let user = self.users.verify_jwt_of(&subject.role, jwt, holdpoint_runtime::clock::now());
+    /// Whether an act is this person's, and why not. It shows its own JWT each time: people have no plans.
+    pub(crate) fn verify_person(&self, stored: &Stored, person: &AgentName) -> Result<(), SenderError> {
+        let Some(jwt) = &stored.jwt else {
+            return Err(SenderError::refused(RefusalCode::JwtRefused, "there is no Hp-Jwt"));
+        };
+        self.verify_by(jwt, &role::id(role::OPERATOR), stored, person)
+    }
+
+    fn verify_by(&self, jwt: &str, role: &RoleId, stored: &Stored, agent: &AgentName) -> Result<(), SenderError> {
+        let user = self.users.verify_jwt_of(role, jwt, holdpoint_runtime::clock::now());
         let user =
             user.map_err(|refusal| SenderError::refused(RefusalCode::JwtRefused, format!("Hp-Jwt: {refusal}")))?;
         if user.name != *agent {
@@ -114,7 +116,7 @@ impl Senders {
             let what = "the signature does not fit subject, payload and the agent's key";
             return Err(SenderError::refused(RefusalCode::WrongSignature, what));
         }
-        self.remember(subject.role.clone(), user.name, jwt);
+        self.remember(role.clone(), user.name, jwt);
         Ok(())
     }
 
@@ -161,3 +163,6 @@ async fn plans(bus: &Bus, subject: &HandoffSubject) -> Result<Vec<Plan>, ReadErr
     }
     Ok(plans)
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,6 +34,8 @@ pub(crate) struct Shell {
     pub(crate) snapshots: Arc<Snapshots>,
     /// The pool whose agents this orchestrator looks after.
     pub(crate) serves: PoolId,
+    /// Failures of one landing in a row after which it is held.
+    pub(crate) landing_attempts: u32,
     /// How streams and consumers are set up.
     pub(crate) settings: topology::Settings,
 }

@@ -5,7 +5,7 @@ use holdpoint_bus::{
     blobs::{self, BlobError},
     journal::{Append, AppendError, Begun},
 };
-use holdpoint_core::plan;
+use holdpoint_core::{gates::Workflow, plan, workflows};
 use holdpoint_protocol::{
     Digest,
     api::Submit,
@@ -15,6 +15,7 @@ use holdpoint_protocol::{
     streams,
     subjects::JournalKey,
     version,
+    workflow::RecordedWorkflow,
 };
 use holdpoint_runtime::{
     clock,
@@ -66,6 +67,7 @@ pub(crate) enum Taken {
 /// Checks a submission and appends it. `digest` is that of the request: one with the same is the same submission.
 pub(crate) async fn submit(shell: &Shell, submit: Submit, digest: Digest) -> Result<Taken, Failure> {
     check(&submit)?;
+    workflows(&submit)?;
     let look = async || look_at(shell, &submit).await;
     let facts = shell.snapshots.facts(&submit.snapshot, &submit.covenant, look).await?;
     append(shell, submit, facts, digest).await
@@ -102,11 +104,30 @@ fn check(submit: &Submit) -> Result<(), Failure> {
     if !fleet_or_own {
         return refuse(format!("pool {} is neither the fleet's nor the flight's own", submit.fleet.pool));
     }
-    let found = plan::validate(&submit.plan, plan::BUILT_IN_WORKFLOWS);
+    let sent = submit.workflows.iter().map(|workflow| plan::KnownWorkflow {
+        name: &workflow.name,
+        has_verifier: workflow.gates.iter().any(|gate| gate.role.as_str() == role::VERIFIER),
+    });
+    let known: Vec<_> = plan::BUILT_IN_WORKFLOWS.iter().copied().chain(sent).collect();
+    let found = plan::validate(&submit.plan, &known);
     if found.is_empty() {
         return Ok(());
     }
     refuse(format!("the plan cannot be flown: {}", found.in_a_line(PROBLEMS_TOLD_MAX)))
+}
+
+/// The workflows that the flight is flown by: those that its plan names, built in or sent along, each sound.
+fn workflows(submit: &Submit) -> Result<Vec<RecordedWorkflow>, Failure> {
+    let find = |name: &str| {
+        let sent = || submit.workflows.iter().find(|workflow| workflow.name == name).cloned();
+        let spec = workflows::built_in(name).or_else(sent);
+        let spec = spec.ok_or_else(|| Failure::new(400, format!("workflow {name} is not known here")))?;
+        match Workflow::try_new(&spec) {
+            Ok(_) => Ok(spec.into()),
+            Err(error) => Err(Failure::new(400, format!("workflow {name} cannot be flown: {error}"))),
+        }
+    };
+    workflows::used(&submit.plan).into_iter().map(find).collect()
 }
 
 /// Stores what was found out when every object of the snapshot was checked, so that agents need not check them again.
@@ -145,6 +166,7 @@ async fn covenant(
 async fn append(shell: &Shell, submit: Submit, facts: Facts, digest: Digest) -> Result<Taken, Failure> {
     let key = JournalKey::flight(&submit.flight);
     let message_id = format!("submit.{}.{}", submit.flight, digest.hex());
+    let workflows = workflows(&submit)?;
     let submitted = Submitted {
         schema_version: version::CURRENT,
         flight: submit.flight,
@@ -155,7 +177,8 @@ async fn append(shell: &Shell, submit: Submit, facts: Facts, digest: Digest) -> 
         covenant: submit.covenant,
         covenant_version: facts.covenant,
         fleet: submit.fleet,
-        record: Record { at: clock::now(), previous: None, cause: None, state: None, asked_by: None },
+        workflows,
+        record: Record { at: clock::now(), previous: None, cause: None, state: None },
     };
     let (kind, entry) = (EntryKind::Submitted, Entry::Submitted(Box::new(submitted)));
     let outgoing = outgoing(&entry, &kind, message_id, None)

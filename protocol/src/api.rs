@@ -6,13 +6,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Timestamp,
+    Digest, Timestamp,
+    artifact::{ActCode, Confidence, Verb},
     facts::{BundleRef, Oid},
-    ids::{AgentName, FlightId, RoleId, TurnId, WaypointId},
-    journal::{Death, Fleet},
+    ids::{AgentName, FlightId, GateId, RoleId, TurnId, WaypointId},
+    journal::{Death, Fleet, Sequence},
     plan::Plan,
+    reason::ReasonCode,
     refusal::{RefusalAction, RefusalCode},
     view::FlightStatus,
+    workflow::WorkflowSpec,
 };
 
 /// Endpoint of [`Submit`].
@@ -33,8 +36,10 @@ pub const MESSAGES: &str = "messages";
 pub const ATTEST: &str = "attest";
 /// Endpoint of [`DeadQuery`].
 pub const DEAD: &str = "dead";
-/// Endpoint of [`RetryQuery`].
-pub const RETRY: &str = "retry";
+/// Endpoint of [`ActQuery`].
+pub const ACT: &str = "act";
+/// Endpoint of [`InboxQuery`].
+pub const INBOX: &str = "inbox";
 /// Endpoint of [`Progress`].
 pub const PROGRESS: &str = "progress";
 
@@ -53,6 +58,9 @@ pub struct Submit {
     pub covenant: String,
     /// The fleet that flies it.
     pub fleet: Fleet,
+    /// Workflows that the plan names and that are not built in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workflows: Vec<WorkflowSpec>,
 }
 
 /// Asks how a flight stands; the answer is a `FlightView`.
@@ -168,13 +176,105 @@ pub struct DeadTurn {
     pub overdue: u32,
 }
 
-/// Has a dead turn tried again; the answer is a `FlightView`. Refused (409) where nothing is dead.
+/// Asks what became of an act that was stored; the answer is an [`ActStanding`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct RetryQuery {
+pub struct ActQuery {
+    /// The flight.
+    pub flight: FlightId,
+    /// The waypoint; `None`: the act concerns the whole flight.
+    pub waypoint: Option<WaypointId>,
+    /// Where the act stands in the stream of people's acts.
+    pub sequence: Sequence,
+}
+
+/// What became of an act.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "standing", rename_all = "snake_case")]
+pub enum ActStanding {
+    /// No orchestrator has looked at it yet: ask again.
+    Pending,
+    /// A journal entry names it as its cause.
+    Taken,
+    /// It changed nothing.
+    Refused(ActRefused),
+}
+
+/// Why an act changed nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ActRefused {
+    /// As a word for programs.
+    pub code: ActCode,
+    /// What happened instead, for people.
+    pub message: String,
+    /// What to do now.
+    pub hint: String,
+    /// Facts that belong to the code.
+    #[serde(default, skip_serializing_if = "serde_json::Value::is_null")]
+    pub details: serde_json::Value,
+}
+
+/// Asks what waits for people; the answer is an [`Inbox`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct InboxQuery {
+    /// In this flight; `None`: in all.
+    pub flight: Option<FlightId>,
+}
+
+/// Everything that waits for people, longest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Inbox {
+    /// One item for each waypoint that waits.
+    pub items: Vec<InboxItem>,
+}
+
+/// What kind of thing waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InboxKind {
+    /// An agent's question.
+    Question,
+    /// An agent's call for help.
+    Help,
+    /// A gate for people.
+    Approval,
+    /// Blocked or dead work.
+    Held,
+    /// Work whose attempts or budget are used up.
+    Failed,
+}
+
+/// One thing that waits for people. Fields that do not apply are `null` or empty.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct InboxItem {
+    /// What it is.
+    pub kind: InboxKind,
     /// The flight.
     pub flight: FlightId,
     /// The waypoint.
     pub waypoint: WaypointId,
+    /// The gate it waits in.
+    pub gate: Option<GateId>,
+    /// Since when.
+    pub since: Timestamp,
+    /// The question or call for help, or what an approval is about. Agents' words are hostile input.
+    pub question: Option<String>,
+    /// The answers that the asker can work with.
+    pub options: Vec<String>,
+    /// How sure the asker is of its own best guess.
+    pub confidence: Option<Confidence>,
+    /// Which question of the waypoint it is, from 1.
+    pub round: Option<u32>,
+    /// Why it waits.
+    pub reason_code: Option<ReasonCode>,
+    /// What a person can do, in words.
+    pub remediation: Option<String>,
+    /// What the verdicts rest on.
+    pub evidence: Vec<Digest>,
+    /// What a person can do, as commands.
+    pub actions: Vec<Verb>,
+    /// Names what waits: an act that carries it changes nothing once something else waits.
+    #[serde(rename = "ref")]
+    pub reference: String,
 }
 
 /// What an agent says every few seconds while it holds a turn.

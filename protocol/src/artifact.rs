@@ -3,6 +3,7 @@
 //! Every artifact begins with the same six fields (FLY-5); the macro `artifact!` writes them, so that none can be
 //! forgotten and no `flatten` is needed on input.
 
+mod act;
 mod build;
 mod clarify;
 mod decision;
@@ -10,14 +11,21 @@ mod guidance;
 mod handed;
 mod verify;
 
+pub use act::{
+    ACT_KINDS, Act, ActCode, Cancel, CancelBody, Completion, CompletionBody, Pause, PauseBody, Resume, ResumeBody,
+    Retry, RetryBody, Verb,
+};
 pub use build::{BuildArtifact, BuildPlan, BuildStatus, CommandRun, CoverageClaim, Failure, LedgerSource, Metered};
-pub use clarify::{ClarificationRequest, ClarificationResponse, Confidence, GivenBack, HelpRequest};
+pub use clarify::{
+    ClarificationRequest, ClarificationRequestBody, ClarificationResponse, ClarificationResponseBody, Clarified,
+    Confidence, GivenBack, HelpRequest, HelpRequestBody, WorkInProgress,
+};
 pub use decision::{Disposition, OrchestratorDecision, StatusMutation};
 pub use guidance::GuidancePacket;
 pub use handed::{Handed, HandedError, HandedHead};
 pub use verify::{
     CheckRun, ChecklistReceipt, CriterionReport, Doubt, EvidenceWanted, PropertyEnforced, TreeTested, VerificationPlan,
-    VerificationPurpose, VerificationReport, VerificationRequest,
+    VerificationPurpose, VerificationReport, VerificationRequest, VerificationRequestBody,
 };
 
 use crate::{
@@ -51,24 +59,34 @@ pub struct Origin {
 }
 
 macro_rules! artifact {
-    ($(#[$doc:meta])* $name:ident = $kind:literal { $($(#[$fdoc:meta])* $field:ident: $type:ty,)* }) => {
-        $(#[$doc])*
-        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
-        pub struct $name {
-            /// `MAJOR.MINOR` (FLY-14).
-            pub schema_version: $crate::version::SchemaVersion,
-            /// Unique over all flights.
-            pub artifact_id: $crate::ids::ArtifactId,
-            /// The waypoint it belongs to.
-            pub waypoint_id: $crate::ids::WaypointId,
-            /// The role that made it.
-            pub produced_by_role: $crate::ids::RoleId,
-            /// When it was made.
-            pub produced_at: $crate::Timestamp,
-            /// What it was made from: references of artifacts and blobs.
-            pub source_refs: Vec<String>,
+    ($(#[$doc:meta])* $name:ident($body:ident) = $kind:literal { $($(#[$fdoc:meta])* $field:ident: $type:ty,)* }) => {
+        $crate::artifact::artifact!(@type $(#[$doc])* $name = $kind { $($(#[$fdoc])* $field: $type,)* });
+
+        #[doc = concat!("What [`", stringify!($name), "`] says beyond the six fields of every artifact.")]
+        // Serializable only so that it may carry the attributes of the fields.
+        #[derive(Debug, Clone, serde::Serialize)]
+        pub struct $body {
             $($(#[$fdoc])* pub $field: $type,)*
         }
+
+        impl $name {
+            /// Makes the artifact in the current schema version.
+            #[must_use]
+            pub fn new(origin: $crate::artifact::Origin, body: $body) -> Self {
+                Self {
+                    schema_version: $crate::version::CURRENT,
+                    artifact_id: origin.artifact_id,
+                    waypoint_id: origin.waypoint_id,
+                    produced_by_role: origin.produced_by_role,
+                    produced_at: origin.produced_at,
+                    source_refs: origin.source_refs,
+                    $($field: body.$field,)*
+                }
+            }
+        }
+    };
+    ($(#[$doc:meta])* $name:ident = $kind:literal { $($(#[$fdoc:meta])* $field:ident: $type:ty,)* }) => {
+        $crate::artifact::artifact!(@type $(#[$doc])* $name = $kind { $($(#[$fdoc])* $field: $type,)* });
 
         impl $name {
             /// Makes the artifact in the current schema version.
@@ -85,6 +103,25 @@ macro_rules! artifact {
                     $($field,)*
                 }
             }
+        }
+    };
+    (@type $(#[$doc:meta])* $name:ident = $kind:literal { $($(#[$fdoc:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
+        pub struct $name {
+            /// `MAJOR.MINOR` (FLY-14).
+            pub schema_version: $crate::version::SchemaVersion,
+            /// Unique over all flights.
+            pub artifact_id: $crate::ids::ArtifactId,
+            /// The waypoint it belongs to.
+            pub waypoint_id: $crate::ids::WaypointId,
+            /// The role that made it.
+            pub produced_by_role: $crate::ids::RoleId,
+            /// When it was made.
+            pub produced_at: $crate::Timestamp,
+            /// What it was made from: references of artifacts and blobs.
+            pub source_refs: Vec<String>,
+            $($(#[$fdoc])* pub $field: $type,)*
         }
 
         impl $crate::artifact::Artifact for $name {

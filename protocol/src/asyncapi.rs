@@ -73,7 +73,7 @@ fn channel(subject: &Subject) -> Value {
         "description": subject.summary,
         "messages": message_refs(&message_names(subject)),
     });
-    let parameters = parameters(&subject.address);
+    let parameters = parameters(subject);
     if !parameters.is_empty() {
         channel["parameters"] = Value::Object(parameters);
     }
@@ -88,25 +88,26 @@ fn stream(subject: &Subject) -> Option<String> {
     match subject.name {
         "blob" => Some(streams::BLOB.to_owned()),
         "handoff" => Some("HP_HANDOFF_{ROLE}".to_owned()),
+        "act_on_waypoint" | "act_on_flight" => Some(streams::handoff(&role::id(role::OPERATOR))),
         _ if subject.address.contains(".journal.") => Some(streams::JOURNAL.to_owned()),
         _ => None,
     }
 }
 
-fn parameters(address: &str) -> Map<String, Value> {
+fn parameters(subject: &Subject) -> Map<String, Value> {
     let mut parameters = Map::new();
-    for (at, _) in address.match_indices('{') {
-        let Some(name) = address[at + 1..].split('}').next() else { continue };
-        parameters.insert(name.to_owned(), parameter(name));
+    for (at, _) in subject.address.match_indices('{') {
+        let Some(name) = subject.address[at + 1..].split('}').next() else { continue };
+        parameters.insert(name.to_owned(), parameter(name, subject));
     }
     parameters
 }
 
-fn parameter(name: &str) -> Value {
+fn parameter(name: &str, subject: &Subject) -> Value {
     match name {
         "role" => json!({"description": "the role of whoever published it", "examples": role::AGENTS}),
         "priority" => json!({"description": "how urgent the waypoint is", "enum": Priority::ALL.map(Priority::as_str)}),
-        "kind" => json!({"description": "the kind of artifact", "enum": names::HANDOFF_KINDS}),
+        "kind" => json!({"description": "the kind of artifact", "enum": subject.messages}),
         "flight" => json!({"description": "the flight's id", "examples": ["harden-client-0a1b2c3d"]}),
         "waypoint" => json!({"description": "the waypoint's id", "examples": ["retry-backoff"]}),
         "partition" => {
@@ -139,7 +140,7 @@ fn reply_messages(subject: &Subject) -> Option<Vec<&'static str>> {
     match subject.name {
         "pull" => Some(vec!["turn"]),
         "read_blob" => Some(vec!["chunk"]),
-        "handoff" | "blob" => Some(vec!["stored"]),
+        "handoff" | "act_on_waypoint" | "act_on_flight" | "blob" => Some(vec!["stored"]),
         _ => subject.answer.map(|answer| vec![answer]),
     }
 }

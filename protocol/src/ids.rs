@@ -141,6 +141,9 @@ pub mod role {
     /// The roles whose agents take turns in the built-in workflow `fly`.
     pub const AGENTS: [&str; 3] = [BUILDER, VERIFIER, REPAIR];
 
+    /// The roles that hand something off: agents, and people with their acts.
+    pub const HANDING: [&str; 4] = [BUILDER, VERIFIER, REPAIR, OPERATOR];
+
     /// A built-in role as an id.
     #[must_use]
     pub fn id(name: &'static str) -> RoleId {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Digest, Timestamp,
-    artifact::OrchestratorDecision,
+    artifact::{OrchestratorDecision, Verb},
     codec::{self, CodecError, Encoding},
     facts::{BundleRef, Oid},
     ids::{AgentName, ArtifactId, FlightId, PoolId, RoleId, TurnId, WaypointId},
@@ -15,12 +15,15 @@ use crate::{
     state::WaypointState,
     streams,
     time::Millis,
-    turn::Turn,
+    turn::{Feedback, Turn},
     version::SchemaVersion,
+    workflow::RecordedWorkflow,
 };
 
 /// The word for entries that give a turn up.
 const DEAD: &str = "dead";
+/// The word for entries by which people steer a flight.
+const STEERED: &str = "steered";
 
 /// A position in a stream, from 1; 0 is "before the first".
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -89,9 +92,6 @@ pub struct Record {
     pub cause: Option<Cause>,
     /// The waypoint's state after it: a cache that the fold checks. `None` in a flight's journal.
     pub state: Option<WaypointState>,
-    /// The person or script whose request it answers.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked_by: Option<AgentName>,
 }
 
 /// What kind of entry; the tail of its subject.
@@ -112,6 +112,8 @@ pub enum EntryKind {
     Decided,
     /// A turn is given up, because its agents die.
     Dead,
+    /// A person paused, resumed or ended the flight.
+    Steered,
 }
 
 impl EntryKind {
@@ -124,6 +126,7 @@ impl EntryKind {
             Self::Turn { role, priority } => format!("turn.{role}.{}", priority.as_str()),
             Self::Decided => "decided".to_owned(),
             Self::Dead => DEAD.to_owned(),
+            Self::Steered => STEERED.to_owned(),
         }
     }
 
@@ -136,6 +139,7 @@ impl EntryKind {
             Self::Turn { .. } => "turn",
             Self::Decided => "decided",
             Self::Dead => DEAD,
+            Self::Steered => STEERED,
         }
     }
 }
@@ -153,6 +157,8 @@ pub enum Entry {
     Decided(Box<Decided>),
     /// A turn is given up.
     Dead(Box<Dead>),
+    /// A person paused, resumed or ended the flight.
+    Steered(Box<Steered>),
 }
 
 impl Entry {
@@ -168,6 +174,7 @@ impl Entry {
             Some("landed") => codec::decode(payload, encoding).map(Self::Landed),
             Some("decided") => codec::decode(payload, encoding).map(Self::Decided),
             Some(DEAD) => codec::decode(payload, encoding).map(Self::Dead),
+            Some(STEERED) => codec::decode(payload, encoding).map(Self::Steered),
             _ => codec::decode(payload, encoding).map(Self::Turn),
         }
     }
@@ -181,6 +188,7 @@ impl Entry {
             Self::Turn(_) => "turn",
             Self::Decided(_) => "decided",
             Self::Dead(_) => DEAD,
+            Self::Steered(_) => STEERED,
         }
     }
 
@@ -191,7 +199,7 @@ impl Entry {
             Self::Decided(decided) => Some(&decided.decision),
             Self::Turn(turn) => turn.decision.as_ref(),
             Self::Dead(dead) => Some(&dead.decision),
-            Self::Submitted(_) | Self::Landed(_) => None,
+            Self::Submitted(_) | Self::Landed(_) | Self::Steered(_) => None,
         }
     }
 
@@ -204,6 +212,7 @@ impl Entry {
             Self::Turn(e) => &e.record,
             Self::Decided(e) => &e.record,
             Self::Dead(e) => &e.record,
+            Self::Steered(e) => &e.record,
         }
     }
 
@@ -215,6 +224,7 @@ impl Entry {
             Self::Turn(e) => &mut e.record,
             Self::Decided(e) => &mut e.record,
             Self::Dead(e) => &mut e.record,
+            Self::Steered(e) => &mut e.record,
         }
     }
 }
@@ -267,6 +277,8 @@ pub struct Submitted {
     pub covenant_version: Digest,
     /// The fleet.
     pub fleet: Fleet,
+    /// The workflows of its waypoints, as they were declared that day.
+    pub workflows: Vec<RecordedWorkflow>,
     /// The journal's part.
     pub record: Record,
 }
@@ -295,13 +307,29 @@ pub struct Landed {
     pub record: Record,
 }
 
-/// A decision that opens no turn: accepted, or ended.
+/// A decision that opens no turn: accepted, waiting, held or cancelled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Decided {
     /// `MAJOR.MINOR`.
     pub schema_version: SchemaVersion,
     /// The decision.
     pub decision: OrchestratorDecision,
+    /// What the next build turn gets if a person has the work tried again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<Box<Feedback>>,
+    /// The journal's part.
+    pub record: Record,
+}
+
+/// A person steered the whole flight.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Steered {
+    /// `MAJOR.MINOR`.
+    pub schema_version: SchemaVersion,
+    /// What was done: `pause`, `resume` or `cancel`.
+    pub verb: Verb,
+    /// Who did it.
+    pub by: AgentName,
     /// The journal's part.
     pub record: Record,
 }

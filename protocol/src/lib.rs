@@ -26,6 +26,7 @@ pub mod time;
 pub mod turn;
 pub mod version;
 pub mod view;
+pub mod workflow;
 
 pub use digest::Digest;
 pub use time::Timestamp;

@@ -10,7 +10,9 @@ use serde::Serialize;
 pub use endpoints::{ENDPOINTS, Endpoint};
 
 use crate::{
-    Digest, headers,
+    Digest,
+    artifact::ACT_KINDS,
+    headers,
     ids::{AgentName, FlightId, PoolId, RoleId, WaypointId, role},
     journal::EntryKind,
     plan::Priority,
@@ -102,6 +104,9 @@ pub const HANDOFF_KINDS: [&str; 7] = [
     "given_back",
 ];
 
+/// Acts that may concern a whole flight.
+pub const FLIGHT_ACT_KINDS: [&str; 3] = ["cancel", "pause", "resume"];
+
 const AGENTS: &[&str] = &role::AGENTS;
 const ORCHESTRATOR: &[&str] = &[role::ORCHESTRATOR];
 const OPERATOR: &[&str] = &[role::OPERATOR];
@@ -139,7 +144,7 @@ pub const HEADERS: [Header; 7] = [
 
 fn all_streams() -> Vec<Stream> {
     let mut all = vec![Stream { name: streams::JOURNAL.to_owned(), subjects: subjects::journals() }];
-    for name in role::AGENTS {
+    for name in role::HANDING {
         let role = role::id(name);
         all.push(Stream { name: streams::handoff(&role), subjects: subjects::handoffs_of(&role) });
     }
@@ -234,6 +239,12 @@ fn journal_subjects(stand: &Stand) -> Vec<Subject> {
         },
         entry("submitted", flight.entry(&EntryKind::Submitted), ORCHESTRATOR, "a flight begins"),
         entry("landed", flight.entry(&EntryKind::Landed), ORCHESTRATOR, "accepted work stands on the branch"),
+        entry(
+            "steered",
+            flight.entry(&EntryKind::Steered),
+            ORCHESTRATOR,
+            "a person paused, resumed or ended the flight",
+        ),
     ]
 }
 
@@ -264,6 +275,22 @@ fn agent_subjects(stand: &Stand) -> Vec<Subject> {
         ),
         plain("acknowledge", ack, AGENTS, BROKER, vec![], "the reply subject of a delivery: +WPI, +ACK or -NAK"),
         plain("handoff", handoff, AGENTS, ORCHESTRATOR, HANDOFF_KINDS.to_vec(), "a plan, or what a turn came to"),
+        plain(
+            "act_on_waypoint",
+            subjects::act(&stand.flight, Some(&stand.waypoint), "{kind}"),
+            OPERATOR,
+            ORCHESTRATOR,
+            ACT_KINDS.to_vec(),
+            "a person's act, signed with that person's key",
+        ),
+        plain(
+            "act_on_flight",
+            subjects::act(&stand.flight, None, "{kind}"),
+            OPERATOR,
+            ORCHESTRATOR,
+            FLIGHT_ACT_KINDS.to_vec(),
+            "a person's act on a whole flight",
+        ),
         plain("blob", chunk, AGENTS, BROKER, vec![], "a chunk of bytes, written once"),
         plain("read_blob", get, AGENTS, BROKER, vec![], "asks for a chunk; the answer is the chunk"),
         plain(

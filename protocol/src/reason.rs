@@ -87,6 +87,20 @@ codes! {
         TurnPoisoned = "turn_poisoned",
         /// A person cancelled it.
         Cancelled = "cancelled",
+        /// The agent's program is not there or cannot be run.
+        NotExecutable = "not_executable",
+        /// Nobody answered a question in time.
+        AnswerOverdue = "answer_overdue",
+        /// A gate waits for a person's approval.
+        ApprovalOpen = "approval_open",
+        /// A person sent the work back.
+        ApprovalRejected = "approval_rejected",
+        /// A gate's turn was completed as blocked.
+        GateBlocked = "gate_blocked",
+        /// Nobody completed a gate for people in time.
+        GateTimeout = "gate_timeout",
+        /// Accepted work cannot be landed.
+        LandingHeld = "landing_held",
     }
 }
 

@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Timestamp,
-    artifact::{Disposition, VerificationPurpose},
+    artifact::{Disposition, Verb, VerificationPurpose},
     facts::{BundleRef, CriterionResult, Oid, Violation},
     ids::{AgentName, ArtifactId, GateId, RoleId, TurnId},
+    journal::Cause,
     reason::ReasonCode,
 };
 
@@ -45,15 +46,74 @@ pub enum Phase {
     Accepted {
         /// When: the date of its landing commit.
         at: Timestamp,
-        /// The accepting report's reference (`Holdpoint-Report`).
-        report: crate::Digest,
+        /// The accepting report's reference (`Holdpoint-Report`); `None` where no gate of the workflow verifies.
+        report: Option<crate::Digest>,
     },
-    /// The agents of this turn died again and again, or nobody answered it. A person can have it tried again.
-    Dead(OpenTurn),
-    /// Ended without being accepted.
-    Halted {
-        /// `blocked`, `waiting`, `failed` or `cancelled`.
-        status: Status,
+    /// A question is open. No agent holds anything; an answer opens the turn again.
+    Waiting(Question),
+    /// Blocked, failed or dead: a person can have it tried again where it is held.
+    Held(Held),
+    /// A person ended it. Nothing follows.
+    Cancelled,
+}
+
+/// An open question: a reference, never its words (FLY-18).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Question {
+    /// The turn in which it was asked, which the answer opens again.
+    pub turn: OpenTurn,
+    /// The handoff that asks.
+    pub asked: Cause,
+    /// A question, or a call for help.
+    pub kind: QuestionKind,
+    /// Since when.
+    pub since: Timestamp,
+    /// When it is held for want of an answer; `None`: never.
+    pub deadline: Option<Timestamp>,
+}
+
+/// What kind of question waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum QuestionKind {
+    /// A `clarification_request`.
+    Clarification,
+    /// A `help_request`.
+    Help,
+}
+
+/// Work that only a person can have tried again.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Held {
+    /// `blocked` or `failed`.
+    pub status: Status,
+    /// Since when.
+    pub since: Timestamp,
+    /// Where it goes on.
+    pub resume: Resume,
+}
+
+/// Where held work goes on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "where", rename_all = "snake_case")]
+pub enum Resume {
+    /// It has not begun.
+    Beginning,
+    /// This very turn, whose agents died or did not answer, opens again.
+    Turn(OpenTurn),
+    /// A new turn of this gate opens.
+    Gate {
+        /// The gate.
+        gate: GateId,
+        /// What the turn is for.
+        purpose: Purpose,
+    },
+    /// It is accepted, and lands.
+    Landing {
+        /// When it was accepted.
+        at: Timestamp,
+        /// The accepting report's reference; `None` where no gate verifies.
+        report: Option<crate::Digest>,
     },
 }
 
@@ -65,6 +125,8 @@ pub enum Purpose {
     Build,
     /// A verifier's turn.
     Verify(VerificationPurpose),
+    /// A turn of any other role, or of a person: an outcome with a summary.
+    Complete,
 }
 
 /// The turn a waypoint waits for.
@@ -78,6 +140,9 @@ pub struct OpenTurn {
     pub gate: GateId,
     /// What it is for.
     pub purpose: Purpose,
+    /// Only a person can answer it: it waits, and no agent pulls it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub people: bool,
     /// When it was opened.
     pub opened_at: Timestamp,
     /// When it is opened anew if nothing was handed off.
@@ -156,6 +221,12 @@ pub struct Counters {
     pub conflicts: u32,
     /// Times the open turn was opened anew after its deadline.
     pub redeliveries: u32,
+    /// Questions and calls for help, whoever answered them.
+    #[serde(default)]
+    pub clarifications: u32,
+    /// Reworks that people granted on top of the plan's.
+    #[serde(default)]
+    pub granted: u32,
 }
 
 impl Counters {
@@ -188,6 +259,45 @@ pub struct WaypointState {
     pub history: Vec<GateVisit>,
     /// The final handoff that was last taken: its redelivery is no conflict.
     pub answered: Option<Answered>,
+    /// The passing verification of what would land.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified: Option<Verified>,
+    /// Every gate has let this work's diff through: after a clean merge it is verified, and not approved again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cleared: bool,
+    /// A landing conflict opened the build turn that is under way or under review: it is no attempt (FLY-29).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub after_conflict: bool,
+    /// Constraints that people set: they hold for every later turn.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub constraints: Vec<String>,
+    /// The act of a person that was last taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acted: Option<Acted>,
+}
+
+/// A passing verification.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Verified {
+    /// The report's reference: the digest of its payload.
+    pub report: crate::Digest,
+    /// The tree that passed.
+    pub tree: Oid,
+    /// The base it stands on.
+    pub base: Oid,
+}
+
+/// An act that was taken.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Acted {
+    /// Who.
+    pub by: AgentName,
+    /// What was done.
+    pub verb: Verb,
+    /// When it was taken.
+    pub at: Timestamp,
+    /// The digest of the act as sent: its redelivery is recognised.
+    pub digest: crate::Digest,
 }
 
 /// A final handoff that won its turn.
@@ -211,6 +321,11 @@ impl Default for WaypointState {
             guards: Vec::new(),
             history: Vec::new(),
             answered: None,
+            verified: None,
+            cleared: false,
+            after_conflict: false,
+            constraints: Vec::new(),
+            acted: None,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     digest::Digest,
-    ids::{AgentName, FlightId, RoleId, WaypointId},
+    ids::{AgentName, FlightId, RoleId, WaypointId, role},
     journal::EntryKind,
     plan::Priority,
 };
@@ -107,6 +107,13 @@ pub fn handoff(role: &RoleId, flight: &FlightId, waypoint: &WaypointId, kind: &s
     format!("{}.{kind}", handoff_prefix(role, flight, waypoint))
 }
 
+/// The subject of a person's act on a waypoint, or on the whole flight.
+#[must_use]
+pub fn act(flight: &FlightId, waypoint: Option<&WaypointId>, kind: &str) -> String {
+    let waypoint = waypoint.map_or(FLIGHT_TOKEN, WaypointId::as_str);
+    format!("{ROOT}.handoff.{}.{}.{flight}.{waypoint}.{kind}", role::OPERATOR, partition(flight))
+}
+
 /// All handoffs of a role.
 #[must_use]
 pub fn handoffs_of(role: &RoleId) -> String {
@@ -179,7 +186,7 @@ pub fn handoffs_for(role: &RoleId, flight: &FlightId) -> String {
     format!("{ROOT}.handoff.{role}.{}.{flight}.>", partition(flight))
 }
 
-/// What a handoff's subject says.
+/// What the subject of a handoff on a waypoint says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandoffSubject {
     /// The role that published it; the broker's permissions hold it to that.
@@ -192,23 +199,51 @@ pub struct HandoffSubject {
     pub kind: String,
 }
 
-/// Reads a handoff's subject back; `None` if it is not one, or its partition is not the flight's.
+/// What the subject of any handoff says: a person's act may concern a whole flight.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HandedSubject {
+    /// The role that published it; the broker's permissions hold it to that.
+    pub role: RoleId,
+    /// The flight.
+    pub flight: FlightId,
+    /// The waypoint; `None`: an act on the whole flight.
+    pub waypoint: Option<WaypointId>,
+    /// The kind of artifact.
+    pub kind: String,
+}
+
+impl HandedSubject {
+    /// The subject of a handoff on a waypoint; `None` for an act on a whole flight.
+    #[must_use]
+    pub fn on_waypoint(self) -> Option<HandoffSubject> {
+        let Self { role, flight, waypoint, kind } = self;
+        Some(HandoffSubject { role, flight, waypoint: waypoint?, kind })
+    }
+}
+
+/// Reads a handoff's subject back; `None` if it is not one on a waypoint, or its partition is not the flight's.
 #[must_use]
 pub fn parse_handoff(subject: &str) -> Option<HandoffSubject> {
+    parse_handed(subject)?.on_waypoint()
+}
+
+/// Reads the subject of any handoff back; `None` if it is none, or its partition is not the flight's.
+#[must_use]
+pub fn parse_handed(subject: &str) -> Option<HandedSubject> {
     let rest = subject.strip_prefix(ROOT)?.strip_prefix(".handoff.")?;
     let tokens: Vec<&str> = rest.split('.').collect();
-    let [role, part, flight, waypoint, kind] = tokens.as_slice() else { return None };
+    let [by, part, flight, waypoint, kind] = tokens.as_slice() else { return None };
     let flight: FlightId = flight.parse().ok()?;
     // As text: `+3` is the number, too, and no consumer's partition.
     if *part != partition(&flight).to_string() || kind.is_empty() {
         return None;
     }
-    Some(HandoffSubject {
-        role: role.parse().ok()?,
-        flight,
-        waypoint: waypoint.parse().ok()?,
-        kind: (*kind).to_owned(),
-    })
+    let waypoint = match *waypoint {
+        // Only people act on whole flights.
+        FLIGHT_TOKEN if *by == role::OPERATOR => None,
+        id => Some(id.parse().ok()?),
+    };
+    Some(HandedSubject { role: by.parse().ok()?, flight, waypoint, kind: (*kind).to_owned() })
 }
 
 /// Reads the journal a journal subject belongs to.
@@ -228,7 +263,6 @@ pub fn parse_journal(subject: &str) -> Option<JournalKey> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::role;
 
     fn ids() -> (FlightId, WaypointId) {
         ("demo-1".parse().unwrap(), "w1".parse().unwrap())
@@ -244,6 +278,7 @@ mod tests {
                 EntryKind::Landed,
                 EntryKind::Decided,
                 EntryKind::Dead,
+                EntryKind::Steered,
                 EntryKind::Turn { role: role::id(role::BUILDER), priority: Priority::High },
             ] {
                 let subject = key.entry(&kind);

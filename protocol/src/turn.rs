@@ -4,10 +4,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Timestamp,
-    artifact::{CriterionReport, Disposition, GuidancePacket, OrchestratorDecision, VerificationRequest},
+    Digest, Timestamp,
+    artifact::{
+        Clarified, Confidence, CriterionReport, Disposition, GuidancePacket, OrchestratorDecision, VerificationRequest,
+    },
     facts::{BundleRef, Oid},
-    ids::{FlightId, GateId, RoleId, TurnId, WaypointId},
+    ids::{AgentName, FlightId, GateId, RoleId, TurnId, WaypointId},
     journal::Record,
     plan::{Criterion, TurnBudget},
     reason::ReasonCode,
@@ -53,6 +55,34 @@ pub enum TurnRequest {
     Build(Box<BuildRequest>),
     /// A verification report.
     Verify(Box<VerificationRequest>),
+    /// A completion.
+    Complete(Box<CompletionRequest>),
+}
+
+/// What a person or an agent of any other role is asked at a gate.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CompletionRequest {
+    /// One line for people.
+    pub title: String,
+    /// What the gate is for.
+    pub description: Option<String>,
+    /// Whether the work may be sent back.
+    pub can_reject: bool,
+    /// The people who may complete it; empty: any person.
+    pub people: Vec<AgentName>,
+    /// The commit the work stands on.
+    pub base: Oid,
+    /// The commit under review; the base where nothing changed.
+    pub commit: Oid,
+    /// Its tree.
+    pub tree: Oid,
+    /// What brings these objects, in order.
+    pub bundles: Vec<BundleRef>,
+    /// The passing verification of that tree: the digest of its report.
+    pub report: Option<Digest>,
+    /// Why the work is here again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub feedback: Option<Feedback>,
 }
 
 /// What a builder or a repair agent is asked to do.
@@ -84,6 +114,9 @@ pub struct BuildRequest {
     pub budget: TurnBudget,
     /// BDD specs of the waypoint.
     pub tests: Vec<serde_json::Value>,
+    /// A structured answer with less confidence than this becomes a question (FLY-I7).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ask_below: Option<Confidence>,
 }
 
 /// Why there is another turn: the failing part of the report, whole (FLY-4).
@@ -99,6 +132,9 @@ pub struct Feedback {
     pub notes: Vec<String>,
     /// What accepted work collided with when it was to land; `None` for every other reason.
     pub collision: Option<Collision>,
+    /// Questions of this role that were answered, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub clarifications: Vec<Clarified>,
 }
 
 /// Accepted work and what landed beside it do not fit together (FLY-39).

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Timestamp,
-    artifact::Disposition,
+    artifact::{Disposition, Verb},
     facts::{BundleRef, CriterionResult, Oid},
     ids::{AgentName, FlightId, GateId, RoleId, TurnId, WaypointId},
     reason::ReasonCode,
@@ -41,6 +41,9 @@ pub struct FlightView {
     pub branch: String,
     /// The commit of the last landing, or the base.
     pub head: Oid,
+    /// A person paused it: no turn opens and no deadline fires.
+    #[serde(default)]
+    pub paused: bool,
     /// The waypoints, in the plan's order.
     pub waypoints: Vec<WaypointView>,
     /// What brings the branch, in order, on top of the base.
@@ -99,6 +102,9 @@ pub struct WaypointView {
     pub guards: Vec<CriterionResult>,
     /// What a person can do.
     pub remediation: Option<String>,
+    /// The acts that are open to people; the commands of the same names do them.
+    #[serde(default)]
+    pub actions: Vec<Verb>,
     /// The open turn.
     pub turn: Option<TurnView>,
 }

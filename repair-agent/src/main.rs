@@ -16,6 +16,7 @@ struct Args {
 
 fn main() -> ExitCode {
     holdpoint_sandbox::shim::maybe_run();
+    holdpoint_runtime::ask::maybe_run();
     let args = Args::parse();
     process::main(holdpoint_repair_agent::ROLE, args.config.as_deref(), holdpoint_repair_agent::run)
 }

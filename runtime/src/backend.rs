@@ -4,18 +4,25 @@
 //! and judges nothing: what the result is worth is [`crate::build_turn`]'s matter.
 //!
 //! - [`command`]: any program that takes a prompt on standard input, in the sandbox.
-//! - [`prompt`], [`markers`], [`environment`], [`program`]: pure; what it is told, what its output says, what it gets.
+//! - [`prompt`], [`markers`], [`question`], [`environment`], [`program`]: pure; what it is told, what its output says,
+//!   what it asks, what it gets.
 
 pub mod command;
 pub mod environment;
 pub mod markers;
 pub mod program;
 pub mod prompt;
+pub mod question;
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 use holdpoint_protocol::ids::{FlightId, RoleId, WaypointId};
 use holdpoint_sandbox::Ended;
+
+use crate::ask::{Access, Line};
 
 pub use command::{CommandBackend, CommandSettings, SettingsError};
 
@@ -38,6 +45,8 @@ pub struct BackendTask {
     pub turn_file: PathBuf,
     /// What was wrong with the last handoff, as a JSON file outside the clone.
     pub feedback_file: Option<PathBuf>,
+    /// Where it asks while it runs.
+    pub line: Option<Access>,
     /// What it is told, Markdown.
     pub prompt: String,
     /// The turn's own limits; `None`: the configured ones.
@@ -82,6 +91,17 @@ pub enum BackendError {
 
 /// A way to get the work of a turn done.
 pub trait Backend: Send + Sync + 'static {
-    /// Does the work. When the future is dropped, the program and everything it started is ended.
-    fn run(&self, task: BackendTask) -> impl Future<Output = Result<BackendResult, BackendError>> + Send;
+    /// Does the work. The program and everything it started is ended once `end` is there, or when the future is dropped.
+    fn run(
+        &self,
+        task: BackendTask,
+        end: impl Future<Output = ()> + Send,
+    ) -> impl Future<Output = Result<BackendResult, BackendError>> + Send;
+
+    /// Opens a line in the folder `dir` that the program can reach.
+    fn line(&self, dir: &Path) -> impl Future<Output = Result<Line, BackendError>> + Send;
+
+    /// Copies the files in `from`, where a program may be at work, into the empty folder `to`, and says whether all are
+    /// there. No file is copied that the program itself could not read. The clone's own git folder is left out.
+    fn copy(&self, from: &Path, to: &Path) -> impl Future<Output = bool> + Send;
 }

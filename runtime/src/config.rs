@@ -16,8 +16,8 @@ use serde::{Deserialize, Serialize};
 
 pub use load::ConfigError;
 pub use sections::{
-    AgentConfig, AgentsConfig, HealthConfig, LogFormat, NatsConfig, OrchestratorConfig, ProgramConfig, SandboxConfig,
-    TelemetryConfig, TlsConfig, Variables, VerifierConfig,
+    AgentConfig, AgentsConfig, HealthConfig, LogFormat, NatsConfig, NotifyConfig, OrchestratorConfig, ProgramConfig,
+    SandboxConfig, TelemetryConfig, TlsConfig, Variables, VerifierConfig,
 };
 pub use units::{ByteSize, InvalidUnit, Span};
 
@@ -37,6 +37,8 @@ pub struct Config {
     pub telemetry: TelemetryConfig,
     /// What health checks look at.
     pub health: HealthConfig,
+    /// How people hear of what waits for them.
+    pub notify: NotifyConfig,
     /// This orchestrator process.
     pub orchestrator: OrchestratorConfig,
 }

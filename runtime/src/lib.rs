@@ -3,6 +3,7 @@
 //! Nothing here decides anything about a flight: that is `holdpoint-core`.
 
 pub mod agent;
+pub mod ask;
 pub mod backend;
 pub mod build_turn;
 pub mod clock;

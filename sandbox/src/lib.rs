@@ -8,10 +8,11 @@
 //! - [`shim`]: the side of the sandbox that runs in between; every executable that is its own shim calls
 //!   [`shim::maybe_run`] first.
 //! - [`toolchain_paths`]: what of its caller's toolchains a program must be able to read.
-//! - [`tree`]: removing the folders that such programs wrote.
+//! - [`tree`]: removing the folders that such programs wrote; [`pipe`]: talking to one that may make no sockets.
 
 mod error;
 mod layout;
+pub mod pipe;
 mod platform;
 pub mod process;
 mod profile;

@@ -8,7 +8,9 @@ mod probe;
 mod session;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nix::unistd::{getegid, geteuid};
@@ -21,7 +23,7 @@ use crate::layout::Layout;
 use crate::platform::Platform;
 use crate::profile::{Bounds, Command, Input, Limits, Network, Profile};
 use crate::property::{Property, PropertyReport};
-use crate::wire::{Budget, Program, Rlimits, STDIN_BYTES_MAX, Spec, Stdin};
+use crate::wire::{Budget, Program, Rlimits, STDIN_BYTES_MAX, Sockets, Spec, Stdin};
 
 /// How a sandboxed program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -144,6 +146,20 @@ impl Sandbox {
     /// A required property is not given here and not waived ([`Error::NotEnforceable`]: nothing was run), the profile or
     /// the command cannot be used, or the program does not start. How it ended is never an error.
     pub async fn run(&self, command: &Command, tail: Option<mpsc::Sender<Chunk>>) -> Result<Outcome, Error> {
+        self.run_until(command, tail, std::future::pending()).await
+    }
+
+    /// As [`Sandbox::run`], but ends the program and everything it started once `end` is there; its output is kept. It
+    /// has then ended by SIGKILL, unless it had ended before.
+    ///
+    /// # Errors
+    /// As [`Sandbox::run`].
+    pub async fn run_until(
+        &self,
+        command: &Command,
+        tail: Option<mpsc::Sender<Chunk>>,
+        end: impl Future<Output = ()>,
+    ) -> Result<Outcome, Error> {
         let platform = self.platform().await?;
         let profile = self.bounds.complete(&command.profile);
         let layout = Layout::of(&profile, platform.namespaces)?;
@@ -151,7 +167,7 @@ impl Sandbox {
         self.refuse_weaker(&properties)?;
         let (program, stdin) = program(command)?;
         let spec = spec(&platform, &profile, layout, Some(program));
-        let ended = session::run(&self.shim, &spec, stdin, &profile.limits, tail).await?;
+        let ended = session::run(&self.shim, &spec, stdin, &profile.limits, tail, end).await?;
         Ok(Outcome {
             ended: ended.ended,
             stdout: ended.stdout,
@@ -160,6 +176,27 @@ impl Sandbox {
             tree_ended: ended.tree_ended,
             properties,
         })
+    }
+
+    /// Whether a program with this network may make unix sockets here, and so connect to one that lies in a tree of its
+    /// profile. Where nothing keeps it from all other sockets, it may make none.
+    ///
+    /// # Errors
+    /// As [`Sandbox::probe`].
+    pub async fn unix_sockets(&self, network: Network) -> Result<bool, Error> {
+        Ok(self.platform().await?.sockets(network) == Sockets::All)
+    }
+
+    /// The file of the executable that is the shim. If it was replaced since it was started, the one in its place.
+    ///
+    /// # Errors
+    /// It has no file any more.
+    pub fn executable(&self) -> std::io::Result<PathBuf> {
+        const REPLACED: &[u8] = b" (deleted)";
+        let path = if self.shim.is_symlink() { self.shim.read_link()? } else { self.shim.clone() };
+        let bytes = path.as_os_str().as_bytes();
+        let path = Path::new(OsStr::from_bytes(bytes.strip_suffix(REPLACED).unwrap_or(bytes)));
+        path.canonicalize()
     }
 
     async fn platform(&self) -> Result<Platform, Error> {

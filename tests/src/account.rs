@@ -83,7 +83,7 @@ impl Account {
         let flights: BTreeSet<FlightId> = account.lines.iter().map(|line| line.journal.flight.clone()).collect();
         let mut senders = PastSenders::new(roots);
         for flight in &flights {
-            for role in role::AGENTS.map(role::id) {
+            for role in role::HANDING.map(role::id) {
                 let stored = past::of_flight(bus, &role, flight, Sequence(0)).await?.collect().await?;
                 for stored in stored {
                     let message = stored.exported(&streams::handoff(&role));

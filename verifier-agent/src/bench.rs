@@ -11,8 +11,9 @@ use holdpoint_workspace::{Error as GitError, Mirror};
 
 use crate::{
     base_runs::BaseRuns,
+    by_judge::{ByJudge, JudgeAsks, by_judge},
     changes::Changes,
-    criterion::{Named, Subject, by_judge, judged, not_run, plain},
+    criterion::{Named, Subject, judged, not_run, plain},
     error::BenchError,
     evidence::Evidence,
     folder::{TurnFolder, clear_stale},
@@ -35,6 +36,8 @@ pub struct Findings {
     pub doubts: Vec<Doubt>,
     /// What was run.
     pub receipt: ChecklistReceipt,
+    /// What the judge asks instead of judging; then the turn ends with that, and nothing else here counts.
+    pub asks: Option<JudgeAsks>,
     /// What has to be stored before the report is handed off: every digest in it names one of these.
     pub evidence: Vec<Evidence>,
 }
@@ -108,6 +111,7 @@ impl Bench {
             mirror,
             base_runs: &self.base_runs,
             prepare: request.prepare.as_deref(),
+            clarifications: &request.clarifications,
         };
         let folder = TurnFolder::create(&self.settings.state_dir, name)?;
         let mut runs = Runs::new(&self.settings, &self.sandbox, mirror, request.prepare.as_deref(), folder);
@@ -115,6 +119,9 @@ impl Bench {
         for criterion in asked(request) {
             notes(&format!("criterion {}", criterion.id));
             self.criterion(&mut runs, &subject, request.purpose, criterion, &mut verdicts).await?;
+            if verdicts.asks.is_some() {
+                return Ok(findings(verdicts, Vec::new(), changes, runs.record));
+            }
         }
         let mut guards = Vec::new();
         for guard in &request.guards {
@@ -137,7 +144,13 @@ impl Bench {
             Some(command) => check(runs, subject, purpose, Named { id: &criterion.id, check: command }).await?,
             None => {
                 let judge = self.settings.judge.as_ref();
-                let (report, doubts) = by_judge(runs, subject, criterion, judge, &verdicts.criteria).await?;
+                let (report, doubts) = match by_judge(runs, subject, criterion, judge, &verdicts.criteria).await? {
+                    ByJudge::Report(report, doubts) => (*report, doubts),
+                    ByJudge::Asks(asks) => {
+                        verdicts.asks = Some(asks);
+                        return Ok(());
+                    }
+                };
                 let doubts = doubts.into_iter().map(|text| format!("{}: {text}", criterion.id));
                 verdicts.doubts.extend(doubts.map(|text| Doubt { blocking: false, text }));
                 report
@@ -157,7 +170,7 @@ impl Findings {
         let criteria = asked(request).map(|c| not_run(&mut record, &c.id, c.check.as_ref(), why)).collect();
         let guards = request.guards.iter().map(|g| not_run(&mut record, &g.id, Some(&g.check), why)).collect();
         let doubts = vec![Doubt { blocking: true, text: why.to_owned() }];
-        findings(Verdicts { criteria, doubts }, guards, Changes::default(), record)
+        findings(Verdicts { criteria, doubts, asks: None }, guards, Changes::default(), record)
     }
 }
 
@@ -171,6 +184,7 @@ fn asked(request: &VerificationRequest) -> impl Iterator<Item = &Criterion> {
 struct Verdicts {
     criteria: Vec<CriterionReport>,
     doubts: Vec<Doubt>,
+    asks: Option<JudgeAsks>,
 }
 
 async fn check(
@@ -186,14 +200,14 @@ async fn check(
 }
 
 fn findings(verdicts: Verdicts, guards: Vec<CriterionReport>, changes: Changes, record: Record) -> Findings {
-    let Verdicts { criteria, mut doubts } = verdicts;
+    let Verdicts { criteria, mut doubts, asks } = verdicts;
     if record.left_running > 0 {
         let text = format!("after {} runs, programs could not be shown to have ended", record.left_running);
         doubts.push(Doubt { blocking: true, text });
     }
     let (receipt, evidence) = record.into_parts();
     let (violations, diff) = (changes.violations, changes.summary);
-    Findings { criteria, guards, violations, diff, doubts, receipt, evidence }
+    Findings { criteria, guards, violations, diff, doubts, receipt, asks, evidence }
 }
 
 /// The tree of the base, if what is to be judged is what it has to be: one commit on that base, with that tree. The

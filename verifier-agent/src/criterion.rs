@@ -8,27 +8,22 @@ use holdpoint_core::{
     runners,
 };
 use holdpoint_protocol::{
-    artifact::{CriterionReport, TreeTested},
+    artifact::{Clarified, CriterionReport, TreeTested},
     facts::{CriterionResult, Oid, Verdict},
     ids::CriterionId,
-    plan::{Check, Criterion},
+    plan::Check,
     reason::CriterionReason,
 };
-use holdpoint_runtime::telemetry::{TRACE, fields};
 use holdpoint_workspace::Mirror;
 use regex::Regex;
-use tracing::{Instrument as _, field, info_span};
 
 use crate::{
     base_runs::{BaseRun, BaseRuns, Key},
     changes::Changes,
     counting::may_run_tests,
     error::BenchError,
-    evidence::{self, Evidence},
-    judge::{self, Judged, Question},
-    place::Allowed,
-    runs::{CheckArgs, Program, Ran, Record, Runs, Tree, exit_code},
-    settings::JudgeSettings,
+    evidence::Evidence,
+    runs::{CheckArgs, Ran, Record, Runs, Tree},
 };
 
 /// Bytes of an expression once compiled: the default of its crate, against expressions that use up the memory.
@@ -42,6 +37,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) mirror: &'a Mirror,
     pub(crate) base_runs: &'a BaseRuns,
     pub(crate) prepare: Option<&'a str>,
+    pub(crate) clarifications: &'a [Clarified],
 }
 
 /// A named check: of a criterion or a guard.
@@ -128,43 +124,6 @@ fn asks_base(first: &Ran, composed: Option<&Ran>) -> bool {
     let green = composed.is_some_and(|composed| composed.run.verdict == Verdict::Pass);
     let early = first.read.counts.as_ref().is_some_and(|counts| runners::ended_early(None, counts));
     green || early || first.read.silent.is_some()
-}
-
-/// The verdict of the judge on a criterion without a check, with what it doubts.
-pub(crate) async fn by_judge(
-    runs: &mut Runs<'_>,
-    subject: &Subject<'_>,
-    criterion: &Criterion,
-    judge: Option<&JudgeSettings>,
-    shown: &[CriterionReport],
-) -> Result<(CriterionReport, Vec<String>), BenchError> {
-    let tree = Tree { oid: subject.tree, tested: TreeTested::Handoff };
-    let Some(judge) = judge else {
-        let evidence = Evidence::of_reason("there is no judge");
-        return Ok((report_of_judge(runs, criterion, Judged::nobody(), evidence), Vec::new()));
-    };
-    if let Some(failed) = runs.failed_prepare(tree).await? {
-        let mut report = report_of_prepare(&criterion.id, &failed);
-        report.command = None;
-        return Ok((report, Vec::new()));
-    }
-    let stdin = Question::new(criterion, subject.tree, shown.iter()).to_bytes();
-    let allowed =
-        Allowed { network: judge.network, writes_dir: false, writes_caches: false, wall: judge::JUDGE_TIMEOUT };
-    let program = Program { command: &judge.command, env: &judge.env, read: &judge.read_paths, stdin, allowed };
-    let span = info_span!(
-        target: TRACE, "invoke_agent judge", { fields::GEN_AI_OPERATION } = "invoke_agent",
-        { fields::GEN_AI_AGENT_NAME } = "judge", { fields::CRITERION } = %criterion.id, { fields::VERDICT } = field::Empty,
-    );
-    let outcome = runs.program(tree, program).instrument(span.clone()).await?;
-    let evidence = Evidence::of_run(&judge.command, subject.tree, &outcome);
-    let judged = judge::read(outcome.ended, &outcome.stdout);
-    span.record(fields::VERDICT, judged.verdict.as_str());
-    let doubts = judged.doubts.clone();
-    let mut report = report_of_judge(runs, criterion, judged, evidence);
-    report.exit_code = exit_code(outcome.ended);
-    report.output_tail = evidence::last_lines(&evidence::text(&outcome));
-    Ok((report, doubts))
 }
 
 /// The report on a criterion for which nothing could be run.
@@ -263,7 +222,7 @@ fn report_of_run(named: Named<'_>, ran: &Ran) -> CriterionReport {
     }
 }
 
-fn report_of_prepare(id: &CriterionId, ran: &Ran) -> CriterionReport {
+pub(crate) fn report_of_prepare(id: &CriterionId, ran: &Ran) -> CriterionReport {
     CriterionReport {
         result: CriterionResult {
             id: id.clone(),
@@ -354,19 +313,3 @@ fn some_names(judgement: &CriterionJudgement) -> String {
 
 /// Names of tests that a note shows.
 const NAMES_SHOWN: usize = 5;
-
-fn report_of_judge(runs: &mut Runs<'_>, criterion: &Criterion, judged: Judged, evidence: Evidence) -> CriterionReport {
-    let evidence = runs.record.keep(evidence);
-    CriterionReport {
-        result: CriterionResult {
-            id: criterion.id.clone(),
-            verdict: judged.verdict,
-            reason: judged.reason,
-            evidence: vec![evidence],
-        },
-        command: None,
-        exit_code: None,
-        output_tail: String::new(),
-        note: judged.note,
-    }
-}

@@ -6,16 +6,24 @@
 use std::time::Duration;
 
 use holdpoint_protocol::{
-    artifact::CriterionReport,
+    artifact::{Clarified, CriterionReport},
     facts::{Oid, Verdict},
     plan::Criterion,
     reason::CriterionReason,
+};
+use holdpoint_runtime::{
+    ask::Ask,
+    backend::markers::{self, Found},
 };
 use holdpoint_sandbox::Ended;
 use serde::{Deserialize, Serialize};
 
 /// How long a judge may take: a model that reads a whole tree needs minutes.
 pub(crate) const JUDGE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
+
+/// Exit codes by which a shell says that a program cannot be executed, or is not there.
+const CANNOT_EXECUTE: i32 = 126;
+const NOT_FOUND: i32 = 127;
 
 /// What a judge gets on standard input, as JSON.
 #[derive(Debug, Serialize)]
@@ -24,6 +32,8 @@ pub(crate) struct Question<'a> {
     /// The tree that is its current directory.
     tree: &'a Oid,
     evidence: Vec<Shown<'a>>,
+    /// Questions of a judge of this waypoint that were answered, oldest first.
+    clarifications: &'a [Clarified],
 }
 
 #[derive(Debug, Serialize)]
@@ -45,11 +55,12 @@ struct Shown<'a> {
 }
 
 impl<'a> Question<'a> {
-    /// The question about a criterion, with what was shown so far.
+    /// The question about a criterion, with what was shown and answered so far.
     pub(crate) fn new(
         criterion: &'a Criterion,
         tree: &'a Oid,
         shown: impl Iterator<Item = &'a CriterionReport>,
+        clarifications: &'a [Clarified],
     ) -> Self {
         let shown = shown.map(|report| Shown {
             id: report.result.id.as_str(),
@@ -61,7 +72,7 @@ impl<'a> Question<'a> {
             evidence: report.result.evidence.iter().map(ToString::to_string).collect(),
         });
         let asked = Asked { id: criterion.id.as_str(), statement: &criterion.statement };
-        Self { criterion: asked, tree, evidence: shown.collect() }
+        Self { criterion: asked, tree, evidence: shown.collect(), clarifications }
     }
 
     /// The bytes for standard input.
@@ -100,10 +111,40 @@ impl Judged {
     }
 }
 
-/// Reads how a judge ended and what it printed on standard output: exactly one verdict object, or nothing is settled.
-pub(crate) fn read(ended: Ended, stdout: &[u8]) -> Judged {
+/// What came of a judge's run.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Came {
+    /// A verdict, or why there is none.
+    Judged(Judged),
+    /// It asks instead, and the turn ends with that.
+    Asks(Ask),
+}
+
+/// Reads how a judge ended and what it printed: a call for help, exactly one verdict object, or a question. Nothing else
+/// settles anything.
+pub(crate) fn read(ended: Ended, stdout: &[u8], stderr: &[u8]) -> Came {
+    let Found { help, question, .. } = markers::read(stdout, stderr);
+    if let Some(call) = help {
+        return Came::Asks(Ask::Help(call));
+    }
+    // A verdict may quote what looks like a question.
+    let asks = matches!(ended, Ended::Exited(_)) && serde_json::from_slice::<Answer>(stdout).is_err();
+    match question.filter(|_| asks) {
+        Some(Ok(question)) => Came::Asks(Ask::Question(question)),
+        Some(Err(bad)) => {
+            Came::Judged(Judged::inconclusive(None, format!("the judge's question cannot be asked: {bad}")))
+        }
+        None => Came::Judged(verdict(ended, stdout)),
+    }
+}
+
+fn verdict(ended: Ended, stdout: &[u8]) -> Judged {
     let reason = match ended {
         Ended::Exited(0) => return read_answer(stdout),
+        Ended::Exited(code @ (CANNOT_EXECUTE | NOT_FOUND)) => {
+            let note = format!("the judge is not there or cannot be executed (exit {code})");
+            return Judged::inconclusive(Some(CriterionReason::NotExecutable), note);
+        }
         Ended::Exited(code) => {
             return Judged::inconclusive(Some(CriterionReason::ExitCode), format!("the judge ended with exit {code}"));
         }
@@ -139,7 +180,25 @@ mod tests {
     use super::*;
 
     fn answered(text: &str) -> Judged {
-        read(Ended::Exited(0), text.as_bytes())
+        verdict(Ended::Exited(0), text.as_bytes())
+    }
+
+    #[test]
+    fn a_judge_asks_instead_of_judging_and_a_verdict_that_quotes_a_question_is_one() {
+        let came = |code, stdout: &str, stderr: &str| read(Ended::Exited(code), stdout.as_bytes(), stderr.as_bytes());
+        let question = r#"{"question": "Which policy?", "options": ["a", "b"]}"#;
+        for code in [0, 75] {
+            assert!(matches!(came(code, question, ""), Came::Asks(Ask::Question(asked)) if asked.options.len() == 2));
+        }
+        let object = r#"{"verdict": "pass", "evidence": ["x"], "doubts": []}"#;
+        assert!(matches!(came(0, object, ">>>HELP<<<\n"), Came::Asks(Ask::Help(_))));
+        let quotes =
+            r#"{"verdict": "fail", "evidence": ["<clarification-request>q</clarification-request>"], "doubts": []}"#;
+        assert!(matches!(came(0, quotes, ""), Came::Judged(judged) if judged.verdict == Verdict::Fail));
+        let malformed = r#"{"question": "", "options": []}"#;
+        assert!(
+            matches!(came(0, malformed, ""), Came::Judged(judged) if judged.note.as_ref().unwrap().contains("no text"))
+        );
     }
 
     #[test]
@@ -182,13 +241,15 @@ mod tests {
         let object = br#"{"verdict": "pass", "evidence": ["x"], "doubts": []}"#;
         for (ended, reason) in [
             (Ended::Exited(1), CriterionReason::ExitCode),
+            (Ended::Exited(126), CriterionReason::NotExecutable),
+            (Ended::Exited(127), CriterionReason::NotExecutable),
             (Ended::Signalled(9), CriterionReason::Signal),
             (Ended::TimedOut, CriterionReason::Timeout),
             (Ended::OutputLimit, CriterionReason::Limit),
             (Ended::MemoryLimit, CriterionReason::Limit),
             (Ended::DiskLimit, CriterionReason::Limit),
         ] {
-            let judged = read(ended, object);
+            let judged = verdict(ended, object);
             assert_eq!((judged.verdict, judged.reason), (Verdict::Inconclusive, Some(reason)));
         }
     }

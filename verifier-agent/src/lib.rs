@@ -10,6 +10,7 @@
 
 mod base_runs;
 pub mod bench;
+mod by_judge;
 mod changes;
 mod counting;
 mod criterion;
@@ -24,6 +25,7 @@ pub mod settings;
 pub mod worker;
 
 pub use bench::{Bench, Findings};
+pub use by_judge::JudgeAsks;
 pub use error::BenchError;
 pub use process::{ROLE, run};
 pub use settings::{JudgeSettings, Settings};

@@ -20,10 +20,11 @@ use holdpoint_protocol::{
     time::Millis,
 };
 use holdpoint_runtime::{
+    ask::{self, Ask, Line},
     mirror::from_wire,
     telemetry::{self, TRACE, fields},
 };
-use holdpoint_sandbox::{Command, Ended, Input, Outcome, Sandbox, tree::remove_tree};
+use holdpoint_sandbox::{Chunk, Command, Ended, Input, Outcome, Sandbox, tree::remove_tree};
 use holdpoint_workspace::Mirror;
 use regex::Regex;
 use tokio::sync::mpsc;
@@ -87,6 +88,8 @@ pub(crate) struct Program<'a> {
     pub(crate) read: &'a [PathBuf],
     pub(crate) stdin: Vec<u8>,
     pub(crate) allowed: Allowed,
+    /// It may ask while it runs; only the judge may.
+    pub(crate) asks: bool,
 }
 
 /// A turn's bench in use: its folder, the trees that are ready, and the record so far.
@@ -144,21 +147,26 @@ impl<'a> Runs<'a> {
             wall: args.check.timeout.duration(),
         };
         let env = &self.settings.check_env;
-        let program = Program { command: &args.check.command, env, read: &[], stdin: Vec::new(), allowed };
+        let program = Program { command: &args.check.command, env, read: &[], stdin: Vec::new(), allowed, asks: false };
         let span = info_span!(
             target: TRACE, "check", { fields::CRITERION } = %args.id, { fields::TESTED } = tested(args.tree.tested),
             { fields::VERDICT } = field::Empty, { fields::REASON } = field::Empty, { fields::EXIT_CODE } = field::Empty,
         );
-        let (outcome, tail) = self.run(&ready.place, args.tree.oid, program).instrument(span.clone()).await?;
+        let (outcome, tail, _) = self.run(&ready.place, args.tree.oid, program).instrument(span.clone()).await?;
         let read = read(&args.check.command, args.expect, &outcome);
         tell(&span, args.tree.tested, &outcome, &read);
         Ok(self.noted(Some(args.id), &args.check.command, args.tree, &outcome, tail, read))
     }
 
-    /// Runs a program that is no check on a tree. Its output is not noted.
-    pub(crate) async fn program(&mut self, tree: Tree<'_>, program: Program<'_>) -> Result<Outcome, BenchError> {
+    /// Runs a program that is no check on a tree, and says what it asked meanwhile. Its output is not noted.
+    pub(crate) async fn program(
+        &mut self,
+        tree: Tree<'_>,
+        program: Program<'_>,
+    ) -> Result<(Outcome, Option<Ask>), BenchError> {
         let ready = self.ready(tree).await?;
-        Ok(self.run(&ready.place, tree.oid, program).await?.0)
+        let (outcome, _, asked) = self.run(&ready.place, tree.oid, program).await?;
+        Ok((outcome, asked))
     }
 
     /// The failed `prepare` of a tree, if it failed.
@@ -196,12 +204,13 @@ impl<'a> Runs<'a> {
     async fn prepare(&mut self, tree: Tree<'_>, place: &Place) -> Result<Option<Ran>, BenchError> {
         let Some(command) = self.prepare else { return Ok(None) };
         let allowed = Allowed { network: true, writes_dir: false, writes_caches: true, wall: PREPARE_TIMEOUT };
-        let program = Program { command, env: &self.settings.check_env, read: &[], stdin: Vec::new(), allowed };
+        let program =
+            Program { command, env: &self.settings.check_env, read: &[], stdin: Vec::new(), allowed, asks: false };
         let span = info_span!(
             target: TRACE, "prepare", { fields::TESTED } = tested(tree.tested), { fields::VERDICT } = field::Empty,
             { fields::REASON } = field::Empty, { fields::EXIT_CODE } = field::Empty,
         );
-        let (outcome, tail) = self.run(place, tree.oid, program).instrument(span.clone()).await?;
+        let (outcome, tail, _) = self.run(place, tree.oid, program).instrument(span.clone()).await?;
         let read = read(command, None, &outcome);
         tell(&span, tree.tested, &outcome, &read);
         let ran = Ran { unprepared: true, ..self.noted(None, command, tree, &outcome, tail, read) };
@@ -209,7 +218,12 @@ impl<'a> Runs<'a> {
     }
 
     /// Runs a program in the sandbox, in folders of its own.
-    async fn run(&mut self, place: &Place, tree: &Oid, program: Program<'_>) -> Result<(Outcome, String), BenchError> {
+    async fn run(
+        &mut self,
+        place: &Place,
+        tree: &Oid,
+        program: Program<'_>,
+    ) -> Result<(Outcome, String, Option<Ask>), BenchError> {
         let scratch = self.folder.path().join("runs").join(self.started.to_string());
         self.started += 1;
         let home = if self.prepare.is_some() { place.home.clone() } else { scratch.join("home") };
@@ -228,7 +242,11 @@ impl<'a> Runs<'a> {
         }
         let (sender, mut receiver) = mpsc::channel(CHUNKS_KEPT);
         let _at = holdpoint_faults::at(Step::RunCheck);
-        let outcome = self.sandbox.run(&command, Some(sender)).await?;
+        let (outcome, asked) = if program.asks {
+            self.attended(command, &scratch.join("line"), sender).await?
+        } else {
+            (self.sandbox.run(&command, Some(sender)).await?, None)
+        };
         let mut chunks = Vec::new();
         while let Ok(chunk) = receiver.try_recv() {
             chunks.push(chunk);
@@ -237,7 +255,24 @@ impl<'a> Runs<'a> {
         let _ = tokio::task::spawn_blocking(move || remove_tree(&scratch)).await;
         let tail = evidence::tail(&outcome, &chunks);
         self.record.enforced(&outcome);
-        Ok((outcome, tail))
+        Ok((outcome, tail, asked))
+    }
+
+    /// Runs a program with a line in `dir` over which it asks. With the first question it is over.
+    async fn attended(
+        &self,
+        mut command: Command,
+        dir: &Path,
+        tail: mpsc::Sender<Chunk>,
+    ) -> Result<(Outcome, Option<Ask>), BenchError> {
+        let opened = Line::open(dir, self.sandbox, command.profile.network).await;
+        let mut line = opened.map_err(BenchError::io("open the line in", dir))?;
+        line.access().grant(&mut command);
+        let (ending, end) = ask::ending();
+        let run = self.sandbox.run_until(&command, Some(tail), end);
+        // It leaves nothing that is handed on, so there is nothing to keep.
+        let (outcome, heard) = ask::attend(&mut line, std::future::ready(true), ending, run).await;
+        Ok((outcome?, heard.map(|heard| heard.ask)))
     }
 
     /// Puts a run into the record.

@@ -8,12 +8,13 @@ use holdpoint_bus::{
 };
 use holdpoint_protocol::{
     artifact::{EvidenceWanted, VerificationPlan, VerificationReport, VerificationRequest},
-    ids::RoleId,
+    ids::{CriterionId, RoleId},
     turn::TurnRequest,
 };
 use holdpoint_runtime::{
     agent::{Final, Job, Plan, WorkError, Worker},
-    backend::command::own_environment,
+    ask::{self, Ask},
+    backend::{command::own_environment, question::Question},
     config::Config,
     mirror::MirrorStore,
     process::exit,
@@ -25,6 +26,7 @@ use tracing::{Instrument as _, info_span};
 
 use crate::{
     bench::{Bench, Findings},
+    by_judge::JudgeAsks,
     error::BenchError,
     evidence::Evidence,
     settings::Settings,
@@ -133,7 +135,10 @@ impl VerifyWorker {
         let stored = store(&job.bus, &job.role, &findings.evidence);
         let stored = stored.instrument(info_span!(target: TRACE, "store")).await;
         stored.map_err(|error| WorkError::new("store the evidence", error))?;
-        Ok(Final::Verify(report(job, request, findings)))
+        Ok(match findings.asks {
+            Some(JudgeAsks { criterion, ask, output }) => ask::handoff(job, about(&criterion, ask), None, output),
+            None => Final::Verify(report(job, request, findings)),
+        })
     }
 }
 
@@ -141,7 +146,7 @@ impl Worker for VerifyWorker {
     fn plan(&self, job: &Job) -> Plan {
         let wanted = match &job.turn.request {
             TurnRequest::Verify(request) => wanted(request),
-            TurnRequest::Build(_) => Vec::new(),
+            TurnRequest::Build(_) | TurnRequest::Complete(_) => Vec::new(),
         };
         let (turn, agent) = (job.turn.turn_id.clone(), job.agent.clone());
         Plan::Verify(VerificationPlan::new(job.origin(), turn, job.delivery, agent, wanted))
@@ -153,6 +158,17 @@ impl Worker for VerifyWorker {
             _ = job.stop.stopped() => Err(WorkError::new("finish the turn", Stopped)),
             done = Box::pin(self.report(&job)) => done,
         }
+    }
+}
+
+/// The question with the criterion that it is about.
+fn about(criterion: &CriterionId, ask: Ask) -> Ask {
+    match ask {
+        Ask::Question(question) => {
+            let context = format!("criterion {criterion}\n{}", question.decision_context);
+            Ask::Question(Question { decision_context: context.trim_end().to_owned(), ..question })
+        }
+        Ask::Help(call) => Ask::Help(call),
     }
 }
 

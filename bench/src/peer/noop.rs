@@ -42,6 +42,7 @@ impl Worker for NoOp {
         match &job.turn.request {
             TurnRequest::Build(request) => Plan::Build(build_plan(job, request)),
             TurnRequest::Verify(request) => Plan::Verify(verification_plan(job, request)),
+            TurnRequest::Complete(_) => unreachable!("no agent pulls what people complete"),
         }
     }
 
@@ -56,6 +57,7 @@ impl Worker for NoOp {
                 let evidence = put.map_err(|error| WorkError::new("store evidence", error))?;
                 Ok(Final::Verify(passed(&job, request, evidence)))
             }
+            TurnRequest::Complete(_) => unreachable!("no agent pulls what people complete"),
         }
     }
 }

@@ -11,7 +11,7 @@ use holdpoint_bus::{
     broker::{LocalBroker, LocalSpec, ServerBinary},
 };
 use holdpoint_protocol::{
-    artifact::{BuildArtifact, BuildStatus, LedgerSource},
+    artifact::{BuildArtifact, BuildStatus, Confidence, LedgerSource},
     facts::{BlobRef, BundleRef},
     ids::{FlightId, role},
     plan::Criterion,
@@ -136,6 +136,36 @@ async fn a_turn_ends_with_a_handoff_whose_blobs_are_stored() {
     let mirror =
         fleet.mirrors().ensure(&orchestrator, &flight, &[fleet.snapshot.clone(), bundle.clone()]).await.unwrap();
     assert_eq!(Some(to_wire(&mirror.tree_of(&from_wire(&bundle.tip)).await.unwrap())), artifact.tree);
+}
+
+#[tokio::test]
+async fn a_question_goes_with_the_work_so_far_as_a_stored_bundle() {
+    let fleet = Fleet::new().await;
+    let worker = fleet.worker("echo two >> a.txt; holdpoint-ask question 'Which?' --option a").await;
+    let (job, _stopper) = fleet.job(|_| {});
+    let Final::Clarify(asked) = worker.work(job).await.unwrap() else { panic!("no question") };
+    assert_eq!((asked.question.as_str(), asked.options.as_slice()), ("Which?", &["a".to_owned()][..]));
+    let work = asked.work.as_ref().expect("the work so far");
+    assert_eq!(work.commit, work.bundle.tip);
+    let orchestrator = fleet.local.connect(&fleet.local.orchestrator).await.unwrap();
+    let bundles = [fleet.snapshot.clone(), work.bundle.clone()];
+    let mirror = fleet.mirrors().ensure(&orchestrator, &flight("elsewhere"), &bundles).await.unwrap();
+    let tree = mirror.tree_of(&from_wire(&work.commit)).await.unwrap();
+    assert_eq!(mirror.list_tree(&tree).await.unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn an_answer_below_the_confidence_that_the_plan_wants_becomes_a_question() {
+    let fleet = Fleet::new().await;
+    let command = "echo two >> a.txt; echo '<waypoint-complete confidence=\"low\">w1 guessed</waypoint-complete>'";
+    let worker = fleet.worker(command).await;
+    let (job, _stopper) = fleet.job(|request| request.ask_below = Some(Confidence::Medium));
+    let Final::Clarify(asked) = worker.work(job).await.unwrap() else { panic!("no question") };
+    assert!(asked.work.is_some() && asked.decision_context.contains("guessed"), "{asked:?}");
+    drop(worker);
+    let worker = fleet.worker(command).await;
+    let (job, _stopper) = fleet.job(|request| request.ask_below = Some(Confidence::Low));
+    assert_eq!(artifact(worker.work(job).await.unwrap()).status, BuildStatus::Ok);
 }
 
 #[tokio::test]

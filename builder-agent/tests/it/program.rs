@@ -20,6 +20,7 @@ fn feedback() -> Feedback {
         failing: Vec::new(),
         notes: vec!["the unit test is red".to_owned()],
         collision: None,
+        clarifications: Vec::new(),
     }
 }
 
@@ -127,7 +128,7 @@ async fn claims_without_a_completion_are_not_ready() {
     assert!(ready(&built).work.is_none());
     assert_eq!(ready(&built).said.completion.as_deref(), Some("w1"));
     let built = shop.run("echo '>>>HELP<<<' >&2; exit 1").await;
-    assert!(matches!(built.outcome, Outcome::Help(_)));
+    assert!(matches!(built.outcome, Outcome::Help(..)));
 }
 
 #[tokio::test]

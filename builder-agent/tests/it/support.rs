@@ -72,6 +72,15 @@ impl Shop {
         command: &str,
         adjust: impl FnOnce(&mut ProgramConfig),
     ) -> Workbench<CommandBackend> {
+        self.bench_in(Sandbox::new(SHIM), command, adjust).await
+    }
+
+    pub(crate) async fn bench_in(
+        &self,
+        sandbox: Sandbox,
+        command: &str,
+        adjust: impl FnOnce(&mut ProgramConfig),
+    ) -> Workbench<CommandBackend> {
         let mut program = ProgramConfig { command: Some(command.to_owned()), ..ProgramConfig::default() };
         program.deny_paths.push(self.path("repo"));
         adjust(&mut program);
@@ -84,7 +93,7 @@ impl Shop {
             hidden: vec![self.path("state")],
             own_env,
         };
-        let backend = CommandBackend::try_new(settings, Sandbox::new(SHIM)).unwrap();
+        let backend = CommandBackend::try_new(settings, sandbox).unwrap();
         Workbench::new(backend, TurnFolders::open(&self.path("state/turns")).await.unwrap())
     }
 
@@ -108,6 +117,7 @@ impl Shop {
             feedback: None,
             budget: TurnBudget::default(),
             tests: Vec::new(),
+            ask_below: None,
         };
         adjust(&mut request);
         turn(request)
@@ -157,7 +167,7 @@ fn turn(request: BuildRequest) -> Turn {
         guidance: GuidancePacket::new(origin, digest, digest, Vec::new(), Vec::new()),
         request: TurnRequest::Build(Box::new(request)),
         decision: None,
-        record: Record { at: opened_at(), previous: None, cause: None, state: None, asked_by: None },
+        record: Record { at: opened_at(), previous: None, cause: None, state: None },
     }
 }
 

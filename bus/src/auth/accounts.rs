@@ -25,10 +25,8 @@ enum Answers {
 /// The services of `HOLDPOINT` that `AGENTS` uses.
 fn services() -> Vec<(String, Answers)> {
     let mut services = Vec::new();
-    for name in role::AGENTS {
+    for name in role::HANDING {
         services.push((subjects::handoffs_of(&role::id(name)), Answers::One));
-    }
-    for name in role::AGENTS.into_iter().chain([role::OPERATOR]) {
         services.push((subjects::blobs_of(&role::id(name)), Answers::One));
     }
     let [next, ack, ack_long] = permissions::turn_subjects("*");

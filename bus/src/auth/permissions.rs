@@ -37,6 +37,7 @@ pub(super) fn template(role: &RoleId) -> Template {
     let root = subjects::ROOT;
     let mut publish = Lists {
         allow: vec![
+            subjects::handoffs_of(role),
             subjects::blobs_of(role),
             format!("{root}.presence.{role}.{{{{name()}}}}"),
             format!("{root}.log.{role}.{{{{name()}}}}.>"),
@@ -49,7 +50,6 @@ pub(super) fn template(role: &RoleId) -> Template {
     };
     publish.allow.extend(readable_blobs(role).iter().map(|owner| blob_get(owner)));
     if is_agent(role) {
-        publish.allow.push(subjects::handoffs_of(role));
         publish.allow.push(subjects::api(PROGRESS));
         let consumers = Priority::ALL.map(|priority| format!("{role}_{}_{{{{tag({POOL_TAG})}}}}", priority.as_str()));
         publish.allow.extend(consumers.iter().flat_map(|consumer| turn_subjects(consumer)));

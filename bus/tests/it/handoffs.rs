@@ -49,6 +49,26 @@ async fn a_handoff_reaches_the_orchestrator_with_its_senders_signature_and_jwt()
 }
 
 #[tokio::test]
+async fn a_persons_act_reaches_the_orchestrator_with_the_key_that_signed_it() {
+    let broker = TestBroker::start().await;
+    let person = broker.bus(role::OPERATOR, "human-ann").await;
+    for waypoint in [Some(waypoint("w")), None] {
+        let subject = subjects::act(&flight("f"), waypoint.as_ref(), "cancel");
+        let act = outgoing("{}", &subject);
+        handoffs::publish(&person, &subject, &act, ShowJwt::Yes).await.unwrap();
+    }
+    let mut queue = queue(&broker, role::OPERATOR).await;
+    for waypoint in [Some(waypoint("w")), None] {
+        let stored = queue.next(SOON).await.unwrap().unwrap().stored;
+        assert_eq!(subjects::parse_handed(&stored.subject).unwrap().waypoint, waypoint);
+        let jwt = stored.jwt.clone().unwrap();
+        let user = broker.roots().verify_jwt_of(&role::id(role::OPERATOR), &jwt, stored.time).unwrap();
+        assert_eq!(user.name.as_str(), "human-ann");
+        assert!(stored.is_signed_by(&user.public_key));
+    }
+}
+
+#[tokio::test]
 async fn the_same_handoff_sent_again_is_success_and_stored_once() {
     let broker = TestBroker::start().await;
     let builder = broker.bus(role::BUILDER, "b1").await;

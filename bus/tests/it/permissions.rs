@@ -52,6 +52,26 @@ async fn an_agent_publishes_handoffs_and_blobs_of_its_own_role_and_nothing_else(
 }
 
 #[tokio::test]
+async fn people_publish_acts_and_agents_do_not() {
+    let broker = TestBroker::start().await;
+    let (flight, waypoint) = (flight("f"), waypoint("w"));
+    let acts = [subjects::act(&flight, Some(&waypoint), "retry"), subjects::act(&flight, None, "cancel")];
+    for (role, name) in [(role::BUILDER, "b1"), (role::VERIFIER, "v1"), (role::REPAIR, "r1")] {
+        let agent = broker.raw_agent(role, name).await;
+        let answers = acts.iter().map(|act| agent.refused(act, "{}"));
+        assert_eq!(futures::future::join_all(answers).await, [true, true], "{role}");
+    }
+    let person = broker.raw_agent(role::OPERATOR, "human-ann").await;
+    for act in &acts {
+        assert!(person.ask(act, "{}").await.contains("\"seq\":"), "{act}");
+    }
+    let foreign = role::AGENTS.map(handoff);
+    let answers = foreign.iter().map(|subject| person.refused(subject, "{}"));
+    assert_eq!(futures::future::join_all(answers).await, [true, true, true]);
+    assert_eq!(broker.count(&streams::handoff(&role::id(role::OPERATOR))).await, 2);
+}
+
+#[tokio::test]
 async fn an_agent_pulls_the_turns_of_its_own_role_and_pool_only() {
     let broker = TestBroker::start().await;
     let mine = streams::flight_pool(&flight("mine"));

@@ -8,7 +8,9 @@ use holdpoint_bus::{
 };
 use holdpoint_protocol::{
     Digest, Timestamp,
-    artifact::{Disposition, GuidancePacket, Origin, VerificationPurpose, VerificationRequest},
+    artifact::{
+        Disposition, GuidancePacket, Origin, VerificationPurpose, VerificationRequest, VerificationRequestBody,
+    },
     facts::{BlobRef, BundleRef, Oid},
     ids::{FlightId, RoleId, WaypointId, role},
     journal::Record,
@@ -97,7 +99,7 @@ impl Fixture {
             guidance: guidance(&waypoint, now),
             request,
             decision: None,
-            record: Record { at: now, previous: None, cause: None, asked_by: None, state: None },
+            record: Record { at: now, previous: None, cause: None, state: None },
             waypoint,
         }
     }
@@ -144,20 +146,21 @@ fn verify(waypoint: &WaypointId, what: What, bundles: Vec<BundleRef>) -> Verific
     });
     let criteria = criteria.filter(|criterion| what == What::Long || criterion.id.as_str() != TAKES_TOO_LONG);
     let guard = check("test -s greeting", None, PLENTY).expect("it was made with a command");
-    VerificationRequest::new(
-        origin(waypoint, clock::now()),
-        VerificationPurpose::Handoff,
-        oid(BASE_COMMIT),
-        oid(WORK_COMMIT),
-        oid(WORK_TREE),
+    let body = VerificationRequestBody {
+        purpose: VerificationPurpose::Handoff,
+        base: oid(BASE_COMMIT),
+        commit: oid(WORK_COMMIT),
+        tree: oid(WORK_TREE),
         bundles,
-        criteria.collect(),
-        vec![Guard { id: "there-is-one".parse().expect("a literal id"), check: guard }],
-        None,
-        vec!["greeting".to_owned()],
-        Vec::new(),
-        "AGENTS.md".to_owned(),
-    )
+        criteria: criteria.collect(),
+        guards: vec![Guard { id: "there-is-one".parse().expect("a literal id"), check: guard }],
+        prepare: None,
+        scope: vec!["greeting".to_owned()],
+        protected: Vec::new(),
+        covenant: "AGENTS.md".to_owned(),
+        clarifications: Vec::new(),
+    };
+    VerificationRequest::new(origin(waypoint, clock::now()), body)
 }
 
 fn build(role: &RoleId, bundles: Vec<BundleRef>) -> BuildRequest {
@@ -167,6 +170,7 @@ fn build(role: &RoleId, bundles: Vec<BundleRef>) -> BuildRequest {
         failing: Vec::new(),
         notes: vec!["the greeting does not say hello yet".to_owned()],
         collision: None,
+        clarifications: Vec::new(),
     });
     BuildRequest {
         title: "The greeting says hello".to_owned(),
@@ -186,6 +190,7 @@ fn build(role: &RoleId, bundles: Vec<BundleRef>) -> BuildRequest {
         feedback,
         budget: TurnBudget { wall: Some(WALL), ..TurnBudget::default() },
         tests: Vec::new(),
+        ask_below: None,
     }
 }
 

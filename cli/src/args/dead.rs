@@ -3,7 +3,10 @@
 use clap::{Args, Subcommand};
 use holdpoint_protocol::ids::{FlightId, WaypointId};
 
-use super::Place;
+use super::{
+    Place,
+    people::{Acting, RetryArgs, Whose},
+};
 
 /// `dead`
 #[derive(Debug, Args)]
@@ -26,7 +29,7 @@ pub(crate) struct DeadArgs {
 pub(crate) enum DeadAction {
     /// List the turns that are dead
     List(DeadListArgs),
-    /// Open a dead turn anew; what it asks stays as it was
+    /// Have a dead turn tried again, as `holdpoint retry` does
     Retry(DeadRetryArgs),
 }
 
@@ -50,10 +53,15 @@ pub(crate) struct DeadRetryArgs {
     pub(crate) flight: FlightId,
     /// The waypoint
     pub(crate) waypoint: WaypointId,
-    /// Which repository, and which fleet
+    /// Who retries
     #[command(flatten)]
-    pub(crate) place: Place,
-    /// Print the flight as one JSON object
-    #[arg(long)]
-    pub(crate) json: bool,
+    pub(crate) acting: Acting,
+}
+
+impl From<DeadRetryArgs> for RetryArgs {
+    fn from(args: DeadRetryArgs) -> Self {
+        let DeadRetryArgs { flight, waypoint, acting } = args;
+        let whose = Whose { waypoint, flight: Some(flight) };
+        Self { whose, reworks: 0, from: None, note: None, acting }
+    }
 }

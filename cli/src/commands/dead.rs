@@ -2,9 +2,8 @@
 
 use holdpoint_protocol::api::DeadTurn;
 
-use super::run::print;
 use crate::{
-    args::dead::{DeadAction, DeadArgs, DeadListArgs, DeadRetryArgs},
+    args::dead::{DeadAction, DeadArgs, DeadListArgs},
     failure::{Exit, Failure},
     output,
     target::Target,
@@ -15,7 +14,7 @@ use crate::{
 pub(super) async fn dead(args: DeadArgs) -> Result<Exit, Failure> {
     match args.action {
         DeadAction::List(args) => list(args).await,
-        DeadAction::Retry(args) => retry(args).await,
+        DeadAction::Retry(args) => super::act::retry(args.into()).await,
     }
 }
 
@@ -43,15 +42,4 @@ fn readable(turn: &DeadTurn) -> String {
         format!("died of it: {}", agents.join(", "))
     };
     format!("{}  {flight}  {waypoint}  {role}  {why}", view::seconds(*since))
-}
-
-async fn retry(args: DeadRetryArgs) -> Result<Exit, Failure> {
-    let target = Target::existing(&args.place).await?;
-    let local = target.fleet.is_some();
-    let view = target.serve(async |client| Ok(client.retry(&args.flight, &args.waypoint).await?)).await?;
-    print(&view, args.json);
-    if local {
-        output::err(&format!("its turn is open again; `holdpoint run --resume {}` brings its agents", args.flight));
-    }
-    Ok(Exit::Success)
 }

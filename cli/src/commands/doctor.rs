@@ -108,6 +108,7 @@ fn words(failure: &Failure) -> (String, String) {
     match failure {
         Failure::Other { message, hint, .. } => (message.clone(), hint.clone()),
         Failure::Plan(errors) => (errors.to_string(), String::new()),
+        Failure::Act(refused) => (refused.message.clone(), refused.hint.clone()),
     }
 }
 

@@ -4,15 +4,15 @@ use holdpoint_bus::blobs;
 use holdpoint_protocol::{
     Digest,
     api::{HistoryLine, Standing},
-    ids::{FlightId, WaypointId, role},
+    ids::role,
 };
 
 use super::run::print;
 use crate::{
     args::{ArtifactArgs, HistoryArgs, StatusArgs},
-    client::Client,
     failure::{Exit, Failure},
     output,
+    people::find::{newest_with, no_waypoint},
     target::Target,
     view,
 };
@@ -70,21 +70,6 @@ pub(super) async fn history(args: HistoryArgs) -> Result<Exit, Failure> {
         }
     }
     Ok(Exit::Success)
-}
-
-async fn newest_with(client: &Client, waypoint: &WaypointId) -> Result<FlightId, Failure> {
-    for line in client.flights().await? {
-        let view = client.status(&line.flight).await?;
-        if view.waypoints.iter().any(|known| known.id == *waypoint) {
-            return Ok(line.flight);
-        }
-    }
-    Err(no_waypoint(waypoint, "any flight"))
-}
-
-fn no_waypoint(waypoint: &WaypointId, place: &str) -> Failure {
-    let hint = "`holdpoint status FLIGHT` lists the waypoints of a flight";
-    Failure::usage("not_found", format!("there is no waypoint {waypoint} in {place}"), hint)
 }
 
 /// One line: when, what, where to find it, and the few fields that say most.

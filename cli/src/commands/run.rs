@@ -2,7 +2,7 @@
 
 mod local;
 
-use std::path::Path;
+use std::{io::IsTerminal as _, path::Path};
 
 use holdpoint_protocol::{
     ids::FlightId,
@@ -19,7 +19,9 @@ use crate::{
     client::Client,
     failure::{Exit, Failure},
     interrupt::Interrupts,
+    notify::Notifier,
     output, preflight, progress,
+    state::StateDir,
     target::Remote,
     view,
 };
@@ -87,18 +89,35 @@ pub(super) fn anything_landed(view: &FlightView) -> bool {
     view.status == FlightStatus::Accepted || !view.landings.is_empty()
 }
 
-/// Follows a flight to its end and writes its branch.
-async fn conclude(
-    client: &Client,
-    repo: &UserRepo,
-    flight: &FlightId,
-    begun: Option<&FlightView>,
-) -> Result<FlightView, Failure> {
-    let view = progress::follow(client, flight, begun).await?;
-    if anything_landed(&view) {
-        branch::write(client, repo, &view).await?;
+/// What `run` does with a flight that was submitted.
+struct Following<'a> {
+    client: &'a Client,
+    repo: &'a UserRepo,
+    flight: &'a FlightId,
+    /// Whether it stays while something waits for people.
+    stays: bool,
+    /// Whoever is notified meanwhile.
+    notifier: Option<Notifier>,
+}
+
+impl Following<'_> {
+    /// Follows the flight to its end and writes its branch.
+    async fn conclude(self, begun: Option<&FlightView>) -> Result<FlightView, Failure> {
+        let view = progress::follow(self.client, self.flight, begun, self.stays).await?;
+        if anything_landed(&view) {
+            branch::write(self.client, self.repo, &view).await?;
+        }
+        if let Some(notifier) = self.notifier {
+            notifier.finish().await;
+        }
+        Ok(view)
     }
-    Ok(view)
+}
+
+/// Whether a command that shows a flight stays while something waits for people: where one can see it and go to another
+/// terminal. Whoever waits for the end of the command is told by it.
+pub(super) fn stays(json: bool) -> bool {
+    !json && std::io::stderr().is_terminal()
 }
 
 /// A new flight on a fleet elsewhere.
@@ -112,7 +131,9 @@ async fn fly_elsewhere(args: &RunArgs, remote: &Remote, plan_file: &Path) -> Res
     let work = async {
         ready.submit(&client, &flight, facts(&config, streams::fleet_pool(), None)).await?;
         output::err(&format!("flight {flight}"));
-        conclude(&client, &repo, &flight, None).await
+        let notifier = notifier(&client, &config, &repo, &flight)?;
+        let following = Following { client: &client, repo: &repo, flight: &flight, stays: stays(args.json), notifier };
+        following.conclude(None).await
     };
     or_interrupted(work, &flight).await
 }
@@ -121,13 +142,24 @@ async fn fly_elsewhere(args: &RunArgs, remote: &Remote, plan_file: &Path) -> Res
 async fn resume_elsewhere(args: &RunArgs, remote: &Remote, flight: &FlightId) -> Result<FlightView, Failure> {
     let repo = UserRepo::open(&args.place.repo).await?;
     branch::check(&repo, flight).await?;
+    let config = Config::load(None, Vec::new())?;
     let client = remote.connect().await?;
     let work = async {
         let begun = client.status(flight).await?;
         branch::check_fits(&repo, &begun).await?;
-        conclude(&client, &repo, flight, Some(&begun)).await
+        let notifier = notifier(&client, &config, &repo, flight)?;
+        let following = Following { client: &client, repo: &repo, flight, stays: stays(args.json), notifier };
+        following.conclude(Some(&begun)).await
     };
     or_interrupted(work, flight).await
+}
+
+/// Notifies of a flight elsewhere. What was delivered is remembered in the state folder of the repository here.
+fn notifier(client: &Client, config: &Config, repo: &UserRepo, flight: &FlightId) -> Result<Option<Notifier>, Failure> {
+    if config.notify.command.is_empty() {
+        return Ok(None);
+    }
+    Notifier::start(client, &config.notify, &StateDir::of(repo)?, Some(flight))
 }
 
 async fn or_interrupted(

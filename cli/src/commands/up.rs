@@ -14,6 +14,7 @@ use crate::{
     failure::{Exit, Failure},
     fleet::{Crew, Fleet},
     interrupt::Interrupts,
+    notify::Notifier,
     output, preflight, program,
     state::{StateDir, unusable, write_private},
 };
@@ -83,8 +84,14 @@ pub(super) async fn up(args: UpArgs) -> Result<Exit, Failure> {
 async fn serve(fleet: &mut Fleet, args: &UpArgs, config: &Config, repo: &UserRepo, state: &StateDir) -> Failure {
     match begin(fleet, args, config, repo, state).await {
         Err(failure) => failure,
-        Ok(_announced) => fleet.failed().await,
+        Ok(_there) => fleet.failed().await,
     }
+}
+
+/// What is there as long as the fleet runs.
+struct There {
+    _announced: Option<TempPath>,
+    _notifier: Option<Notifier>,
 }
 
 async fn begin(
@@ -93,7 +100,7 @@ async fn begin(
     config: &Config,
     repo: &UserRepo,
     state: &StateDir,
-) -> Result<Option<TempPath>, Failure> {
+) -> Result<There, Failure> {
     let client = fleet.client().await?;
     fleet.start_orchestrator(config)?;
     let builders = args.commands.builders.unwrap_or(BUILDERS_DEFAULT);
@@ -120,5 +127,6 @@ async fn begin(
             state.dir().display()
         ));
     }
-    Ok(announced)
+    let notifier = Notifier::start(&client, &config.notify, state, None)?;
+    Ok(There { _announced: announced, _notifier: notifier })
 }

@@ -3,7 +3,7 @@
 use holdpoint_workspace::UserRepo;
 use serde_json::json;
 
-use super::run::{anything_landed, print};
+use super::run::{anything_landed, print, stays};
 use crate::{
     args::{FetchArgs, WatchArgs},
     branch,
@@ -20,7 +20,7 @@ pub(super) async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
         .serve(async |client| {
             // An unknown flight is told at once.
             let begun = client.status(&args.flight).await?;
-            progress::follow(client, &args.flight, Some(&begun)).await
+            progress::follow(client, &args.flight, Some(&begun), stays(args.json)).await
         })
         .await?;
     print(&view, args.json);

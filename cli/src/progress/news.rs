@@ -32,6 +32,8 @@ pub(super) struct News {
     pub(super) red: Vec<Red>,
     /// What else there is to know of a decision: broken path rules, a failed turn's own words.
     pub(super) notes: Vec<String>,
+    /// It waits for people from now on.
+    pub(super) waits: bool,
 }
 
 /// A criterion or guard that is not green.
@@ -88,7 +90,7 @@ impl Tracker {
 }
 
 fn news(waypoint: &WaypointId, text: String) -> News {
-    News { waypoint: waypoint.clone(), text, red: Vec::new(), notes: Vec::new() }
+    News { waypoint: waypoint.clone(), text, red: Vec::new(), notes: Vec::new(), waits: false }
 }
 
 fn decided(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
@@ -99,6 +101,10 @@ fn decided(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
     }
     let results = decision.results.clone();
     told.decision = Some(decision);
+    if disposition == Disposition::Escalate && waypoint.status == Status::Waiting {
+        // That it waits, and for what, is a line of its own.
+        return None;
+    }
     let next = match disposition {
         Disposition::Accept => passed(&waypoint.criteria),
         Disposition::Rework | Disposition::Rollback => match &waypoint.turn {
@@ -169,11 +175,13 @@ fn ended(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
             format!("{}{}", status(waypoint.status), remedy.unwrap_or_default())
         }
     };
-    Some(news(&waypoint.id, text))
+    let waits = matches!(waypoint.status, Status::Waiting | Status::Blocked | Status::Failed);
+    Some(News { waits, ..news(&waypoint.id, text) })
 }
 
 fn turn(told: &mut Told, waypoint: &WaypointView, now: Timestamp) -> Option<News> {
-    let open = waypoint.turn.as_ref()?;
+    // Nobody pulls a turn for people: that it waits was told.
+    let open = waypoint.turn.as_ref().filter(|_| waypoint.status != Status::Waiting)?;
     let holder = (open.turn.clone(), open.agent.clone());
     let waits = open.agent.is_none();
     let too_early = waits && now.since(open.opened_at).as_millis() < PATIENCE_MS;
@@ -207,6 +215,7 @@ fn doing(turn: &TurnView) -> Doing {
         Purpose::Verify(VerificationPurpose::Baseline) => Doing::Check("checking the base"),
         Purpose::Verify(VerificationPurpose::Handoff) => Doing::Check("verifying"),
         Purpose::Verify(VerificationPurpose::Merge) => Doing::Check("verifying the merge"),
+        Purpose::Complete => Doing::Check("looking at it"),
     }
 }
 

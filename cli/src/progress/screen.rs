@@ -6,12 +6,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use holdpoint_protocol::{ids::WaypointId, view::FlightView};
+use holdpoint_protocol::{
+    ids::WaypointId,
+    state::Status,
+    view::{FlightView, WaypointView},
+};
 use holdpoint_runtime::clock;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use super::news::activity;
-use crate::output;
+use crate::{output, people::words};
 
 /// How often the live view moves.
 const TICK: Duration = Duration::from_millis(120);
@@ -56,15 +60,18 @@ impl Screen {
         let Some(live) = &mut self.live else { return };
         let now = clock::now();
         for waypoint in &view.waypoints {
-            let Some(turn) = &waypoint.turn else {
-                if let Some(bar) = live.bars.remove(&waypoint.id) {
-                    bar.finish_and_clear();
+            let text = match &waypoint.turn {
+                _ if waypoint.status == Status::Waiting => waits(view, waypoint),
+                Some(turn) => format!("{}  {}", activity(waypoint, turn), minutes(now.since(turn.opened_at))),
+                None => {
+                    if let Some(bar) = live.bars.remove(&waypoint.id) {
+                        bar.finish_and_clear();
+                    }
+                    continue;
                 }
-                continue;
             };
             let bar = live.bars.entry(waypoint.id.clone()).or_insert_with(|| spinner(&live.all));
-            let since = minutes(now.since(turn.opened_at));
-            bar.set_message(format!("{:<NAME_WIDTH$}  {}  {since}", waypoint.id.as_str(), activity(waypoint, turn)));
+            bar.set_message(format!("{:<NAME_WIDTH$}  {text}", waypoint.id.as_str()));
         }
     }
 
@@ -110,6 +117,12 @@ impl Drop for Screen {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// That a waypoint waits for people, with the first command that moves it on.
+fn waits(view: &FlightView, waypoint: &WaypointView) -> String {
+    let command = waypoint.actions.first().map(|verb| words::command(*verb, &view.flight, &waypoint.id));
+    format!("waits for a person: {}", command.unwrap_or_else(|| "holdpoint inbox".to_owned()))
 }
 
 fn spinner(all: &MultiProgress) -> ProgressBar {

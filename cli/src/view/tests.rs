@@ -28,6 +28,7 @@ pub(crate) fn flight() -> FlightView {
         }],
         guards: Vec::new(),
         remediation: None,
+        actions: Vec::new(),
         turn: None,
     };
     let mut blocked = waypoint("two");
@@ -46,6 +47,7 @@ pub(crate) fn flight() -> FlightView {
         base: oid("a"),
         branch: "holdpoint/p-00000000".to_owned(),
         head: oid("b"),
+        paused: false,
         waypoints: vec![waypoint("one"), blocked],
         landings: Vec::new(),
         brought_by: Vec::new(),

@@ -2,7 +2,7 @@
 //! for their sake.
 
 use holdpoint_protocol::{
-    artifact::{Disposition, Handed, VerificationReport},
+    artifact::{Handed, VerificationReport},
     facts::Verdict,
     ids::WaypointId,
     journal::{Entry, Landed},
@@ -12,22 +12,23 @@ use holdpoint_protocol::{
 use super::{Auditor, EntryLine, Link};
 
 impl Auditor {
-    /// An acceptance answers a report, on the open turn, about the commit and tree that are accepted, with nothing but
-    /// passes.
-    pub(super) fn accepted(&mut self, line: &EntryLine, entry: &Entry, waypoint: &WaypointId, before: &WaypointState) {
-        let decision = entry.decision().filter(|decision| decision.disposition == Disposition::Accept);
-        if decision.is_none() {
+    /// A verification that passes is a report on the open turn, about the commit and tree that the waypoint keeps, with
+    /// nothing but passes. That an acceptance rests on one is an invariant of the fold.
+    pub(super) fn verified(&mut self, line: &EntryLine, entry: &Entry, waypoint: &WaypointId, before: &WaypointState) {
+        let record = entry.record();
+        let after = record.state.as_ref();
+        let verified = after.and_then(|state| state.verified.as_ref());
+        if verified.is_none() || verified == before.verified.as_ref() {
             return;
         }
-        let record = entry.record();
         let cause = record.cause.as_ref().and_then(|c| self.handoffs.get(&(c.stream.clone(), c.sequence)));
         let report = cause.and_then(|known| match &known.line.body {
             Ok((_, Handed::Reported(report))) => Some(report.as_ref()),
             _ => None,
         });
         let wrong = match report {
-            None => Some(("an acceptance that answers a report".to_owned(), "it accepts without a report".to_owned())),
-            Some(report) => unsupported(report, record.state.as_ref(), before),
+            None => Some(("a verification that answers a report".to_owned(), "it passes without a report".to_owned())),
+            Some(report) => unsupported(report, after, before),
         };
         if let Some((expected, found)) = wrong {
             self.broken(Link::Report, line.reference(), Some(waypoint.clone()), expected, found);
@@ -53,7 +54,7 @@ impl Auditor {
             wrong.push((expected, format!("that of {name} builds on {on}")));
         }
         match (&state.phase, work) {
-            (Phase::Accepted { report, .. }, Some(work)) => {
+            (Phase::Accepted { report: Some(report), .. }, Some(work)) => {
                 if landed.tree != work.tree {
                     let expected = format!("the tree {}, which was verified", work.tree);
                     wrong.push((expected, format!("{} landed", landed.tree)));

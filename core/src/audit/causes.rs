@@ -1,8 +1,8 @@
 //! What an entry answers: the handoff is there, is the one that was meant, and is its sender's.
 
 use holdpoint_protocol::{
-    artifact::Handed,
-    ids::WaypointId,
+    artifact::{Handed, HandedHead},
+    ids::{WaypointId, role},
     journal::{Cause, Dead, Death, Entry, Sequence},
     state::{Phase, WaypointState},
     streams,
@@ -27,9 +27,11 @@ impl Auditor {
                 "no such handoff".to_owned(),
             )),
             Some(known) => {
+                // One act on a whole flight is the cause of an entry for each waypoint.
+                let once = known.line.subject.waypoint.is_some();
                 let earlier = known.answered_by.replace(line.sequence);
                 let ends = !matches!(entry, Entry::Dead(_));
-                let wrong = wrong(known, cause, waypoint, before, earlier, ends);
+                let wrong = wrong(known, cause, waypoint, before, earlier.filter(|_| once), ends);
                 if earlier.is_none() {
                     self.counts.answered += 1;
                 }
@@ -44,7 +46,7 @@ impl Auditor {
             return self.died(line, dead, waypoint);
         }
         self.remember_evidence(cause);
-        self.answered_once(line, entry, waypoint);
+        self.answered_once(line, entry, waypoint, before);
         true
     }
 
@@ -53,8 +55,8 @@ impl Auditor {
         let of = |known: &&Known, delivery: u32| {
             let (subject, sender) = (&known.line.subject, &known.line.sender);
             let head = known.line.body.as_ref().ok().map(|(head, _)| head);
-            let named = head.is_some_and(|head| head.turn == dead.turn && head.delivery == delivery);
-            named && sender.is_ok() && subject.role == dead.role && subject.waypoint == *waypoint
+            let named = head.is_some_and(|head| head.turn.as_ref() == Some(&dead.turn) && head.delivery == delivery);
+            named && sender.is_ok() && subject.role == dead.role && subject.waypoint.as_ref() == Some(waypoint)
         };
         let shown = |death: &Death| {
             let mut of_delivery = self.handoffs.values().filter(|known| of(known, death.delivery));
@@ -84,9 +86,12 @@ impl Auditor {
     }
 
     /// A turn is answered once.
-    fn answered_once(&mut self, line: &EntryLine, entry: &Entry, waypoint: &WaypointId) {
+    fn answered_once(&mut self, line: &EntryLine, entry: &Entry, waypoint: &WaypointId, before: &WaypointState) {
         let state = entry.record().state.as_ref();
-        let Some(answered) = state.and_then(|state| state.answered.as_ref()) else { return };
+        let answered = state.and_then(|state| state.answered.as_ref());
+        let Some(answered) = answered.filter(|_| state.map(|state| &state.answered) != Some(&before.answered)) else {
+            return;
+        };
         if let Some(earlier) = self.answered.insert(answered.turn.clone(), line.sequence) {
             let expected = format!("turn {} to be answered once", answered.turn);
             let found = format!("{} took an answer to it already", reference(earlier));
@@ -124,16 +129,23 @@ fn wrong(
     if head.artifact_id != cause.artifact {
         return Some((Link::Cause, format!("handoff {name} to be {}", cause.artifact), head.artifact_id.to_string()));
     }
-    if line.subject.waypoint != *waypoint || streams::handoff(&line.subject.role) != line.stream {
-        let found = format!("one on waypoint {} by role {}", line.subject.waypoint, line.subject.role);
+    let on_waypoint = line.subject.waypoint.as_ref().map_or(&line.subject.kind == "cancel", |named| named == waypoint);
+    if !on_waypoint || streams::handoff(&line.subject.role) != line.stream {
+        let named = line.subject.waypoint.as_ref().map_or("the flight", |named| named.as_str());
+        let found = format!("one on {named} by role {}", line.subject.role);
         return Some((Link::Cause, format!("handoff {name} on this waypoint, in its role's stream"), found));
+    }
+    if matches!(body, Handed::Act(_)) {
+        let expected = format!("act {name} by role {}", role::OPERATOR);
+        let found = format!("it is by role {}", line.subject.role);
+        return (line.subject.role.as_str() != role::OPERATOR).then_some((Link::Sender, expected, found));
     }
     let Phase::InTurn(open) = &before.phase else {
         return Some((Link::Turn, "a turn to be open that a handoff can answer".to_owned(), "none is".to_owned()));
     };
-    if open.turn != head.turn {
+    if Some(&open.turn) != head.turn.as_ref() {
         let expected = format!("handoff {name} to answer turn {}, which is open", open.turn);
-        return Some((Link::Turn, expected, format!("it answers turn {}, which is not open", head.turn)));
+        return Some((Link::Turn, expected, format!("it answers turn {}, which is not open", turn_of(head))));
     }
     if open.role != line.subject.role {
         let expected = format!("handoff {name} by role {}, whose turn it is", open.role);
@@ -146,4 +158,9 @@ fn wrong(
         return Some((Link::Cause, expected, format!("it is a {}", line.subject.kind)));
     }
     None
+}
+
+/// The turn that a handoff names.
+pub(super) fn turn_of(head: &HandedHead) -> &str {
+    head.turn.as_ref().map_or("none", |turn| turn.as_str())
 }

@@ -75,18 +75,20 @@ impl Auditor {
                 continue;
             }
             let named = head.source_refs.iter().find_map(|one| EntryRef::parse(one));
-            let wrong = match self.turns.get(&head.turn) {
+            // An act names no turn: a person may have been late.
+            let Some(turn) = &head.turn else { continue };
+            let wrong = match self.turns.get(turn) {
                 None => {
                     let entry = named.map_or_else(|| "the one".to_owned(), |named| reference(named.sequence));
                     let found = format!("no entry opens it: {entry}, which {} saw, was lost", head.agent);
-                    Some((format!("turn {}, which this handoff is on", head.turn), found))
+                    Some((format!("turn {turn}, which this handoff is on"), found))
                 }
                 Some(opened) if named.is_some_and(|named| named.sequence != opened.sequence) => {
-                    let expected = format!("turn {} to stand where {} saw it", head.turn, head.agent);
+                    let expected = format!("turn {} to stand where {} saw it", turn, head.agent);
                     Some((expected, format!("it stands at {}", reference(opened.sequence))))
                 }
                 Some(opened) if named.and_then(|n| n.digest).is_some_and(|digest| digest != opened.digest) => {
-                    let expected = format!("turn {} as {} saw it", head.turn, head.agent);
+                    let expected = format!("turn {} as {} saw it", turn, head.agent);
                     let found = format!("the entry has the digest {}: it was changed since", opened.digest);
                     Some((expected, found))
                 }
@@ -97,7 +99,7 @@ impl Auditor {
             );
         }
         for (at, waypoint, expected, found) in lost {
-            self.broken(Link::Tail, at, Some(waypoint), expected, found);
+            self.broken(Link::Tail, at, waypoint, expected, found);
         }
     }
 

@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     headers,
     journal::{Entry, Sequence},
     streams,
-    subjects::{self, HandoffSubject, JournalKey},
+    subjects::{self, HandedSubject, JournalKey},
 };
 
 /// One entry of a journal.
@@ -61,7 +61,7 @@ pub struct HandoffLine {
     /// Its place there.
     pub sequence: Sequence,
     /// What its subject says.
-    pub subject: HandoffSubject,
+    pub subject: HandedSubject,
     /// The digest of its payload.
     pub digest: Digest,
     /// Whether it is its agent's, of the subject's role; else why not.
@@ -74,7 +74,7 @@ impl HandoffLine {
     /// Reads a stored message as a handoff; `None` if its subject is none's. Its sender was not looked at.
     #[must_use]
     pub fn read(message: &Message) -> Option<Self> {
-        let subject = subjects::parse_handoff(&message.subject)?;
+        let subject = subjects::parse_handed(&message.subject)?;
         let content_type = message.header(headers::CONTENT_TYPE);
         let head = HandedHead::decode(&message.payload, content_type).map_err(|error| chain(&error));
         let body = head.and_then(|head| {

@@ -7,22 +7,24 @@
 use std::borrow::Cow;
 
 use holdpoint_protocol::{
-    artifact::{BuildArtifact, BuildStatus, Failure, Handed, HandedHead},
+    artifact::{self, BuildArtifact, BuildStatus, Failure, Handed, HandedHead},
     facts::Oid,
     ids::{ArtifactId, TurnId, WaypointId},
-    journal::{Entry, Record},
+    journal::{Cause, Entry, Record},
     plan::Waypoint,
     reason::ReasonCode,
-    state::{Phase, WaypointState, Work},
-    turn::{Turn, TurnRequest},
+    state::{Phase, QuestionKind, WaypointState, Work},
+    turn::{Feedback, Turn, TurnRequest},
 };
 use serde_json::{Value, json};
 
-use super::{Auditor, EntryLine, Known, Link};
+use super::{Auditor, Before, EntryLine, HandoffLine, Known, Link};
 use crate::{
-    engine::{self, BuildOutcome, Commit, Context, Died, Fresh, Handoff, Input, Merge, Merged, Step},
+    engine::{
+        self, Act, Answering, Asked, BuildOutcome, Commit, Context, Died, Fresh, Handoff, Input, Merge, Merged,
+        Retrying, Step,
+    },
     flight::FlightState,
-    gates,
 };
 
 /// Why an entry is not what the rules make of it: what they make, and what is there.
@@ -33,28 +35,15 @@ const SHOWN_MAX: usize = 200;
 
 impl Auditor {
     /// Takes the decision of an entry again.
-    pub(super) fn redecide(
-        &mut self,
-        line: &EntryLine,
-        entry: &Entry,
-        waypoint: &WaypointId,
-        before: &WaypointState,
-        last_turn: Option<&Turn>,
-    ) {
+    pub(super) fn redecide(&mut self, line: &EntryLine, entry: &Entry, waypoint: &WaypointId, before: &Before) {
         self.counts.decisions += 1;
-        let difference = self.difference(entry, waypoint, before, last_turn);
+        let difference = self.difference(entry, waypoint, before);
         if let Err((expected, found)) = difference {
             self.broken(Link::Decision, line.reference(), Some(waypoint.clone()), expected, found);
         }
     }
 
-    fn difference(
-        &self,
-        entry: &Entry,
-        waypoint: &WaypointId,
-        before: &WaypointState,
-        last_turn: Option<&Turn>,
-    ) -> Result<(), Difference> {
+    fn difference(&self, entry: &Entry, waypoint: &WaypointId, before: &Before) -> Result<(), Difference> {
         let Some(flight) = &self.state else {
             return Err(("the submission of the flight before it".to_owned(), "there is none".to_owned()));
         };
@@ -66,7 +55,14 @@ impl Auditor {
         };
         let record = entry.record();
         let cause = record.cause.as_ref().and_then(|c| self.handoffs.get(&(c.stream.clone(), c.sequence)));
-        let seen = Seen { entry, record, before, last_turn };
+        let asked = match &before.folded.state.phase {
+            Phase::Waiting(question) => {
+                self.handoffs.get(&(question.asked.stream.clone(), question.asked.sequence)).map(|known| &known.line)
+            }
+            _ => None,
+        };
+        let Before { folded, last_turn, feedback } = before;
+        let seen = Seen { entry, record, before: &folded.state, last_turn, feedback, asked };
         let input = match cause {
             Some(known) => seen.answered(known)?,
             None => seen.unprompted()?,
@@ -80,7 +76,10 @@ struct Seen<'a> {
     entry: &'a Entry,
     record: &'a Record,
     before: &'a WaypointState,
-    last_turn: Option<&'a Turn>,
+    last_turn: &'a Option<Box<Turn>>,
+    feedback: &'a Option<Box<Feedback>>,
+    /// The handoff that asked the question that was open.
+    asked: Option<&'a HandoffLine>,
 }
 
 impl Seen<'_> {
@@ -97,12 +96,17 @@ impl Seen<'_> {
         let (Ok((head, body)), Some(cause)) = (&known.line.body, &self.record.cause) else {
             return Err(("a handoff that can be read".to_owned(), "it cannot".to_owned()));
         };
+        if let Handed::Act(act) = body {
+            return self.acted(act, known.line.subject.waypoint.is_some(), cause);
+        }
         let HandedHead { turn, agent, .. } = head.clone();
+        let turn = turn.ok_or_else(|| ("a handoff on a turn".to_owned(), "it names none".to_owned()))?;
         let handoff = Handoff { turn, role: known.line.subject.role.clone(), agent, cause: cause.clone(), body: () };
         Ok(match body {
             Handed::Built(artifact) => Input::Built(with(handoff, self.outcome(artifact)?)),
             Handed::Reported(report) => Input::Reported(with(handoff, report.clone())),
-            Handed::Asked => Input::Asked(handoff),
+            Handed::Clarify(_) | Handed::Help(_) => Input::Asked(with(handoff, Box::new(self.question(body)?))),
+            Handed::Act(_) => return Err(("a handoff of an agent".to_owned(), "a person's act".to_owned())),
             Handed::Plan => match self.entry {
                 Entry::Dead(dead) => {
                     let (turn, cause) = (handoff.turn, handoff.cause);
@@ -112,6 +116,59 @@ impl Seen<'_> {
             },
             Handed::GivenBack => {
                 return Err(("a handoff that ends a turn".to_owned(), "one that gives it back".to_owned()));
+            }
+        })
+    }
+
+    /// The turn that was opened last.
+    fn turn(&self) -> Result<Box<Turn>, Difference> {
+        self.last_turn.clone().ok_or_else(|| ("the turn that is open".to_owned(), "no entry opens it".to_owned()))
+    }
+
+    /// A question. What git said of the work in progress is in the entry.
+    fn question(&self, body: &Handed) -> Result<Asked, Difference> {
+        let (kind, question, options, work) = match body {
+            Handed::Clarify(asked) => {
+                (QuestionKind::Clarification, asked.question.clone(), asked.options.clone(), asked.work.as_ref())
+            }
+            Handed::Help(help) => (QuestionKind::Help, help.raw_line.clone(), Vec::new(), help.work.as_ref()),
+            _ => return Err(("a question".to_owned(), "something else".to_owned())),
+        };
+        let kept = self.after().and_then(|state| state.work.as_ref());
+        let work = work.zip(kept).filter(|(handed, kept)| kept.commit.as_ref() == Some(&handed.commit));
+        let work = work.map(|(handed, kept)| Commit {
+            commit: handed.commit.clone(),
+            tree: kept.tree.clone(),
+            bundle: handed.bundle.clone(),
+        });
+        Ok(Asked { kind, question, options, work, turn: self.turn()? })
+    }
+
+    /// What a person did.
+    fn acted(&self, act: &artifact::Act, on_waypoint: bool, cause: &Cause) -> Result<Input, Difference> {
+        let (by, cause) = (act.agent().clone(), cause.clone());
+        Ok(match act {
+            artifact::Act::Answer(response) => {
+                let (question, options) = match self.asked.map(|line| &line.body) {
+                    Some(Ok((_, Handed::Clarify(asked)))) => (asked.question.clone(), asked.options.clone()),
+                    Some(Ok((_, Handed::Help(help)))) => (help.raw_line.clone(), Vec::new()),
+                    _ => return Err(("the question that it answers".to_owned(), "it cannot be read".to_owned())),
+                };
+                let response = response.as_ref().clone();
+                let body = Box::new(Answering { response, question, options, turn: self.last_turn.clone() });
+                Input::Answered(Act { by, cause, body })
+            }
+            artifact::Act::Complete(completion) => Input::Completed(Act { by, cause, body: completion.clone() }),
+            artifact::Act::Retry(retry) => {
+                let (turn, feedback) = (self.last_turn.clone(), self.feedback.clone());
+                let body = Box::new(Retrying { retry: retry.as_ref().clone(), turn, feedback });
+                Input::Retried(Act { by, cause, body })
+            }
+            artifact::Act::Cancel(cancel) => {
+                Input::Cancelled(Act { by, cause, body: on_waypoint.then(|| cancel.clone()) })
+            }
+            artifact::Act::Pause(_) | artifact::Act::Resume(_) => {
+                return Err(("an act on a waypoint".to_owned(), format!("`{}`", act.verb().as_str())));
             }
         })
     }
@@ -149,20 +206,14 @@ impl Seen<'_> {
         }
         match &self.before.phase {
             Phase::Pending => Ok(Input::Open),
-            Phase::InTurn(_) => {
-                let turn = self.last_turn.cloned().map(Box::new);
-                let turn = turn.ok_or_else(|| ("the turn that is open".to_owned(), "no entry opens it".to_owned()))?;
-                Ok(Input::DeadlinePassed(turn))
-            }
-            Phase::Dead(_) => {
-                let turn = self.last_turn.cloned().map(Box::new);
-                let turn = turn.ok_or_else(|| ("the turn that is dead".to_owned(), "no entry opens it".to_owned()))?;
-                let by = self.record.asked_by.clone();
-                let by = by.ok_or_else(|| ("who wants it tried again".to_owned(), "nobody is named".to_owned()))?;
-                Ok(Input::Retried { by, turn })
+            Phase::InTurn(_) => Ok(Input::DeadlinePassed(self.turn()?)),
+            Phase::Waiting(_) => Ok(Input::AnswerOverdue),
+            Phase::Accepted { .. } if self.reason() == Some(ReasonCode::LandingHeld) => {
+                Ok(Input::LandingFailed(String::new()))
             }
             Phase::Accepted { .. } => self.merged(),
-            Phase::Halted { .. } => Err(("nothing behind the end of a waypoint".to_owned(), "an entry".to_owned())),
+            Phase::Held(_) => Err(("an act of a person".to_owned(), "held work moved on by itself".to_owned())),
+            Phase::Cancelled => Err(("nothing behind the end of a waypoint".to_owned(), "an entry".to_owned())),
         }
     }
 
@@ -177,8 +228,9 @@ impl Seen<'_> {
                 let collision = match self.entry {
                     Entry::Turn(turn) => match &turn.request {
                         TurnRequest::Build(request) => request.feedback.as_ref().and_then(|f| f.collision.as_ref()),
-                        TurnRequest::Verify(_) => None,
+                        TurnRequest::Verify(_) | TurnRequest::Complete(_) => None,
                     },
+                    Entry::Decided(decided) => decided.feedback.as_ref().and_then(|f| f.collision.as_ref()),
                     _ => None,
                 };
                 let (paths, paths_more) = collision.map(|c| (c.paths.clone(), c.paths_more)).unwrap_or_default();
@@ -186,7 +238,7 @@ impl Seen<'_> {
             }
             Some(Work { commit: Some(commit), tree, bundle: Some(bundle), violations, .. }) => {
                 let commit = Commit { commit: commit.clone(), tree: tree.clone(), bundle: bundle.clone() };
-                Merge::Clean { commit, violations: violations.clone() }
+                Merge::Clean { commit, violations: violations.clone(), same_diff: after.cleared }
             }
             Some(_) => Merge::Contained,
         };
@@ -218,8 +270,10 @@ fn compare(seen: &Seen<'_>, input: Input, flight: &FlightState, planned: &Waypoi
             .ok_or_else(|| ("to stand on a head of the flight's branch".to_owned(), format!("it stands on {base}")))?,
         None => Cow::Borrowed(flight),
     };
-    let workflow = gates::fly();
-    let cx = Context { flight: &flight, waypoint: planned, workflow: &workflow, now: seen.record.at };
+    let workflow = flight.workflow(planned).ok_or_else(|| {
+        ("a sound workflow in the submission".to_owned(), format!("none for waypoint {}", planned.id))
+    })?;
+    let cx = Context { flight: &flight, waypoint: planned, workflow, now: seen.record.at };
     match engine::step(seen.before, input, &cx, &seen.fresh()) {
         Step::Append(made) => unlike(&facts(&made), &facts(seen.entry)).map_or(Ok(()), Err),
         Step::Refuse(refusal) => Err((format!("what it answers to be refused: {refusal}"), "it was taken".to_owned())),
@@ -234,6 +288,7 @@ fn as_of<'a>(flight: &'a FlightState, head: &Oid) -> Option<Cow<'a, FlightState>
         return Some(Cow::Borrowed(flight));
     }
     let mut earlier = FlightState::new(flight.submitted.clone());
+    earlier.steering = flight.steering.clone();
     if earlier.head() == head {
         return Some(Cow::Owned(earlier));
     }
@@ -246,10 +301,14 @@ fn as_of<'a>(flight: &'a FlightState, head: &Oid) -> Option<Cow<'a, FlightState>
     None
 }
 
+/// Texts for people, and deadlines.
+const HIDDEN: [&str; 4] =
+    ["/phase/deadline", "/phase/turn/deadline", "/phase/resume/deadline", "/decision/remediation"];
+
 /// What of an entry is compared.
 fn facts(entry: &Entry) -> Value {
     let mut state = json!(entry.record().state);
-    for hidden in ["/phase/deadline", "/decision/remediation"] {
+    for hidden in HIDDEN {
         if let Some(value) = state.pointer_mut(hidden).filter(|value| !value.is_null()) {
             *value = json!("…");
         }
@@ -277,6 +336,9 @@ fn request(request: &TurnRequest) -> Value {
         TurnRequest::Verify(verify) => json!({
             "wanted": "verify", "purpose": verify.purpose, "base": verify.base, "commit": verify.commit,
             "tree": verify.tree,
+        }),
+        TurnRequest::Complete(complete) => json!({
+            "wanted": "complete", "base": complete.base, "commit": complete.commit, "tree": complete.tree,
         }),
     }
 }

@@ -1,23 +1,19 @@
 //! Turns that kill: their agents take them and are never heard of again, or nobody answers them in time. After a bound
-//! they are a person's matter, and tried again when a person says so.
+//! they are held until a person has them tried again.
 
 use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
     artifact::StatusMutation,
-    ids::{AgentName, WaypointId},
-    journal::{Cause, Dead, Death, Entry, Record},
+    ids::AgentName,
+    journal::{Dead, Death, Entry},
     reason::ReasonCode,
-    state::{OpenTurn, Outcome, Phase, Status, WaypointState},
-    turn::Turn,
+    state::{OpenTurn, Outcome, Phase, Resume, Status, WaypointState},
     version,
 };
 
-use super::{
-    Context, Died, Fresh, Refusal, Step,
-    draft::{decision, escalation, leave_gate, remember},
-    turns,
-};
+use super::{Context, Died, Fresh, Step, transition::Transition};
+use crate::policy::escalate;
 
 /// Deliveries of one turn that were taken, and neither given back nor answered, before delivery `current` was.
 ///
@@ -44,22 +40,14 @@ pub(super) fn died(state: &WaypointState, died: Died, cx: &Context<'_>, fresh: &
     if open.turn != died.turn || !is_reached(count, cx) {
         return Step::Nothing;
     }
-    give_up(state, open, died.deaths, Some(died.cause), cx, fresh)
+    let transition = Transition { cause: Some(died.cause), ..Transition::new(state, cx, fresh) };
+    give_up(transition, open, died.deaths)
 }
 
-/// The turn is a person's matter from here on.
-pub(super) fn give_up(
-    state: &WaypointState,
-    open: &OpenTurn,
-    deaths: Vec<Death>,
-    cause: Option<Cause>,
-    cx: &Context<'_>,
-    fresh: &Fresh,
-) -> Step {
-    let mut next = state.clone();
-    leave_gate(&mut next, Outcome::Blocked, cx);
-    next.phase = Phase::Dead(open.clone());
-    let overdue = state.counters.redeliveries;
+/// The turn is held from here on.
+pub(super) fn give_up(transition: Transition<'_>, open: &OpenTurn, deaths: Vec<Death>) -> Step {
+    let cx = transition.cx;
+    let overdue = transition.before.counters.redeliveries;
     let what = if deaths.is_empty() {
         format!("no agent answered this turn in time, {} times", overdue.saturating_add(1))
     } else {
@@ -67,52 +55,23 @@ pub(super) fn give_up(
         format!("its agents died of this turn, {} times ({})", deaths.len(), agents.join(", "))
     };
     let (flight, waypoint) = (&cx.flight.submitted.flight, &cx.waypoint.id);
-    let ruling = escalation(
+    let ruling = escalate(
         ReasonCode::TurnPoisoned,
-        false,
-        &format!("{what}: look at the agents' logs, mend the cause, then `holdpoint dead retry {flight} {waypoint}`"),
+        &format!(
+            "{what}: look at the agents' logs, fix the cause, then `holdpoint retry {waypoint} --flight {flight}`"
+        ),
     );
-    remember(&mut next, &ruling, fresh);
-    let status = StatusMutation { from: Status::Running, to: Status::Blocked };
+    let mut transition = transition.exited(Outcome::Blocked);
+    transition.next.phase = Phase::Held(transition.held(Resume::Turn(open.clone()), &ruling));
+    transition.remember(&ruling);
+    let decision = transition.decision(&ruling, Some(StatusMutation { from: Status::Running, to: Status::Blocked }));
     Step::Append(Box::new(Entry::Dead(Box::new(Dead {
         schema_version: version::CURRENT,
         turn: open.turn.clone(),
         role: open.role.clone(),
         deaths,
         overdue,
-        decision: decision(&ruling, cause.as_ref(), Some(status), cx, fresh),
-        record: Record { at: cx.now, previous: None, cause, state: Some(next), asked_by: None },
+        decision,
+        record: transition.record(),
     }))))
-}
-
-/// A person wants it tried again: the same turn opens with another token, and counts anew.
-pub(super) fn retried(state: &WaypointState, turn: Turn, by: AgentName, cx: &Context<'_>, fresh: &Fresh) -> Step {
-    let dead = match &state.phase {
-        Phase::Dead(open) if open.turn == turn.turn_id => open,
-        _ => return Step::Refuse(not_dead(state, &cx.waypoint.id)),
-    };
-    let mut next = state.clone();
-    next.counters.redeliveries = 0;
-    match turns::open_anew(next, dead, turn, cx, fresh) {
-        Step::Append(mut entry) => {
-            entry.record_mut().asked_by = Some(by);
-            Step::Append(entry)
-        }
-        other => other,
-    }
-}
-
-/// Why there is nothing to be tried again.
-#[must_use]
-pub fn not_dead(state: &WaypointState, waypoint: &WaypointId) -> Refusal {
-    let status = match &state.phase {
-        Phase::Pending => "not open yet",
-        Phase::InTurn(_) => "in an open turn",
-        Phase::Accepted { .. } => "accepted",
-        Phase::Dead(_) => "dead in another turn by now",
-        Phase::Halted { status: Status::Failed } => "failed",
-        Phase::Halted { status: Status::Cancelled } => "cancelled",
-        Phase::Halted { .. } => "blocked for another reason",
-    };
-    Refusal::NotDead { waypoint: waypoint.clone(), status }
 }

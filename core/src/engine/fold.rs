@@ -2,10 +2,9 @@
 
 use holdpoint_protocol::{
     Digest,
-    artifact::VerificationPurpose,
     facts::Verdict,
     journal::{Entry, Record, Sequence},
-    state::{Phase, Purpose, Status, WaypointState},
+    state::{Counters, Held, Phase, Resume, Status, WaypointState},
 };
 
 /// Something in a journal that cannot be.
@@ -65,45 +64,59 @@ impl Folded {
 /// The first invariant that a transition breaks, in words; `None` for a sound one (spec FLY-I3, I5, I8, I9).
 #[must_use]
 pub fn invariants(before: &WaypointState, after: &WaypointState, entry: &Entry) -> Option<String> {
-    if matches!(entry, Entry::Submitted(_) | Entry::Landed(_)) {
+    if matches!(entry, Entry::Submitted(_) | Entry::Landed(_) | Entry::Steered(_)) {
         return Some("an entry of a flight's journal".to_owned());
     }
     if entry.decision().is_some_and(|d| d.source_refs.is_empty()) {
         return Some("a decision without references".to_owned());
     }
-    let counts = |s: &WaypointState| (s.counters.attempts, s.counters.reworks, s.counters.conflicts);
-    let ((a0, r0, c0), (a1, r1, c1)) = (counts(before), counts(after));
-    if a1 < a0 || r1 < r0 || c1 < c0 {
+    let counts = |s: &WaypointState| {
+        let Counters { attempts, reworks, conflicts, clarifications, granted, redeliveries: _ } = s.counters;
+        [attempts, reworks, conflicts, clarifications, granted]
+    };
+    if counts(before).iter().zip(counts(after)).any(|(before, after)| after < *before) {
         return Some("a counter went down".to_owned());
     }
-    if matches!(before.phase, Phase::Halted { .. }) {
-        return Some("a halted waypoint moved on".to_owned());
-    }
-    if matches!(before.phase, Phase::Dead(_)) && !matches!(entry, Entry::Turn(_)) {
-        return Some("a dead turn moved on without being opened anew".to_owned());
-    }
+    let left = match &before.phase {
+        Phase::Cancelled => Some("a cancelled waypoint moved on"),
+        // Only an act of a person, which its entry names, or the end of a budget that was used up twice.
+        Phase::Held(_) if entry.record().cause.is_none() => Some("held work moved on by itself"),
+        Phase::Waiting(_) if matches!(after.phase, Phase::Accepted { .. }) => {
+            Some("accepted while a question was open")
+        }
+        _ => None,
+    };
+    left.map(str::to_owned).or_else(|| misfit(after, entry))
+}
+
+/// Whether the state after an entry is not one that such an entry leads to.
+fn misfit(after: &WaypointState, entry: &Entry) -> Option<String> {
+    let another = || "the state names another turn than the entry".to_owned();
     match (&after.phase, entry) {
-        (Phase::InTurn(open), Entry::Turn(turn)) => (open.turn != turn.turn_id || open.role != turn.role)
-            .then(|| "the state names another turn than the entry".to_owned()),
-        (Phase::Dead(open), Entry::Dead(dead)) => {
-            (open.turn != dead.turn).then(|| "the state names another turn than the entry".to_owned())
+        (Phase::InTurn(open), Entry::Turn(turn)) => (open.turn != turn.turn_id || open.role != turn.role).then(another),
+        (Phase::Held(Held { resume: Resume::Turn(open), .. }), Entry::Dead(dead)) => {
+            (open.turn != dead.turn).then(another)
         }
-        (Phase::Accepted { .. }, Entry::Decided(_)) => accepted_without_evidence(before, after),
-        (Phase::Halted { status }, Entry::Decided(_)) => {
-            matches!(status, Status::Pending | Status::Running | Status::Complete)
-                .then(|| format!("halted with status {status:?}"))
-        }
+        (Phase::Accepted { report, .. }, Entry::Decided(_)) => accepted_without_evidence(*report, after),
+        (Phase::Held(held), Entry::Decided(_)) => (!matches!(held.status, Status::Blocked | Status::Failed))
+            .then(|| format!("held with status {:?}", held.status)),
+        (Phase::Waiting(_) | Phase::Cancelled, Entry::Decided(_)) => None,
         _ => Some("the state's phase does not fit the entry".to_owned()),
     }
 }
 
-fn accepted_without_evidence(before: &WaypointState, after: &WaypointState) -> Option<String> {
-    let judging = [VerificationPurpose::Handoff, VerificationPurpose::Merge].map(Purpose::Verify);
-    let verifying = matches!(&before.phase, Phase::InTurn(open) if judging.contains(&open.purpose));
-    let shown = after.criteria.iter().all(|c| c.verdict == Verdict::Pass && !c.evidence.is_empty());
-    match (verifying, shown && !after.criteria.is_empty()) {
-        (false, _) => Some("accepted outside a verifier's turn".to_owned()),
-        (true, false) => Some("accepted without evidence for every criterion".to_owned()),
-        (true, true) => None,
+/// Invariant 4: accepted only with a passing verification of the very tree that lands. What nothing verified lands nothing.
+fn accepted_without_evidence(report: Option<Digest>, after: &WaypointState) -> Option<String> {
+    let Some(work) = &after.work else {
+        return report.map(|_| "accepted by a report, without work".to_owned());
+    };
+    let Some(verified) = &after.verified else { return Some("accepted without a verification".to_owned()) };
+    if report != Some(verified.report) {
+        return Some("accepted by another report than the one that passed".to_owned());
     }
+    if verified.tree != work.tree || after.base.as_ref() != Some(&verified.base) {
+        return Some("accepted with another tree, or on another base, than was verified".to_owned());
+    }
+    let shown = after.criteria.iter().all(|c| c.verdict == Verdict::Pass && !c.evidence.is_empty());
+    (!shown || after.criteria.is_empty()).then(|| "accepted without evidence for every criterion".to_owned())
 }

@@ -11,21 +11,19 @@ use holdpoint_protocol::{
     ids::WaypointId,
     journal::Cause,
     reason::ReasonCode,
-    state::{Outcome, Phase, Purpose, WaypointState, Work},
+    state::{OpenTurn, Outcome, Phase, Purpose, Resume, WaypointState, Work},
     turn::{Collision, CollisionKind, Feedback, LandedMeanwhile},
 };
 
 use super::{
-    Context, Fresh, Merge, Merged, Step,
-    draft::{answered, escalation, halt},
-    handoff::reopen,
-    report,
+    Context, Fresh, Merge, Merged, Step, report,
+    transition::{Ruled, Transition},
     turns::{self, Opening},
 };
-use crate::{gates::Move, policy::Ruling};
+use crate::policy::{Ruling, escalate};
 
 /// Landing conflicts a waypoint may have (spec README: "landing conflicts 10").
-pub(super) const CONFLICTS_MAX: u32 = 10;
+const CONFLICTS_MAX: u32 = 10;
 /// Waypoints that a builder is told of: more would say less.
 const LANDED_TOLD_MAX: usize = 20;
 
@@ -41,17 +39,21 @@ pub(super) fn head_moved(state: &WaypointState, merged: Merged, cx: &Context<'_>
         return Step::Nothing;
     }
     let made_on = work.made_on.clone().or_else(|| state.base.clone());
-    let mut next = WaypointState { base: Some(head.clone()), ..state.clone() };
+    let mut transition = Transition::new(state, cx, fresh);
+    transition.next.base = Some(head.clone());
+    transition.next.verified = None;
     match merged.merge {
-        Merge::Clean { commit, violations } => {
+        Merge::Clean { commit, violations, same_diff } => {
             let (tree, bundle) = (commit.tree, Some(commit.bundle));
             let merged = Work { commit: Some(commit.commit), tree, bundle, violations, made_on, ..work.clone() };
-            verify(state, next, merged, cx, fresh)
+            // Whoever approved the diff approved this one: it is the same.
+            transition.next.cleared &= same_diff;
+            verify(transition, merged)
         }
         Merge::Contained => {
             let tree = cx.flight.head_tree().clone();
             let nothing = Work { commit: None, tree, bundle: None, violations: Vec::new(), made_on, ..work.clone() };
-            verify(state, next, nothing, cx, fresh)
+            verify(transition, nothing)
         }
         Merge::Conflict { paths, paths_more, changed_by } => {
             let since = made_on.as_ref().unwrap_or(head);
@@ -62,50 +64,47 @@ pub(super) fn head_moved(state: &WaypointState, merged: Merged, cx: &Context<'_>
                 list(&paths, paths_more)
             );
             (collision.paths, collision.paths_more) = (paths, paths_more);
-            next.work = None;
-            let feedback = feedback(Vec::new(), vec![note], collision);
-            conflict(state, next, feedback, None, cx, fresh)
+            transition.forget_work();
+            conflict(transition, feedback(Vec::new(), vec![note], collision))
         }
     }
 }
 
-/// A merge is verified at the gate that accepted its part. A tip that moved while an earlier merge was being verified is
-/// a landing conflict like any other: nothing here goes round without a bound.
-fn verify(state: &WaypointState, mut next: WaypointState, merged: Work, cx: &Context<'_>, fresh: &Fresh) -> Step {
+/// A merge is verified at the last verifier's gate. A tip that moved while an earlier merge was being verified is a landing
+/// conflict like any other: nothing here goes round without a bound.
+fn verify(mut transition: Transition<'_>, merged: Work) -> Step {
+    let (state, cx) = (transition.before, transition.cx);
     let again = state.work.as_ref().is_some_and(|work| work.made_on.is_some());
-    if again && next.counters.conflicts >= CONFLICTS_MAX {
-        return halt(state, next, &too_many(&[]), None, cx, fresh);
+    transition.next.work = Some(merged);
+    let gate = cx.workflow.last_judge().unwrap_or_else(|| cx.workflow.first());
+    let purpose = Purpose::Verify(VerificationPurpose::Merge);
+    if again && transition.next.counters.conflicts >= CONFLICTS_MAX {
+        return transition.hold(Resume::Gate { gate: gate.id.clone(), purpose }, too_many(&[]).into());
     }
-    next.counters.conflicts += u32::from(again);
-    next.work = Some(merged);
-    let gate = match cx.workflow.evaluate(&cx.workflow.first().id, Outcome::Complete) {
-        Ok(Move::Advance(gate)) => Some(gate.clone()),
-        _ => None,
-    };
-    let opening = Opening { gate, ..Opening::first(Purpose::Verify(VerificationPurpose::Merge)) };
-    turns::open(next, opening, cx, fresh)
+    transition.next.counters.conflicts += u32::from(again);
+    turns::open(transition, Opening { purpose, ..Opening::of(gate) }, None)
 }
 
 /// A verifier judged the merge.
 pub(super) fn merge_judged(
-    state: &WaypointState,
+    transition: Transition<'_>,
+    open: &OpenTurn,
     judged: &VerificationReport,
     cause: Cause,
-    cx: &Context<'_>,
-    fresh: &Fresh,
 ) -> Step {
+    let (state, cx) = (transition.before, transition.cx);
     let ruling = report::rule(state, judged, cx);
     let accepted = ruling.disposition == Disposition::Accept;
     let outcome = if accepted { Outcome::Complete } else { Outcome::NeedsReview };
-    let mut next = answered(state, &cause, outcome, cx);
-    next.criteria = judged.criteria.iter().map(|r| r.result.clone()).collect();
-    next.guards = judged.guards.iter().map(|r| r.result.clone()).collect();
+    let mut transition = transition.answered(cause.clone(), outcome);
+    report::remember(&mut transition.next, judged);
     if accepted {
-        return report::accept(state, next, &ruling, cause, cx, fresh);
+        report::verified(&mut transition.next, judged, &cause);
+        return transition.leave(&open.gate, outcome, ruling);
     }
     if ruling.disposition == Disposition::Escalate && !ruling.exhausted {
-        // A person's matter by itself, merge or not; used-up reworks do not count here.
-        return halt(state, next, &ruling, Some(cause), cx, fresh);
+        // For a person by itself, merge or not; used-up reworks do not count here.
+        return transition.hold(Resume::Gate { gate: open.gate.clone(), purpose: open.purpose }, ruling.into());
     }
     let head = state.base.as_ref().unwrap_or_else(|| cx.flight.head());
     let since = state.work.as_ref().and_then(|work| work.made_on.as_ref()).unwrap_or(head);
@@ -115,7 +114,19 @@ pub(super) fn merge_judged(
         "green alone, but not together with what landed meanwhile: the tree you start from is the merge of both"
             .to_owned(),
     );
-    conflict(state, next, feedback(failing, notes, collision), Some(cause), cx, fresh)
+    transition.next.cleared = false;
+    conflict(transition, feedback(failing, notes, collision))
+}
+
+/// Its landing failed again and again.
+pub(super) fn landing_failed(state: &WaypointState, detail: &str, cx: &Context<'_>, fresh: &Fresh) -> Step {
+    let Phase::Accepted { at, report } = &state.phase else { return Step::Nothing };
+    if cx.flight.landing(&cx.waypoint.id).is_some() {
+        return Step::Nothing;
+    }
+    let text = format!("accepted work cannot be landed ({detail}): fix the cause, then `holdpoint retry`");
+    let resume = Resume::Landing { at: *at, report: *report };
+    Transition::new(state, cx, fresh).hold(resume, escalate(ReasonCode::LandingHeld, &text).into())
 }
 
 /// What landed after the commit `since`, up to the head that the work was merged with.
@@ -144,25 +155,23 @@ fn collision(
 
 fn feedback(failing: Vec<CriterionReport>, notes: Vec<String>, collision: Collision) -> Feedback {
     let (disposition, reason_code) = (Disposition::Rework, ReasonCode::MergeConflict);
-    Feedback { disposition, reason_code, failing, notes, collision: Some(collision) }
+    Feedback { disposition, reason_code, failing, notes, collision: Some(collision), clarifications: Vec::new() }
 }
 
-fn conflict(
-    state: &WaypointState,
-    mut next: WaypointState,
-    feedback: Feedback,
-    cause: Option<Cause>,
-    cx: &Context<'_>,
-    fresh: &Fresh,
-) -> Step {
-    if next.counters.conflicts >= CONFLICTS_MAX {
-        let with = feedback.collision.map(|c| c.landed).unwrap_or_default();
-        return halt(state, next, &too_many(&with), cause, cx, fresh);
+/// Work that collides is made again from the workflow's first gate.
+fn conflict(mut transition: Transition<'_>, feedback: Feedback) -> Step {
+    let first = transition.cx.workflow.first();
+    transition.next.after_conflict = true;
+    if transition.next.counters.conflicts >= CONFLICTS_MAX {
+        let with = feedback.collision.as_ref().map(|c| c.landed.as_slice()).unwrap_or_default();
+        let ruling = too_many(with);
+        let resume = Resume::Gate { gate: first.id.clone(), purpose: turns::purpose(first) };
+        return transition.hold(resume, Ruled { ruling, feedback: Some(feedback) });
     }
-    next.counters.conflicts += 1;
+    transition.next.counters.conflicts += 1;
     let (disposition, reason) = (feedback.disposition, feedback.reason_code);
     let ruling = Ruling { disposition, reason, exhausted: false, remediation: None };
-    reopen(next, &ruling, feedback, cause, cx, fresh)
+    transition.send_back(first, Ruled { ruling, feedback: Some(feedback) })
 }
 
 fn too_many(with: &[LandedMeanwhile]) -> Ruling {
@@ -171,7 +180,7 @@ fn too_many(with: &[LandedMeanwhile]) -> Ruling {
     if let Some(last) = with.first() {
         text.push_str(&format!(" (the last time {} had landed)", last.waypoint));
     }
-    escalation(ReasonCode::MergeConflict, false, &text)
+    escalate(ReasonCode::MergeConflict, &text)
 }
 
 fn list(paths: &[String], more: u32) -> String {

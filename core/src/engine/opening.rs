@@ -1,16 +1,20 @@
-//! How turns begin, begin again, and end for want of budget.
+//! How turns begin, begin again, and end for want of time or budget.
 
 use holdpoint_protocol::{
     artifact::VerificationPurpose,
     reason::ReasonCode,
-    state::{Phase, Purpose, WaypointState},
+    state::{Phase, Purpose, Resume, WaypointState},
     turn::Turn,
 };
 
 use super::{
     Context, Fresh, Step, dead,
-    draft::{escalation, halt},
+    transition::Transition,
     turns::{self, Opening},
+};
+use crate::{
+    gates::Duty,
+    policy::{escalate, exhausted},
 };
 
 /// A waypoint begins: judge and baseline first, then the first gate.
@@ -18,48 +22,55 @@ pub(super) fn open(state: &WaypointState, cx: &Context<'_>, fresh: &Fresh) -> St
     if state.phase != Phase::Pending {
         return Step::Nothing;
     }
-    let mut next = state.clone();
-    next.base = Some(cx.flight.head().clone());
-    let unjudged = cx.waypoint.criteria.iter().any(|c| c.check.is_none());
-    if unjudged && !cx.flight.submitted.fleet.judge {
-        let ruling = escalation(
-            ReasonCode::JudgeMissing,
-            false,
-            "a criterion has no check and this fleet has no judge: give it a check, or run with --judge",
-        );
-        return halt(state, next, &ruling, None, cx, fresh);
-    }
-    let red_first = cx.waypoint.criteria.iter().any(|c| c.check.as_ref().is_some_and(|k| k.red_first));
-    let guarded = !cx.flight.submitted.plan.guards.is_empty();
-    let purpose = if red_first || guarded { Purpose::Verify(VerificationPurpose::Baseline) } else { Purpose::Build };
-    turns::open(next, Opening::first(purpose), cx, fresh)
+    begin(Transition::new(state, cx, fresh))
 }
 
-/// The open turn got no final handoff in time: it opens anew, up to a bound.
+/// Opens the first turn.
+pub(super) fn begin(mut transition: Transition<'_>) -> Step {
+    let cx = transition.cx;
+    transition.next.base = Some(cx.flight.head().clone());
+    let judged = cx.workflow.last_judge().is_some();
+    let unjudged = judged && cx.waypoint.criteria.iter().any(|c| c.check.is_none());
+    if unjudged && !cx.flight.submitted.fleet.judge {
+        let text = "a criterion has no check and this fleet has no judge: give it a check, or run with --judge";
+        return transition.hold(Resume::Beginning, escalate(ReasonCode::JudgeMissing, text).into());
+    }
+    let first = cx.workflow.first();
+    let red_first = cx.waypoint.criteria.iter().any(|c| c.check.as_ref().is_some_and(|k| k.red_first));
+    let guarded = !cx.flight.submitted.plan.guards.is_empty();
+    if first.duty != Duty::Make || !(red_first || guarded) {
+        return transition.enter(first);
+    }
+    let purpose = Purpose::Verify(VerificationPurpose::Baseline);
+    turns::open(transition, Opening { purpose, ..Opening::of(first) }, None)
+}
+
+/// The open turn got no final handoff in time: it opens again, up to a bound. People are not asked twice.
 pub(super) fn deadline_passed(state: &WaypointState, turn: Turn, cx: &Context<'_>, fresh: &Fresh) -> Step {
     let Phase::InTurn(open) = &state.phase else { return Step::Nothing };
-    if open.turn != turn.turn_id || open.deadline > cx.now {
+    if open.turn != turn.turn_id || cx.flight.deadline_of(open, cx.now) > cx.now {
         return Step::Nothing;
     }
-    let mut next = state.clone();
-    if dead::is_reached(next.counters.redeliveries, cx) {
-        return dead::give_up(state, open, Vec::new(), None, cx, fresh);
+    let mut transition = Transition::new(state, cx, fresh);
+    if open.people {
+        let text = format!("nobody completed gate {} in time: `holdpoint retry` opens it again", open.gate);
+        return transition.hold(Resume::Turn(open.clone()), escalate(ReasonCode::GateTimeout, &text).into());
     }
-    next.counters.redeliveries += 1;
-    turns::open_anew(next, open, turn, cx, fresh)
+    if dead::is_reached(state.counters.redeliveries, cx) {
+        return dead::give_up(transition, open, Vec::new());
+    }
+    transition.next.counters.redeliveries += 1;
+    turns::open_again(transition, open, turn)
 }
 
 /// The flight's budget is used up: what is not accepted by now fails.
 pub(super) fn budget_exhausted(state: &WaypointState, cx: &Context<'_>, fresh: &Fresh) -> Step {
-    match state.phase {
-        Phase::Accepted { .. } | Phase::Dead(_) | Phase::Halted { .. } => Step::Nothing,
-        Phase::Pending | Phase::InTurn(_) => {
-            let ruling = escalation(
-                ReasonCode::BudgetExhausted,
-                true,
-                "the flight's wall budget is used up: raise budget.wall in the plan and run it again",
-            );
-            halt(state, state.clone(), &ruling, None, cx, fresh)
-        }
-    }
+    let resume = match &state.phase {
+        Phase::Accepted { .. } | Phase::Held(_) | Phase::Cancelled => return Step::Nothing,
+        Phase::Pending => Resume::Beginning,
+        Phase::InTurn(open) => Resume::Turn(open.clone()),
+        Phase::Waiting(question) => Resume::Turn(question.turn.clone()),
+    };
+    let text = "the flight's wall budget is used up: raise budget.wall in the plan and run it again";
+    Transition::new(state, cx, fresh).hold(resume, exhausted(ReasonCode::BudgetExhausted, text).into())
 }

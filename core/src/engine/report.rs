@@ -6,18 +6,18 @@ use holdpoint_protocol::{
     ids::CriterionId,
     journal::Cause,
     reason::ReasonCode,
-    state::{Outcome, Phase, Purpose, WaypointState},
+    state::{OpenTurn, Outcome, Purpose, Resume, Verified, WaypointState},
     turn::Feedback,
 };
 
 use super::{
     Context, Fresh, Handoff, Refusal, Step,
-    draft::{answered, count_attempt, decided, escalation, halt, open_turn},
-    handoff::reopen,
+    handoff::open_turn,
     landing,
-    turns::{self, Opening},
+    transition::{Ruled, Transition, reworks_left},
+    turns,
 };
-use crate::policy::{self, Facts, Ruling, words};
+use crate::policy::{self, Facts, Ruling, escalate, words};
 
 /// A verifier reported.
 pub(super) fn reported(
@@ -37,10 +37,11 @@ pub(super) fn reported(
     if let Some(what) = mismatch(state, purpose, report, cx) {
         return Step::Refuse(Refusal::Mismatch { turn: handoff.turn, what });
     }
+    let transition = Transition::new(state, cx, fresh);
     match purpose {
-        VerificationPurpose::Baseline => baseline(state, report, handoff.cause, cx, fresh),
-        VerificationPurpose::Handoff => judged(state, report, handoff.cause, cx, fresh),
-        VerificationPurpose::Merge => landing::merge_judged(state, report, handoff.cause, cx, fresh),
+        VerificationPurpose::Baseline => baseline(transition, open, report, handoff.cause),
+        VerificationPurpose::Handoff => judged(transition, open, report, handoff.cause),
+        VerificationPurpose::Merge => landing::merge_judged(transition, open, report, handoff.cause),
     }
 }
 
@@ -98,16 +99,29 @@ fn results(reports: &[CriterionReport]) -> Vec<CriterionResult> {
 }
 
 /// The base: every guard green, every `red_first` check not green; else nothing is built.
-fn baseline(state: &WaypointState, report: &VerificationReport, cause: Cause, cx: &Context<'_>, fresh: &Fresh) -> Step {
-    if let Some(ruling) = rule_base(report, cx) {
-        let mut next = answered(state, &cause, Outcome::Blocked, cx);
-        next.criteria = results(&report.criteria);
-        next.guards = results(&report.guards);
-        return halt(state, next, &ruling, Some(cause), cx, fresh);
+fn baseline(transition: Transition<'_>, open: &OpenTurn, report: &VerificationReport, cause: Cause) -> Step {
+    let cx = transition.cx;
+    match rule_base(report, cx) {
+        Some(ruling) => {
+            let mut transition = transition.answered(cause, Outcome::Blocked);
+            remember(&mut transition.next, report);
+            transition.hold(Resume::Gate { gate: open.gate.clone(), purpose: open.purpose }, ruling.into())
+        }
+        // It is no gate of its own: the work begins where the workflow does.
+        None => transition.answered(cause, Outcome::Complete).enter(cx.workflow.first()),
     }
-    let next = answered(state, &cause, Outcome::Complete, cx);
-    let opening = Opening { cause: Some(cause), ..Opening::first(Purpose::Build) };
-    turns::open(next, opening, cx, fresh)
+}
+
+/// The last verdicts.
+pub(super) fn remember(next: &mut WaypointState, report: &VerificationReport) {
+    next.criteria = results(&report.criteria);
+    next.guards = results(&report.guards);
+}
+
+/// A passing report: what it passed may land.
+pub(super) fn verified(next: &mut WaypointState, report: &VerificationReport, cause: &Cause) {
+    let base = next.base.clone();
+    next.verified = base.map(|base| Verified { report: cause.digest, tree: report.tree.clone(), base });
 }
 
 /// What is wrong with the base, if anything.
@@ -115,15 +129,15 @@ fn rule_base(report: &VerificationReport, cx: &Context<'_>) -> Option<Ruling> {
     let is_green = |r: &&CriterionReport| r.result.verdict == Verdict::Pass;
     let green_guard = |id: &CriterionId| report.guards.iter().filter(is_green).any(|r| &r.result.id == id);
     if let Some(id) = guards_asked(cx).iter().find(|id| !green_guard(id)) {
-        let text = format!("guard {id} is not green on the base: mend the base, or the guard, first");
-        return Some(escalation(ReasonCode::GuardRed, false, &text));
+        let text = format!("guard {id} is not green on the base: fix the base, or the guard, first");
+        return Some(escalate(ReasonCode::GuardRed, &text));
     }
     let green = report.criteria.iter().find(is_green)?;
     let text = format!(
         "criterion {} is green before any work: it cannot show that the goal was reached; sharpen its check or drop red_first",
         green.result.id
     );
-    Some(escalation(ReasonCode::NotRed, false, &text))
+    Some(escalate(ReasonCode::NotRed, &text))
 }
 
 /// Broken path rules: the orchestrator's own reading of the diff counts; a verifier's can only add to it.
@@ -146,46 +160,42 @@ pub(super) fn rule(state: &WaypointState, report: &VerificationReport, cx: &Cont
         safety_broken: false,
         changed: state.work.as_ref().is_some_and(|w| w.commit.is_some()),
         blocking_doubt: report.doubts.iter().any(|d| d.blocking),
-        budget_left: state.counters.reworks < cx.flight.submitted.plan.policy.max_reworks,
+        budget_left: reworks_left(state, cx),
     })
 }
 
-fn judged(state: &WaypointState, report: &VerificationReport, cause: Cause, cx: &Context<'_>, fresh: &Fresh) -> Step {
+fn judged(transition: Transition<'_>, open: &OpenTurn, report: &VerificationReport, cause: Cause) -> Step {
+    let (state, cx) = (transition.before, transition.cx);
     let ruling = rule(state, report, cx);
     let outcome = match ruling.disposition {
         Disposition::Accept => Outcome::Complete,
         Disposition::Rework | Disposition::Rollback => Outcome::NeedsReview,
         Disposition::Escalate => Outcome::Blocked,
     };
-    let mut next = answered(state, &cause, outcome, cx);
-    count_attempt(state, &mut next);
-    next.criteria = results(&report.criteria);
-    next.guards = results(&report.guards);
+    let mut transition = transition.answered(cause.clone(), outcome);
+    transition.count_attempt();
+    remember(&mut transition.next, report);
+    let feedback = Some(feedback(&ruling, report, state));
     match ruling.disposition {
-        Disposition::Accept => accept(state, next, &ruling, cause, cx, fresh),
-        Disposition::Escalate => halt(state, next, &ruling, Some(cause), cx, fresh),
+        Disposition::Accept => {
+            verified(&mut transition.next, report, &cause);
+            transition.leave(&open.gate, outcome, ruling)
+        }
+        // Used up: what a person grants goes into another build turn, not into judging the same once more.
+        Disposition::Escalate if ruling.exhausted => {
+            let first = cx.workflow.first();
+            let resume = Resume::Gate { gate: first.id.clone(), purpose: turns::purpose(first) };
+            transition.hold(resume, Ruled { ruling, feedback })
+        }
+        Disposition::Escalate => transition.leave(&open.gate, outcome, Ruled { ruling, feedback }),
         Disposition::Rework | Disposition::Rollback => {
-            next.counters.reworks += 1;
+            transition.next.counters.reworks += 1;
             if ruling.disposition == Disposition::Rollback {
-                next.work = None;
+                transition.forget_work();
             }
-            let feedback = feedback(&ruling, report, state);
-            reopen(next, &ruling, feedback, Some(cause), cx, fresh)
+            transition.leave(&open.gate, outcome, Ruled { ruling, feedback })
         }
     }
-}
-
-/// The last gate is passed (GATE-10); landing is the flight's matter.
-pub(super) fn accept(
-    state: &WaypointState,
-    next: WaypointState,
-    ruling: &Ruling,
-    cause: Cause,
-    cx: &Context<'_>,
-    fresh: &Fresh,
-) -> Step {
-    let phase = Phase::Accepted { at: cx.now, report: cause.digest };
-    decided(state, next, phase, ruling, Some(cause), cx, fresh)
 }
 
 /// What the next build turn is told: failing verdicts whole, and broken rules in words.
@@ -195,5 +205,12 @@ pub(super) fn feedback(ruling: &Ruling, report: &VerificationReport, state: &Way
     let notes = words::notes(&violations(state, report)).into_iter();
     let doubts = report.doubts.iter().filter(|d| d.blocking).map(|d| format!("unsettled: {}", d.text));
     let notes = notes.chain(doubts).collect();
-    Feedback { disposition: ruling.disposition, reason_code: ruling.reason, failing, notes, collision: None }
+    Feedback {
+        disposition: ruling.disposition,
+        reason_code: ruling.reason,
+        failing,
+        notes,
+        collision: None,
+        clarifications: Vec::new(),
+    }
 }

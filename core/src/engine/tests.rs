@@ -2,6 +2,7 @@
 
 mod building;
 mod dead;
+pub(crate) mod desk;
 pub(crate) mod fixture;
 mod folding;
 pub(crate) mod histories;
@@ -10,4 +11,5 @@ mod judging;
 mod landing;
 mod opening;
 pub(crate) mod parts;
+mod people;
 mod stale;

@@ -4,23 +4,23 @@ use std::time::Duration;
 
 use holdpoint_protocol::{
     Digest, Timestamp,
-    artifact::{GuidancePacket, Origin, VerificationPurpose, VerificationRequest},
+    artifact::{Clarified, GuidancePacket, Origin, VerificationPurpose, VerificationRequest, VerificationRequestBody},
     facts::{BundleRef, Oid},
     ids::{RoleId, role},
-    journal::{Cause, Entry, Record},
+    journal::Entry,
     plan::{Check, Criterion, Plan, Priority, TurnBudget},
     state::{OpenTurn, Phase, Purpose, WaypointState},
     subjects,
     time::Millis,
-    turn::{BuildRequest, Feedback, Turn, TurnRequest},
+    turn::{BuildRequest, CompletionRequest, Feedback, Turn, TurnRequest},
     version,
 };
 
-use super::{
-    Context, Fresh, Step,
-    draft::{decision, enter_gate, remember},
+use super::{Context, Fresh, Step, transition::Transition};
+use crate::{
+    gates::{Duty, Gate},
+    policy::Ruling,
 };
-use crate::{gates::Gate, policy::Ruling};
 
 /// The wall time a build turn may take unless the plan says otherwise (contract, "`command` backend").
 const BUILD_WALL_DEFAULT: Duration = Duration::from_secs(30 * 60);
@@ -30,39 +30,49 @@ const JUDGE_WALL: Duration = BUILD_WALL_DEFAULT;
 const PREPARE_WALL: Duration = Duration::from_secs(30 * 60);
 /// How often one check may run for one verdict: on the tree, on the base, with the tests as on the base.
 const RUNS_PER_CHECK: u32 = 3;
+/// What a gate that declares no time gives a completion (GATE-15).
+const COMPLETION_TIMEOUT: Millis = Millis(3_600_000);
 /// What a turn's clone, checkout and upload may take beside its work.
 const OVERHEAD: Duration = Duration::from_secs(10 * 60);
 
-/// How a turn is opened.
+/// What a turn that opens is to be.
 #[derive(Debug, Clone)]
-pub(super) struct Opening {
+pub(super) struct Opening<'a> {
+    pub(super) gate: &'a Gate,
     pub(super) purpose: Purpose,
-    /// The gate; `None`: the first.
-    pub(super) gate: Option<Gate>,
-    /// The handoff that led here.
-    pub(super) cause: Option<Cause>,
-    /// The decision that led here.
-    pub(super) ruling: Option<Ruling>,
     pub(super) feedback: Option<Feedback>,
     /// The role `repair` takes the turn in place of the gate's.
     pub(super) repair: bool,
 }
 
-impl Opening {
-    pub(super) fn first(purpose: Purpose) -> Self {
-        Self { purpose, gate: None, cause: None, ruling: None, feedback: None, repair: false }
+impl<'a> Opening<'a> {
+    /// A turn as the gate's duty has it.
+    pub(super) fn of(gate: &'a Gate) -> Self {
+        Self { gate, purpose: purpose(gate), feedback: None, repair: false }
     }
 }
 
-/// Opens a turn from the state `next`, whose base and work are settled.
-pub(super) fn open(mut next: WaypointState, opening: Opening, cx: &Context<'_>, fresh: &Fresh) -> Step {
-    let open = open_turn(&opening, cx, fresh);
-    enter_gate(&mut next, &open, cx);
-    if let Some(ruling) = &opening.ruling {
-        remember(&mut next, ruling, fresh);
+/// What an ordinary turn of a gate is for.
+pub(super) fn purpose(gate: &Gate) -> Purpose {
+    match gate.duty {
+        Duty::Make => Purpose::Build,
+        Duty::Judge => Purpose::Verify(VerificationPurpose::Handoff),
+        Duty::Complete => Purpose::Complete,
     }
-    next.phase = Phase::InTurn(open.clone());
-    let flight = &cx.flight.submitted.flight;
+}
+
+/// Opens a turn from a state whose base and work are settled.
+pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling: Option<&Ruling>) -> Step {
+    let (cx, fresh) = (transition.cx, transition.fresh);
+    let open = open_turn(&opening, cx, fresh);
+    transition.visit(&open);
+    transition.forget_prose();
+    if let Some(ruling) = ruling {
+        transition.remember(ruling);
+    }
+    transition.next.phase = Phase::InTurn(open.clone());
+    let decision = ruling.map(|ruling| transition.decision(ruling, None));
+    let (next, flight) = (&transition.next, &cx.flight.submitted.flight);
     let turn = Turn {
         schema_version: version::CURRENT,
         turn_id: open.turn.clone(),
@@ -73,13 +83,14 @@ pub(super) fn open(mut next: WaypointState, opening: Opening, cx: &Context<'_>, 
         attempt: next.counters.attempts + 1,
         deadline: open.deadline,
         handoff_subject: subjects::handoff_prefix(&open.role, flight, &cx.waypoint.id),
-        guidance: guidance(&open.role, cx, fresh),
+        guidance: guidance(next, &open.role, cx, fresh),
         request: match open.purpose {
-            Purpose::Build => TurnRequest::Build(Box::new(build_request(&next, opening.feedback, cx))),
-            Purpose::Verify(purpose) => TurnRequest::Verify(Box::new(verify_request(&next, purpose, cx, fresh))),
+            Purpose::Build => TurnRequest::Build(Box::new(build_request(next, opening.feedback, cx))),
+            Purpose::Verify(purpose) => TurnRequest::Verify(Box::new(verify_request(next, purpose, cx, fresh))),
+            Purpose::Complete => TurnRequest::Complete(Box::new(completion_request(next, &opening, cx))),
         },
-        decision: opening.ruling.as_ref().map(|r| decision(r, opening.cause.as_ref(), None, cx, fresh)),
-        record: Record { at: cx.now, previous: None, cause: opening.cause, state: Some(next), asked_by: None },
+        decision,
+        record: transition.record(),
     };
     Step::Append(Box::new(Entry::Turn(Box::new(turn))))
 }
@@ -90,52 +101,76 @@ pub(super) fn open(mut next: WaypointState, opening: Opening, cx: &Context<'_>, 
 pub fn queue(turn: &Turn, planned: Priority) -> Priority {
     match &turn.request {
         TurnRequest::Verify(request) if request.purpose == VerificationPurpose::Merge => Priority::Critical,
-        TurnRequest::Verify(_) | TurnRequest::Build(_) => planned,
+        TurnRequest::Verify(_) | TurnRequest::Build(_) | TurnRequest::Complete(_) => planned,
     }
 }
 
-/// Opens the same turn anew, with another token, after its deadline: what it asks stays as it was.
-pub(super) fn open_anew(
-    mut next: WaypointState,
-    expired: &OpenTurn,
-    turn: Turn,
-    cx: &Context<'_>,
-    fresh: &Fresh,
-) -> Step {
+/// Opens the same turn again, with another token: what it asks stays as it was.
+pub(super) fn open_again(mut transition: Transition<'_>, earlier: &OpenTurn, turn: Turn) -> Step {
+    let (cx, fresh) = (transition.cx, transition.fresh);
+    let gate = cx.workflow.gate(&earlier.gate).unwrap_or_else(|| cx.workflow.first());
     let open = OpenTurn {
         turn: fresh.turn.clone(),
         opened_at: cx.now,
-        deadline: deadline(expired.purpose, cx),
-        ..expired.clone()
+        deadline: deadline(gate, earlier.purpose, cx),
+        ..earlier.clone()
     };
-    enter_gate(&mut next, &open, cx);
-    next.phase = Phase::InTurn(open.clone());
-    let record = Record { at: cx.now, previous: None, cause: None, state: Some(next), asked_by: None };
+    transition.visit(&open);
+    transition.forget_prose();
+    transition.next.phase = Phase::InTurn(open.clone());
+    let record = transition.record();
     let turn = Turn { turn_id: open.turn, deadline: open.deadline, decision: None, record, ..turn };
     Step::Append(Box::new(Entry::Turn(Box::new(turn))))
 }
 
-fn open_turn(opening: &Opening, cx: &Context<'_>, fresh: &Fresh) -> OpenTurn {
-    let first = cx.workflow.first();
+/// What was answered goes with the next turn of the role that asked, after what was answered before.
+pub(super) fn clarify(turn: &mut Turn, answered: Clarified) {
+    match &mut turn.request {
+        TurnRequest::Build(request) => {
+            let feedback = request.feedback.get_or_insert_with(super::questions::only_answers);
+            feedback.clarifications.push(answered);
+        }
+        TurnRequest::Verify(request) => request.clarifications.push(answered),
+        // Nobody asks there.
+        TurnRequest::Complete(_) => {}
+    }
+}
+
+/// What a person sets holds from now on.
+pub(super) fn constrain(turn: &mut Turn, constraints: &[String]) {
+    turn.guidance.constraints.extend(constraints.iter().cloned());
+}
+
+/// Work in progress: the next turn starts from it.
+pub(super) fn start_from(turn: &mut Turn, next: &WaypointState, cx: &Context<'_>) {
+    if let TurnRequest::Build(request) = &mut turn.request {
+        (_, request.start, request.bundles) = start(next, cx);
+    }
+}
+
+fn open_turn(opening: &Opening<'_>, cx: &Context<'_>, fresh: &Fresh) -> OpenTurn {
     let role = match opening.purpose {
         Purpose::Verify(_) => role::id(role::VERIFIER),
         Purpose::Build if opening.repair => role::id(role::REPAIR),
-        Purpose::Build => first.role.clone(),
+        Purpose::Build | Purpose::Complete => opening.gate.role.clone(),
     };
     OpenTurn {
         turn: fresh.turn.clone(),
         role,
-        gate: opening.gate.as_ref().unwrap_or(first).id.clone(),
+        gate: opening.gate.id.clone(),
         purpose: opening.purpose,
+        people: opening.purpose == Purpose::Complete && opening.gate.require_human,
         opened_at: cx.now,
-        deadline: deadline(opening.purpose, cx),
+        deadline: deadline(opening.gate, opening.purpose, cx),
     }
 }
 
-fn deadline(purpose: Purpose, cx: &Context<'_>) -> Timestamp {
+/// When a turn is overdue. What people do waits in no queue: it has the gate's time and no grace.
+fn deadline(gate: &Gate, purpose: Purpose, cx: &Context<'_>) -> Timestamp {
     let work = match purpose {
         Purpose::Build => build_wall(cx).duration(),
         Purpose::Verify(_) => verification_time(cx),
+        Purpose::Complete => return cx.now.after(gate.timeout.unwrap_or(COMPLETION_TIMEOUT).duration()),
     };
     cx.now.after(work + OVERHEAD + cx.flight.submitted.fleet.queue_grace.duration())
 }
@@ -172,27 +207,30 @@ pub fn policy_hash(plan: &Plan) -> Digest {
     Digest::of(&rules)
 }
 
-fn guidance(to: &RoleId, cx: &Context<'_>, fresh: &Fresh) -> GuidancePacket {
+fn guidance(next: &WaypointState, to: &RoleId, cx: &Context<'_>, fresh: &Fresh) -> GuidancePacket {
     let (constraints, stops): (&[&str], &[&str]) = match to.as_str() {
         role::VERIFIER => (
             &["judge by evidence only", "change nothing", "name evidence for every verdict"],
             &["every criterion and guard has a verdict", "the deadline passes"],
         ),
         role::REPAIR => (
-            &["mend what failed, nothing else", "stay inside the scope", "weaken no test"],
-            &["the failing criteria are mended", "the budget is used up"],
+            &["fix what failed, nothing else", "stay inside the scope", "weaken no test"],
+            &["the failing criteria are met", "the budget is used up"],
         ),
         _ => (
             &["stay inside the scope", "weaken no test", "change no protected or steering file"],
             &["the criteria are met", "the budget is used up"],
         ),
     };
-    let words = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect();
+    let words = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
+    let mut constraints = words(constraints);
+    // What people set holds for everybody, the verifier included; what a builder wrote is not in it (FLY-18).
+    constraints.extend(next.constraints.iter().cloned());
     GuidancePacket::new(
         origin(&fresh.guidance, cx),
         cx.flight.submitted.covenant_version,
         policy_hash(&cx.flight.submitted.plan),
-        words(constraints),
+        constraints,
         words(stops),
     )
 }
@@ -227,6 +265,24 @@ fn build_request(next: &WaypointState, feedback: Option<Feedback>, cx: &Context<
         feedback,
         budget: TurnBudget { wall: Some(build_wall(cx)), ..cx.waypoint.budget.clone() },
         tests: cx.waypoint.tests.clone(),
+        ask_below: cx.flight.submitted.plan.ask_below,
+    }
+}
+
+fn completion_request(next: &WaypointState, opening: &Opening<'_>, cx: &Context<'_>) -> CompletionRequest {
+    let (base, commit, bundles) = start(next, cx);
+    let base_tree = cx.flight.tree_of(&base).unwrap_or_else(|| cx.flight.head_tree()).clone();
+    CompletionRequest {
+        title: cx.waypoint.title.clone(),
+        description: opening.gate.description.clone(),
+        can_reject: opening.gate.can_reject,
+        people: opening.gate.people.clone(),
+        base,
+        commit,
+        tree: next.work.as_ref().map_or(base_tree, |work| work.tree.clone()),
+        bundles,
+        report: next.verified.as_ref().map(|verified| verified.report),
+        feedback: opening.feedback.clone(),
     }
 }
 
@@ -251,16 +307,19 @@ fn verify_request(
     let tree = next.work.as_ref().filter(|_| !baseline).map_or(base_tree, |w| w.tree.clone());
     VerificationRequest::new(
         origin(&fresh.request, cx),
-        purpose,
-        base,
-        commit,
-        tree,
-        bundles,
-        criteria(purpose, cx),
-        cx.flight.submitted.plan.guards.clone(),
-        cx.flight.submitted.plan.prepare.clone(),
-        cx.waypoint.scope.clone(),
-        protected(cx),
-        cx.flight.submitted.covenant.clone(),
+        VerificationRequestBody {
+            purpose,
+            base,
+            commit,
+            tree,
+            bundles,
+            criteria: criteria(purpose, cx),
+            guards: cx.flight.submitted.plan.guards.clone(),
+            prepare: cx.flight.submitted.plan.prepare.clone(),
+            scope: cx.waypoint.scope.clone(),
+            protected: protected(cx),
+            covenant: cx.flight.submitted.covenant.clone(),
+            clarifications: Vec::new(),
+        },
     )
 }

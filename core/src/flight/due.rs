@@ -9,7 +9,7 @@ use holdpoint_protocol::{
     artifact::VerificationPurpose,
     ids::{TurnId, WaypointId},
     plan::{Priority, Waypoint},
-    state::{Phase, Purpose, Status},
+    state::{Phase, Purpose, Status, WaypointState},
 };
 
 use super::{FlightState, Waypoints, status, view::is_ready};
@@ -23,8 +23,12 @@ pub enum Due {
     Merge(WaypointId),
     /// The turn's deadline has passed.
     Deadline(WaypointId, TurnId),
+    /// The open question got no answer in time.
+    Unanswered(WaypointId),
     /// The flight's wall budget is used up.
     Budget(WaypointId),
+    /// A person ended the flight, and this waypoint is not over.
+    Cancel(WaypointId),
     /// Its dependencies are complete and there is room: open its first turn.
     Open(WaypointId),
 }
@@ -35,33 +39,53 @@ pub enum Due {
 /// next stands on the newest head.
 #[must_use]
 pub fn due(flight: &FlightState, waypoints: &Waypoints, now: Timestamp) -> Vec<Due> {
+    if flight.steering.cancelled.is_some() {
+        return cancelling(flight, waypoints).into_iter().map(Due::Cancel).collect();
+    }
+    if flight.steering.is_paused() {
+        return Vec::new();
+    }
     let mut all = over_budget(flight, waypoints, now);
     all.extend(landing(flight, waypoints));
-    all.extend(deadlines(waypoints, now));
+    all.extend(deadlines(flight, waypoints, now));
     all.extend(opening(flight, waypoints));
     all
 }
 
-/// When to look again although nothing happened.
+/// What is left to end of a flight that a person ended: everything that is not over by itself.
+pub(super) fn cancelling(flight: &FlightState, waypoints: &Waypoints) -> Vec<WaypointId> {
+    if flight.steering.cancelled.is_none() {
+        return Vec::new();
+    }
+    let ended = |id: &WaypointId| matches!(status(flight, waypoints, id), Status::Complete | Status::Cancelled);
+    let left = flight.submitted.plan.waypoints.iter().filter(|waypoint| !ended(&waypoint.id));
+    left.map(|waypoint| waypoint.id.clone()).collect()
+}
+
+/// When to look again at `now`, although nothing happened; never while the flight is paused.
 #[must_use]
-pub fn next_deadline(flight: &FlightState, waypoints: &Waypoints) -> Option<Timestamp> {
-    let turns = waypoints.values().filter_map(|state| match &state.phase {
-        Phase::InTurn(open) => Some(open.deadline),
+pub fn next_deadline(flight: &FlightState, waypoints: &Waypoints, now: Timestamp) -> Option<Timestamp> {
+    if flight.steering.is_paused() {
+        return None;
+    }
+    let waits = waypoints.values().filter_map(|state| match &state.phase {
+        Phase::InTurn(open) => Some(flight.deadline_of(open, now)),
+        Phase::Waiting(question) => Some(flight.shifted(question.deadline?, question.since, now)),
         _ => None,
     });
     let spending = || flight.submitted.plan.waypoints.iter().any(|w| is_spending(flight, waypoints, w));
-    turns.chain(flight.wall_deadline().filter(|_| spending())).min()
+    waits.chain(flight.wall_end(now).filter(|_| spending())).min()
 }
 
 /// Whether a waypoint uses up the flight's budget, or would at once. What is accepted may still land: it costs nothing
 /// more. What depends on something that is not complete stays pending.
 fn is_spending(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoint) -> bool {
-    let in_turn = waypoints.get(&waypoint.id).is_some_and(|s| matches!(s.phase, Phase::InTurn(_)));
-    in_turn || is_ready(flight, waypoints, waypoint)
+    let under_way = |state: &WaypointState| matches!(state.phase, Phase::InTurn(_) | Phase::Waiting(_));
+    waypoints.get(&waypoint.id).is_some_and(under_way) || is_ready(flight, waypoints, waypoint)
 }
 
 fn over_budget(flight: &FlightState, waypoints: &Waypoints, now: Timestamp) -> Vec<Due> {
-    if flight.wall_deadline().is_none_or(|end| now < end) {
+    if flight.wall_end(now).is_none_or(|end| now < end) {
         return Vec::new();
     }
     let spending = flight.submitted.plan.waypoints.iter().filter(|w| is_spending(flight, waypoints, w));
@@ -118,9 +142,15 @@ fn landing(flight: &FlightState, waypoints: &Waypoints) -> Option<Due> {
     Some(if place.on_head.0 { Due::Land(id.clone()) } else { Due::Merge(id.clone()) })
 }
 
-fn deadlines(waypoints: &Waypoints, now: Timestamp) -> Vec<Due> {
+fn deadlines(flight: &FlightState, waypoints: &Waypoints, now: Timestamp) -> Vec<Due> {
     let passed = waypoints.iter().filter_map(|(id, state)| match &state.phase {
-        Phase::InTurn(open) if open.deadline <= now => Some(Due::Deadline(id.clone(), open.turn.clone())),
+        Phase::InTurn(open) if flight.deadline_of(open, now) <= now => {
+            Some(Due::Deadline(id.clone(), open.turn.clone()))
+        }
+        Phase::Waiting(question) => {
+            let deadline = flight.shifted(question.deadline?, question.since, now);
+            (deadline <= now).then(|| Due::Unanswered(id.clone()))
+        }
         _ => None,
     });
     passed.collect()

@@ -4,7 +4,6 @@ use holdpoint_protocol::{
     Digest,
     facts::Verdict,
     plan::{Priority, Waypoint},
-    state::Phase,
     time::Millis,
     version,
     view::FlightStatus,
@@ -28,7 +27,7 @@ fn due_now(fixture: &Fixture) -> Vec<Due> {
 }
 
 fn next(fixture: &Fixture) -> Option<Timestamp> {
-    next_deadline(&fixture.flight, &fixture.waypoints)
+    next_deadline(&fixture.flight, &fixture.waypoints, fixture.now)
 }
 
 fn standing(fixture: &Fixture) -> FlightStatus {
@@ -38,7 +37,7 @@ fn standing(fixture: &Fixture) -> FlightStatus {
 /// One waypoint of three, in every place it can be, with its public status and the flight's.
 #[test]
 fn every_phase_has_its_public_status() {
-    use holdpoint_protocol::state::Status::{Blocked, Complete, Failed, Pending, Running};
+    use holdpoint_protocol::state::Status::{Complete, Failed, Pending, Running, Waiting};
     type Drive = fn(&mut Fixture);
     let table: &[(&str, Drive, _, FlightStatus)] = &[
         ("not begun", |_| {}, Pending, FlightStatus::Running),
@@ -67,11 +66,10 @@ fn every_phase_has_its_public_status() {
             "asked",
             |f| {
                 f.feed("a", Input::Open);
-                let handoff = f.handoff("a", ());
-                f.feed("a", Input::Asked(handoff));
+                f.ask("a", "which?").decided();
             },
-            Blocked,
-            FlightStatus::Incomplete,
+            Waiting,
+            FlightStatus::Waiting,
         ),
         ("out of budget", |f| drop(f.feed("a", Input::BudgetExhausted)), Failed, FlightStatus::Incomplete),
     ];
@@ -86,16 +84,17 @@ fn every_phase_has_its_public_status() {
 
 #[test]
 fn a_flight_is_accepted_when_all_is_complete_and_waiting_when_only_an_answer_helps() {
-    use holdpoint_protocol::state::Status;
     let mut fixture = fixture(vec![waypoint("a", &[]), waypoint("b", &[])]);
     fixture.accept("a");
     fixture.land("a");
-    let state = WaypointState { phase: Phase::Halted { status: Status::Waiting }, ..WaypointState::default() };
-    fixture.waypoints.insert(id("b"), state);
-    assert_eq!(standing(&fixture), FlightStatus::Waiting);
-    fixture.waypoints.remove(&id("b"));
     assert_eq!(standing(&fixture), FlightStatus::Running, "it can be opened");
-    fixture.accept("b");
+    fixture.feed("b", Input::Open);
+    fixture.ask("b", "which?").decided();
+    assert_eq!(standing(&fixture), FlightStatus::Waiting);
+    fixture.answer("b").turn();
+    assert_eq!(standing(&fixture), FlightStatus::Running, "an agent can go on");
+    fixture.build_ok("b").turn();
+    fixture.report("b", |_| {}).decided();
     assert_eq!(standing(&fixture), FlightStatus::Running, "it has not landed");
     fixture.land("b");
     assert_eq!(standing(&fixture), FlightStatus::Accepted);
@@ -184,8 +183,7 @@ fn a_merge_that_is_sent_back_or_given_up_makes_room_for_the_next() {
         fixture.merge("b", true).turn();
         assert_eq!(due_now(&fixture), []);
         if given_up {
-            let handoff = fixture.handoff("b", ());
-            fixture.feed("b", Input::Asked(handoff));
+            fixture.ask("b", "which?").decided();
         } else {
             fixture.report("b", |r| r.criteria[0].result.verdict = Verdict::Fail).turn();
         }
@@ -241,7 +239,7 @@ fn a_used_up_wall_budget_ends_what_runs_or_would_run_and_lets_accepted_work_land
     let mut plan = plan(vec![waypoint("a", &[]), waypoint("b", &[]), waypoint("c", &[]), waypoint("d", &["b"])]);
     plan.budget.wall = Some(Millis(60_000));
     let mut fixture = Fixture::new(plan, fleet());
-    let end = fixture.flight.wall_deadline().unwrap();
+    let end = fixture.flight.wall_end(fixture.now).unwrap();
     assert_eq!(next(&fixture), Some(end));
     fixture.accept("a");
     fixture.feed("b", Input::Open);

@@ -7,7 +7,7 @@ use holdpoint_protocol::{
     view::{FlightStatus, FlightView, TurnView, WaypointView},
 };
 
-use super::{FlightState, Waypoints};
+use super::{FlightState, Waypoints, actions, due::cancelling};
 
 /// The branch that a flight's accepted work stands on.
 #[must_use]
@@ -21,13 +21,17 @@ pub fn status(flight: &FlightState, waypoints: &Waypoints, id: &WaypointId) -> S
     let Some(state) = waypoints.get(id) else { return Status::Pending };
     match &state.phase {
         Phase::Pending => Status::Pending,
+        Phase::InTurn(open) if open.people => Status::Waiting,
         Phase::InTurn(_) => Status::Running,
+        Phase::Waiting(_) => Status::Waiting,
         Phase::Accepted { .. } => {
             let nothing_to_land = state.work.as_ref().is_none_or(|w| w.commit.is_none());
             if nothing_to_land || flight.landing(id).is_some() { Status::Complete } else { Status::Running }
         }
-        Phase::Dead(_) => Status::Blocked,
-        Phase::Halted { status } => *status,
+        Phase::Held(held) => held.status,
+        // Where both raced, what stands on the branch counts.
+        Phase::Cancelled if flight.landing(id).is_some() => Status::Complete,
+        Phase::Cancelled => Status::Cancelled,
     }
 }
 
@@ -41,6 +45,9 @@ pub(super) fn is_ready(flight: &FlightState, waypoints: &Waypoints, waypoint: &W
 #[must_use]
 pub fn flight_status(flight: &FlightState, waypoints: &Waypoints) -> FlightStatus {
     let plan = &flight.submitted.plan.waypoints;
+    if !cancelling(flight, waypoints).is_empty() {
+        return FlightStatus::Running;
+    }
     // Asked after every event: a flight on its way is recognised without looking at all of a long plan twice.
     if waypoints.keys().any(|id| status(flight, waypoints, id) == Status::Running)
         || plan.iter().any(|w| is_ready(flight, waypoints, w))
@@ -67,6 +74,7 @@ pub fn view(flight: &FlightState, waypoints: &Waypoints) -> FlightView {
         base: flight.submitted.base.clone(),
         branch: branch(&flight.submitted.flight),
         head: flight.head().clone(),
+        paused: flight.steering.is_paused(),
         waypoints: plan.waypoints.iter().map(|w| waypoint_view(flight, waypoints, w)).collect(),
         landings: flight.landed.iter().map(|l| l.bundle.clone()).collect(),
         // The first one brings the base.
@@ -78,16 +86,27 @@ pub fn view(flight: &FlightState, waypoints: &Waypoints) -> FlightView {
 /// One waypoint as users see it.
 #[must_use]
 pub fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoint) -> WaypointView {
+    let actions = actions(flight, &waypoint.id, waypoints.get(&waypoint.id));
     let state = waypoints.get(&waypoint.id).cloned().unwrap_or_default();
+    let gate = match &state.phase {
+        Phase::InTurn(open) => Some(open.gate.clone()),
+        Phase::Waiting(question) => Some(question.turn.gate.clone()),
+        Phase::Held(_) => state.history.last().map(|visit| visit.gate.clone()),
+        Phase::Pending | Phase::Accepted { .. } | Phase::Cancelled => None,
+    };
     let turn = match &state.phase {
         Phase::InTurn(open) => Some(open.clone()),
         _ => None,
     };
+    let status = status(flight, waypoints, &waypoint.id);
+    // A person has done what was advised on work that is under way again.
+    let remediation = state.decision.as_ref().filter(|_| status != Status::Running);
+    let remediation = remediation.and_then(|decision| decision.remediation.clone());
     WaypointView {
         id: waypoint.id.clone(),
         title: waypoint.title.clone(),
-        status: status(flight, waypoints, &waypoint.id),
-        gate: turn.as_ref().map(|t| t.gate.clone()),
+        status,
+        gate,
         disposition: state.decision.as_ref().map(|d| d.disposition),
         reason_code: state.decision.as_ref().map(|d| d.reason_code),
         attempts: state.counters.attempts,
@@ -95,7 +114,8 @@ pub fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Way
         commit: flight.landing(&waypoint.id).map(|l| l.commit.clone()),
         criteria: state.criteria,
         guards: state.guards,
-        remediation: state.decision.and_then(|d| d.remediation),
+        remediation,
+        actions,
         turn: turn.map(|t| TurnView {
             turn: t.turn,
             role: t.role,

@@ -1,5 +1,5 @@
 use holdpoint_bus::auth::{Authority, Signer};
-use holdpoint_core::plan;
+use holdpoint_core::{plan, workflows};
 use holdpoint_protocol::{
     Timestamp,
     facts::{BlobRef, BundleRef, Oid},
@@ -21,7 +21,7 @@ fn oid(digit: char) -> Oid {
 }
 
 fn record(previous: Option<Digest>) -> Record {
-    Record { at: Timestamp::from_millis(0), previous, cause: None, state: None, asked_by: None }
+    Record { at: Timestamp::from_millis(0), previous, cause: None, state: None }
 }
 
 fn bundle(tip: char) -> BundleRef {
@@ -50,6 +50,7 @@ fn submitted() -> Submitted {
             build_wall: Millis(1),
             dead_after: 3,
         },
+        workflows: vec![workflows::built_in("fly").unwrap().into()],
         record: record(None),
     }
 }

@@ -1,10 +1,7 @@
 //! An input becomes an entry: decided by the core, appended under the check that nobody else did.
 
 use holdpoint_bus::journal::AppendError;
-use holdpoint_core::{
-    engine::{self, Context, Fresh, Input, Refusal, Step},
-    gates,
-};
+use holdpoint_core::engine::{self, Context, Fresh, Input, Refusal, Step};
 use holdpoint_protocol::{
     ids::{FlightId, WaypointId},
     journal::EntryKind,
@@ -40,6 +37,8 @@ pub(crate) enum ApplyError {
     Append(#[from] AppendError),
     #[error("waypoint {waypoint} is not part of flight {flight}")]
     UnknownWaypoint { flight: FlightId, waypoint: WaypointId },
+    #[error("the workflow of waypoint {waypoint} of flight {flight} is not in its submission, or not sound")]
+    NoWorkflow { flight: FlightId, waypoint: WaypointId },
     #[error("others moved the waypoint again and again")]
     Races,
 }
@@ -59,7 +58,8 @@ impl State {
             "decide", { fields::FLIGHT } = %self.id, { fields::WAYPOINT } = %waypoint,
             { fields::TRACE_ID } = trace_id, { fields::SPAN_ID } = span_id,
         );
-        let decided = self.decide(waypoint, input, &trace, parent.as_ref()).instrument(span).await;
+        // Boxed: it holds a plan, a state and an entry.
+        let decided = Box::pin(self.decide(waypoint, input, &trace, parent.as_ref())).instrument(span).await;
         match decided {
             Ok(Applied::Appended) => self.idleness.disturbed(),
             Err(ApplyError::Books(_)) => self.books = None,
@@ -81,8 +81,10 @@ impl State {
         let mut read_on = false;
         for _ in 0..RACES_MAX {
             let planned = planned(books, waypoint)?;
-            let workflow = gates::fly();
-            let cx = Context { flight: &books.flight, waypoint: &planned, workflow: &workflow, now: clock::now() };
+            let Some(workflow) = books.flight.workflow(&planned) else {
+                return Err(ApplyError::NoWorkflow { flight: flight.clone(), waypoint: waypoint.clone() });
+            };
+            let cx = Context { flight: &books.flight, waypoint: &planned, workflow, now: clock::now() };
             let before = books.state(waypoint);
             let entry = match engine::step(&before, input.clone(), &cx, &fresh_ids()) {
                 Step::Append(entry) => *entry,

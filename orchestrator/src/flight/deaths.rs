@@ -2,21 +2,18 @@
 //!
 //! What is counted is what agents stored: plans, and that they gave a turn back. Nothing is remembered between them.
 
-use holdpoint_bus::{api::Failure, past};
-use holdpoint_core::engine::{self, Died, Input, deaths};
+use holdpoint_bus::past;
+use holdpoint_core::engine::{Died, Input, deaths};
 use holdpoint_protocol::{
     artifact::{Artifact as _, BuildPlan, GivenBack, HandedHead, VerificationPlan},
-    ids::{AgentName, WaypointId},
+    ids::TurnId,
     journal::{Cause, Death},
-    state::Phase,
     subjects::HandoffSubject,
-    view::FlightView,
 };
-use holdpoint_runtime::telemetry::ErrorChain;
 use ractor::ActorRef;
 
 use super::{
-    Applied, ApplyError, Msg, State, failure,
+    Msg, State,
     handoff::{acknowledge, give_back},
     trace::Settled,
 };
@@ -43,10 +40,12 @@ impl State {
         head: &HandedHead,
         cause: Cause,
     ) {
-        match self.died(&subject, head).await {
+        // Every plan names its turn: one that does not was refused.
+        let Some(turn) = head.turn.clone() else { return };
+        match self.died(&subject, &turn, head).await {
             Ok(None) => acknowledge(&received, &subject, Settled::Taken).await,
             Ok(Some(deaths)) => {
-                let died = Died { turn: head.turn.clone(), cause, deaths };
+                let died = Died { turn, cause, deaths };
                 self.settle(myself, &received, &subject, Input::Died(died)).await;
             }
             Err(error) => {
@@ -57,9 +56,14 @@ impl State {
     }
 
     /// Who died of a turn that is taken once more; `None` where there cannot be enough of them.
-    async fn died(&mut self, subject: &HandoffSubject, head: &HandedHead) -> Result<Option<Vec<Death>>, CountError> {
+    async fn died(
+        &mut self,
+        subject: &HandoffSubject,
+        turn: &TurnId,
+        head: &HandedHead,
+    ) -> Result<Option<Vec<Death>>, CountError> {
         let bound = self.books().await?.flight.submitted.fleet.dead_after;
-        if bound == 0 || head.delivery <= bound || !self.is_current(&subject.waypoint, &head.turn).await? {
+        if bound == 0 || head.delivery <= bound || !self.is_current(&subject.waypoint, turn).await? {
             return Ok(None);
         }
         let mut taken = Vec::new();
@@ -89,38 +93,5 @@ impl State {
             }
         }
         Ok(said)
-    }
-
-    /// Opens a dead turn anew for a person.
-    pub(super) async fn retry(
-        &mut self,
-        myself: &ActorRef<Msg>,
-        waypoint: &WaypointId,
-        by: AgentName,
-    ) -> Result<FlightView, Failure> {
-        let shell = self.shell.clone();
-        let books = self.fresh_books().await.map_err(|error| failure(&error))?;
-        if books.flight.submitted.plan.waypoint(waypoint).is_none() {
-            return Err(Failure::new(404, format!("there is no waypoint {waypoint} in flight {}", books.id())));
-        }
-        let refused = |refusal: &engine::Refusal| {
-            Failure::new(409, format!("{refusal}; `holdpoint dead list` shows the turns that are dead"))
-        };
-        let Phase::Dead(open) = books.state(waypoint).phase else {
-            return Err(refused(&engine::not_dead(&books.state(waypoint), waypoint)));
-        };
-        let turn = books.turn(&shell, waypoint, &open.turn).await.map_err(|error| failure(&error))?;
-        let turn = turn.ok_or_else(|| Failure::new(500, format!("no entry opens turn {}", open.turn)))?;
-        let applied = self.apply(waypoint, Input::Retried { by, turn: Box::new(turn) }, None).await;
-        match applied {
-            Ok(Applied::Appended | Applied::Nothing) => {
-                // Its agents may have lost their consumers when the flight was over.
-                self.equipped = false;
-                self.view(myself).await
-            }
-            Ok(Applied::Refused(refusal)) => Err(refused(&refusal)),
-            Err(ApplyError::Books(error)) => Err(failure(&error)),
-            Err(error) => Err(Failure::new(503, ErrorChain(&error).to_string())),
-        }
     }
 }

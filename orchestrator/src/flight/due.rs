@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use holdpoint_core::{
-    engine::Input,
+    engine::{Act, Input},
     flight::{self, Due},
 };
 use holdpoint_protocol::ids::WaypointId;
@@ -59,8 +59,8 @@ impl State {
             let serves = self.serves();
             let next = due.into_iter().find(|d| match d {
                 Due::Land(_) | Due::Merge(_) => !landing,
-                Due::Deadline(..) => serves,
-                Due::Open(_) | Due::Budget(_) => true,
+                Due::Deadline(..) | Due::Unanswered(_) => serves,
+                Due::Open(_) | Due::Budget(_) | Due::Cancel(_) => true,
             });
             match next {
                 None => return Ok(()),
@@ -76,11 +76,24 @@ impl State {
                     self.apply(&waypoint, Input::Open, None).await?;
                 }
                 Some(Due::Deadline(waypoint, turn)) => self.deadline(&waypoint, &turn).await?,
+                Some(Due::Unanswered(waypoint)) => {
+                    self.apply(&waypoint, Input::AnswerOverdue, None).await?;
+                }
+                Some(Due::Cancel(waypoint)) => self.cancel(&waypoint).await?,
                 Some(Due::Budget(waypoint)) => {
                     self.apply(&waypoint, Input::BudgetExhausted, None).await?;
                 }
             }
         }
+    }
+
+    /// A person ended the whole flight: this waypoint with it.
+    async fn cancel(&mut self, waypoint: &WaypointId) -> Result<(), ApplyError> {
+        let cancelled = self.books().await?.flight.steering.cancelled.clone();
+        // What is due follows from it.
+        let (by, cause) = cancelled.ok_or(ApplyError::Races)?;
+        self.apply(waypoint, Input::Cancelled(Act { by, cause, body: None }), None).await?;
+        Ok(())
     }
 
     async fn deadline(

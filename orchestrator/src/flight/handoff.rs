@@ -1,16 +1,18 @@
 //! Taking handoffs: who sent it, what it says, is it still wanted; then the core decides.
 
+use std::time::Duration;
+
 use holdpoint_bus::{handoffs::Received, journal::ReadError};
 use holdpoint_core::engine::{Handoff, Input};
 use holdpoint_protocol::{
     Digest,
     artifact::{Handed, HandedError, HandedHead},
     codec::CodecError,
-    ids::{TurnId, WaypointId},
+    ids::{TurnId, WaypointId, role},
     journal::Cause,
     refusal::RefusalCode,
     state::Phase,
-    subjects::HandoffSubject,
+    subjects::{HandedSubject, HandoffSubject},
 };
 use holdpoint_runtime::{
     clock,
@@ -20,6 +22,7 @@ use ractor::ActorRef;
 
 use super::{
     Applied, Msg, Place, RETRY_DELAY, State,
+    asked::Asks,
     trace::{Processing, Settled},
 };
 use crate::{
@@ -29,13 +32,22 @@ use crate::{
     senders::{self, SenderError},
 };
 
+/// The pause before a handoff of a paused flight is delivered again.
+const PAUSED_DELAY: Duration = Duration::from_secs(5);
+
 impl State {
-    pub(super) async fn on_handoff(
-        &mut self,
-        myself: &ActorRef<Msg>,
-        mut received: Box<Taken>,
-        subject: HandoffSubject,
-    ) {
+    /// Agents hand off on waypoints; people act on waypoints and on the whole flight.
+    pub(super) async fn on_handed(&mut self, myself: &ActorRef<Msg>, received: Box<Taken>, subject: HandedSubject) {
+        if subject.role.as_str() == role::OPERATOR {
+            return self.on_act(myself, received, subject).await;
+        }
+        // Only people's subjects name a whole flight.
+        if let Some(subject) = subject.on_waypoint() {
+            self.on_handoff(myself, received, subject).await;
+        }
+    }
+
+    async fn on_handoff(&mut self, myself: &ActorRef<Msg>, mut received: Box<Taken>, subject: HandoffSubject) {
         let _at = holdpoint_faults::at(holdpoint_faults::Step::TakeHandoff);
         match self.belongs(&subject).await {
             Ok(true) => {}
@@ -62,12 +74,21 @@ impl State {
                 return;
             }
         };
-        received.processing = Processing::begin(&subject, &head.turn, self.books.as_deref());
+        let Some(turn) = head.turn.clone() else {
+            self.refuse(&received, &subject, RefusalCode::WrongShape, "it names no turn").await;
+            return;
+        };
+        received.processing = Processing::begin(&subject, &turn, self.books.as_deref());
         if !matches!(body, Handed::Plan | Handed::GivenBack) {
-            match self.is_unplanned(&subject, &head.turn).await {
+            if self.is_paused() {
+                // What a turn came to is kept in the stream until the flight goes on.
+                let _ = received.nak(PAUSED_DELAY).await;
+                return;
+            }
+            match self.is_unplanned(&subject, &turn).await {
                 Ok(false) => {}
                 Ok(true) => {
-                    let what = format!("no plan for turn {} came before this {}", head.turn, subject.kind);
+                    let what = format!("no plan for turn {turn} came before this {}", subject.kind);
                     self.refuse(&received, &subject, RefusalCode::PlanMissing, &what).await;
                     return;
                 }
@@ -84,17 +105,22 @@ impl State {
             digest: Digest::of(&received.stored.payload),
             artifact: head.artifact_id.clone(),
         };
-        let (turn, role, agent) = (head.turn.clone(), subject.role.clone(), head.agent.clone());
-        let handoff = Handoff { turn, role, agent, cause, body: () };
+        let (role, agent) = (subject.role.clone(), head.agent.clone());
+        let handoff = Handoff { turn: turn.clone(), role, agent, cause, body: () };
         match body {
             Handed::Plan => {
-                self.planned.insert(subject.waypoint.clone(), head.turn.clone());
-                self.took(&subject.waypoint, &head.turn, head.agent.clone());
+                self.planned.insert(subject.waypoint.clone(), turn.clone());
+                self.took(&subject.waypoint, &turn, head.agent.clone());
                 self.on_plan(myself, received, subject, &head, handoff.cause).await;
             }
             Handed::GivenBack => acknowledge(&received, &subject, Settled::Taken).await,
-            Handed::Asked => {
-                self.settle(myself, &received, &subject, Input::Asked(handoff)).await;
+            Handed::Clarify(question) => {
+                self.on_question(myself, received, subject, handoff, Asks::Clarify(question)).await;
+            }
+            Handed::Help(help) => self.on_question(myself, received, subject, handoff, Asks::Help(help)).await,
+            Handed::Act(_) => {
+                let what = format!("a {} is a person's to send", subject.kind);
+                self.refuse(&received, &subject, RefusalCode::WrongKind, &what).await;
             }
             Handed::Reported(report) => {
                 let Handoff { turn, role, agent, cause, body: () } = handoff;
@@ -164,6 +190,11 @@ impl State {
         subject: &HandoffSubject,
         input: Input,
     ) -> bool {
+        if self.is_paused() {
+            // It was paused while the handoff was looked at.
+            let _ = received.nak(PAUSED_DELAY).await;
+            return false;
+        }
         let parent = received.processing.as_ref().map(Processing::context);
         let applied = self.apply(&subject.waypoint, input, parent).await;
         if applied.is_ok() {

@@ -102,7 +102,7 @@ impl State {
     /// When to look again although nothing happens; whoever does not serve the flight's agents does not.
     fn next_deadline(&self) -> Option<Timestamp> {
         let books = self.books.as_ref().filter(|_| self.serves())?;
-        flight::next_deadline(&books.flight, &books.waypoints)
+        flight::next_deadline(&books.flight, &books.waypoints, clock::now())
     }
 
     fn is_busy(&self) -> bool {

@@ -31,6 +31,9 @@ use crate::{
     refusals,
 };
 
+/// How much of an error stands in the decision that holds a landing, in characters.
+const LANDING_ERROR_LEN_MAX: usize = 300;
+
 /// Whether an accepted commit lands or is merged first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
@@ -108,7 +111,7 @@ impl State {
         Ok(())
     }
 
-    async fn against(&mut self, waypoint: &WaypointId) -> Result<Against, ApplyError> {
+    pub(super) async fn against(&mut self, waypoint: &WaypointId) -> Result<Against, ApplyError> {
         let books = self.books().await?;
         let planned = planned(books, waypoint)?;
         let base: Oid = books.state(waypoint).base.unwrap_or_else(|| books.flight.head().clone());
@@ -156,7 +159,7 @@ impl State {
         kind: Kind,
     ) -> Result<(), ApplyError> {
         let Some(accepted) = self.accepted(&waypoint).await? else {
-            self.landing_failed(myself, waypoint, &NothingToLand);
+            self.landing_failed(myself, waypoint, NothingToLand.to_string()).await;
             return Ok(());
         };
         self.landing = Some(waypoint.clone());
@@ -176,7 +179,9 @@ impl State {
         let books = self.books().await?;
         let planned = planned(books, waypoint)?;
         let state = books.state(waypoint);
-        let (Phase::Accepted { at, report }, Some(base), Some(work)) = (&state.phase, &state.base, &state.work) else {
+        let (Phase::Accepted { at, report: Some(report) }, Some(base), Some(work)) =
+            (&state.phase, &state.base, &state.work)
+        else {
             return Ok(None);
         };
         let (Some(commit), Some(bundle)) = (&work.commit, &work.bundle) else { return Ok(None) };
@@ -201,6 +206,7 @@ impl State {
             commit: commit.clone(),
             tree: work.tree.clone(),
             base: base.clone(),
+            base_tree: books.flight.tree_of(base).unwrap_or(&books.flight.submitted.base_tree).clone(),
             head_tree: books.flight.head_tree().clone(),
             landed: landed.collect(),
             head,
@@ -216,13 +222,16 @@ impl State {
         let decision = self.decision_on(&waypoint);
         let result = match outcome {
             Ok(Made::Landing(landing)) => self.append_landing(&waypoint, &making, &accepted, landing).await,
+            // A verification would open: it is merged again once the flight goes on.
+            Ok(Made::Merge(_)) if self.is_paused() => Ok(false),
             Ok(Made::Merge(merged)) => {
                 let parent = Some(making.context.clone());
                 self.apply(&waypoint, Input::HeadMoved(merged), parent).await.map(|_| false)
             }
             Err(error) => {
                 making.over(decision.as_ref(), Some("cannot be made now"));
-                return self.landing_failed(myself, waypoint, &error);
+                let error = ErrorChain(&error).to_string();
+                return self.landing_failed(myself, waypoint, error).await;
             }
         };
         making.over(decision.as_ref(), result.as_ref().err().map(|_| "cannot be journalled now"));
@@ -231,10 +240,14 @@ impl State {
                 if let Some(books) = self.books.as_ref().filter(|_| landed) {
                     trace::tell_if_over(books, &waypoint);
                 }
+                self.landing_failures.remove(&waypoint);
                 self.troubles.went_well(&Place::Landing(waypoint));
                 self.pump(myself).await;
             }
-            Err(error) => self.landing_failed(myself, waypoint, &error),
+            Err(error) => {
+                let error = ErrorChain(&error).to_string();
+                self.landing_failed(myself, waypoint, error).await;
+            }
         }
     }
 
@@ -244,11 +257,20 @@ impl State {
         books.state(waypoint).decision.map(|decision| decision.id)
     }
 
-    /// It is still due: it is made again, after a pause.
-    fn landing_failed(&mut self, myself: &ActorRef<Msg>, waypoint: WaypointId, error: &dyn std::error::Error) {
-        let error = ErrorChain(error).to_string();
+    /// It is still due: it is made again, after a pause. One that fails too often is held, so that others may land.
+    async fn landing_failed(&mut self, myself: &ActorRef<Msg>, waypoint: WaypointId, error: String) {
         tracing::warn!({ fields::FLIGHT } = %self.id, { fields::WAYPOINT } = %waypoint, error, "cannot land now; trying again");
-        self.troubles.failed(Place::Landing(waypoint), &format!("cannot land: {error}"), clock::now());
+        self.troubles.failed(Place::Landing(waypoint.clone()), &format!("cannot land: {error}"), clock::now());
+        let failures = self.landing_failures.entry(waypoint.clone()).or_default();
+        *failures += 1;
+        if *failures >= self.shell.landing_attempts {
+            let detail = error.chars().take(LANDING_ERROR_LEN_MAX).collect();
+            if let Err(error) = self.apply(&waypoint, Input::LandingFailed(detail), None).await {
+                tracing::warn!({ fields::WAYPOINT } = %waypoint, error = %ErrorChain(&error), "cannot hold it now");
+            } else {
+                self.landing_failures.remove(&waypoint);
+            }
+        }
         self.set_alarm(myself, RETRY_DELAY);
     }
 
@@ -264,7 +286,10 @@ impl State {
         let shell = self.shell.clone();
         let Landing { commit, bundle_on } = landing;
         let books = self.books().await?;
-        if books.flight.head() != &accepted.head || books.flight.landing(waypoint).is_some() {
+        // A person may have ended it meanwhile.
+        let still = matches!(books.state(waypoint).phase, Phase::Accepted { .. });
+        let ended = books.flight.steering.cancelled.is_some();
+        if !still || ended || books.flight.head() != &accepted.head || books.flight.landing(waypoint).is_some() {
             return Ok(false);
         }
         let entry = LandedEntry {
@@ -276,7 +301,7 @@ impl State {
             bundle: commit.bundle,
             bundle_on,
             report: accepted.report,
-            record: Record { at: clock::now(), previous: None, cause: None, state: None, asked_by: None },
+            record: Record { at: clock::now(), previous: None, cause: None, state: None },
         };
         let traceparent = Some(making.context.traceparent());
         match books.append(&shell, None, Entry::Landed(Box::new(entry)), traceparent).await {

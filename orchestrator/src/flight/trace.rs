@@ -156,7 +156,7 @@ pub(super) fn context_of(trace: &WaypointTrace, entry: &Entry) -> TraceContext {
         Entry::Turn(turn) => trace.turn(&turn.turn_id),
         Entry::Decided(decided) => trace.decision(&decided.decision.artifact_id),
         Entry::Dead(dead) => trace.decision(&dead.decision.artifact_id),
-        Entry::Submitted(_) | Entry::Landed(_) => trace.root(),
+        Entry::Submitted(_) | Entry::Landed(_) | Entry::Steered(_) => trace.root(),
     }
 }
 
@@ -305,6 +305,7 @@ fn purpose(open: &OpenTurn) -> &'static str {
         Purpose::Verify(VerificationPurpose::Baseline) => "baseline",
         Purpose::Verify(VerificationPurpose::Handoff) => "verify",
         Purpose::Verify(VerificationPurpose::Merge) => "merge",
+        Purpose::Complete => "complete",
     }
 }
 
@@ -313,11 +314,16 @@ fn answered_by(input: &Input) -> Option<&AgentName> {
         Input::Built(handoff) => Some(&handoff.agent),
         Input::Reported(handoff) => Some(&handoff.agent),
         Input::Asked(handoff) => Some(&handoff.agent),
+        Input::Answered(act) => Some(&act.by),
+        Input::Completed(act) => Some(&act.by),
+        Input::Retried(act) => Some(&act.by),
+        Input::Cancelled(act) => Some(&act.by),
         Input::Open
         | Input::DeadlinePassed(_)
+        | Input::AnswerOverdue
         | Input::Died(_)
-        | Input::Retried { .. }
         | Input::HeadMoved(_)
+        | Input::LandingFailed(_)
         | Input::BudgetExhausted => None,
     }
 }
@@ -332,6 +338,15 @@ fn failure(input: &Input) -> Option<&'static str> {
         Input::DeadlinePassed(_) => Some("nobody answered in time"),
         Input::BudgetExhausted => Some("the budget is used up"),
         Input::Died(_) => Some("it ended its agents again and again"),
-        Input::Open | Input::Retried { .. } | Input::Reported(_) | Input::Asked(_) | Input::HeadMoved(_) => None,
+        Input::Cancelled(_) => Some("cancelled"),
+        Input::Open
+        | Input::Reported(_)
+        | Input::Asked(_)
+        | Input::Answered(_)
+        | Input::Completed(_)
+        | Input::Retried(_)
+        | Input::AnswerOverdue
+        | Input::LandingFailed(_)
+        | Input::HeadMoved(_) => None,
     }
 }

@@ -37,6 +37,11 @@ impl Asleep {
         due
     }
 
+    /// Those that sleep.
+    pub(super) fn flights(&self) -> impl Iterator<Item = &FlightId> {
+        self.until.keys()
+    }
+
     /// How many sleep.
     pub(super) fn len(&self) -> usize {
         self.until.len()

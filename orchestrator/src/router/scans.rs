@@ -5,13 +5,15 @@
 use holdpoint_protocol::journal::Sequence;
 
 /// See the module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Scans {
     /// Up to where submissions were looked at.
     done: Sequence,
     running: Option<Reach>,
     /// The next scan reads everything.
     everything: bool,
+    /// It writes a checkpoint.
+    checkpoint: bool,
 }
 
 /// What a scan reads.
@@ -19,28 +21,30 @@ pub(super) struct Scans {
 pub(super) enum Reach {
     /// What was submitted after this.
     After(Sequence),
-    /// All submissions, those of flights that were seen before as well.
+    /// All flights that are not over, those that were seen before as well. It writes a checkpoint.
     Everything,
-}
-
-impl Reach {
-    /// The place behind which it reads.
-    pub(super) fn after(self) -> Sequence {
-        match self {
-            Self::After(sequence) => sequence,
-            Self::Everything => Sequence(0),
-        }
-    }
+    /// All that are neither over nor known here, for a checkpoint.
+    Checkpoint,
 }
 
 impl Scans {
+    /// The first one reads everything.
+    pub(super) fn new() -> Self {
+        Self { done: Sequence(0), running: None, everything: true, checkpoint: false }
+    }
+
     /// Begins one, unless another one runs.
     pub(super) fn begin(&mut self) -> Option<Reach> {
         if self.running.is_some() {
             return None;
         }
         let everything = std::mem::take(&mut self.everything);
-        self.running = Some(if everything { Reach::Everything } else { Reach::After(self.done) });
+        let checkpoint = std::mem::take(&mut self.checkpoint);
+        self.running = Some(match (everything, checkpoint) {
+            (true, _) => Reach::Everything,
+            (false, true) => Reach::Checkpoint,
+            (false, false) => Reach::After(self.done),
+        });
         self.running
     }
 
@@ -62,6 +66,11 @@ impl Scans {
         self.everything = true;
     }
 
+    /// The next scan is to write a checkpoint.
+    pub(super) fn want_checkpoint(&mut self) {
+        self.checkpoint = true;
+    }
+
     /// Whether a scan of everything waits to begin.
     pub(super) fn wants_everything(&self) -> bool {
         self.everything
@@ -72,10 +81,18 @@ impl Scans {
 mod tests {
     use super::*;
 
+    /// One whose first scan has ended here.
+    fn begun(until: u64) -> Scans {
+        let mut scans = Scans::new();
+        assert_eq!(scans.begin(), Some(Reach::Everything));
+        scans.succeeded(Sequence(until));
+        scans
+    }
+
     #[test]
     fn a_scan_reads_on_where_the_last_one_ended_and_never_two_run() {
-        let mut scans = Scans::default();
-        assert_eq!(scans.begin(), Some(Reach::After(Sequence(0))));
+        let mut scans = begun(3);
+        assert_eq!(scans.begin(), Some(Reach::After(Sequence(3))));
         assert_eq!(scans.begin(), None);
         scans.succeeded(Sequence(7));
         assert_eq!(scans.begin(), Some(Reach::After(Sequence(7))));
@@ -85,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_take_over_that_fails_is_tried_again() {
-        let mut scans = Scans::default();
+        let mut scans = begun(3);
         scans.want_everything();
         assert_eq!(scans.begin(), Some(Reach::Everything));
         assert!(!scans.wants_everything());
@@ -98,13 +115,28 @@ mod tests {
 
     #[test]
     fn a_take_over_during_a_scan_has_one_of_its_own() {
-        let mut scans = Scans::default();
-        assert_eq!(scans.begin(), Some(Reach::After(Sequence(0))));
+        let mut scans = begun(3);
+        assert_eq!(scans.begin(), Some(Reach::After(Sequence(3))));
         scans.want_everything();
         scans.succeeded(Sequence(7));
         assert_eq!(scans.begin(), Some(Reach::Everything));
         scans.want_everything();
         scans.succeeded(Sequence(9));
         assert_eq!(scans.begin(), Some(Reach::Everything), "another one was gone meanwhile");
+    }
+
+    #[test]
+    fn a_checkpoint_is_written_once_and_a_scan_of_everything_writes_one_as_well() {
+        let mut scans = begun(3);
+        scans.want_checkpoint();
+        assert_eq!(scans.begin(), Some(Reach::Checkpoint));
+        scans.succeeded(Sequence(7));
+        assert_eq!(scans.begin(), Some(Reach::After(Sequence(7))));
+        scans.succeeded(Sequence(7));
+        scans.want_checkpoint();
+        scans.want_everything();
+        assert_eq!(scans.begin(), Some(Reach::Everything));
+        scans.succeeded(Sequence(9));
+        assert_eq!(scans.begin(), Some(Reach::After(Sequence(9))));
     }
 }

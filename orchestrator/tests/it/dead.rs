@@ -1,15 +1,13 @@
 //! Turns whose agents die: counted over a real broker from what agents say, and by nothing else.
 
-use holdpoint_bus::api::ApiError;
 use holdpoint_protocol::{
-    api::{DEAD, DeadQuery, DeadTurns, RETRY, RetryQuery},
-    artifact::{Artifact as _, BuildArtifact, GivenBack, Origin},
+    api::{DEAD, DeadQuery, DeadTurns},
+    artifact::{ActCode, Artifact as _, BuildArtifact, GivenBack, Origin},
     ids::role,
     journal::Death,
     reason::ReasonCode,
     state::Status,
     turn::Turn,
-    view::FlightView,
 };
 use holdpoint_runtime::{clock, fresh};
 
@@ -28,10 +26,6 @@ async fn give_back(agent: &mut Agent, turn: &Turn, delivery: u32) {
     };
     let given_back = GivenBack::new(origin, turn.turn_id.clone(), delivery, agent.name.clone(), "stops".to_owned());
     agent.hand_off(turn, GivenBack::KIND, &given_back).await;
-}
-
-fn retry(world: &World) -> RetryQuery {
-    RetryQuery { flight: world.flight.clone(), waypoint: "w".parse().unwrap() }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -64,19 +58,20 @@ async fn a_dead_turn_opens_again_once_a_person_asks_and_is_refused_where_none_is
     world.submit(PLAN).await;
     let mut builder = world.agent(role::BUILDER, "b1").await;
     let (turn, delivery) = builder.take().await;
-    let refused = world.call::<_, FlightView>(RETRY, &retry(&world)).await.unwrap_err();
-    assert!(matches!(&refused, ApiError::Refused { failure, .. } if failure.code == 409), "{refused:?}");
+    let ada = world.person("human-ada").await;
+    assert_eq!(ada.fails(&world, Some("w"), &ada.retry()).await.code, ActCode::NothingOpen);
     for delivery in 2..=4 {
         builder.plan(&turn, delivery).await;
     }
     world.waypoint_when("the dead turn", |w| w.status == Status::Blocked).await;
     delivery.ack().await.unwrap();
-    let view: FlightView = world.call(RETRY, &retry(&world)).await.unwrap();
-    assert_eq!(view.waypoints[0].status, Status::Running);
+    let retry = ada.retry();
+    ada.does(&world, Some("w"), &retry).await;
+    assert_eq!(world.view().await.waypoints[0].status, Status::Running);
     let (again, _delivery) = builder.take().await;
     assert_ne!(again.turn_id, turn.turn_id);
     assert_eq!(again.request, turn.request);
-    assert_eq!(again.record.asked_by.as_ref(), Some(world.operator.name()));
+    assert_eq!(again.record.cause.map(|cause| cause.artifact), Some(retry.artifact_id), "the person's act caused it");
     let listed: DeadTurns = world.call(DEAD, &DeadQuery { flight: None }).await.unwrap();
     assert_eq!(listed.turns, []);
 }

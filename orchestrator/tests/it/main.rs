@@ -6,6 +6,7 @@ mod decisions;
 mod distrust;
 mod landings;
 mod memory;
+mod people;
 mod submissions;
 mod support;
 mod trouble;

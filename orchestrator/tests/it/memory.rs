@@ -1,15 +1,15 @@
 //! Flights that are not in memory: found again when something concerns them.
 
 use holdpoint_protocol::{
-    api::{FLIGHTS, Flights, RETRY, RetryQuery},
+    api::{FLIGHTS, Flights},
     artifact::{Artifact, BuildArtifact, VerificationReport},
     facts::Verdict,
     ids::role,
     state::Status,
-    view::{FlightStatus, FlightView},
+    view::FlightStatus,
 };
 
-use crate::support::World;
+use crate::support::{SOON, World};
 
 const PLAN: &str = "plan: p\nwaypoints:\n  - {id: w, title: t, goal: g, scope: [a], criteria: [{id: c, statement: s, check: 'true'}]}\n";
 
@@ -52,11 +52,50 @@ async fn a_flight_that_was_over_and_was_reopened_is_running_after_a_restart() {
     }
     world.waypoint_when("the turn is given up", |w| w.status == Status::Blocked).await;
     delivery.ack().await.unwrap();
-    let query = RetryQuery { flight: world.flight.clone(), waypoint: "w".parse().unwrap() };
-    let _: FlightView = world.call(RETRY, &query).await.unwrap();
+    let ada = world.person("human-ada").await;
+    ada.does(&world, Some("w"), &ada.retry()).await;
 
     world.start_orchestrator().await;
     let listed: Flights = world.call(FLIGHTS, &serde_json::json!({})).await.unwrap();
     let statuses: Vec<_> = listed.flights.iter().map(|line| line.status).collect();
     assert_eq!(statuses, [FlightStatus::Running]);
+}
+
+/// Waits until the orchestrator has written down that these flights are not over, and where each was submitted.
+async fn checkpoint(world: &World, open: serde_json::Value) {
+    let file = world.path("orchestrator/open-flights.json");
+    let deadline = tokio::time::Instant::now() + SOON;
+    loop {
+        let text = std::fs::read(&file).unwrap_or_default();
+        let kept: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+        if kept["checkpoint"]["open"] == open {
+            return;
+        }
+        assert!(tokio::time::Instant::now() < deadline, "waited in vain for {open}: {kept}");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_start_knows_from_the_last_one_which_flights_are_over_and_finds_those_that_were_reopened_since() {
+    let mut world = World::of_a_fleet().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let (turn, delivery) = builder.take().await;
+    let (open, none) = (serde_json::json!({ world.flight.as_str(): 1 }), serde_json::json!({}));
+    world.start_orchestrator().await;
+    checkpoint(&world, open.clone()).await;
+
+    for delivery in 2..=4 {
+        builder.plan(&turn, delivery).await;
+    }
+    world.waypoint_when("the turn is given up", |w| w.status == Status::Blocked).await;
+    delivery.ack().await.unwrap();
+    world.start_orchestrator().await;
+    checkpoint(&world, none).await;
+
+    let ada = world.person("human-ada").await;
+    ada.does(&world, Some("w"), &ada.retry()).await;
+    world.start_orchestrator().await;
+    checkpoint(&world, open).await;
 }

@@ -1,7 +1,9 @@
 //! A broker, an orchestrator, a repository, and agents whose every word the test chooses.
 
 mod agent;
+mod audited;
 mod forged;
+mod person;
 
 use std::{
     path::{Path, PathBuf},
@@ -32,6 +34,7 @@ use holdpoint_protocol::{
 use holdpoint_runtime::{config::Config, fresh};
 use holdpoint_sandbox::service::Lifetime;
 use holdpoint_workspace::{HANDOFF_REF, SNAPSHOT_REF};
+pub(crate) use person::Person;
 use tempfile::TempDir;
 
 /// How long something that must happen may take on a busy machine.
@@ -127,6 +130,14 @@ impl World {
         self.dir.path().join(name)
     }
 
+    /// Starts an orchestrator that holds work after so many failed landings.
+    pub(crate) async fn start_orchestrator_with_landing_attempts(&mut self, landing_attempts: u32) {
+        self.orchestrator = None;
+        let mut config = self.config("orchestrator");
+        config.orchestrator.landing_attempts = landing_attempts;
+        self.orchestrator = Some(holdpoint_orchestrator::start(config).await.unwrap());
+    }
+
     /// Submits a plan on the repository; one waypoint is open at a time.
     pub(crate) async fn submit(&self, text: &str) -> FlightView {
         self.submit_for(text, Some(1)).await
@@ -162,6 +173,7 @@ impl World {
                 build_wall: Millis(1_800_000),
                 dead_after: 3,
             },
+            workflows: Vec::new(),
         }
     }
 
@@ -196,14 +208,19 @@ impl World {
 
     /// The only waypoint, once this holds of it.
     pub(crate) async fn waypoint_when(&self, what: &str, holds: impl Fn(&WaypointView) -> bool) -> WaypointView {
+        let first = |view: &FlightView| view.waypoints.first().cloned().unwrap();
+        first(&self.view_when(what, |view| holds(&first(view))).await)
+    }
+
+    /// The flight, once this holds of it.
+    pub(crate) async fn view_when(&self, what: &str, holds: impl Fn(&FlightView) -> bool) -> FlightView {
         let deadline = tokio::time::Instant::now() + SOON;
         loop {
             let view = self.view().await;
-            let waypoint = view.waypoints.first().unwrap();
-            if holds(waypoint) {
-                return waypoint.clone();
+            if holds(&view) {
+                return view;
             }
-            assert!(tokio::time::Instant::now() < deadline, "waited in vain for {what}: {waypoint:?}");
+            assert!(tokio::time::Instant::now() < deadline, "waited in vain for {what}: {view:?}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }
@@ -237,11 +254,20 @@ impl World {
     }
 }
 
+/// A file in which two works can each change their own end.
+pub(crate) const LINES: &str = "lines";
+
+/// The text of that file, with words on its first and its last line.
+pub(crate) fn lines(first: &str, last: &str) -> String {
+    format!("{first}\n{}{last}\n", "as it was\n".repeat(20))
+}
+
 fn repository(dir: &Path) -> Oid {
     std::fs::create_dir(dir).unwrap();
     git(dir, &["init", "--quiet", "--initial-branch=main"]);
     std::fs::write(dir.join("a"), "1\n").unwrap();
     std::fs::write(dir.join("Makefile"), "all:\n").unwrap();
+    std::fs::write(dir.join(LINES), lines("", "")).unwrap();
     git(dir, &["add", "--all"]);
     git(dir, &["commit", "--quiet", "--message=begin"]);
     git(dir, &["rev-parse", "HEAD"]).trim().parse().unwrap()

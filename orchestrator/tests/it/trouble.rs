@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     artifact::{Artifact, BuildArtifact, VerificationReport},
     facts::Verdict,
     ids::role,
-    state::{Phase, Status, WaypointState},
+    state::{Phase, Status, Verified, WaypointState},
     view::Trouble,
 };
 use holdpoint_runtime::clock;
@@ -114,7 +114,10 @@ async fn accepted_work_that_nothing_brings_is_shown_and_holds_up_nothing_else() 
     let report = verifier.reported(&turn, Verdict::Pass);
     world.crash_orchestrator();
     let forged = |state: &mut WaypointState| {
-        state.phase = Phase::Accepted { at: clock::now(), report: Digest::of(b"report") };
+        let verified = Digest::of(b"report");
+        let tree = state.work.as_ref().unwrap().tree.clone();
+        state.phase = Phase::Accepted { at: clock::now(), report: Some(verified) };
+        state.verified = Some(Verified { report: verified, tree, base: state.base.clone().unwrap() });
         state.criteria = report.criteria.iter().map(|criterion| criterion.result.clone()).collect();
         state.work.as_mut().unwrap().bundle = None;
     };

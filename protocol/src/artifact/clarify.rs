@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::{
     artifact::artifact,
+    facts::{BundleRef, Oid},
     ids::{AgentName, ArtifactId, TurnId},
 };
 
@@ -23,7 +24,7 @@ pub enum Confidence {
 
 artifact! {
     /// A blocking question (FLY-11).
-    ClarificationRequest = "clarification_request" {
+    ClarificationRequest(ClarificationRequestBody) = "clarification_request" {
         /// The turn.
         turn: TurnId,
         /// Which delivery of the turn, from 1.
@@ -38,26 +39,59 @@ artifact! {
         confidence: Confidence,
         /// The answers it can work with.
         options: Vec<String>,
+        /// What was there when it asked; the next turn goes on from it.
+        #[serde(default)]
+        work: Option<WorkInProgress>,
     }
 }
 
 artifact! {
     /// The answer to a question (FLY-12).
-    ClarificationResponse = "clarification_response" {
-        /// The question.
-        request: ArtifactId,
-        /// The chosen option, or the answer in words.
-        answer: String,
+    ClarificationResponse(ClarificationResponseBody) = "clarification_response" {
+        /// Who answers.
+        agent: AgentName,
+        /// The question; `None`: the one that is open by the time the answer is taken.
+        request: Option<ArtifactId>,
+        /// The chosen option.
+        option: Option<String>,
+        /// The answer in words.
+        text: Option<String>,
         /// Why.
-        rationale: String,
-        /// Constraints that hold from now on.
+        rationale: Option<String>,
+        /// Constraints that hold for every later turn, the verifier's included.
         updated_constraints: Vec<String>,
     }
 }
 
+/// A question that was answered, as later turns of the role that asked get it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Clarified {
+    /// The question, or the call for help.
+    pub question: String,
+    /// The chosen option.
+    pub option: Option<String>,
+    /// The answer in words.
+    pub text: Option<String>,
+    /// Why.
+    pub rationale: Option<String>,
+    /// Constraints that hold from now on.
+    pub constraints: Vec<String>,
+    /// Who answered: a person, or `policy` for the plan's `answers`.
+    pub by: String,
+}
+
+/// Work that is not finished: one commit on the turn's base.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkInProgress {
+    /// The commit.
+    pub commit: Oid,
+    /// The thin bundle that brings it.
+    pub bundle: BundleRef,
+}
+
 artifact! {
     /// A call for help (RETRY-10).
-    HelpRequest = "help_request" {
+    HelpRequest(HelpRequestBody) = "help_request" {
         /// The turn.
         turn: TurnId,
         /// Which delivery of the turn, from 1.
@@ -69,6 +103,9 @@ artifact! {
         /// The JSON context that followed it, of 32 levels at most: it becomes a part of answers to operators.
         #[serde(default, deserialize_with = "shallow")]
         context: Option<Value>,
+        /// What was there when it called; the next turn goes on from it.
+        #[serde(default)]
+        work: Option<WorkInProgress>,
     }
 }
 

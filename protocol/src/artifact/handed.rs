@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{
-    Artifact, BuildArtifact, BuildPlan, ClarificationRequest, GivenBack, HelpRequest, VerificationPlan,
+    ACT_KINDS, Act, Artifact, BuildArtifact, BuildPlan, ClarificationRequest, GivenBack, HelpRequest, VerificationPlan,
     VerificationReport,
 };
 use crate::{
@@ -16,9 +16,11 @@ use crate::{
 pub struct HandedHead {
     /// Its id.
     pub artifact_id: ArtifactId,
-    /// The turn it is on.
-    pub turn: TurnId,
-    /// Which delivery of the turn, from 1.
+    /// The turn it is on; `None`: an act of a person.
+    #[serde(default)]
+    pub turn: Option<TurnId>,
+    /// Which delivery of the turn, from 1; 0 for an act.
+    #[serde(default)]
     pub delivery: u32,
     /// Who sent it.
     pub agent: AgentName,
@@ -36,8 +38,12 @@ pub enum Handed {
     Built(Box<BuildArtifact>),
     /// A verifier reports.
     Reported(Box<VerificationReport>),
-    /// A question, or a call for help.
-    Asked,
+    /// A question.
+    Clarify(Box<ClarificationRequest>),
+    /// A call for help.
+    Help(Box<HelpRequest>),
+    /// What a person does.
+    Act(Act),
     /// The turn is given back: it ends nothing.
     GivenBack,
 }
@@ -78,11 +84,13 @@ impl Handed {
             VerificationPlan::KIND => codec::decode::<VerificationPlan>(payload, encoding).map(|_| Self::Plan)?,
             BuildArtifact::KIND => Self::Built(codec::decode(payload, encoding)?),
             VerificationReport::KIND => Self::Reported(codec::decode(payload, encoding)?),
-            ClarificationRequest::KIND => {
-                codec::decode::<ClarificationRequest>(payload, encoding).map(|_| Self::Asked)?
-            }
-            HelpRequest::KIND => codec::decode::<HelpRequest>(payload, encoding).map(|_| Self::Asked)?,
+            ClarificationRequest::KIND => Self::Clarify(codec::decode(payload, encoding)?),
+            HelpRequest::KIND => Self::Help(codec::decode(payload, encoding)?),
             GivenBack::KIND => codec::decode::<GivenBack>(payload, encoding).map(|_| Self::GivenBack)?,
+            other if ACT_KINDS.contains(&other) => match Act::decode(other, payload, content_type)? {
+                Some(act) => Self::Act(act),
+                None => return Err(HandedError::Kind { kind: other.to_owned() }),
+            },
             other => return Err(HandedError::Kind { kind: other.chars().take(80).collect() }),
         })
     }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Digest,
-    artifact::artifact,
+    artifact::{Clarified, artifact},
     facts::{BundleRef, CriterionResult, DiffSummary, Oid, Verdict, Violation},
     ids::{AgentName, CriterionId, TurnId},
     plan::{Criterion, Guard},
@@ -27,7 +27,7 @@ pub enum VerificationPurpose {
 
 artifact! {
     /// What a verifier is to judge (FLY-9). It holds no word of the builder's (FLY-18).
-    VerificationRequest = "verification_request" {
+    VerificationRequest(VerificationRequestBody) = "verification_request" {
         /// What it is for.
         purpose: VerificationPurpose,
         /// The commit the tree stands on.
@@ -50,6 +50,9 @@ artifact! {
         protected: Vec<String>,
         /// The guidance document, a steering file.
         covenant: String,
+        /// Questions of a verifier of this waypoint that were answered, oldest first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        clarifications: Vec<Clarified>,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{AGENTS, OPERATOR, ORCHESTRATOR, Subject};
 use crate::{
-    api::{ARTIFACT, ATTEST, DEAD, EXPORT, FLIGHTS, HISTORY, MESSAGES, PROGRESS, RETRY, STATUS, SUBMIT},
+    api::{ACT, ARTIFACT, ATTEST, DEAD, EXPORT, FLIGHTS, HISTORY, INBOX, MESSAGES, PROGRESS, STATUS, SUBMIT},
     subjects,
 };
 
@@ -36,7 +36,7 @@ impl Endpoint {
 }
 
 /// All endpoints.
-pub const ENDPOINTS: [Endpoint; 11] = [
+pub const ENDPOINTS: [Endpoint; 12] = [
     Endpoint {
         name: PROGRESS,
         by: AGENTS,
@@ -96,10 +96,17 @@ pub const ENDPOINTS: [Endpoint; 11] = [
         summary: "turns that keep ending their agents",
     },
     Endpoint {
-        name: RETRY,
+        name: INBOX,
         by: OPERATOR,
-        request: Some("retry_query"),
-        answer: "flight_view",
-        summary: "has such a turn tried again",
+        request: Some("inbox_query"),
+        answer: "inbox",
+        summary: "what waits for people",
+    },
+    Endpoint {
+        name: ACT,
+        by: OPERATOR,
+        request: Some("act_query"),
+        answer: "act_standing",
+        summary: "what became of a person's act",
     },
 ];

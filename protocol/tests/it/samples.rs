@@ -1,5 +1,6 @@
 //! One value of every type that is stored or sent, with every optional field filled in somewhere.
 
+mod acts;
 mod artifacts;
 mod entries;
 mod parts;
@@ -55,10 +56,14 @@ impl<T: Serialize + DeserializeOwned + PartialEq + Debug> Kind for Sample<T> {
 /// All samples.
 pub(crate) fn all() -> Vec<Box<dyn Kind>> {
     let mut all = artifacts::all();
+    all.extend(acts::all());
     all.extend(entries::all());
     all.extend(views::all());
     all
 }
+
+/// Queries that ask for all where they say nothing: an empty object is one.
+pub(crate) const ASK_FOR_ALL: [&str; 2] = ["dead_query", "inbox_query"];
 
 type Kinds = Vec<Box<dyn Kind>>;
 

@@ -11,7 +11,7 @@ use std::{
 
 use holdpoint_protocol::ids::RoleId;
 use holdpoint_sandbox::{
-    Command, Input, Limits, Network, Profile, PropertyReport, Sandbox, ToolchainPaths, toolchain_paths,
+    Command, Ended, Input, Limits, Network, Profile, PropertyReport, Sandbox, ToolchainPaths, toolchain_paths,
 };
 
 use super::{
@@ -19,7 +19,13 @@ use super::{
     environment::{Sources, environment},
     program::{program_files, readable},
 };
-use crate::config::ProgramConfig;
+use crate::{ask::Line, config::ProgramConfig, telemetry::ErrorChain};
+
+/// Copies a working tree without its git folder.
+const COPY: &str = "find . -mindepth 1 -maxdepth 1 ! -name .git -exec cp -a -t \"$TO\" -- {} +";
+/// The most that a working tree may hold to be copied, and the longest that it may take. A program that asks waits for it.
+const COPY_BYTES_MAX: u64 = 4 << 30;
+const COPY_TIME: Duration = Duration::from_secs(60);
 
 /// What the backend of one role is made of.
 #[derive(Debug, Clone)]
@@ -107,13 +113,8 @@ impl CommandBackend {
 
     fn profile(&self, read: Vec<PathBuf>, write: Vec<PathBuf>, limits: Limits) -> Profile {
         let CommandSettings { program, home, hidden, own_env, .. } = &self.settings;
-        let mut profile = Profile {
-            read,
-            write,
-            deny: self.toolchains.deny.clone(),
-            network: if program.network { Network::Host } else { Network::Loopback },
-            limits,
-        };
+        let mut profile =
+            Profile { read, write, deny: self.toolchains.deny.clone(), network: network(program), limits };
         profile.read.extend(self.toolchains.read.iter().chain(&program.read_paths).cloned());
         profile.read.extend(readable(&with_targets(program_files(&self.command)), real_home(own_env)));
         profile.write.push(home.clone());
@@ -150,15 +151,22 @@ impl CommandBackend {
             env: &self.settings.program.env.0,
         };
         command.env = environment(task, &sources);
+        if let Some(line) = &task.line {
+            line.grant(&mut command);
+        }
         command.stdin = Input::Bytes(task.prompt.clone().into_bytes());
         command
     }
 }
 
 impl Backend for CommandBackend {
-    async fn run(&self, task: BackendTask) -> Result<BackendResult, BackendError> {
+    async fn run(
+        &self,
+        task: BackendTask,
+        end: impl Future<Output = ()> + Send,
+    ) -> Result<BackendResult, BackendError> {
         self.make_home()?;
-        let outcome = self.sandbox.run(&self.command(&task), None).await?;
+        let outcome = self.sandbox.run_until(&self.command(&task), None, end).await?;
         Ok(BackendResult {
             command: self.command.clone(),
             ended: outcome.ended,
@@ -168,6 +176,36 @@ impl Backend for CommandBackend {
             tree_ended: outcome.tree_ended,
         })
     }
+
+    async fn line(&self, dir: &Path) -> Result<Line, BackendError> {
+        let opened = Line::open(dir, &self.sandbox, network(&self.settings.program)).await;
+        opened.map_err(|source| BackendError::Io { path: dir.to_owned(), source })
+    }
+
+    async fn copy(&self, from: &Path, to: &Path) -> bool {
+        let limits = Limits { wall: COPY_TIME, disk_bytes: Some(COPY_BYTES_MAX), ..Limits::default() };
+        let profile = Profile {
+            read: vec![from.to_owned()],
+            write: vec![to.to_owned()],
+            deny: self.settings.hidden.clone(),
+            network: Network::Loopback,
+            limits,
+        };
+        let mut command = Command::shell(COPY, from, profile);
+        command.env.insert("PATH".to_owned(), "/usr/bin:/bin".to_owned());
+        command.env.insert("TO".to_owned(), to.display().to_string());
+        match self.sandbox.run(&command, None).await {
+            Ok(outcome) => outcome.ended == Ended::Exited(0) && outcome.tree_ended,
+            Err(error) => {
+                tracing::warn!(error = %ErrorChain(&error), "cannot copy what an agent's program has done so far");
+                false
+            }
+        }
+    }
+}
+
+fn network(program: &ProgramConfig) -> Network {
+    if program.network { Network::Host } else { Network::Loopback }
 }
 
 /// The user's home, whose toolchains may be read and whose secrets may not. Without one, a path that nothing is in.

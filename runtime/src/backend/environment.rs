@@ -78,6 +78,7 @@ mod tests {
             scratch: "/t/scratch".into(),
             turn_file: "/t/in/turn.json".into(),
             feedback_file: feedback.then(|| "/t/in/feedback.json".into()),
+            line: None,
             prompt: String::new(),
             wall: None,
             output_bytes: None,

@@ -9,6 +9,7 @@
 //! <execution-stage>what it is doing</execution-stage>
 //! <validation command="cargo test" exit="0">what came out</validation>
 //! <acceptance-criterion id="unit">why it is met</acceptance-criterion>
+//! <clarification-request options="a|b" confidence="low" context="what depends on it">a question</clarification-request>
 //! <waypoint-complete>the waypoint's id, then anything it wants to add</waypoint-complete>
 //! ```
 
@@ -21,6 +22,8 @@ use holdpoint_protocol::artifact::{Confidence, HelpRequest};
 use serde_json::Value;
 use visible::Visible;
 
+use super::question::{BadQuestion, Question};
+
 /// The most of any one text that is taken over, in bytes: more is prose that nobody reads.
 pub const TEXT_BYTES_MAX: usize = 2 << 10;
 /// The most markers that are taken over of one kind: all of them fit into a handoff several times over.
@@ -32,6 +35,9 @@ const CONTEXT_BYTES_MAX: usize = 16 << 10;
 /// The lines that call for help (RETRY-10).
 const HELP: [&str; 2] = [">>>HELP<<<", "CLAUDE_CADENCE_SYSTEM_SIGNAL::HELP_REQUEST"];
 
+/// A question, or why it is none.
+pub type Asked = Result<Question, BadQuestion>;
+
 /// Everything found in an output.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Found {
@@ -39,8 +45,8 @@ pub struct Found {
     pub markers: Markers,
     /// The first answer envelope.
     pub envelope: Option<Envelope>,
-    /// The first question.
-    pub question: Option<Question>,
+    /// The first question; one as an object comes before one as an element.
+    pub question: Option<Asked>,
     /// The first call for help, of either stream.
     pub help: Option<HelpCall>,
 }
@@ -55,9 +61,18 @@ pub struct Markers {
     /// `<acceptance-criterion>`.
     pub claims: Vec<Claim>,
     /// `<waypoint-complete>`: each one's whole text; the first word is the waypoint's id.
-    pub completions: Vec<String>,
+    pub completions: Vec<Completion>,
     /// Whether a `<waypoint-complete>` was begun and not ended.
     pub unfinished: bool,
+}
+
+/// A completion that the program says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Completion {
+    /// The whole text.
+    pub text: String,
+    /// What its attribute `confidence` says, as printed.
+    pub confidence: Option<String>,
 }
 
 impl Markers {
@@ -93,23 +108,23 @@ pub struct Envelope {
     pub component: String,
     /// Its `status`; empty where it is no text.
     pub status: String,
+    /// How sure its author is, if it says so.
+    pub confidence: Result<Option<Confidence>, BadQuestion>,
+    /// What its data says in words.
+    pub summary: Option<String>,
+    /// The question in its data.
+    pub question: Option<Asked>,
 }
 
-/// A question (`ClarificationRequest`).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
-    /// The question.
-    pub question: String,
-    /// What depends on the answer.
-    pub decision_context: String,
-    /// How sure the asker is; low where it does not say.
-    pub confidence: Confidence,
-    /// The answers it can work with.
-    pub options: Vec<String>,
+impl Default for Envelope {
+    /// One of which nothing is known but that it is there.
+    fn default() -> Self {
+        Self { component: String::new(), status: String::new(), confidence: Ok(None), summary: None, question: None }
+    }
 }
 
 /// A call for help (RETRY-10).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HelpCall {
     /// The line, as printed but for the space around it.
     pub raw_line: String,
@@ -164,7 +179,10 @@ impl Scanner {
         }
         let text = self.visible.into_text();
         let (envelope, question) = object::read(&text);
-        Found { markers: element::read(&text), envelope, question, help: self.help }
+        let (markers, asked) = element::read(&text);
+        let in_envelope = || envelope.as_ref().and_then(|envelope: &Envelope| envelope.question.clone());
+        let question = question.or_else(in_envelope).or(asked);
+        Found { markers, envelope, question, help: self.help }
     }
 
     fn end_line(&mut self) {

@@ -5,8 +5,9 @@
 use std::fmt::Write;
 
 use holdpoint_protocol::{
-    artifact::{CriterionReport, GuidancePacket},
+    artifact::{Clarified, CriterionReport, GuidancePacket},
     plan::{Check, Criterion, TurnBudget},
+    reason::ReasonCode,
     turn::{BuildRequest, Collision, CollisionKind, Feedback, LandedMeanwhile, Turn},
 };
 
@@ -34,8 +35,12 @@ pub fn prompt(turn: &Turn, request: &BuildRequest) -> String {
 }
 
 fn push_feedback(text: &mut String, feedback: &Feedback, request: &BuildRequest) {
+    push_clarifications(text, &feedback.clarifications);
     if let Some(collision) = &feedback.collision {
         push_collision(text, collision);
+    } else if feedback.reason_code == ReasonCode::ClarificationOpen {
+        let from = if request.start == request.base { "the base" } else { "the files as they were when you asked" };
+        let _ = writeln!(text, "You start from {from}.\n");
     } else {
         let _ = writeln!(text, "## What was wrong with the last attempt\n");
         let from = if request.start == request.base {
@@ -54,6 +59,30 @@ fn push_feedback(text: &mut String, feedback: &Feedback, request: &BuildRequest)
     }
     for note in &feedback.notes {
         push_fenced(text, note);
+    }
+}
+
+/// Questions that were answered. In blocks: what was asked are agents' words, and what was answered anybody's.
+fn push_clarifications(text: &mut String, clarifications: &[Clarified]) {
+    if clarifications.is_empty() {
+        return;
+    }
+    text.push_str("## Questions that were answered\n\n");
+    for clarified in clarifications {
+        let _ = writeln!(text, "Asked:\n");
+        push_fenced(text, &clarified.question);
+        let _ = writeln!(text, "Answered by {}:\n", code_span(&clarified.by));
+        let parts = [&clarified.option, &clarified.text];
+        let answer = parts.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join("\n");
+        push_fenced(text, &answer);
+        if let Some(rationale) = &clarified.rationale {
+            text.push_str("Because:\n\n");
+            push_fenced(text, rationale);
+        }
+        if !clarified.constraints.is_empty() {
+            text.push_str("These constraints hold from now on:\n\n");
+            push_fenced(text, &clarified.constraints.join("\n"));
+        }
     }
 }
 
@@ -191,7 +220,9 @@ fn push_guidance(text: &mut String, guidance: &GuidancePacket, request: &BuildRe
 fn push_ready(text: &mut String, budget: &TurnBudget) {
     let _ = writeln!(
         text,
-        "## When you are ready\n\nThe files as you leave them are what is handed off; no commit is needed, and ignored \
+        "## When you are ready\n\nIf a decision is missing that you must not guess, ask: `holdpoint-ask question TEXT --option A \
+         --option B` (see `holdpoint-ask --help`). When it exits with 75, end: a person answers, and another turn goes on \
+         from your files. The files as you leave them are what is handed off; no commit is needed, and ignored \
          files do not count. Exit code 0 means \"ready to be judged\", any other that the attempt failed. Nothing is \
          accepted because you say so."
     );

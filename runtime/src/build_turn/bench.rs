@@ -1,47 +1,32 @@
 //! One turn without the broker: clone, run, capture, commit, bundle.
 
-use std::{
-    collections::BTreeSet,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use holdpoint_faults::Step;
 use holdpoint_protocol::{
     artifact::{Failure, Metered},
-    facts,
     ids::AgentName,
-    reason::ReasonCode,
     time::Millis,
     turn::{BuildRequest, Turn, TurnRequest},
 };
 use holdpoint_sandbox::Ended;
-use holdpoint_workspace::{AgentClone, Bundle, CommitMeta, Error as GitError, HANDOFF_REF, Mirror, Oid};
+use holdpoint_workspace::{Error as GitError, Mirror};
 use tracing::{Instrument as _, Span, field, info_span};
 
 use super::{
-    answer::{Answer, Said, answer, with_output},
+    answer::{Answer, Wanted, answer},
+    capture::{Capture, Files, Ready, Work},
     folder::{FolderError, TurnFolder, TurnFolders},
-    hazards::stuck_ignore_file,
     output::evidence,
 };
 use crate::{
+    ask::{self, Ask, Heard},
     backend::{
-        Backend, BackendError, BackendResult, BackendTask,
-        markers::{HelpCall, Question},
-        prompt::prompt,
+        Backend, BackendError, BackendResult, BackendTask, markers::HelpCall, prompt::prompt, question::Question,
     },
-    mirror::{diff_summary, from_wire, path_changes},
-    telemetry::{self, ErrorChain, TRACE, fields},
+    mirror::from_wire,
+    telemetry::{self, TRACE, fields},
 };
-
-/// Who commits are by.
-const AUTHOR: (&str, &str) = ("Holdpoint", "holdpoint@localhost");
-/// The longest first line of a commit message, in characters: titles are for people.
-const SUBJECT_LEN_MAX: usize = 120;
-
-/// What git passes on of the system's words when the machine, and not the repository, is the problem.
-const MACHINE_IS_SHORT: [&str; 4] =
-    ["No space left on device", "Disk quota exceeded", "Cannot allocate memory", "Input/output error"];
 
 /// Our own failure: the turn is given back and counts as no attempt.
 #[derive(Debug, thiserror::Error)]
@@ -85,7 +70,7 @@ pub struct Built {
     _folder: TurnFolder,
 }
 
-/// What came of a turn.
+/// What came of a turn. With a question and a call for help goes what there was then.
 #[derive(Debug)]
 pub enum Outcome {
     /// Ready for handoff.
@@ -93,24 +78,9 @@ pub enum Outcome {
     /// The turn failed and counts as an attempt.
     Failed(Failure),
     /// The program asks.
-    Clarify(Question),
+    Clarify(Question, Option<Work>),
     /// The program calls for help.
-    Help(HelpCall),
-}
-
-/// What is handed off.
-#[derive(Debug)]
-pub struct Ready {
-    /// The commit on the base, and the thin bundle that brings it; `None` when nothing differs from the base.
-    pub work: Option<(Oid, Bundle)>,
-    /// The tree as the program left it.
-    pub tree: Oid,
-    /// What differs from the base.
-    pub touched: Vec<facts::PathChange>,
-    /// How much.
-    pub diff: facts::DiffSummary,
-    /// What the program says of it.
-    pub said: Said,
+    Help(HelpCall, Option<Work>),
 }
 
 /// Where turns are worked on, one after another.
@@ -139,20 +109,19 @@ impl<B: Backend> Workbench<B> {
             let (start, dir) = (from_wire(&request.start), folder.clone_dir());
             mirror.clone_for_agent(&start, &dir).instrument(info_span!(target: TRACE, "clone")).await?
         };
-        let result = self.invoke(turn, agent, task(turn, request, &folder)?).await?;
+        // Boxed, as the program's run is large.
+        let (result, heard) = Box::pin(self.attended(turn, agent, request, &folder)).await?;
         let output = folder.own().join("output");
         write(&output, &evidence(&result))?;
-        let criteria: BTreeSet<_> = request.criteria.iter().map(|criterion| criterion.id.clone()).collect();
-        let outcome = match answer(&result, &turn.waypoint, &criteria) {
-            Answer::Ready(said) => {
-                let capture = Capture { turn, request, agent, mirror, folder: &folder, clone };
-                let captured = self.capture(&capture, said, &result);
-                captured.instrument(info_span!(target: TRACE, "capture")).await?
-            }
-            Answer::Failed(failure) => Outcome::Failed(failure),
-            Answer::Clarify(question) => Outcome::Clarify(question),
-            Answer::Help(help) => Outcome::Help(help),
+        let (said, files) = match heard {
+            Some(Heard { ask, kept }) => (said_over_the_line(ask), kept.then(|| Files::Copy(copied(&folder)))),
+            None => (answer(&result, &wanted(turn, request)), None),
         };
+        let files = files.unwrap_or(Files::Clone(&clone));
+        let settled = result.tree_ended || matches!(files, Files::Copy(_));
+        let capture = Capture { turn, request, agent, mirror, folder: &folder, files };
+        let outcome = Box::pin(outcome(&capture, said, &result, settled));
+        let outcome = outcome.instrument(info_span!(target: TRACE, "capture")).await?;
         Ok(Built {
             outcome,
             exit_code: if let Ended::Exited(code) = result.ended { Some(code) } else { None },
@@ -163,11 +132,37 @@ impl<B: Backend> Workbench<B> {
         })
     }
 
+    /// Runs the program and listens to what it asks meanwhile. What there is when it asks is copied before it hears of
+    /// it, so that nothing it does later counts.
+    async fn attended(
+        &self,
+        turn: &Turn,
+        agent: &AgentName,
+        request: &BuildRequest,
+        folder: &TurnFolder,
+    ) -> Result<(BackendResult, Option<Heard>), BenchError> {
+        let mut line = self.backend.line(&folder.line()).await?;
+        let task = BackendTask { line: Some(line.access().clone()), ..task(turn, request, folder)? };
+        let keep = async {
+            let (from, to) = (folder.clone_dir(), copied(folder));
+            std::fs::create_dir(&to).is_ok() && self.backend.copy(&from, &to).await
+        };
+        let (ending, end) = ask::ending();
+        let (result, heard) = ask::attend(&mut line, keep, ending, self.invoke(turn, agent, task, end)).await;
+        Ok((result?, heard))
+    }
+
     /// Runs the program.
-    async fn invoke(&self, turn: &Turn, agent: &AgentName, task: BackendTask) -> Result<BackendResult, BenchError> {
+    async fn invoke(
+        &self,
+        turn: &Turn,
+        agent: &AgentName,
+        task: BackendTask,
+        end: impl Future<Output = ()> + Send,
+    ) -> Result<BackendResult, BenchError> {
         let _at = holdpoint_faults::at(Step::RunProgram);
         let span = invoke_agent(turn, agent);
-        let ran = self.backend.run(task).instrument(span.clone()).await;
+        let ran = self.backend.run(task, end).instrument(span.clone()).await;
         match &ran {
             Ok(BackendResult { ended: Ended::Exited(code), .. }) => {
                 span.record(fields::EXIT_CODE, *code);
@@ -180,27 +175,42 @@ impl<B: Backend> Workbench<B> {
         }
         Ok(ran?)
     }
+}
 
-    /// The files as the program left them, or why they cannot be handed off.
-    async fn capture(&self, capture: &Capture<'_>, said: Said, result: &BackendResult) -> Result<Outcome, BenchError> {
-        let invalid = |why: &dyn std::fmt::Display| {
-            let what = format!("what the program left cannot be handed off: {why}");
-            let detail = with_output(&what, result);
-            Ok(Outcome::Failed(Failure { reason: ReasonCode::HandoffInvalid, detail }))
-        };
-        let clone = capture.folder.clone_dir();
-        let looked = tokio::task::spawn_blocking(move || stuck_ignore_file(&clone)).await;
-        match looked.map_err(std::io::Error::other).flatten() {
-            Ok(None) => {}
-            Ok(Some(path)) => return invalid(&format!("{} is neither a file nor a link", path.display())),
-            Err(error) => return invalid(&format!("its files cannot be listed: {error}")),
-        }
-        match capture.ready(said).await {
-            Ok(ready) => Ok(Outcome::Ready(Box::new(ready))),
-            Err(error) if blames_the_files(&error) => invalid(&ErrorChain(&error)),
-            Err(error) => Err(error.into()),
-        }
+/// Where the copy is that was made when the program asked.
+fn copied(folder: &TurnFolder) -> PathBuf {
+    folder.own().join("copy")
+}
+
+fn wanted<'a>(turn: &'a Turn, request: &BuildRequest) -> Wanted<'a> {
+    let criteria = request.criteria.iter().map(|criterion| criterion.id.clone()).collect();
+    Wanted { waypoint: &turn.waypoint, criteria, ask_below: request.ask_below }
+}
+
+fn said_over_the_line(ask: Ask) -> Answer {
+    match ask {
+        Ask::Question(question) => Answer::Clarify(question),
+        Ask::Help(call) => Answer::Help(call),
     }
+}
+
+/// What came of the turn, with the files as they are. Those that may still change (`settled` is false) go with nothing.
+async fn outcome(
+    capture: &Capture<'_>,
+    said: Answer,
+    result: &BackendResult,
+    settled: bool,
+) -> Result<Outcome, BenchError> {
+    let unfinished = async || if settled { capture.unfinished().await } else { Ok(None) };
+    Ok(match said {
+        Answer::Ready(said) => match capture.finished(said, result).await? {
+            Ok(ready) => Outcome::Ready(Box::new(ready)),
+            Err(failure) => Outcome::Failed(failure),
+        },
+        Answer::Failed(failure) => Outcome::Failed(failure),
+        Answer::Clarify(question) => Outcome::Clarify(question, unfinished().await?),
+        Answer::Help(call) => Outcome::Help(call, unfinished().await?),
+    })
 }
 
 /// The span of one run of an agent's program.
@@ -212,47 +222,6 @@ fn invoke_agent(turn: &Turn, agent: &AgentName) -> Span {
         { fields::GEN_AI_CONVERSATION } = format!("{}/{}", turn.flight, turn.waypoint),
         { fields::ROLE } = %turn.role, { fields::ATTEMPT } = i64::from(turn.attempt), { fields::EXIT_CODE } = field::Empty,
     )
-}
-
-struct Capture<'a> {
-    turn: &'a Turn,
-    request: &'a BuildRequest,
-    agent: &'a AgentName,
-    mirror: &'a Mirror,
-    folder: &'a TurnFolder,
-    clone: AgentClone,
-}
-
-impl Capture<'_> {
-    async fn ready(&self, said: Said) -> Result<Ready, GitError> {
-        let _at = holdpoint_faults::at(Step::Capture);
-        let base = from_wire(&self.request.base);
-        let tree = self.mirror.capture_clone(&self.clone, &base).await?;
-        let base_tree = self.mirror.tree_of(&base).await?;
-        if tree == base_tree {
-            return Ok(Ready { work: None, tree, touched: Vec::new(), diff: facts::DiffSummary::default(), said });
-        }
-        let touched = path_changes(&self.mirror.diff(&base_tree, &tree).await?);
-        let diff = diff_summary(&self.mirror.diff_summary(&base_tree, &tree).await?);
-        let commit = self.mirror.commit_on(&base, &tree, &self.meta()).await?;
-        let file = self.folder.own().join("handoff.bundle");
-        let bundle = self.mirror.thin_bundle(&base, &commit, HANDOFF_REF, &file).await?;
-        Ok(Ready { work: Some((commit, bundle)), tree, touched, diff, said })
-    }
-
-    /// The date is the turn's, so that every delivery of the same result gives the same commit but for the agent's name.
-    fn meta(&self) -> CommitMeta {
-        let Turn { waypoint, role, record, .. } = self.turn;
-        let title = self.request.title.split_whitespace().collect::<Vec<_>>().join(" ");
-        let subject: String = format!("{waypoint}: {title}").chars().take(SUBJECT_LEN_MAX).collect();
-        let agent = self.agent;
-        CommitMeta {
-            name: AUTHOR.0.to_owned(),
-            email: AUTHOR.1.to_owned(),
-            epoch_seconds: u64::try_from(record.at.as_seconds()).unwrap_or_default(),
-            message: format!("{}\n\nCo-authored-by: {role} {agent} <{agent}@localhost>\n", subject.trim_end()),
-        }
-    }
 }
 
 /// Writes the turn's input files and says what the program has to do.
@@ -274,6 +243,7 @@ fn task(turn: &Turn, request: &BuildRequest, folder: &TurnFolder) -> Result<Back
         scratch: folder.scratch(),
         turn_file,
         feedback_file,
+        line: None,
         prompt: prompt(turn, request),
         wall: request.budget.wall.map(Millis::duration),
         output_bytes: request.budget.output,
@@ -291,16 +261,4 @@ fn write(path: &Path, bytes: &[u8]) -> Result<(), BenchError> {
 fn metered(result: &BackendResult) -> Metered {
     let output_bytes = (result.stdout.len() + result.stderr.len()) as u64;
     Metered { wall: result.duration.into(), output_bytes, tokens: None, cost_usd: None, tool_calls: None }
-}
-
-/// Whether the program's files are at fault and not our machine: trying the same again would give the same.
-fn blames_the_files(error: &GitError) -> bool {
-    let about_git = matches!(error, GitError::Git { .. } | GitError::Unexpected { .. }) && !error.is_retryable();
-    error.is_refusal() || (about_git && !is_short_of_something(error))
-}
-
-/// Whether git says that the machine has no room left.
-fn is_short_of_something(error: &GitError) -> bool {
-    let text = ErrorChain(error).to_string();
-    MACHINE_IS_SHORT.iter().any(|words| text.contains(words))
 }

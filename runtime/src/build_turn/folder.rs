@@ -5,6 +5,7 @@
 //! <dir>/<turn>/clone    what the program edits
 //!             /scratch  its TMPDIR
 //!             /input    what it is told, as files; read-only to it
+//!             /line     where it asks while it runs; read-only to it
 //!             /own      the harness's: captured output, bundle; out of the program's reach
 //! ```
 
@@ -149,6 +150,12 @@ impl TurnFolder {
     #[must_use]
     pub fn input(&self) -> PathBuf {
         self.root.join("input")
+    }
+
+    /// Where it asks. Not there until the line is opened.
+    #[must_use]
+    pub fn line(&self) -> PathBuf {
+        self.root.join("line")
     }
 
     /// The harness's own files.

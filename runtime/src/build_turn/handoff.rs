@@ -2,21 +2,19 @@
 
 use holdpoint_protocol::{
     Digest,
-    artifact::{
-        BuildArtifact, BuildPlan, BuildStatus, ClarificationRequest, CommandRun, Failure, HelpRequest, LedgerSource,
-        Origin,
-    },
+    artifact::{BuildArtifact, BuildPlan, BuildStatus, CommandRun, Failure, LedgerSource, WorkInProgress},
     facts::{BlobRef, BundleRef, DiffSummary, PathChange},
     turn::BuildRequest,
 };
 
 use super::{
     answer::Said,
-    bench::{Built, Outcome, Ready},
+    bench::{Built, Outcome},
+    capture::{Ready, Work as CommitOnBase},
 };
 use crate::{
     agent::{Final, Job},
-    backend::markers::{HelpCall, Question, TEXT_BYTES_MAX, cut},
+    ask::{self, Ask},
     mirror::to_wire,
 };
 
@@ -54,8 +52,8 @@ pub(super) fn final_handoff(job: &Job, built: Built, output: Digest, bundle: Opt
     let work = match built.outcome {
         Outcome::Ready(ready) => Work::ready(job, *ready, bundle),
         Outcome::Failed(failure) => Work { failure: Some(failure), ..Work::default() },
-        Outcome::Clarify(question) => return Final::Clarify(clarification(job, question, output)),
-        Outcome::Help(call) => return Final::Help(help(job, call, output)),
+        Outcome::Clarify(question, work) => return asked(job, Ask::Question(question), work, output, bundle),
+        Outcome::Help(call, work) => return asked(job, Ask::Help(call), work, output, bundle),
     };
     let mut ledger = vec![ran];
     ledger.extend(work.said.ledger);
@@ -90,14 +88,25 @@ struct Work {
 
 impl Work {
     fn ready(job: &Job, ready: Ready, digest: Option<Digest>) -> Self {
-        let bundle = ready.work.zip(digest).map(|((commit, bundle), digest)| BundleRef {
-            blob: BlobRef { role: job.role.clone(), digest, bytes: bundle.bytes },
-            tip: to_wire(&commit),
-            index: None,
-        });
+        let bundle = ready.work.zip(digest).map(|(work, digest)| stored(job, &work, digest));
         let Ready { tree, touched, diff, said, .. } = ready;
         Self { failure: None, tree: Some(to_wire(&tree)), bundle, touched, diff, said }
     }
+}
+
+/// The commit of a work whose bundle is stored under this digest.
+fn stored(job: &Job, (commit, bundle): &CommitOnBase, digest: Digest) -> BundleRef {
+    let blob = BlobRef { role: job.role.clone(), digest, bytes: bundle.bytes };
+    BundleRef { blob, tip: to_wire(commit), index: None }
+}
+
+/// What was asked, with what there was then.
+fn asked(job: &Job, ask: Ask, work: Option<CommitOnBase>, output: Digest, bundle: Option<Digest>) -> Final {
+    let work = work.zip(bundle).map(|(work, digest)| {
+        let bundle = stored(job, &work, digest);
+        WorkInProgress { commit: bundle.tip.clone(), bundle }
+    });
+    ask::handoff(job, ask, work, output)
 }
 
 fn bounded(touched: Vec<PathChange>) -> Vec<PathChange> {
@@ -107,40 +116,4 @@ fn bounded(touched: Vec<PathChange>) -> Vec<PathChange> {
         bytes <= TOUCHED_BYTES_MAX
     };
     touched.into_iter().take_while(fits).collect()
-}
-
-fn clarification(job: &Job, question: Question, output: Digest) -> ClarificationRequest {
-    ClarificationRequest::new(
-        origin_with(job, output),
-        job.turn.turn_id.clone(),
-        job.delivery,
-        job.agent.clone(),
-        question.question,
-        question.decision_context,
-        question.confidence,
-        question.options,
-    )
-}
-
-fn help(job: &Job, call: HelpCall, output: Digest) -> HelpRequest {
-    // A longer context goes as its beginning, in words: it is there to be read.
-    let context = call.context.map(|context| {
-        let text = context.to_string();
-        if text.len() <= TEXT_BYTES_MAX { context } else { cut(&text).into() }
-    });
-    HelpRequest::new(
-        origin_with(job, output),
-        job.turn.turn_id.clone(),
-        job.delivery,
-        job.agent.clone(),
-        call.raw_line,
-        context,
-    )
-}
-
-/// Questions and calls have no ledger: the output they stand in is named here.
-fn origin_with(job: &Job, output: Digest) -> Origin {
-    let mut origin = job.origin();
-    origin.source_refs.push(output.to_string());
-    origin
 }

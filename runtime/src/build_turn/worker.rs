@@ -143,7 +143,7 @@ impl Worker for BuildWorker {
         Plan::Build(match &job.turn.request {
             TurnRequest::Build(request) => handoff::plan(job, request),
             // `work` gives such a turn back.
-            TurnRequest::Verify(_) => empty_plan(job),
+            TurnRequest::Verify(_) | TurnRequest::Complete(_) => empty_plan(job),
         })
     }
 
@@ -167,8 +167,12 @@ fn empty_plan(job: &Job) -> BuildPlan {
 /// Stores the output and, where there is one, the bundle.
 async fn store(job: &Job, built: &Built) -> Result<(Digest, Option<Digest>), BlobError> {
     let output = blobs::put_file(&job.bus, &job.role, &built.output).await?;
-    let Outcome::Ready(ready) = &built.outcome else { return Ok((output, None)) };
-    let Some((_, bundle)) = &ready.work else { return Ok((output, None)) };
+    let work = match &built.outcome {
+        Outcome::Ready(ready) => ready.work.as_ref(),
+        Outcome::Clarify(_, work) | Outcome::Help(_, work) => work.as_ref(),
+        Outcome::Failed(_) => None,
+    };
+    let Some((_, bundle)) = work else { return Ok((output, None)) };
     Ok((output, Some(blobs::put_file(&job.bus, &job.role, &bundle.path).await?)))
 }
 

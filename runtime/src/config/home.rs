@@ -32,6 +32,11 @@ pub(super) fn expand(config: &mut Config, home: &Path) {
     for path in lists.into_iter().flatten().chain(single).chain(files) {
         expand_path(path, home);
     }
+    if let Some(program) = config.notify.command.first_mut()
+        && let Some(rest) = program.strip_prefix("~/")
+    {
+        *program = home.join(rest).to_string_lossy().into_owned();
+    }
 }
 
 fn expand_path(path: &mut PathBuf, home: &Path) {
@@ -48,8 +53,10 @@ mod tests {
     fn a_leading_tilde_is_the_home_folder_and_any_other_is_a_name() {
         let mut config = Config::default();
         config.agents.builder.read_paths = ["~/.claude", "~", "/a/~/b", "~other"].map(PathBuf::from).to_vec();
+        config.notify.command = ["~/bin/tell", "~/x"].map(str::to_owned).to_vec();
         expand(&mut config, Path::new("/home/me"));
         let expected = ["/home/me/.claude", "/home/me/", "/a/~/b", "~other"].map(PathBuf::from);
         assert_eq!(config.agents.builder.read_paths, expected);
+        assert_eq!(config.notify.command, ["/home/me/bin/tell", "~/x"], "arguments are passed as they are");
     }
 }

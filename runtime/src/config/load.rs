@@ -169,6 +169,12 @@ impl Config {
                 return wrong(key, "is empty: leave it out instead");
             }
         }
+        if let Some(program) = self.notify.command.first()
+            && (program.is_empty() || program.contains('/') && !program.starts_with('/'))
+        {
+            // A relative path would be another program in another folder, one of the repository's perhaps.
+            return wrong("notify.command", "has to begin with an absolute path, or a name that is looked up in PATH");
+        }
         Ok(())
     }
 }

@@ -240,6 +240,24 @@ pub struct HealthConfig {
     pub file: Option<PathBuf>,
 }
 
+/// `[notify]`: how people hear that something waits for them, or that a flight is over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct NotifyConfig {
+    /// A program and its arguments, started by `run` and `up` with one JSON object on its standard input. Without one nobody
+    /// is notified.
+    #[serde(deserialize_with = "list")]
+    pub command: Vec<String>,
+    /// How long it may take.
+    pub timeout: Span,
+}
+
+impl Default for NotifyConfig {
+    fn default() -> Self {
+        Self { command: Vec::new(), timeout: Span::from_secs(30) }
+    }
+}
+
 /// `[orchestrator]`
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -265,6 +283,9 @@ pub struct OrchestratorConfig {
     pub judge: bool,
     /// Whether checks can reach a network on the fleet's verifiers. Without, a plan that wants one is refused.
     pub verifier_network: bool,
+    /// How often in a row making a landing may fail, some seconds apart, before the work is held for a person and what
+    /// stands behind it in the queue lands.
+    pub landing_attempts: u32,
     /// How many servers of the broker keep each message: 1, or 3 or 5 in a cluster of at least so many.
     pub replicas: usize,
 }
@@ -281,6 +302,7 @@ impl Default for OrchestratorConfig {
             repair: false,
             judge: false,
             verifier_network: true,
+            landing_attempts: 150,
             replicas: 1,
         }
     }

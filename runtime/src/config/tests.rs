@@ -96,6 +96,8 @@ fn values_that_cannot_be_used_are_refused_by_key() {
         ("[telemetry]\nlog = \"a=b=c\"\n", "telemetry.log"),
         ("[telemetry]\notlp_endpoint = \"collector:4317\"\n", "telemetry.otlp_endpoint"),
         ("[agents.builder]\ncommand = \" \"\n", "agents.builder.command"),
+        ("[notify]\ncommand = [\"./tell\"]\n", "notify.command"),
+        ("[notify]\ncommand = [\"\"]\n", "notify.command"),
     ] {
         let error = from_file(text).unwrap_err();
         assert!(matches!(error, ConfigError::Value { key: found, .. } if found == key), "{text}: {error}");
@@ -124,6 +126,7 @@ fn a_written_configuration_reads_back_the_same() {
     config.agents.builder.command = Some("make \"all\"".to_owned());
     config.agents.builder.env.0.insert("TOKEN".to_owned(), "secret".to_owned());
     config.sandbox.waive.push(Property::Loopback);
+    config.notify.command = vec!["notify-send".to_owned(), "a b".to_owned()];
     config.agent.name = Some("builder-1".parse().unwrap());
     assert_eq!(from_file(&config.to_toml()).unwrap(), config);
 }

@@ -42,6 +42,7 @@ pub(super) async fn run(
     stdin: &[u8],
     limits: &Limits,
     tail: Option<mpsc::Sender<Chunk>>,
+    end: impl Future<Output = ()>,
 ) -> Result<Run, Error> {
     let start = Instant::now();
     let (mut child, socket) = start_shim(shim)?;
@@ -63,7 +64,7 @@ pub(super) async fn run(
         // A shim that failed early closes its end: what it reported says more than the broken pipe.
         if events.is_empty() { sent.map(|()| events) } else { Ok(events) }
     };
-    let result = watched(events, output, limits.wall, &stop).await;
+    let result = watched(events, output, limits.wall, end, &stop).await;
     finish(child, &stop).await;
     let events = result?;
     let (ended, duration) = events.program(spec, stop.reason(), start.elapsed())?;
@@ -79,7 +80,7 @@ pub(super) async fn set_up(shim: &Path, spec: &Spec) -> Result<Events, Error> {
         let events = follow(reader, Instant::now()).await;
         if events.is_empty() { sent.map(|()| events) } else { Ok(events) }
     };
-    let events = watched(events, std::future::ready(Ok(())), END_LIMIT, &stop).await;
+    let events = watched(events, std::future::ready(Ok(())), END_LIMIT, std::future::pending(), &stop).await;
     finish(child, &stop).await;
     events
 }
@@ -92,16 +93,20 @@ async fn finish(mut child: Child, stop: &Stop) {
     }
 }
 
-/// Follows both to their ends, or ends the tree at the deadline.
+/// Follows both to their ends, or ends the tree at the deadline or once `end` is there.
 async fn watched(
     events: impl Future<Output = std::io::Result<Events>>,
     output: impl Future<Output = std::io::Result<()>>,
     wall: Duration,
+    end: impl Future<Output = ()>,
     stop: &Stop,
 ) -> Result<Events, Error> {
     let deadline = async {
-        tokio::time::sleep(wall).await;
-        stop.because(Ended::TimedOut);
+        let why = tokio::select! {
+            () = tokio::time::sleep(wall) => Ended::TimedOut,
+            () = end => Ended::Signalled(Signal::SIGKILL as i32),
+        };
+        stop.because(why);
         tokio::time::sleep(END_LIMIT).await;
     };
     tokio::pin!(events, output, deadline);

@@ -35,6 +35,18 @@ async fn dropped_run_ends_the_tree() {
 }
 
 #[tokio::test]
+async fn a_run_that_is_to_end_ends_the_tree_and_keeps_the_output() {
+    for (lab, word) in Lab::both().into_iter().zip(["7770041", "7770042"]) {
+        let command = lab.command(&format!("echo said; setsid sleep {word}"));
+        let end = soon("the program runs", || runs(word));
+        let outcome = lab.sandbox.run_until(&command, None, end).await.unwrap();
+        assert_eq!((outcome.ended, outcome.tree_ended), (Ended::Signalled(9), true));
+        assert_eq!(outcome.stdout, b"said\n");
+        assert!(!runs(word));
+    }
+}
+
+#[tokio::test]
 async fn death_of_the_harness_ends_the_tree() {
     let lab = Lab::full();
     let word = "7770031";

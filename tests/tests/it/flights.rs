@@ -149,7 +149,7 @@ fn a_call_for_help_is_a_persons_matter_and_never_ignored() {
     let world = world();
     let builder = world.program("builder.sh", "echo hello > greeting; echo '>>>HELP<<<'");
     let waypoint = world.fly(&builder, &[]).expect(1).waypoint("hello");
-    assert_eq!((&waypoint["status"], &waypoint["reason_code"]), (&"blocked".into(), &"unsupported".into()));
+    assert_eq!((&waypoint["status"], &waypoint["reason_code"]), (&"waiting".into(), &"help_requested".into()));
 }
 
 #[test]

@@ -22,6 +22,7 @@ mod landing;
 mod merge_queue;
 mod orchestrators;
 mod parallel;
+mod people;
 mod refusals;
 mod remote;
 mod repositories;

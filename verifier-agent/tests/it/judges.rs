@@ -1,9 +1,11 @@
 //! Criteria that only a judge can settle.
 
 use holdpoint_protocol::{
+    artifact::Clarified,
     facts::Verdict::{Fail, Inconclusive, Pass},
     reason::CriterionReason as Reason,
 };
+use holdpoint_runtime::ask::Ask;
 
 use crate::support::{Rig, check, criterion, judged, of, only, with_judge};
 
@@ -43,4 +45,55 @@ async fn without_a_judge_such_a_criterion_is_left_open() {
     let findings = rig.verify(&rig.request(&rig.base, vec![judged("words")]).await).await;
     assert_eq!(only(&findings), (Inconclusive, Some(Reason::NoJudge)));
     assert!(findings.receipt.checks.is_empty());
+}
+
+#[tokio::test]
+async fn a_judge_that_asks_ends_the_turn_with_its_question() {
+    for judge in [
+        "holdpoint-ask question 'Which policy?' --option strict; echo \"exit $?\"; exec sleep 600",
+        r#"echo '{"question": "Which policy?", "options": ["strict"]}'"#,
+    ] {
+        let rig = Rig::with(&[("a.txt", "a\n")], |settings| with_judge(settings, judge)).await;
+        let criteria = vec![judged("words"), criterion("later", check("true"))];
+        let findings = rig.verify(&rig.request(&rig.base, criteria).await).await;
+        let asks = findings.asks.as_ref().expect("it asks");
+        assert!(matches!(&asks.ask, Ask::Question(asked) if asked.question == "Which policy?"), "{asks:?}");
+        assert_eq!(asks.criterion.as_str(), "words");
+        assert!(findings.criteria.is_empty() && findings.receipt.checks.is_empty(), "nothing is run after it");
+        let output = findings.evidence.iter().find(|evidence| evidence.digest == asks.output).expect("it is kept");
+        let text = String::from_utf8_lossy(&output.bytes).into_owned();
+        assert!(!judge.contains("exit $?") || text.contains("exit 75"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn only_the_judge_can_ask() {
+    let rig = Rig::with(&[("a.txt", "a\n")], |settings| with_judge(settings, "exit 1")).await;
+    let sees_no_line = "test -z \"$HOLDPOINT_TURN_SOCKET\" && ! command -v holdpoint-ask";
+    let mut request = rig.request(&rig.base, vec![criterion("check", check(sees_no_line))]).await;
+    request.prepare = Some(sees_no_line.to_owned());
+    let findings = rig.verify(&request).await;
+    assert_eq!(of(&findings.criteria[0]), (Pass, None), "{:#?}", findings.criteria);
+}
+
+#[tokio::test]
+async fn a_judge_that_is_not_there_says_so() {
+    assert_eq!(only(&asked("no-such-judge").await), (Inconclusive, Some(Reason::NotExecutable)));
+}
+
+#[tokio::test]
+async fn a_judge_that_asked_gets_the_answer() {
+    let judge = r#"cat > "$TMPDIR/asked" && grep -q '"option": "strict"' "$TMPDIR/asked" &&
+echo '{"verdict": "pass", "evidence": ["a.txt:1"], "doubts": []}'"#;
+    let rig = Rig::with(&[("a.txt", "a\n")], |settings| with_judge(settings, judge)).await;
+    let mut request = rig.request(&rig.base, vec![judged("words")]).await;
+    request.clarifications = vec![Clarified {
+        question: "Which policy?".to_owned(),
+        option: Some("strict".to_owned()),
+        text: None,
+        rationale: None,
+        constraints: Vec::new(),
+        by: "policy".to_owned(),
+    }];
+    assert_eq!(only(&rig.verify(&request).await), (Pass, None));
 }

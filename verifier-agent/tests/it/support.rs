@@ -8,7 +8,10 @@ use std::{
 
 use holdpoint_protocol::{
     Timestamp,
-    artifact::{CheckRun, CriterionReport, Origin, TreeTested, VerificationPurpose, VerificationRequest},
+    artifact::{
+        CheckRun, CriterionReport, Origin, TreeTested, VerificationPurpose, VerificationRequest,
+        VerificationRequestBody,
+    },
     facts::Verdict,
     ids::{ArtifactId, CriterionId, RoleId, WaypointId},
     plan::{Check, Criterion, Guard},
@@ -102,17 +105,20 @@ impl Rig {
         };
         VerificationRequest::new(
             origin,
-            VerificationPurpose::Handoff,
-            self.base.as_str().parse().unwrap(),
-            commit.as_str().parse().unwrap(),
-            self.mirror.tree_of(commit).await.unwrap().as_str().parse().unwrap(),
-            Vec::new(),
-            criteria,
-            Vec::new(),
-            None,
-            Vec::new(),
-            Vec::new(),
-            "AGENTS.md".to_owned(),
+            VerificationRequestBody {
+                purpose: VerificationPurpose::Handoff,
+                base: self.base.as_str().parse().unwrap(),
+                commit: commit.as_str().parse().unwrap(),
+                tree: self.mirror.tree_of(commit).await.unwrap().as_str().parse().unwrap(),
+                bundles: Vec::new(),
+                criteria,
+                guards: Vec::new(),
+                prepare: None,
+                scope: Vec::new(),
+                protected: Vec::new(),
+                covenant: "AGENTS.md".to_owned(),
+                clarifications: Vec::new(),
+            },
         )
     }
 

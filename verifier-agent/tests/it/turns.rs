@@ -109,7 +109,7 @@ impl Fleet {
             guidance: GuidancePacket::new(origin, nothing, nothing, Vec::new(), Vec::new()),
             request: TurnRequest::Verify(Box::new(request)),
             decision: None,
-            record: Record { at: clock::now(), previous: None, cause: None, state: None, asked_by: None },
+            record: Record { at: clock::now(), previous: None, cause: None, state: None },
         };
         let (stopper, stop) = stop_signal();
         let job = Job::new(JobArgs {

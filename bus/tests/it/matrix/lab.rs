@@ -133,7 +133,7 @@ impl Lab {
             format!("$KV.config.{word}"),
             format!("$O.files.M.{word}"),
         ];
-        let handoffs = role::AGENTS.map(|role| format!("hp.v1.handoff.{role}.0.f.after-{word}.build_plan"));
+        let handoffs = role::HANDING.map(|role| format!("hp.v1.handoff.{role}.0.f.after-{word}.build_plan"));
         let digest = holdpoint_protocol::Digest::of(word.as_bytes());
         let blob = subjects::blob_chunk(&role::id(role::OPERATOR), &digest, 7);
         for subject in all.into_iter().chain(handoffs).chain([blob]) {
@@ -250,10 +250,10 @@ impl Lab {
     pub(super) async fn ids_of_others_are_free(&self, cells: &[Cell], families: &[Family]) {
         for (id, cell) in cells.iter().enumerate() {
             let own = families[cell.family].name == format!("handoff {}", cell.actor.role);
-            if !own || cell.way != Way::MessageId || !role::AGENTS.contains(&cell.actor.role) {
+            if !own || cell.way != Way::MessageId || !role::HANDING.contains(&cell.actor.role) {
                 continue;
             }
-            for other in role::AGENTS.into_iter().filter(|role| *role != cell.actor.role) {
+            for other in role::HANDING.into_iter().filter(|role| *role != cell.actor.role) {
                 let victim = self.broker.raw_agent(other, &format!("{other}-9")).await;
                 let headers = cell.way.headers(&cell.actor, &Cell::mark(id));
                 let subject = format!("hp.v1.handoff.{other}.0.f.victim-of-{}.build_plan", cell.actor.role);

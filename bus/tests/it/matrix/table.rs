@@ -13,10 +13,10 @@ use super::{Line, families::Family, ways::Way};
 /// The broker serves its API, and questions about an account, from the system's account (`system`). Calls that would unmake
 /// what is written, and those about other accounts, are not among them.
 const TABLE: &str = "
-builder verifier repair          | handoff <role>         | publish                                                        | stored agents holdpoint
-builder verifier repair          | handoff <role>         | request message-id                                             | stored agents holdpoint answered
-builder verifier repair          | handoff <role>         | reply-*                                                        | stored agents agents-elsewhere holdpoint
-builder verifier repair          | handoff <role>         | schedule-* rollup ttl batch                                    | agents holdpoint refused
+builder verifier repair operator | handoff <role>         | publish                                                        | stored agents holdpoint
+builder verifier repair operator | handoff <role>         | request message-id                                             | stored agents holdpoint answered
+builder verifier repair operator | handoff <role>         | reply-*                                                        | stored agents agents-elsewhere holdpoint
+builder verifier repair operator | handoff <role>         | schedule-* rollup ttl batch                                    | agents holdpoint refused
 
 builder verifier repair operator | blob <role>            | publish                                                        | stored agents holdpoint
 builder verifier repair operator | blob <role>            | request message-id                                             | stored agents holdpoint answered
@@ -67,6 +67,7 @@ operator                         | hp.v1.log.>            | subscribe queue     
 orchestrator                     | handoff builder        | subscribe queue                                                | hears-agents
 orchestrator                     | handoff verifier       | subscribe queue                                                | hears-agents
 orchestrator                     | handoff repair         | subscribe queue                                                | hears-agents
+orchestrator                     | handoff operator       | subscribe queue                                                | hears-agents
 orchestrator                     | blob builder           | subscribe queue                                                | hears-agents
 orchestrator                     | blob verifier          | subscribe queue                                                | hears-agents
 orchestrator                     | blob repair            | subscribe queue                                                | hears-agents

@@ -13,7 +13,7 @@ use holdpoint_runtime::{
 };
 use holdpoint_workspace::UserRepo;
 
-use super::{BUILDERS_DEFAULT, conclude, facts};
+use super::{BUILDERS_DEFAULT, Following, facts, stays};
 use crate::{
     args::RunArgs,
     branch,
@@ -21,6 +21,7 @@ use crate::{
     failure::{Exit, Failure},
     fleet::{self, Crew, Fleet},
     interrupt::Interrupts,
+    notify::Notifier,
     output,
     preflight::{self, Cleared, Ready},
     program,
@@ -45,7 +46,7 @@ pub(super) async fn fly(args: &RunArgs, plan_file: &Path) -> Result<FlightView, 
         config: config.to_toml(),
         submission: Some(Submission { plan: ready.plan.clone(), base: to_wire(&ready.base) }),
     };
-    let local = Local { state, repo: ready.repo.clone(), record, config, _claim: claim };
+    let local = Local { state, repo: ready.repo.clone(), record, config, stays: stays(args.json), _claim: claim };
     Box::pin(local.fly(Some(ready))).await
 }
 
@@ -68,7 +69,8 @@ pub(super) async fn resume(args: &RunArgs, flight: &FlightId) -> Result<FlightVi
         program::check_there(&config, &repo, Some(&from_wire(base))).await?;
     }
     preflight::check_sandbox(&config).await?;
-    Box::pin(Local { state, repo, record, config, _claim: claim }.fly(None)).await
+    let local = Local { state, repo, record, config, stays: stays(args.json), _claim: claim };
+    Box::pin(local.fly(None)).await
 }
 
 /// The configuration as it was; the environment of today has no say.
@@ -93,6 +95,8 @@ struct Local {
     repo: UserRepo,
     record: FlightRecord,
     config: Config,
+    /// Whether the command stays while something waits for people.
+    stays: bool,
     _claim: Lock,
 }
 
@@ -187,7 +191,9 @@ impl Local {
                 None
             }
         };
-        conclude(client, &self.repo, flight, begun.as_deref()).await
+        let notifier = Notifier::start(client, &self.config.notify, &self.state, Some(flight))?;
+        let following = Following { client, repo: &self.repo, flight, stays: self.stays, notifier };
+        following.conclude(begun.as_deref()).await
     }
 
     fn interrupted(&self) -> Failure {

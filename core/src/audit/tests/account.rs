@@ -2,20 +2,25 @@
 
 use holdpoint_protocol::{
     Digest, SchemaVersion, Timestamp,
-    artifact::{BuildArtifact, BuildStatus, Handed, HandedHead, Metered, Origin},
+    artifact::{
+        Act, Artifact as _, BuildArtifact, BuildStatus, Cancel, CancelBody, ClarificationRequest,
+        ClarificationRequestBody, ClarificationResponse, Completion, Confidence, Handed, HandedHead, HelpRequest,
+        HelpRequestBody, Metered, Origin, Pause, PauseBody, Resume, ResumeBody, Retry, Verb, WorkInProgress,
+    },
     export::{Cut, HandoffsEnd, JournalEnd},
     facts::DiffSummary,
-    ids::role,
+    ids::{AgentName, role},
     journal::{Cause, Dead, Entry, Sequence},
+    state::QuestionKind,
     streams,
-    subjects::{HandoffSubject, JournalKey},
+    subjects::{HandedSubject, JournalKey},
 };
 use proptest::prelude::*;
 
 use crate::{
     audit::{Audit, Auditor, Bytes, EntryLine, HandoffLine},
     engine::{
-        BuildOutcome, Handoff, Input,
+        Asked, BuildOutcome, Handoff, Input,
         tests::{
             fixture::Fixture,
             histories::{Story, events, setup},
@@ -44,6 +49,7 @@ impl Account {
                 signed: true,
                 entry: Ok(logged.entry.clone()),
             });
+            handoffs.extend(steering(&entries[n]));
             handoffs.extend(logged.input.as_ref().and_then(|input| handoff(&entries[n], input)));
             if let Entry::Dead(dead) = &logged.entry {
                 handoffs.extend(dead.deaths.iter().map(|death| {
@@ -102,7 +108,7 @@ pub(super) fn cut(entries: &[EntryLine]) -> Cut {
         let (waypoint, sequence, digest) = (line.journal.waypoint.clone(), line.sequence, line.digest);
         journals.push(JournalEnd { waypoint, sequence, digest });
     }
-    let ends = role::AGENTS.map(|name| HandoffsEnd {
+    let ends = role::HANDING.map(|name| HandoffsEnd {
         stream: streams::handoff(&role::id(name)),
         known: Sequence(u64::MAX),
         until: Sequence(u64::MAX),
@@ -126,7 +132,16 @@ fn handoff(entry: &EntryLine, input: &Input) -> Option<HandoffLine> {
             let body = Handed::Reported(handoff.body.clone());
             Some(line(entry, handoff, "verification_report", body))
         }
-        Input::Asked(handoff) => Some(line(entry, handoff, "help_request", Handed::Asked)),
+        Input::Asked(asked) => Some(line(entry, asked, kind_of(asked.body.kind), question(asked, entry))),
+        Input::Answered(act) => {
+            Some(act_line(entry, &act.by, &act.cause, Act::Answer(Box::new(act.body.response.clone()))))
+        }
+        Input::Completed(act) => Some(act_line(entry, &act.by, &act.cause, Act::Complete(act.body.clone()))),
+        Input::Retried(act) => Some(act_line(entry, &act.by, &act.cause, Act::Retry(Box::new(act.body.retry.clone())))),
+        Input::Cancelled(act) => {
+            let cancel = act.body.clone()?;
+            Some(act_line(entry, &act.by, &act.cause, Act::Cancel(cancel)))
+        }
         Input::Died(died) => {
             let Ok(Entry::Dead(dead)) = &entry.entry else { return None };
             Some(plan(entry, dead, died.deaths.len() as u32 + 1, died.cause.clone(), "agent-9"))
@@ -138,7 +153,7 @@ fn handoff(entry: &EntryLine, input: &Input) -> Option<HandoffLine> {
 fn line<T>(entry: &EntryLine, handoff: &Handoff<T>, kind: &str, body: Handed) -> HandoffLine {
     let head = HandedHead {
         artifact_id: handoff.cause.artifact.clone(),
-        turn: handoff.turn.clone(),
+        turn: Some(handoff.turn.clone()),
         delivery: 1,
         agent: handoff.agent.clone(),
         source_refs: Vec::new(),
@@ -146,16 +161,111 @@ fn line<T>(entry: &EntryLine, handoff: &Handoff<T>, kind: &str, body: Handed) ->
     HandoffLine {
         stream: handoff.cause.stream.clone(),
         sequence: handoff.cause.sequence,
-        subject: HandoffSubject {
+        subject: HandedSubject {
             role: handoff.role.clone(),
             flight: entry.journal.flight.clone(),
-            waypoint: entry.journal.waypoint.clone().unwrap(),
+            waypoint: entry.journal.waypoint.clone(),
             kind: kind.to_owned(),
         },
         digest: handoff.cause.digest,
         sender: Ok(()),
         body: Ok((head, body)),
     }
+}
+
+fn kind_of(kind: QuestionKind) -> &'static str {
+    match kind {
+        QuestionKind::Clarification => ClarificationRequest::KIND,
+        QuestionKind::Help => HelpRequest::KIND,
+    }
+}
+
+/// A question as it was handed off.
+fn question(handoff: &Handoff<Box<Asked>>, entry: &EntryLine) -> Handed {
+    let origin = Origin {
+        artifact_id: handoff.cause.artifact.clone(),
+        waypoint_id: entry.journal.waypoint.clone().unwrap(),
+        produced_by_role: handoff.role.clone(),
+        produced_at: Timestamp::from_millis(0),
+        source_refs: Vec::new(),
+    };
+    let (turn, delivery, agent, asked) = (handoff.turn.clone(), 1, handoff.agent.clone(), &handoff.body);
+    let work = asked.work.as_ref();
+    let work = work.map(|work| WorkInProgress { commit: work.commit.clone(), bundle: work.bundle.clone() });
+    match asked.kind {
+        QuestionKind::Clarification => Handed::Clarify(Box::new(ClarificationRequest::new(
+            origin,
+            ClarificationRequestBody {
+                turn,
+                delivery,
+                agent,
+                question: asked.question.clone(),
+                decision_context: String::new(),
+                confidence: Confidence::Low,
+                options: asked.options.clone(),
+                work,
+            },
+        ))),
+        QuestionKind::Help => Handed::Help(Box::new(HelpRequest::new(
+            origin,
+            HelpRequestBody { turn, delivery, agent, raw_line: asked.question.clone(), context: None, work },
+        ))),
+    }
+}
+
+/// An act as it was handed off: on the entry's waypoint, or on the flight.
+fn act_line(entry: &EntryLine, by: &AgentName, cause: &Cause, act: Act) -> HandoffLine {
+    let head = HandedHead {
+        artifact_id: cause.artifact.clone(),
+        turn: None,
+        delivery: 0,
+        agent: by.clone(),
+        source_refs: Vec::new(),
+    };
+    HandoffLine {
+        stream: cause.stream.clone(),
+        sequence: cause.sequence,
+        subject: HandedSubject {
+            role: role::id(role::OPERATOR),
+            flight: entry.journal.flight.clone(),
+            waypoint: entry.journal.waypoint.clone(),
+            kind: kind_of_act(&act).to_owned(),
+        },
+        digest: cause.digest,
+        sender: Ok(()),
+        body: Ok((head, Handed::Act(act))),
+    }
+}
+
+fn kind_of_act(act: &Act) -> &'static str {
+    match act {
+        Act::Answer(_) => ClarificationResponse::KIND,
+        Act::Complete(_) => Completion::KIND,
+        Act::Retry(_) => Retry::KIND,
+        Act::Cancel(_) => Cancel::KIND,
+        Act::Pause(_) => Pause::KIND,
+        Act::Resume(_) => Resume::KIND,
+    }
+}
+
+/// The act by which a person steered the flight.
+fn steering(entry: &EntryLine) -> Option<HandoffLine> {
+    let Ok(Entry::Steered(steered)) = &entry.entry else { return None };
+    let cause = steered.record.cause.as_ref()?;
+    let origin = Origin {
+        artifact_id: cause.artifact.clone(),
+        waypoint_id: entry.journal.flight.as_str().parse().unwrap(),
+        produced_by_role: role::id(role::OPERATOR),
+        produced_at: Timestamp::from_millis(0),
+        source_refs: Vec::new(),
+    };
+    let agent = steered.by.clone();
+    let act = match steered.verb {
+        Verb::Pause => Act::Pause(Box::new(Pause::new(origin, PauseBody { agent }))),
+        Verb::Resume => Act::Resume(Box::new(Resume::new(origin, ResumeBody { agent }))),
+        _ => Act::Cancel(Box::new(Cancel::new(origin, CancelBody { agent, reason: None }))),
+    };
+    Some(act_line(entry, &steered.by, cause, act))
 }
 
 fn artifact(handoff: &Handoff<BuildOutcome>, entry: &EntryLine) -> BuildArtifact {

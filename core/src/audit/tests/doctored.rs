@@ -153,7 +153,10 @@ fn a_turn_that_was_changed_after_its_agent_saw_it_is_named() {
             })
             .unwrap();
         let seen = EntryRef { sequence: sequence.map_or(line.sequence, Sequence), digest };
-        let handoff = account.handoffs.iter_mut().find(|h| h.body.as_ref().is_ok_and(|(head, _)| head.turn == turn));
+        let handoff = account
+            .handoffs
+            .iter_mut()
+            .find(|h| h.body.as_ref().is_ok_and(|(head, _)| head.turn.as_ref() == Some(&turn)));
         let Ok((head, _)) = &mut handoff.unwrap().body else { unreachable!() };
         head.source_refs.push(seen.to_string());
         let (link, _, words) = first(&account);

@@ -1,13 +1,13 @@
 //! Entries that somebody with an orchestrator's key wrote: signed and chained, and still not what the rules make.
 
 use holdpoint_protocol::{
-    Digest,
+    Digest, Timestamp,
     artifact::Disposition,
     facts::Verdict,
     ids::role,
     journal::{Entry, Sequence},
     reason::ReasonCode,
-    state::{Phase, Status},
+    state::{Held, Phase, Resume, Status, Verified},
     turn::TurnRequest,
 };
 
@@ -84,8 +84,13 @@ const CASES: [Case; 14] = [
             entry.record_mut().cause = cause;
             let accepted = state(entry).phase.clone();
             let verdicts = state(entry).criteria.clone();
-            *state(entry) = at;
-            (state(entry).phase, state(entry).criteria) = (accepted, verdicts);
+            *state(entry) = at.clone();
+            let (work, base) = (at.work.unwrap(), at.base.unwrap());
+            let report = entry.record().cause.as_ref().unwrap().digest;
+            let Phase::Accepted { at, .. } = accepted else { unreachable!() };
+            state(entry).phase = Phase::Accepted { at, report: Some(report) };
+            state(entry).verified = Some(Verified { report, tree: work.tree, base });
+            state(entry).criteria = verdicts;
             forged.journal = a.entries[line].journal.clone();
             a.entries[line] = forged;
         },
@@ -133,7 +138,8 @@ fn other_role(entry: &mut Entry) {
 }
 
 fn halt(entry: &mut Entry) {
-    state(entry).phase = Phase::Halted { status: Status::Blocked };
+    state(entry).phase =
+        Phase::Held(Held { status: Status::Blocked, since: Timestamp::from_millis(0), resume: Resume::Beginning });
 }
 
 fn landed(entry: &mut Entry) -> &mut holdpoint_protocol::journal::Landed {

@@ -13,7 +13,7 @@ use super::{
     fixture::Fixture,
     parts::{build_request, failure, oid},
 };
-use crate::engine::{BuildOutcome, Input};
+use crate::engine::BuildOutcome;
 
 #[test]
 fn a_build_goes_to_the_verifier_with_its_commit_on_the_base() {
@@ -88,17 +88,13 @@ fn what_is_not_supported_is_a_persons_matter_at_once() {
 }
 
 #[test]
-fn a_question_or_call_for_help_is_a_persons_matter_and_never_accepted() {
-    for verifying in [false, true] {
-        let mut fixture = Fixture::opened(|_, _| {});
-        if verifying {
-            fixture.build_ok("w").turn();
-        }
-        let handoff = fixture.handoff("w", ());
-        let decided = fixture.feed("w", Input::Asked(handoff)).decided();
-        assert_eq!(decided.decision.reason_code, ReasonCode::Unsupported);
-        assert_eq!((fixture.status("w"), fixture.state("w").counters.attempts), (Status::Blocked, 1));
-    }
+fn a_program_that_cannot_be_run_holds_the_waypoint_without_an_attempt() {
+    let mut fixture = Fixture::opened(|_, _| {});
+    let decided = fixture.build("w", failure(ReasonCode::NotExecutable)).decided();
+    assert_eq!(decided.decision.reason_code, ReasonCode::NotExecutable);
+    assert_eq!((fixture.status("w"), fixture.state("w").counters.attempts), (Status::Blocked, 0));
+    let again = fixture.retry("w", |_| {}).turn();
+    assert_eq!((again.gate.as_str(), again.attempt), ("build", 1), "tried again where it is held");
 }
 
 #[test]

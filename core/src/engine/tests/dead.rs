@@ -2,13 +2,16 @@
 
 use holdpoint_protocol::{
     artifact::{Disposition, StatusMutation},
-    journal::{Death, Entry},
+    journal::Death,
     reason::ReasonCode,
-    state::{Outcome, Phase, Status},
+    state::{Outcome, Phase, Resume, Status},
     view::FlightStatus,
 };
 
-use super::fixture::{Fixture, Taken};
+use super::{
+    desk::ADA,
+    fixture::{Fixture, Taken},
+};
 use crate::{
     engine::{Died, Input, Refusal, deaths},
     flight::{self, flight_status},
@@ -24,14 +27,6 @@ fn died(fixture: &mut Fixture, count: u32) -> Taken {
     let cause = fixture.cause(&turn.role);
     let deaths = (1..=count).map(death).collect();
     fixture.feed("w", Input::Died(Died { turn: turn.turn_id, cause, deaths }))
-}
-
-fn retry(fixture: &mut Fixture) -> Taken {
-    let opened = fixture.journal("w").iter().rev().find_map(|stored| match stored.read() {
-        Entry::Turn(turn) => Some(turn),
-        _ => None,
-    });
-    fixture.feed("w", Input::Retried { by: "operator-ann".parse().unwrap(), turn: opened.unwrap() })
 }
 
 #[test]
@@ -56,13 +51,16 @@ fn a_turn_is_dead_after_as_many_deaths_as_the_fleet_allows_and_no_sooner() {
     assert_eq!(decision.status, Some(StatusMutation { from: Status::Running, to: Status::Blocked }));
     assert_eq!(decision.source_refs, [dead.record.cause.unwrap().reference()]);
     let text = decision.remediation.unwrap();
-    assert!(text.contains("builder-1, builder-2, builder-3") && text.contains("dead retry demo-1 w"), "{text}");
+    assert!(
+        text.contains("builder-1, builder-2, builder-3") && text.contains("holdpoint retry w --flight demo-1"),
+        "{text}"
+    );
     let state = fixture.state("w");
-    assert!(matches!(state.phase, Phase::Dead(_)));
+    assert!(matches!(&state.phase, Phase::Held(held) if matches!(held.resume, Resume::Turn(_))));
     assert_eq!(state.history.last().unwrap().outcome, Some(Outcome::Blocked));
     assert_eq!((fixture.status("w"), state.counters.attempts), (Status::Blocked, 0), "no attempt was decided");
     assert_eq!(flight_status(&fixture.flight, &fixture.waypoints), FlightStatus::Incomplete);
-    assert_eq!(flight::next_deadline(&fixture.flight, &fixture.waypoints), None);
+    assert_eq!(flight::next_deadline(&fixture.flight, &fixture.waypoints, fixture.now), None);
 }
 
 #[test]
@@ -94,10 +92,11 @@ fn a_dead_turn_takes_no_answer_and_is_tried_again_under_another_token() {
     assert_eq!(refusal, Refusal::NotOpen { turn: first.turn_id.clone() });
     assert_eq!(fixture.feed("w", Input::BudgetExhausted), Taken::Nothing);
 
-    let again = retry(&mut fixture).turn();
+    let again = fixture.retry("w", |_| {}).turn();
     assert_ne!(again.turn_id, first.turn_id);
     assert_eq!((&again.request, &again.role, again.attempt), (&first.request, &first.role, 1));
-    assert_eq!(again.record.asked_by.unwrap().as_str(), "operator-ann");
+    assert_eq!(fixture.state("w").acted.unwrap().by.as_str(), ADA);
+    assert!(again.record.cause.unwrap().stream.ends_with("OPERATOR"), "the act is the cause");
     let state = fixture.state("w");
     assert_eq!((fixture.status("w"), state.counters.redeliveries), (Status::Running, 0));
     assert_eq!(state.history.iter().filter(|visit| visit.exited.is_none()).count(), 1);
@@ -113,22 +112,17 @@ fn a_verifiers_turn_can_die_and_be_tried_again_too() {
     let verify = fixture.build_ok("w").turn();
     let dead = died(&mut fixture, 3).dead();
     assert_eq!((dead.role, dead.turn), (verify.role, verify.turn_id));
-    let again = retry(&mut fixture).turn();
+    let again = fixture.retry("w", |_| {}).turn();
     assert_eq!(again.request, verify.request);
     fixture.report("w", |_| {}).decided();
 }
 
 #[test]
-fn only_a_dead_turn_is_tried_again() {
-    let mut fixture = Fixture::opened(|_, _| {});
-    let refusal = retry(&mut fixture).refusal();
-    assert_eq!(refusal.to_string(), "waypoint w has no dead turn: it is in an open turn");
-    fixture.build_ok("w").turn();
-    fixture.report("w", |_| {}).decided();
-    assert!(retry(&mut fixture).refusal().to_string().ends_with("it is accepted"));
-
+fn a_dead_turn_is_tried_again_once_for_each_death() {
     let mut fixture = Fixture::opened(|_, _| {});
     died(&mut fixture, 3).dead();
-    retry(&mut fixture).turn();
-    assert!(matches!(retry(&mut fixture), Taken::Refused(_)), "once for each death");
+    let act = fixture.retry_act("w", |_| {});
+    fixture.feed("w", act.clone()).turn();
+    assert_eq!(fixture.feed("w", act), Taken::Nothing, "the same act comes again");
+    assert!(matches!(fixture.retry("w", |_| {}), Taken::Refused(_)), "nothing is dead any more");
 }

@@ -14,13 +14,14 @@ use holdpoint_protocol::{
     streams,
     turn::Turn,
     version,
+    workflow::WorkflowSpec,
 };
 
 use super::parts::{bundle, fleet, id, oid, plan, sound_report, waypoint};
 use crate::{
     engine::{self, BuildOutcome, Commit, Context, Folded, Fresh, Handoff, Input, Merge, Merged, Refusal, Step},
     flight::{self, FlightState, Waypoints},
-    gates,
+    workflows,
 };
 
 /// What became of an input.
@@ -130,7 +131,17 @@ impl Stored {
 
 impl Fixture {
     pub(crate) fn new(plan: Plan, fleet: Fleet) -> Self {
+        Self::flown_by(plan, fleet, &[])
+    }
+
+    /// A flight by workflows of its own, beside the built-in ones.
+    pub(crate) fn flown_by(plan: Plan, fleet: Fleet, own: &[WorkflowSpec]) -> Self {
         let now = Timestamp::from_millis(1_790_000_000_000);
+        let find = |name: &str| {
+            let own = own.iter().find(|workflow| workflow.name == name).cloned();
+            own.or_else(|| workflows::built_in(name)).expect("a known workflow").into()
+        };
+        let workflows = workflows::used(&plan).into_iter().map(find).collect();
         let submitted = Submitted {
             schema_version: version::CURRENT,
             flight: "demo-1".parse().unwrap(),
@@ -141,7 +152,8 @@ impl Fixture {
             covenant: "AGENTS.md".to_owned(),
             covenant_version: Digest::of(b"covenant"),
             fleet,
-            record: Record { at: now, previous: None, cause: None, state: None, asked_by: None },
+            workflows,
+            record: Record { at: now, previous: None, cause: None, state: None },
         };
         let mut fixture = Self {
             flight: FlightState::new(submitted.clone()),
@@ -158,10 +170,11 @@ impl Fixture {
     }
 
     /// Appends to the flight's own journal.
-    fn log_own(&mut self, entry: Entry) {
+    pub(super) fn log_own(&mut self, entry: Entry) {
         let bytes = match &entry {
             Entry::Submitted(submitted) => codec::encode(submitted.as_ref(), Encoding::MsgPack),
             Entry::Landed(landed) => codec::encode(landed.as_ref(), Encoding::MsgPack),
+            Entry::Steered(steered) => codec::encode(steered.as_ref(), Encoding::MsgPack),
             other => panic!("not an entry of a flight's journal: {other:?}"),
         };
         self.log.push(Logged { waypoint: None, entry, digest: Digest::of(&bytes.unwrap()), input: None });
@@ -176,7 +189,7 @@ impl Fixture {
         fixture
     }
 
-    fn next(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         self.counter += 1;
         self.counter
     }
@@ -213,9 +226,9 @@ impl Fixture {
         let waypoint_id = id(name);
         let fresh = self.fresh();
         let before = self.state(name);
-        let workflow = gates::fly();
         let planned = self.flight.submitted.plan.waypoint(&waypoint_id).unwrap();
-        let cx = Context { flight: &self.flight, waypoint: planned, workflow: &workflow, now: self.now };
+        let workflow = self.flight.workflow(planned).unwrap();
+        let cx = Context { flight: &self.flight, waypoint: planned, workflow, now: self.now };
         let step = engine::step(&before, input.clone(), &cx, &fresh);
         let again = engine::step(&before, input.clone(), &cx, &fresh);
         let mut entry = match (step, again) {
@@ -330,7 +343,7 @@ impl Fixture {
     /// Appends the landing of an accepted waypoint to the flight's journal.
     pub(crate) fn land(&mut self, name: &str) {
         let state = self.state(name);
-        let Phase::Accepted { report, .. } = state.phase else { panic!("{name} is not accepted") };
+        let Phase::Accepted { report: Some(report), .. } = state.phase else { panic!("{name} is not accepted") };
         assert_eq!(state.base.as_ref(), Some(self.flight.head()), "what lands stands on the head");
         let work = state.work.unwrap();
         let commit = oid(self.next());
@@ -345,7 +358,7 @@ impl Fixture {
             commit,
             parent,
             report,
-            record: Record { at: self.now, previous, cause: None, state: None, asked_by: None },
+            record: Record { at: self.now, previous, cause: None, state: None },
         };
         self.log_own(Entry::Landed(Box::new(landed.clone())));
         self.flight.landed.push(landed);
@@ -354,7 +367,7 @@ impl Fixture {
     /// Merges accepted work with the head.
     pub(crate) fn merge(&mut self, name: &str, clean: bool) -> Taken {
         let merge = if clean {
-            Merge::Clean { commit: self.commit(), violations: Vec::new() }
+            Merge::Clean { commit: self.commit(), violations: Vec::new(), same_diff: true }
         } else {
             let paths = vec!["src/lib.rs".to_owned()];
             let last = self.flight.landed.last().map(|l| (l.waypoint.clone(), paths.clone()));

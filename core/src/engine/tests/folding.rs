@@ -1,13 +1,16 @@
 //! Reading journals back: what is lost, changed or cannot be raises an alarm.
 
 use holdpoint_protocol::{
-    Digest,
+    Digest, Timestamp,
     facts::Verdict,
     journal::{Entry, Sequence},
-    state::{Phase, Status},
+    state::{Held, Phase, Resume, Status, WaypointState},
 };
 
-use super::fixture::{Fixture, Stored};
+use super::{
+    fixture::{Fixture, Stored},
+    parts::oid,
+};
 use crate::engine::{Alarm, Folded, invariants};
 
 fn fold(journal: &[Stored]) -> Result<Folded, Alarm> {
@@ -87,8 +90,16 @@ fn each_broken_invariant_is_named() {
         ("accepted without evidence", |e| {
             e.record_mut().state.as_mut().unwrap().criteria[0].verdict = Verdict::Inconclusive;
         }),
-        ("halted with status Complete", |e| {
-            e.record_mut().state.as_mut().unwrap().phase = Phase::Halted { status: Status::Complete };
+        ("held with status Complete", |e| {
+            let state = e.record_mut().state.as_mut().unwrap();
+            let since = Timestamp::from_millis(0);
+            state.phase = Phase::Held(Held { status: Status::Complete, since, resume: Resume::Beginning });
+        }),
+        ("accepted without a verification", |e| e.record_mut().state.as_mut().unwrap().verified = None),
+        ("another tree", |e| e.record_mut().state.as_mut().unwrap().verified.as_mut().unwrap().tree = oid(0xbad)),
+        ("on another base", |e| e.record_mut().state.as_mut().unwrap().verified.as_mut().unwrap().base = oid(0xbad)),
+        ("by another report", |e| {
+            e.record_mut().state.as_mut().unwrap().verified.as_mut().unwrap().report = Digest::of(b"another");
         }),
         ("does not fit the entry", |e| e.record_mut().state.as_mut().unwrap().phase = Phase::Pending),
     ];
@@ -105,28 +116,29 @@ fn each_broken_invariant_is_named() {
 }
 
 #[test]
-fn work_is_accepted_only_out_of_a_verifiers_turn_on_it() {
+fn nothing_is_accepted_while_a_question_is_open() {
     let fixture = finished();
     let last = fixture.trace.last().unwrap();
-    for before in fixture.trace.iter().map(|t| &t.before) {
-        let judged = matches!(&before.phase, Phase::InTurn(open) if open.role.as_str() == "verifier");
-        let what = invariants(before, &last.after, &last.entry);
-        assert_eq!(what.is_none(), judged, "{what:?}");
-    }
-    assert_eq!(
-        invariants(&last.after, &last.after, &last.entry).as_deref(),
-        Some("accepted outside a verifier's turn"),
-        "and only once"
-    );
+    let mut asking = Fixture::opened(|_, _| {});
+    asking.ask("w", "which?").decided();
+    let waiting = WaypointState { phase: asking.state("w").phase, ..last.before.clone() };
+    let what = invariants(&waiting, &last.after, &last.entry);
+    assert_eq!(what.as_deref(), Some("accepted while a question was open"));
 }
 
 #[test]
-fn what_was_halted_stays_halted_and_a_flights_entry_is_not_a_waypoints() {
+fn held_work_moves_only_by_an_act_and_a_flights_entry_is_not_a_waypoints() {
     let mut fixture = Fixture::opened(|_, _| {});
     let opened = fixture.trace[0].clone();
     fixture.feed("w", crate::engine::Input::BudgetExhausted).decided();
-    let halted = fixture.state("w");
-    assert_eq!(invariants(&halted, &opened.after, &opened.entry).as_deref(), Some("a halted waypoint moved on"));
+    let held = fixture.state("w");
+    let what = invariants(&held, &WaypointState { counters: held.counters, ..opened.after.clone() }, &opened.entry);
+    assert_eq!(what.as_deref(), Some("held work moved on by itself"));
     let submitted = Entry::Submitted(Box::new(fixture.flight.submitted.clone()));
     assert!(invariants(&opened.before, &opened.after, &submitted).unwrap().contains("flight's journal"));
+
+    let mut fixture = Fixture::opened(|_, _| {});
+    fixture.cancel("w").decided();
+    let what = invariants(&fixture.state("w"), &opened.after, &opened.entry);
+    assert_eq!(what.as_deref(), Some("a cancelled waypoint moved on"));
 }

@@ -4,20 +4,21 @@
 use std::time::Duration;
 
 use holdpoint_protocol::{
-    artifact::{Doubt, VerificationReport},
+    artifact::{Doubt, Verb, VerificationReport},
     facts::{Verdict, Violation, ViolationKind},
     ids::role,
     journal::{Death, Entry, Fleet},
-    plan::Plan,
+    plan::{Answer, Plan},
     reason::ReasonCode,
-    state::{Phase, Purpose, Status},
+    state::{Outcome, Phase, Purpose, QuestionKind, Status},
     time::Millis,
 };
 use proptest::prelude::*;
 
 use super::{
+    desk::ADA,
     fixture::{Fixture, Taken},
-    parts::{check, criterion, failure, fleet, guard, id, oid, plan, sound_report, waypoint},
+    parts::{NARRATIVE, check, criterion, failure, fleet, guard, id, oid, plan, sound_report, waypoint},
 };
 use crate::{
     engine::{BuildOutcome, Died, Handoff, Input, Merge},
@@ -26,6 +27,9 @@ use crate::{
 
 /// The waypoints of every history: `c` and `d` wait for others.
 pub(crate) const NAMES: [&str; 4] = ["a", "b", "c", "d"];
+
+/// How long a question waits in every history.
+const ANSWER_WITHIN: Millis = Millis(3 * 3_600_000);
 
 /// What may differ between flights.
 #[derive(Debug, Clone)]
@@ -36,6 +40,10 @@ pub(crate) struct Setup {
     parallel: Option<u32>,
     max_reworks: u32,
     wall: Option<Millis>,
+    /// People approve what was verified.
+    approved: bool,
+    /// Policy answers questions that ask for it.
+    answers: bool,
 }
 
 /// One thing that happens. Numbers are taken modulo what there is.
@@ -45,8 +53,8 @@ pub(crate) enum Event {
     Due(usize, u8),
     /// The agent of an open turn answers: a builder or a verifier, in one of several ways.
     Answer(usize, u8),
-    /// The agent of an open turn asks.
-    Ask(usize),
+    /// The agent of an open turn asks, or calls for help.
+    Ask(usize, u8),
     /// A handoff comes again, however long ago it was sent.
     Again(usize),
     /// Another answer to a turn that was once open.
@@ -55,8 +63,12 @@ pub(crate) enum Event {
     Impostor(usize),
     /// So many agents died of an open turn, and one more has it.
     Die(usize, u8),
-    /// A person wants a waypoint's turn tried again, dead or not.
-    Retry(usize),
+    /// A person does what a waypoint waits for, in one of several ways, or something that does not fit.
+    Person(usize, u8),
+    /// A person ends a waypoint.
+    Cancel(usize),
+    /// A person pauses the flight, lets it go on, or ends it.
+    Steer(u8),
     /// Minutes pass.
     Wait(u16),
     /// All memory is lost.
@@ -72,9 +84,12 @@ pub(crate) struct Story {
 
 pub(crate) fn setup() -> impl Strategy<Value = Setup> {
     let parallel = prop_oneof![Just(None), (1..3_u32).prop_map(Some)];
+    let people = || prop::bool::weighted(0.4);
     let wall = prop_oneof![3 => Just(None), 1 => (0..48_u64).prop_map(|hours| Some(Millis(hours * 3_600_000)))];
-    (any::<bool>(), any::<bool>(), any::<bool>(), parallel, 0..4_u32, wall).prop_map(
-        |(guarded, red_first, repair, parallel, max_reworks, wall)| Setup {
+    (any::<bool>(), any::<bool>(), any::<bool>(), parallel, 0..4_u32, wall, people(), people()).prop_map(
+        |(guarded, red_first, repair, parallel, max_reworks, wall, approved, answers)| Setup {
+            approved,
+            answers,
             guarded,
             red_first,
             repair,
@@ -90,12 +105,17 @@ pub(crate) fn events() -> impl Strategy<Value = Vec<Event>> {
     let event = prop_oneof![
         12 => (any_one(), any::<u8>()).prop_map(|(n, how)| Event::Due(n, how)),
         16 => (any_one(), any::<u8>()).prop_map(|(n, how)| Event::Answer(n, how)),
-        1 => any_one().prop_map(Event::Ask),
+        2 => (any_one(), any::<u8>()).prop_map(|(n, how)| Event::Ask(n, how)),
         3 => any_one().prop_map(Event::Again),
         2 => any_one().prop_map(Event::Late),
         2 => any_one().prop_map(Event::Impostor),
         1 => (any_one(), any::<u8>()).prop_map(|(n, count)| Event::Die(n, count)),
-        1 => any_one().prop_map(Event::Retry),
+        5 => (any_one(), any::<u8>()).prop_map(|(n, how)| Event::Person(n, how)),
+        1 => prop::bool::weighted(0.2).prop_flat_map(move |it_is| {
+            let n = any::<usize>();
+            if it_is { n.prop_map(Event::Cancel).boxed() } else { Just(Event::Crash).boxed() }
+        }),
+        1 => any::<u8>().prop_map(Event::Steer),
         2 => (1..400_u16).prop_map(Event::Wait),
         2 => Just(Event::Crash),
     ];
@@ -113,6 +133,14 @@ fn flown(setup: &Setup) -> (Plan, Fleet) {
     plan.guards.extend(setup.guarded.then(guard));
     plan.policy.max_reworks = setup.max_reworks;
     plan.budget.wall = setup.wall;
+    plan.answer_within = Some(ANSWER_WITHIN);
+    if setup.approved {
+        plan.workflow = "fly-approved".to_owned();
+    }
+    if setup.answers {
+        let answer = Answer { matches: "(?i)by policy".to_owned(), option: "red".to_owned(), rationale: None };
+        plan.answers.push(answer);
+    }
     (plan, Fleet { repair: setup.repair, parallel: setup.parallel, ..fleet() })
 }
 
@@ -129,12 +157,18 @@ impl Story {
 
     /// From now on agents answer well, until nothing is left to do.
     pub(crate) fn calm_down(&mut self) {
+        let steering = &self.fixture.flight.steering;
+        if steering.is_paused() && steering.cancelled.is_none() {
+            self.fixture.steer(Verb::Resume).expect("it is paused");
+        }
         // 10 conflicts and 4 attempts a waypoint, with a few steps each.
         for _ in 0..NAMES.len() * 14 * 8 {
             if let Some(due) = self.due().first().cloned() {
                 self.act(&due, 0);
             } else if let Some(name) = self.in_turn().first() {
                 self.answer(name, 0);
+            } else if let Some(name) = self.waiting().first() {
+                self.person(name, 0);
             } else {
                 return;
             }
@@ -147,7 +181,13 @@ impl Story {
     }
 
     fn in_turn(&self) -> Vec<&'static str> {
-        NAMES.into_iter().filter(|name| self.fixture.open_turn(name).is_some()).collect()
+        let of_agents = |name: &&str| self.fixture.open_turn(name).is_some_and(|open| !open.people);
+        NAMES.into_iter().filter(of_agents).collect()
+    }
+
+    /// What only waits for an answer or an approval.
+    fn waiting(&self) -> Vec<&'static str> {
+        NAMES.into_iter().filter(|name| self.fixture.status(name) == Status::Waiting).collect()
     }
 
     fn happen(&mut self, event: &Event) {
@@ -179,15 +219,33 @@ impl Story {
                 let taken = self.fixture.feed(name, Input::Died(died));
                 assert_eq!(matches!(taken, Taken::Appended(_)), count % 5 >= 3, "{taken:?}");
             }
-            Event::Retry(n) => self.retry(*n),
-            Event::Answer(n, _) | Event::Ask(n) | Event::Impostor(n) => {
+            Event::Person(n, how) => {
+                let Some(name) = pick(&NAMES, *n).copied() else { return };
+                self.person(name, *how);
+            }
+            Event::Cancel(n) => {
+                let Some(name) = pick(&NAMES, *n).copied() else { return };
+                let act = self.fixture.cancel_act(name);
+                self.send(name, act);
+            }
+            Event::Steer(how) => {
+                let verb = match how % 16 {
+                    0 => Verb::Cancel,
+                    1..8 => Verb::Pause,
+                    _ => Verb::Resume,
+                };
+                // A flight that stands so already refuses.
+                let _ = self.fixture.steer(verb);
+            }
+            Event::Answer(n, _) | Event::Ask(n, _) | Event::Impostor(n) => {
+                // What a turn came to is kept until a paused flight goes on.
+                if self.fixture.flight.steering.is_paused() {
+                    return;
+                }
                 let Some(name) = pick(&self.in_turn(), *n).copied() else { return };
                 match event {
                     Event::Answer(_, how) => self.answer(name, *how),
-                    Event::Ask(_) => {
-                        let handoff = self.fixture.handoff(name, ());
-                        self.send(name, Input::Asked(handoff));
-                    }
+                    Event::Ask(_, how) => self.ask(name, *how),
                     _ => self.impostor(name),
                 }
             }
@@ -198,6 +256,7 @@ impl Story {
     fn act(&mut self, due: &Due, how: u8) {
         let fixture = &mut self.fixture;
         let taken = match due {
+            Due::Land(name) if how % 4 == 3 => fixture.feed(name.as_str(), Input::LandingFailed("no room".to_owned())),
             Due::Land(name) => return fixture.land(name.as_str()),
             Due::Merge(name) if how % 8 == 1 => fixture.merged(name.as_str(), Merge::Contained),
             Due::Merge(name) => fixture.merge(name.as_str(), how & 1 == 0),
@@ -208,6 +267,8 @@ impl Story {
             }
             Due::Budget(name) => fixture.feed(name.as_str(), Input::BudgetExhausted),
             Due::Open(name) => fixture.feed(name.as_str(), Input::Open),
+            Due::Unanswered(name) => fixture.feed(name.as_str(), Input::AnswerOverdue),
+            Due::Cancel(name) => fixture.end_with_flight(name.as_str()),
         };
         assert!(matches!(taken, Taken::Appended(_)), "{due:?} was due and came to {taken:?}");
     }
@@ -229,6 +290,7 @@ impl Story {
                 spoil(&mut report, how);
                 Input::Reported(self.fixture.handoff(name, Box::new(report)))
             }
+            Purpose::Complete => unreachable!("no agent answers what people complete"),
         };
         self.send(name, input);
     }
@@ -238,7 +300,7 @@ impl Story {
             1 => BuildOutcome::Work { commit: None, violations: Vec::new() },
             2 => failure(ReasonCode::AgentFailed),
             3 => self.fixture.work(vec![Violation { kind: ViolationKind::OutOfScope, path: "x".to_owned() }]),
-            4 if how > 128 => failure(ReasonCode::Unsupported),
+            4 if how > 128 => failure(ReasonCode::NotExecutable),
             _ => self.fixture.work(Vec::new()),
         }
     }
@@ -258,18 +320,42 @@ impl Story {
         assert!(is_open || matches!(taken, Taken::Refused(_)), "a closed turn took {taken:?}");
     }
 
-    /// A person wants the last turn of a waypoint tried again.
-    fn retry(&mut self, n: usize) {
-        let Some(name) = pick(&NAMES, n).copied() else { return };
-        let turns = self.fixture.journal(name).iter().rev().filter_map(|stored| match stored.read() {
-            Entry::Turn(turn) => Some(turn),
-            _ => None,
-        });
-        let Some(turn) = turns.take(1).next() else { return };
-        let dead = matches!(self.fixture.state(name).phase, Phase::Dead(_));
-        let by = "operator-ann".parse().expect("an id");
-        let taken = self.fixture.feed(name, Input::Retried { by, turn });
-        assert_eq!(matches!(taken, Taken::Appended(_)), dead, "{taken:?}");
+    /// The agent of an open turn asks; a builder may hand its work in progress along.
+    fn ask(&mut self, name: &'static str, how: u8) {
+        let kind = if how.is_multiple_of(4) { QuestionKind::Help } else { QuestionKind::Clarification };
+        let work = (how & 8 == 8).then(|| self.fixture.commit());
+        let builds = self.fixture.open_turn(name).is_some_and(|open| open.purpose == Purpose::Build);
+        let words = match (how & 2, builds) {
+            (2, _) => "by policy?",
+            (_, true) => NARRATIVE,
+            (_, false) => "which evidence?",
+        };
+        let input = self.fixture.question(name, kind, words, work);
+        self.send(name, input);
+    }
+
+    /// A person does what a waypoint waits for; what does not fit changes nothing.
+    fn person(&mut self, name: &'static str, how: u8) {
+        let outcome = match how % 8 {
+            1 | 2 => Outcome::NeedsReview,
+            3 => Outcome::Blocked,
+            _ => Outcome::Complete,
+        };
+        let (fits, act) = match &self.fixture.state(name).phase {
+            Phase::Waiting(_) => (
+                true,
+                self.fixture.answer_act(name, ADA, |answer| {
+                    answer.updated_constraints.extend((how & 4 == 4).then(|| "keep it small".to_owned()));
+                }),
+            ),
+            Phase::InTurn(open) if open.people => (true, self.fixture.completion(name, ADA, outcome)),
+            Phase::Held(_) => (true, self.fixture.retry_act(name, |retry| retry.reworks = u32::from(how % 2))),
+            _ => (false, self.fixture.completion(name, ADA, outcome)),
+        };
+        let over = self.fixture.flight.wall_end(self.fixture.now).is_some_and(|end| end <= self.fixture.now);
+        let taken = self.send(name, act);
+        let is_taken = matches!(taken, Taken::Appended(_));
+        assert!(is_taken == fits || over && !is_taken, "{taken:?}");
     }
 
     /// A role answers that the turn does not belong to.
@@ -277,12 +363,9 @@ impl Story {
         let own = self.fixture.open_turn(name).expect("a turn is open").role;
         for other in role::AGENTS.into_iter().map(role::id).filter(|r| *r != own) {
             let work = self.fixture.work(Vec::new());
-            let built = Handoff { role: other.clone(), ..self.fixture.handoff(name, work) };
-            let asked = Handoff { role: other, ..self.fixture.handoff(name, ()) };
-            for input in [Input::Built(built), Input::Asked(asked)] {
-                let taken = self.send(name, input);
-                assert!(matches!(taken, Taken::Refused(_)), "an impostor's handoff came to {taken:?}");
-            }
+            let built = Handoff { role: other, ..self.fixture.handoff(name, work) };
+            let taken = self.send(name, Input::Built(built));
+            assert!(matches!(taken, Taken::Refused(_)), "an impostor's handoff came to {taken:?}");
         }
     }
 

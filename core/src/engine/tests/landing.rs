@@ -166,7 +166,7 @@ fn a_merge_with_a_head_that_moved_on_is_not_taken_for_one_with_the_new_head() {
     let older = fixture.flight.landed[0].commit.clone();
     for clean in [true, false] {
         let merge = if clean {
-            Merge::Clean { commit: fixture.commit(), violations: Vec::new() }
+            Merge::Clean { commit: fixture.commit(), violations: Vec::new(), same_diff: true }
         } else {
             Merge::Conflict { paths: vec!["x".to_owned()], paths_more: 0, changed_by: BTreeMap::new() }
         };
@@ -174,7 +174,7 @@ fn a_merge_with_a_head_that_moved_on_is_not_taken_for_one_with_the_new_head() {
         // It would land a tree without what landed last, as if that had been undone.
         assert_eq!(fixture.feed("b", Input::HeadMoved(merged)), Taken::Nothing);
     }
-    let merge = Merge::Clean { commit: fixture.commit(), violations: Vec::new() };
+    let merge = Merge::Clean { commit: fixture.commit(), violations: Vec::new(), same_diff: true };
     let other = Merged { work: oid(0xbad), head: fixture.flight.head().clone(), merge };
     assert_eq!(fixture.feed("b", Input::HeadMoved(other)), Taken::Nothing, "work that was not accepted");
     fixture.merge("b", true).turn();
@@ -205,7 +205,7 @@ fn a_merge_that_breaks_a_path_rule_is_sent_back_with_the_path() {
     let mut fixture = overtaken();
     let violations = vec![Violation { kind: ViolationKind::OutOfScope, path: "moved/by-a".to_owned() }];
     let commit = fixture.commit();
-    fixture.merged("b", Merge::Clean { commit, violations });
+    fixture.merged("b", Merge::Clean { commit, violations, same_diff: true });
     let turn = fixture.report("b", |_| {}).turn();
     let feedback = build_request(&turn).feedback.clone().unwrap();
     assert_eq!(feedback.reason_code, ReasonCode::MergeConflict);

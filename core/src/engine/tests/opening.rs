@@ -128,7 +128,7 @@ fn a_turn_is_opened_anew_after_its_deadline_with_the_same_request_and_another_to
     let dead = fixture.feed("w", Input::DeadlinePassed(Box::new(last.clone()))).dead();
     assert_eq!(dead.decision.reason_code, ReasonCode::TurnPoisoned);
     assert_eq!((&dead.turn, dead.overdue, dead.deaths), (&last.turn_id, 3, vec![]));
-    assert!(dead.decision.remediation.is_some_and(|text| text.contains("holdpoint dead retry demo-1 w")));
+    assert!(dead.decision.remediation.is_some_and(|text| text.contains("holdpoint retry w --flight demo-1")));
     assert_eq!((fixture.status("w"), fixture.state("w").counters.attempts), (Status::Blocked, 0));
 }
 

@@ -109,7 +109,7 @@ pub(crate) fn bundle(tip: Oid) -> BundleRef {
 pub(crate) fn build_request(turn: &Turn) -> &BuildRequest {
     match &turn.request {
         TurnRequest::Build(request) => request,
-        TurnRequest::Verify(_) => panic!("expected a build turn, got {turn:?}"),
+        TurnRequest::Verify(_) | TurnRequest::Complete(_) => panic!("expected a build turn, got {turn:?}"),
     }
 }
 

@@ -5,6 +5,7 @@ use holdpoint_protocol::{
     artifact::{VerificationPurpose, VerificationReport},
     ids::role,
     reason::ReasonCode,
+    state::QuestionKind,
 };
 
 use super::{
@@ -57,7 +58,9 @@ fn only_the_turns_own_role_can_answer_it() {
     let work = fixture.work(Vec::new());
     for wrong in [role::VERIFIER, role::REPAIR, role::OPERATOR] {
         let handoff = Handoff { role: role::id(wrong), ..fixture.handoff("w", work.clone()) };
-        let asked = Handoff { role: role::id(wrong), ..fixture.handoff("w", ()) };
+        let question = fixture.question("w", QuestionKind::Help, "HELP", None);
+        let Input::Asked(asked) = question else { panic!() };
+        let asked = Handoff { role: role::id(wrong), ..asked };
         assert!(matches!(fixture.feed("w", Input::Built(handoff)), Taken::Refused(Refusal::WrongRole { .. })));
         assert!(matches!(fixture.feed("w", Input::Asked(asked)), Taken::Refused(Refusal::WrongRole { .. })));
     }
@@ -108,7 +111,7 @@ fn a_report_about_something_else_is_refused_and_the_turn_stays_open() {
 
 #[test]
 fn a_program_cannot_fail_for_a_reason_that_is_the_orchestrators_to_give() {
-    let allowed = ["agent_failed", "agent_timeout", "output_limit", "handoff_invalid", "unsupported"];
+    let allowed = ["agent_failed", "agent_timeout", "output_limit", "handoff_invalid", "not_executable", "unsupported"];
     for reason in ReasonCode::ALL {
         let mut fixture = Fixture::opened(|_, _| {});
         let taken = fixture.build("w", failure(*reason));

@@ -234,5 +234,5 @@ fn problems_past_a_bound_are_only_counted() {
 
 #[test]
 fn every_workflow_that_plans_may_name_is_built_in() {
-    assert!(BUILT_IN_WORKFLOWS.iter().all(|known| crate::gates::built_in(known.name).is_some()));
+    assert!(BUILT_IN_WORKFLOWS.iter().all(|known| crate::workflows::built_in(known.name).is_some()));
 }

@@ -16,8 +16,8 @@ use holdpoint_protocol::{
     Digest,
     api::{PROGRESS, Progress, ProgressAnswer, RefusedHandoff},
     artifact::{
-        Artifact, BuildArtifact, BuildPlan, BuildStatus, ChecklistReceipt, CriterionReport, Metered, Origin,
-        VerificationReport,
+        Artifact, BuildArtifact, BuildPlan, BuildStatus, ChecklistReceipt, ClarificationRequest,
+        ClarificationRequestBody, Confidence, CriterionReport, Metered, Origin, VerificationReport, WorkInProgress,
     },
     codec::{self, Encoding},
     facts::{BundleRef, CriterionResult, DiffSummary, Oid, Verdict},
@@ -30,7 +30,7 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::{clock, fresh};
 
-use super::SOON;
+use super::{SOON, World};
 
 /// What every check prints; stored when a verifier begins.
 const OUTPUT: &[u8] = b"output";
@@ -65,6 +65,62 @@ impl Agent {
         let turn: Turn = codec::decode(&delivery.stored.payload, Encoding::Json).unwrap();
         self.plan(&turn, delivery.number).await;
         (turn, delivery)
+    }
+
+    /// Takes a build turn and hands off a commit on its base that changes these files.
+    pub(crate) async fn builds(&mut self, world: &World, files: &[(&str, &str)]) -> Turn {
+        let (turn, delivery) = self.take().await;
+        let TurnRequest::Build(request) = &turn.request else { panic!("no build turn: {turn:?}") };
+        let work = world.commit(self, request.base.as_str(), files).await;
+        let artifact = self.built(&turn, Some(work));
+        self.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+        delivery.ack().await.unwrap();
+        turn
+    }
+
+    /// Takes a verifier's turn and reports this verdict on every criterion.
+    pub(crate) async fn judges(&mut self, verdict: Verdict) -> Turn {
+        let (turn, delivery) = self.take().await;
+        let report = self.reported(&turn, verdict);
+        self.hand_off(&turn, VerificationReport::KIND, &report).await;
+        delivery.ack().await.unwrap();
+        turn
+    }
+
+    /// Takes a turn and asks a question, with the work that is there.
+    pub(crate) async fn asks(
+        &mut self,
+        question: &str,
+        options: &[&str],
+        work: Option<WorkInProgress>,
+    ) -> (Turn, ClarificationRequest) {
+        let (turn, delivery) = self.take().await;
+        let asked = self.ask(&turn, question, options, work).await;
+        delivery.ack().await.unwrap();
+        (turn, asked)
+    }
+
+    /// Asks a question in a turn that it has.
+    pub(crate) async fn ask(
+        &mut self,
+        turn: &Turn,
+        question: &str,
+        options: &[&str],
+        work: Option<WorkInProgress>,
+    ) -> ClarificationRequest {
+        let body = ClarificationRequestBody {
+            turn: turn.turn_id.clone(),
+            delivery: 1,
+            agent: self.name.clone(),
+            question: question.to_owned(),
+            decision_context: "everything".to_owned(),
+            confidence: Confidence::Low,
+            options: options.iter().map(|&option| option.to_owned()).collect(),
+            work,
+        };
+        let asked = ClarificationRequest::new(origin(turn, &self.role), body);
+        self.hand_off(turn, ClarificationRequest::KIND, &asked).await;
+        asked
     }
 
     /// Says that it holds the turn.

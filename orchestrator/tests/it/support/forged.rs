@@ -39,12 +39,12 @@ impl World {
         let decided = Decided {
             schema_version: version::CURRENT,
             decision: OrchestratorDecision::new(origin, Disposition::Accept, ReasonCode::CriteriaMet, None, None),
+            feedback: None,
             record: Record {
                 at: clock::now(),
                 previous: Some(Digest::of(&last.payload)),
                 cause: None,
                 state: Some(state),
-                asked_by: None,
             },
         };
         let entry = Outgoing {

@@ -2,10 +2,10 @@
 
 use holdpoint_protocol::{
     artifact::{
-        BuildArtifact, BuildPlan, BuildStatus, ClarificationRequest, ClarificationResponse, CommandRun, Confidence,
+        BuildArtifact, BuildPlan, BuildStatus, ClarificationRequest, ClarificationRequestBody, CommandRun, Confidence,
         CoverageClaim, Disposition, Doubt, EvidenceWanted, Failure, GivenBack, GuidancePacket, HelpRequest,
-        LedgerSource, Metered, OrchestratorDecision, StatusMutation, VerificationPlan, VerificationPurpose,
-        VerificationReport, VerificationRequest,
+        HelpRequestBody, LedgerSource, Metered, OrchestratorDecision, StatusMutation, VerificationPlan,
+        VerificationPurpose, VerificationReport, VerificationRequest, VerificationRequestBody,
     },
     facts::DiffSummary,
     ids::{AgentName, TurnId, role},
@@ -47,17 +47,20 @@ pub(super) fn decision() -> OrchestratorDecision {
 pub(super) fn request(purpose: VerificationPurpose) -> VerificationRequest {
     VerificationRequest::new(
         origin("request-1", role::ORCHESTRATOR),
-        purpose,
-        oid('a'),
-        oid('b'),
-        oid('c'),
-        vec![bundle('a'), bundle('b')],
-        criteria(),
-        guards(),
-        Some("cargo fetch --locked".to_owned()),
-        vec!["src/**".to_owned()],
-        vec!["tests/golden/**".to_owned()],
-        "AGENTS.md".to_owned(),
+        VerificationRequestBody {
+            purpose,
+            base: oid('a'),
+            commit: oid('b'),
+            tree: oid('c'),
+            bundles: vec![bundle('a'), bundle('b')],
+            criteria: criteria(),
+            guards: guards(),
+            prepare: Some("cargo fetch --locked".to_owned()),
+            scope: vec!["src/**".to_owned()],
+            protected: vec!["tests/golden/**".to_owned()],
+            covenant: "AGENTS.md".to_owned(),
+            clarifications: vec![clarified()],
+        },
     )
 }
 
@@ -163,35 +166,33 @@ fn plans() -> Kinds {
 fn conversation() -> Kinds {
     let question = ClarificationRequest::new(
         origin("question-1", role::BUILDER),
-        turn(),
-        1,
-        agent(),
-        "Which error type?".to_owned(),
-        "the public API".to_owned(),
-        Confidence::Low,
-        vec!["anyhow".to_owned(), "thiserror".to_owned()],
-    );
-    let answer = ClarificationResponse::new(
-        origin("answer-1", role::ORCHESTRATOR),
-        "question-1".parse().unwrap(),
-        "anyhow".to_owned(),
-        "the crate already uses it".to_owned(),
-        vec!["use anyhow".to_owned()],
+        ClarificationRequestBody {
+            turn: turn(),
+            delivery: 1,
+            agent: agent(),
+            question: "Which error type?".to_owned(),
+            decision_context: "the public API".to_owned(),
+            confidence: Confidence::Low,
+            options: vec!["anyhow".to_owned(), "thiserror".to_owned()],
+            work: Some(work_in_progress()),
+        },
     );
     let help = HelpRequest::new(
         origin("help-1", role::BUILDER),
-        turn(),
-        1,
-        agent(),
-        "HELP: the build is broken".to_owned(),
-        Some(serde_json::json!({"file": ["build.rs", 3, -1, 0.5, null, true]})),
+        HelpRequestBody {
+            turn: turn(),
+            delivery: 1,
+            agent: agent(),
+            raw_line: "HELP: the build is broken".to_owned(),
+            context: Some(serde_json::json!({"file": ["build.rs", 3, -1, 0.5, null, true]})),
+            work: Some(work_in_progress()),
+        },
     );
     let given_back =
         GivenBack::new(origin("given-1", role::BUILDER), turn(), 2, agent(), "the disk is full".to_owned());
     vec![
         published("given_back", given_back),
         published("clarification_request", question),
-        published("clarification_response", answer),
         published("help_request", help),
     ]
 }

@@ -1,16 +1,18 @@
 //! Journal entries, turns among them.
 
 use holdpoint_protocol::{
-    artifact::{Disposition, VerificationPurpose},
+    artifact::{Confidence, Disposition, Verb, VerificationPurpose},
     ids::role,
-    journal::{Dead, Death, Decided, Landed, Record, Submitted},
+    journal::{Dead, Death, Decided, Landed, Record, Steered, Submitted},
     reason::ReasonCode,
     state::{
-        Answered, Counters, GateVisit, LastDecision, OpenTurn, Outcome, Phase, Purpose, Status, WaypointState, Work,
+        Acted, Answered, Counters, GateVisit, Held, LastDecision, OpenTurn, Outcome, Phase, Purpose, Question,
+        QuestionKind, Resume, Status, Verified, WaypointState, Work,
     },
     subjects,
-    turn::{BuildRequest, Collision, CollisionKind, Feedback, LandedMeanwhile, Turn, TurnRequest},
+    turn::{BuildRequest, Collision, CollisionKind, CompletionRequest, Feedback, LandedMeanwhile, Turn, TurnRequest},
     version,
+    workflow::RecordedWorkflow,
 };
 
 use super::{
@@ -19,6 +21,9 @@ use super::{
     parts::*,
     published,
 };
+
+/// The role of a gate that neither builds nor verifies.
+const REVIEWER: &str = "reviewer";
 
 fn state(phase: Phase) -> WaypointState {
     WaypointState {
@@ -33,7 +38,7 @@ fn state(phase: Phase) -> WaypointState {
             agent: "repair-1".parse().unwrap(),
             made_on: Some(oid('d')),
         }),
-        counters: Counters { attempts: 2, reworks: 1, conflicts: 1, redeliveries: 3 },
+        counters: Counters { attempts: 2, reworks: 1, conflicts: 1, redeliveries: 3, clarifications: 2, granted: 1 },
         decision: Some(LastDecision {
             id: "decision-1".parse().unwrap(),
             disposition: Disposition::Rollback,
@@ -50,21 +55,20 @@ fn state(phase: Phase) -> WaypointState {
             outcome: Some(Outcome::Complete),
         }],
         answered: Some(Answered { turn: turn(), digest: digest("handoff") }),
+        verified: Some(Verified { report: digest("report"), tree: oid('c'), base: oid('a') }),
+        cleared: true,
+        after_conflict: true,
+        constraints: vec!["use anyhow".to_owned()],
+        acted: Some(Acted { by: person(), verb: Verb::Approve, at: at(5), digest: digest("act") }),
     }
 }
 
 fn record(phase: Phase) -> Record {
-    Record {
-        at: at(3),
-        previous: Some(digest("entry")),
-        cause: Some(cause()),
-        state: Some(state(phase)),
-        asked_by: Some("operator-ann".parse().unwrap()),
-    }
+    Record { at: at(3), previous: Some(digest("entry")), cause: Some(cause()), state: Some(state(phase)) }
 }
 
 fn flight_record() -> Record {
-    Record { at: at(0), previous: None, cause: None, state: None, asked_by: None }
+    Record { at: at(0), previous: None, cause: None, state: None }
 }
 
 pub(super) fn feedback() -> Feedback {
@@ -85,18 +89,25 @@ pub(super) fn feedback() -> Feedback {
             }],
             landed_more: 3,
         }),
+        clarifications: vec![clarified()],
+    }
+}
+
+fn open_turn(role_name: &'static str, purpose: Purpose) -> OpenTurn {
+    let people = purpose == Purpose::Complete;
+    OpenTurn {
+        turn: turn(),
+        role: role::id(role_name),
+        gate: if people { "approve" } else { "build" }.parse().unwrap(),
+        purpose,
+        people,
+        opened_at: at(3),
+        deadline: at(1800),
     }
 }
 
 fn a_turn(role_name: &'static str, purpose: Purpose, request: TurnRequest) -> Turn {
-    let open = OpenTurn {
-        turn: turn(),
-        role: role::id(role_name),
-        gate: "build".parse().unwrap(),
-        purpose,
-        opened_at: at(3),
-        deadline: at(1800),
-    };
+    let open = open_turn(role_name, purpose);
     let (flight, waypoint) = ("demo-1".parse().unwrap(), "retry-backoff".parse().unwrap());
     Turn {
         schema_version: version::CURRENT,
@@ -130,6 +141,7 @@ fn build_turn() -> Turn {
         feedback: Some(feedback()),
         budget: turn_budget(),
         tests: vec![serde_json::json!({"given": "a server that is down"})],
+        ask_below: Some(Confidence::Medium),
     };
     a_turn(role::REPAIR, Purpose::Build, TurnRequest::Build(Box::new(request)))
 }
@@ -138,8 +150,64 @@ fn verify_turn(purpose: VerificationPurpose) -> Turn {
     a_turn(role::VERIFIER, Purpose::Verify(purpose), TurnRequest::Verify(Box::new(request(purpose))))
 }
 
+fn complete_turn() -> Turn {
+    let request = CompletionRequest {
+        title: "Retries back off".to_owned(),
+        description: Some("A person reads the diff.".to_owned()),
+        can_reject: true,
+        people: vec![person()],
+        base: oid('a'),
+        commit: oid('b'),
+        tree: oid('c'),
+        bundles: vec![bundle('a'), bundle('b')],
+        report: Some(digest("report")),
+        feedback: Some(feedback()),
+    };
+    a_turn(REVIEWER, Purpose::Complete, TurnRequest::Complete(Box::new(request)))
+}
+
 fn decided(phase: Phase) -> Decided {
-    Decided { schema_version: version::CURRENT, decision: decision(), record: record(phase) }
+    Decided { schema_version: version::CURRENT, decision: decision(), feedback: None, record: record(phase) }
+}
+
+fn held(status: Status, resume: Resume) -> Phase {
+    Phase::Held(Held { status, since: at(6), resume })
+}
+
+fn waiting(kind: QuestionKind) -> Phase {
+    Phase::Waiting(Question {
+        turn: open_turn(role::BUILDER, Purpose::Build),
+        asked: cause(),
+        kind,
+        since: at(4),
+        deadline: (kind == QuestionKind::Clarification).then(|| at(86_400)),
+    })
+}
+
+/// A decision for each phase that it can lead to.
+fn decisions() -> Kinds {
+    let verify = Purpose::Verify(VerificationPurpose::Handoff);
+    let gate = Resume::Gate { gate: "verify".parse().unwrap(), purpose: verify };
+    let landing = Resume::Landing { at: at(4), report: Some(digest("report")) };
+    let failed = Decided { feedback: Some(Box::new(feedback())), ..decided(held(Status::Failed, gate)) };
+    let mut all = vec![
+        published("decided", decided(Phase::Accepted { at: at(4), report: Some(digest("report")) })),
+        another("decided_failed", "decided", failed),
+    ];
+    let phases = [
+        ("decided_unverified", Phase::Accepted { at: at(4), report: None }),
+        ("decided_waiting", waiting(QuestionKind::Clarification)),
+        ("decided_waiting_for_help", waiting(QuestionKind::Help)),
+        ("decided_held", held(Status::Blocked, Resume::Beginning)),
+        ("decided_held_at_landing", held(Status::Blocked, landing)),
+        ("decided_cancelled", Phase::Cancelled),
+    ];
+    all.extend(phases.map(|(name, phase)| another(name, "decided", decided(phase))));
+    all
+}
+
+fn steered() -> Steered {
+    Steered { schema_version: version::CURRENT, verb: Verb::Pause, by: person(), record: flight_record() }
 }
 
 pub(super) fn deaths() -> Vec<Death> {
@@ -155,7 +223,7 @@ fn dead() -> Dead {
         deaths: deaths(),
         overdue: 1,
         decision: decision(),
-        record: record(Phase::Dead(open)),
+        record: record(held(Status::Blocked, Resume::Turn(open))),
     }
 }
 
@@ -170,6 +238,7 @@ pub(super) fn all() -> Kinds {
         covenant: "AGENTS.md".to_owned(),
         covenant_version: digest("covenant"),
         fleet: fleet(),
+        workflows: vec![RecordedWorkflow::from(workflow())],
         record: flight_record(),
     };
     let landed = Landed {
@@ -183,16 +252,18 @@ pub(super) fn all() -> Kinds {
         report: digest("report"),
         record: flight_record(),
     };
-    vec![
+    let mut all = vec![
         published("submitted", submitted),
         published("landed", landed),
         published("turn", build_turn()),
         another("turn_build", "turn", Turn { decision: None, ..build_turn() }),
         another("turn_baseline", "turn", verify_turn(VerificationPurpose::Baseline)),
         another("turn_verify", "turn", verify_turn(VerificationPurpose::Handoff)),
+        another("turn_complete", "turn", complete_turn()),
         published("dead", dead()),
-        published("decided", decided(Phase::Accepted { at: at(4), report: digest("report") })),
-        another("decided_halted", "decided", decided(Phase::Halted { status: Status::Blocked })),
         published("feedback", feedback()),
-    ]
+        published("steered", steered()),
+    ];
+    all.extend(decisions());
+    all
 }

@@ -2,16 +2,20 @@
 
 use holdpoint_protocol::{
     Digest, Timestamp,
-    artifact::{CheckRun, ChecklistReceipt, Confidence, CriterionReport, Origin, PropertyEnforced, TreeTested},
+    artifact::{
+        CheckRun, ChecklistReceipt, Clarified, Confidence, CriterionReport, Origin, PropertyEnforced, TreeTested,
+        WorkInProgress,
+    },
     facts::{
         BlobRef, BundleRef, ChangeStatus, CriterionResult, DiffSummary, Oid, PathChange, Verdict, Violation,
         ViolationKind,
     },
-    ids::role,
+    ids::{AgentName, role},
     journal::{Cause, Fleet, Sequence},
     plan::{Answer, Check, Criterion, FlightBudget, Guard, Mode, Plan, Policy, Priority, TurnBudget, Waypoint},
     reason::CriterionReason,
     time::Millis,
+    workflow::{GateSpec, WorkflowSpec},
 };
 
 pub(super) fn at(seconds: i64) -> Timestamp {
@@ -39,6 +43,52 @@ pub(super) fn origin(id: &str, role_name: &'static str) -> Origin {
 pub(super) fn bundle(tip: char) -> BundleRef {
     let blob = BlobRef { role: role::id(role::BUILDER), digest: digest("bundle"), bytes: 4096 };
     BundleRef { blob, tip: oid(tip), index: None }
+}
+
+pub(super) fn person() -> AgentName {
+    "human-ann".parse().unwrap()
+}
+
+pub(super) fn clarified() -> Clarified {
+    Clarified {
+        question: "Which error type?".to_owned(),
+        option: Some("anyhow".to_owned()),
+        text: Some("as everywhere else".to_owned()),
+        rationale: Some("the crate already uses it".to_owned()),
+        constraints: vec!["use anyhow".to_owned()],
+        by: person().to_string(),
+    }
+}
+
+pub(super) fn work_in_progress() -> WorkInProgress {
+    WorkInProgress { commit: oid('b'), bundle: bundle('b') }
+}
+
+/// A workflow with all that a gate can say.
+pub(super) fn workflow() -> WorkflowSpec {
+    let gate = |id: &str, role_name: &'static str| GateSpec {
+        id: id.parse().unwrap(),
+        role: role::id(role_name),
+        description: None,
+        can_reject: false,
+        require_human: false,
+        people: Vec::new(),
+        timeout: None,
+    };
+    let approve = GateSpec {
+        description: Some("A person reads the diff.".to_owned()),
+        can_reject: true,
+        require_human: true,
+        people: vec![person()],
+        timeout: Some(Millis(86_400_000)),
+        ..gate("approve", "reviewer")
+    };
+    let verify = GateSpec { can_reject: true, ..gate("verify", role::VERIFIER) };
+    WorkflowSpec {
+        name: "approved".to_owned(),
+        description: Some("A person has the last word.".to_owned()),
+        gates: vec![gate("build", role::BUILDER), verify, approve],
+    }
 }
 
 pub(super) fn turn_budget() -> TurnBudget {
@@ -113,7 +163,7 @@ fn waypoint() -> Waypoint {
         protected: vec!["src/wire.rs".to_owned()],
         criteria: criteria(),
         budget: turn_budget(),
-        workflow: Some("fly".to_owned()),
+        workflow: Some("approved".to_owned()),
         tests: vec![serde_json::json!({"given": "a server that is down"})],
         tests_file: Some("retry.tests.yaml".to_owned()),
     }

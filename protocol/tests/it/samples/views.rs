@@ -3,9 +3,9 @@
 use holdpoint_protocol::{
     api::{
         ArtifactQuery, DeadQuery, DeadTurn, DeadTurns, FlightLine, Flights, History, HistoryLine, HistoryQuery,
-        Presence, Progress, ProgressAnswer, RefusedHandoff, RetryQuery, Standing, StatusQuery, Submit,
+        Presence, Progress, ProgressAnswer, RefusedHandoff, Standing, StatusQuery, Submit,
     },
-    artifact::{Disposition, VerificationPurpose},
+    artifact::{Disposition, Verb, VerificationPurpose},
     attestation::{AttestQuery, Envelope, EnvelopeSignature, PAYLOAD_TYPE},
     export::{
         BlobPart, Cut, CutQuery, End, ExportCut, FORMAT, HandoffsEnd, Head, JournalEnd, Line, Message, MessagePage,
@@ -36,6 +36,7 @@ fn waypoint_view() -> WaypointView {
         criteria: results(),
         guards: results(),
         remediation: Some("read the failing criteria".to_owned()),
+        actions: vec![Verb::Cancel],
         turn: Some(TurnView {
             turn: turn(),
             role: role::id(role::VERIFIER),
@@ -55,6 +56,7 @@ fn flight_view() -> FlightView {
         base: oid('a'),
         branch: "holdpoint/demo-1".to_owned(),
         head: oid('e'),
+        paused: true,
         waypoints: vec![waypoint_view()],
         landings: vec![bundle('e')],
         brought_by: vec![bundle('e')],
@@ -76,6 +78,7 @@ fn api() -> Kinds {
         snapshot: bundle('a'),
         covenant: "AGENTS.md".to_owned(),
         fleet: fleet(),
+        workflows: vec![workflow()],
     };
     let line = FlightLine {
         flight: "demo-1".parse().unwrap(),
@@ -189,7 +192,6 @@ fn export() -> Kinds {
         published("attest_query", AttestQuery { flight: flight(), waypoint: "retry-backoff".parse().unwrap() }),
         published("dead_query", DeadQuery { flight: Some(flight()) }),
         published("dead_turns", DeadTurns { turns: vec![dead_turn()] }),
-        published("retry_query", RetryQuery { flight: flight(), waypoint: "retry-backoff".parse().unwrap() }),
     ]
 }
 

@@ -298,6 +298,7 @@ impl Fleet {
             feedback: None,
             budget: TurnBudget::default(),
             tests: Vec::new(),
+            ask_below: None,
         };
         Turn {
             schema_version: version::CURRENT,
@@ -312,7 +313,7 @@ impl Fleet {
             guidance,
             request: TurnRequest::Build(Box::new(request)),
             decision: None,
-            record: Record { at, previous: None, cause: None, state: None, asked_by: None },
+            record: Record { at, previous: None, cause: None, state: None },
         }
     }
 

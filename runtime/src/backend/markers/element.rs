@@ -1,12 +1,18 @@
 //! The XML-like elements in a text. What is not one of ours, or not closed, is text.
 
-use super::{Claim, MARKERS_MAX, Markers, Validation, cut};
+use holdpoint_protocol::artifact::Confidence;
+
+use super::{Asked, Claim, Completion, MARKERS_MAX, Markers, Validation, cut};
+use crate::backend::question::{BadQuestion, Question, confidence_word};
 
 const STAGE: &str = "execution-stage";
 const VALIDATION: &str = "validation";
 const CRITERION: &str = "acceptance-criterion";
+const QUESTION: &str = "clarification-request";
 const COMPLETE: &str = "waypoint-complete";
-const NAMES: [&str; 4] = [STAGE, VALIDATION, CRITERION, COMPLETE];
+const NAMES: [&str; 5] = [STAGE, VALIDATION, CRITERION, QUESTION, COMPLETE];
+/// What stands between two options of a question.
+const BETWEEN_OPTIONS: char = '|';
 /// The most that an opening tag may be long, in bytes: a command line fits.
 const TAG_BYTES_MAX: usize = 4 << 10;
 /// The most that an element may be long, in bytes. A tag that is never closed is not looked for in megabytes.
@@ -15,30 +21,54 @@ const ELEMENT_BYTES_MAX: usize = 64 << 10;
 /// How many tags may be left open before the reading ends: each costs a look for its end.
 const UNCLOSED_MAX: usize = 256;
 
-/// All elements of ours.
-pub(super) fn read(text: &str) -> Markers {
+/// All elements of ours, and the first question among them.
+pub(super) fn read(text: &str) -> (Markers, Option<Asked>) {
     let mut markers = Markers::default();
+    let mut asked = None;
     let mut rest = text;
     let mut unclosed = 0;
     while let Some(start) = rest.find('<') {
         let at = rest.get(start..).unwrap_or_default();
         rest = match element(at) {
+            Some(Element::Whole { name: QUESTION, attributes, content, end }) => {
+                asked = asked.or_else(|| Some(question(attributes, content)));
+                at.get(end..).unwrap_or_default()
+            }
             Some(Element::Whole { name, attributes, content, end }) => {
                 take(&mut markers, name, attributes, content.trim());
                 at.get(end..).unwrap_or_default()
             }
             Some(Element::Unclosed { name }) => {
                 markers.unfinished |= name == COMPLETE;
+                if name == QUESTION {
+                    asked = asked.or(Some(Err(BadQuestion::NotWhole)));
+                }
                 unclosed += 1;
                 if unclosed == UNCLOSED_MAX {
-                    return markers;
+                    return (markers, asked);
                 }
                 at.get(1..).unwrap_or_default()
             }
             None => at.get(1..).unwrap_or_default(),
         };
     }
-    markers
+    (markers, asked)
+}
+
+fn question(attributes: &str, content: &str) -> Asked {
+    let confidence = match attribute(attributes, "confidence") {
+        None => Confidence::Low,
+        Some(word) => confidence_word(word.trim())
+            .ok_or(BadQuestion::Type { part: "confidence", wanted: "`low`, `medium` or `high`" })?,
+    };
+    let options = attribute(attributes, "options").map(|all| all.split(BETWEEN_OPTIONS).map(str::to_owned).collect());
+    let question = Question {
+        question: content.to_owned(),
+        decision_context: attribute(attributes, "context").unwrap_or_default().to_owned(),
+        confidence,
+        options: options.unwrap_or_default(),
+    };
+    question.checked()
 }
 
 enum Element<'a> {
@@ -92,7 +122,10 @@ fn take(markers: &mut Markers, name: &str, attributes: &str, content: &str) {
             };
             push(&mut markers.claims, Claim { id: cut(id.trim()), text: cut(text.trim()) });
         }
-        _ => push(&mut markers.completions, cut(content)),
+        _ => {
+            let confidence = attribute(attributes, "confidence").map(cut);
+            push(&mut markers.completions, Completion { text: cut(content), confidence });
+        }
     }
 }
 

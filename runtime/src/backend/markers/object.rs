@@ -3,17 +3,24 @@
 use holdpoint_protocol::artifact::Confidence;
 use serde_json::{Map, Value};
 
-use super::{Envelope, MARKERS_MAX, Question, cut};
+use super::{Asked, Envelope, cut};
+use crate::backend::question::{BadQuestion, Question, confidence_share, confidence_word};
 
 /// How a program may name what its object is, and the names of a question.
 const TYPE_KEYS: [&str; 3] = ["type", "kind", "artifact"];
 const QUESTION_NAMES: [&str; 2] = ["ClarificationRequest", "clarification_request"];
+/// Where an answer says how sure its author is, and where its summary is looked for.
+const CONFIDENCE_KEYS: [&str; 2] = ["confidence", "confidence_level"];
+const SUMMARY_KEYS: [&str; 4] = ["summary", "reason", "guidance", "findings"];
 
 /// The most that an object may be long, in bytes. As values in memory it is up to a hundred times as large.
 const OBJECT_BYTES_MAX: usize = 256 << 10;
 
+/// How much of an object that is not whole is looked at.
+const LOOKED_AT: usize = 1 << 10;
+
 /// The first envelope and the first question.
-pub(super) fn read(text: &str) -> (Option<Envelope>, Option<Question>) {
+pub(super) fn read(text: &str) -> (Option<Envelope>, Option<Asked>) {
     let (mut envelope, mut question) = (None, None);
     let worth_it = text.contains("\"component\"") || text.contains("uestion\"") || has_question_name(text);
     let mut rest = if worth_it { text } else { "" };
@@ -23,7 +30,10 @@ pub(super) fn read(text: &str) -> (Option<Envelope>, Option<Question>) {
                 question = question.or_else(|| as_question(&map));
                 envelope = envelope.or_else(|| as_envelope(&map));
             }
-            Object::Broken(start) => envelope = envelope.or_else(|| as_broken_envelope(start)),
+            Object::Broken(start) => {
+                question = question.or_else(|| as_broken_question(start));
+                envelope = envelope.or_else(|| as_broken_envelope(start));
+            }
         }
         rest = after;
     }
@@ -63,22 +73,37 @@ fn next_object(text: &str) -> Option<(Object<'_>, &str)> {
 
 fn as_envelope(map: &Map<String, Value>) -> Option<Envelope> {
     let is_one = map.contains_key("component") && map.contains_key("status") && map.contains_key("data");
-    is_one.then(|| Envelope { component: text(map, "component"), status: text(map, "status") })
+    let data = map.get("data").and_then(Value::as_object);
+    let maps = || [data, Some(map)].into_iter().flatten();
+    is_one.then(|| Envelope {
+        component: text(map, "component"),
+        status: text(map, "status"),
+        confidence: maps().find_map(|map| confidence(map).transpose()).transpose(),
+        summary: maps().flat_map(|map| SUMMARY_KEYS.map(|key| text(map, key))).find(|text| !text.is_empty()),
+        question: data.and_then(as_question),
+    })
 }
 
 /// What was meant as an envelope and is not whole is an envelope all the same: it is never taken for silence.
 fn as_broken_envelope(start: &str) -> Option<Envelope> {
-    const LOOKED_AT: usize = 1 << 10;
     let head = start.get(..start.floor_char_boundary(LOOKED_AT))?;
     let is_one = head.contains("\"component\"") && head.contains("\"status\"");
-    is_one.then(|| Envelope { component: String::new(), status: String::new() })
+    is_one.then(Envelope::default)
+}
+
+/// The same for a question that says it is one.
+fn as_broken_question(start: &str) -> Option<Asked> {
+    let first = start.lines().next()?;
+    let head = first.get(..first.floor_char_boundary(LOOKED_AT))?;
+    let is_one = QUESTION_NAMES.iter().any(|name| head.contains(&format!("\"{name}\"")));
+    is_one.then_some(Err(BadQuestion::NotWhole))
 }
 
 /// A question is named so, or has the fields that only a question has.
-fn as_question(map: &Map<String, Value>) -> Option<Question> {
-    let wrapped = QUESTION_NAMES.iter().find_map(|name| map.get(*name)).and_then(Value::as_object);
-    if let Some(inner) = wrapped {
-        return Some(question(inner));
+fn as_question(map: &Map<String, Value>) -> Option<Asked> {
+    if let Some(inner) = QUESTION_NAMES.iter().find_map(|name| map.get(*name)) {
+        let whole = inner.as_object().ok_or(BadQuestion::Type { part: "ClarificationRequest", wanted: "an object" });
+        return Some(whole.and_then(question));
     }
     let named = TYPE_KEYS.iter().any(|key| QUESTION_NAMES.contains(&text(map, key).as_str()));
     let shaped = map.contains_key("question")
@@ -86,31 +111,45 @@ fn as_question(map: &Map<String, Value>) -> Option<Question> {
     (named || shaped).then(|| question(map))
 }
 
-fn question(map: &Map<String, Value>) -> Question {
-    let first = |keys: &[&str]| keys.iter().map(|key| text(map, key)).find(|text| !text.is_empty()).unwrap_or_default();
-    let options = ["options", "requested_options"].iter().find_map(|key| map.get(*key)).and_then(Value::as_array);
-    let words = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    Question {
-        question: first(&["question", "blocking_question"]),
-        decision_context: first(&["decision_context", "context"]),
-        confidence: confidence(map),
-        options: options.into_iter().flatten().take(MARKERS_MAX).map(|option| cut(&words(option))).collect(),
-    }
+fn question(map: &Map<String, Value>) -> Asked {
+    let first = |part: &'static str, keys: [&str; 2]| match keys.iter().find_map(|key| map.get(*key)) {
+        None | Some(Value::Null) => Ok(String::new()),
+        Some(Value::String(text)) => Ok(text.clone()),
+        Some(_) => Err(BadQuestion::Type { part, wanted: "a text" }),
+    };
+    let question = Question {
+        question: first("question", ["question", "blocking_question"])?,
+        decision_context: first("decision_context", ["decision_context", "context"])?,
+        confidence: confidence(map)?.unwrap_or(Confidence::Low),
+        options: options(map)?,
+    };
+    question.checked()
+}
+
+fn options(map: &Map<String, Value>) -> Result<Vec<String>, BadQuestion> {
+    let bad = BadQuestion::Type { part: "options", wanted: "a list of texts or numbers" };
+    let options = match ["options", "requested_options"].iter().find_map(|key| map.get(*key)) {
+        None | Some(Value::Null) => return Ok(Vec::new()),
+        Some(Value::Array(options)) => options,
+        Some(_) => return Err(bad),
+    };
+    let words = |value: &Value| match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Number(_) | Value::Bool(_) => Some(value.to_string()),
+        Value::Null | Value::Array(_) | Value::Object(_) => None,
+    };
+    options.iter().map(words).collect::<Option<_>>().ok_or(bad)
 }
 
 /// As a word, or as a share of 1.
-fn confidence(map: &Map<String, Value>) -> Confidence {
-    const MEDIUM_FROM: f64 = 0.5;
-    const HIGH_FROM: f64 = 0.8;
-    let value = ["confidence", "confidence_level"].iter().find_map(|key| map.get(*key));
-    let share = value.and_then(Value::as_f64);
-    match (value.and_then(Value::as_str), share) {
-        (Some("high"), _) => Confidence::High,
-        (Some("medium"), _) => Confidence::Medium,
-        (_, Some(share)) if share >= HIGH_FROM => Confidence::High,
-        (_, Some(share)) if share >= MEDIUM_FROM => Confidence::Medium,
-        _ => Confidence::Low,
-    }
+fn confidence(map: &Map<String, Value>) -> Result<Option<Confidence>, BadQuestion> {
+    let found = match CONFIDENCE_KEYS.iter().find_map(|key| map.get(*key)) {
+        None | Some(Value::Null) => return Ok(None),
+        Some(Value::String(word)) => confidence_word(word),
+        Some(value) => value.as_f64().and_then(confidence_share),
+    };
+    let wanted = "`low`, `medium`, `high` or a number from 0 to 1";
+    found.map(Some).ok_or(BadQuestion::Type { part: "confidence", wanted })
 }
 
 fn text(map: &Map<String, Value>, key: &str) -> String {

@@ -27,7 +27,7 @@ fn markers_are_read_with_their_attributes() {
     let validation = Validation { command: "cargo test --locked > x".to_owned(), exit_code: Some(0) };
     assert_eq!(found.markers.validations, [validation]);
     assert_eq!(found.markers.claims, [claim("unit", "all\ngreen"), claim("lint", "clean")]);
-    assert_eq!(found.markers.completions, ["w1 at last"]);
+    assert_eq!(found.markers.completions[0].text, "w1 at last");
     assert!(!found.markers.unfinished);
 }
 
@@ -41,9 +41,9 @@ fn what_is_in_a_code_fence_is_a_quotation() {
     let open_to_the_end = "````\n```\n<waypoint-complete>w1</waypoint-complete>\n";
     assert!(!out(open_to_the_end).markers.any());
     let after = "```\nx\n```\n<waypoint-complete>w1</waypoint-complete>\n";
-    assert_eq!(out(after).markers.completions, ["w1"]);
+    assert_eq!(out(after).markers.completions[0].text, "w1");
     let span = "```not a fence``` <waypoint-complete>w1</waypoint-complete>\n";
-    assert_eq!(out(span).markers.completions, ["w1"]);
+    assert_eq!(out(span).markers.completions[0].text, "w1");
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn help_is_a_line_of_its_own_on_either_stream() {
 #[test]
 fn an_envelope_is_recognized_also_over_several_lines_and_when_broken() {
     let whole = "thinking\n{\n \"component\": \"builder\",\n \"status\": \"success\",\n \"data\": {}\n}\n";
-    let expected = Envelope { component: "builder".to_owned(), status: "success".to_owned() };
+    let expected = Envelope { component: "builder".to_owned(), status: "success".to_owned(), ..Envelope::default() };
     assert_eq!(out(whole).envelope, Some(expected));
     assert!(out("{\"component\": \"builder\", \"status\": \"succ").envelope.is_some());
     assert_eq!(out("```json\n{\"component\":\"b\",\"status\":\"success\",\"data\":{}}\n```\n").envelope, None);
@@ -76,7 +76,8 @@ fn an_envelope_is_recognized_also_over_several_lines_and_when_broken() {
 
 #[test]
 fn a_question_is_recognized_by_name_or_shape() {
-    let shaped = out("{\"question\": \"Which?\", \"options\": [\"a\", 2], \"confidence\": 0.6}\n").question.unwrap();
+    let shaped =
+        out("{\"question\": \"Which?\", \"options\": [\"a\", 2], \"confidence\": 0.6}\n").question.unwrap().unwrap();
     assert_eq!((shaped.question.as_str(), shaped.confidence), ("Which?", Confidence::Medium));
     assert_eq!(shaped.options, ["a", "2"]);
     for text in [
@@ -84,7 +85,7 @@ fn a_question_is_recognized_by_name_or_shape() {
         "{\"ClarificationRequest\": {\"question\": \"Which?\"}}",
         "{\"component\":\"x\"}\n{\"kind\": \"ClarificationRequest\", \"question\": \"Which?\"}",
     ] {
-        assert_eq!(out(text).question.unwrap().question, "Which?", "{text}");
+        assert_eq!(out(text).question.unwrap().unwrap().question, "Which?", "{text}");
     }
     assert_eq!(out("{\"question\": \"rhetorical\"}\n").question, None);
 }
@@ -94,7 +95,7 @@ fn a_flood_of_markers_and_open_tags_is_bounded() {
     let found = out(&"<validation>x</validation>".repeat(10_000));
     assert_eq!(found.markers.validations.len(), MARKERS_MAX);
     let long = format!("<waypoint-complete>{}</waypoint-complete>", "ä".repeat(20_000));
-    assert!(out(&long).markers.completions[0].len() <= TEXT_BYTES_MAX);
+    assert!(out(&long).markers.completions[0].text.len() <= TEXT_BYTES_MAX);
 }
 
 #[test]
@@ -114,7 +115,7 @@ fn objects_that_never_end_and_objects_that_are_too_large_are_not_held_in_memory(
     // Each of these lines begins an object that goes on to the end of the output.
     let nested = "{\"a\": [\n".repeat(12);
     let text = format!("{nested}{}\n{{\"question\": \"q\", \"options\": []}}\n", "{\"\": 0},".repeat(100_000));
-    assert_eq!(out(&text).question.map(|question| question.question).as_deref(), Some("q"));
+    assert_eq!(out(&text).question.map(|question| question.unwrap().question).as_deref(), Some("q"));
     // An envelope is one however large its data is.
     let data = "x".repeat(1 << 20);
     let envelope = format!("{{\"component\": \"b\", \"status\": \"success\", \"data\": \"{data}\"}}\n");

@@ -14,8 +14,12 @@ fn ended(ended: Ended, stdout: &str) -> BackendResult {
 }
 
 fn of(result: &BackendResult) -> Answer {
+    of_turn(result, None)
+}
+
+fn of_turn(result: &BackendResult, ask_below: Option<Confidence>) -> Answer {
     let criteria = ["unit", "lint"].map(|id| id.parse().unwrap());
-    answer(result, &"w1".parse().unwrap(), &criteria.into())
+    answer(result, &Wanted { waypoint: &"w1".parse().unwrap(), criteria: criteria.into(), ask_below })
 }
 
 fn failure(result: &BackendResult) -> Failure {
@@ -43,6 +47,18 @@ fn every_other_end_fails_the_turn_with_its_reason_and_last_lines() {
         let failure = failure(&ended(end, "last words\n"));
         assert_eq!(failure.reason, reason);
         assert!(failure.detail.contains("last words") && failure.detail.contains("a warning"), "{}", failure.detail);
+    }
+}
+
+#[test]
+fn a_program_that_cannot_be_run_is_named_and_is_no_failure_of_its_own() {
+    for (code, command, said) in [
+        (127, "env A=1 no-such-agent --fast", "the program `no-such-agent` is not there (exit code 127)"),
+        (126, "/srv/notes.txt", "the program `/srv/notes.txt` cannot be executed (exit code 126)"),
+    ] {
+        let result = BackendResult { command: command.to_owned(), ..ended(Ended::Exited(code), "") };
+        assert_eq!(failure(&result).reason, ReasonCode::NotExecutable);
+        assert!(failure(&result).detail.contains(said), "{}", failure(&result).detail);
     }
 }
 
@@ -99,4 +115,55 @@ fn a_question_and_a_call_for_help_rule_over_the_exit_code() {
     for end in [Ended::Exited(0), Ended::Signalled(9), Ended::TimedOut] {
         assert!(matches!(of(&ended(end, ">>>HELP<<<\n")), Answer::Help(_)));
     }
+}
+
+#[test]
+fn a_malformed_question_fails_the_turn_and_says_why() {
+    for (text, why) in [
+        ("{\"type\":\"ClarificationRequest\"}", "no text"),
+        ("{\"ClarificationRequest\": [1]}", "has to be an object"),
+        ("{\"question\":\"Which?\",\"options\":\"a\"}", "`options` has to be a list"),
+        ("{\"question\":\"Which?\",\"options\":[\"a\",\"a\"]}", "there twice"),
+        ("{\"question\":\"Which?\",\"confidence\":\"sure\"}", "`confidence` has to be"),
+        ("{\"type\":\"clarification_request\", \"question\": \"Wh", "not one whole"),
+        ("<clarification-request>Which?", "not one whole"),
+        ("<clarification-request options=\"a||b\">Which?</clarification-request>", "empty"),
+        (
+            "{\"component\":\"b\",\"status\":\"s\",\"data\":{\"question\":3,\"options\":[]}}",
+            "`question` has to be a text",
+        ),
+    ] {
+        let failure = failure(&ended(Ended::Exited(0), text));
+        assert_eq!(failure.reason, ReasonCode::HandoffInvalid, "{text}");
+        assert!(failure.detail.contains(why), "{text}: {}", failure.detail);
+    }
+}
+
+#[test]
+fn every_form_of_a_question_asks_the_same() {
+    for text in [
+        "{\"question\":\"Which?\",\"options\":[\"a\",\"b\"],\"confidence\":\"medium\",\"context\":\"c\"}",
+        "{\"component\":\"b\",\"status\":\"partial\",\"data\":{\"ClarificationRequest\":{\"question\":\"Which?\",\
+          \"options\":[\"a\",\"b\"],\"confidence\":0.6,\"context\":\"c\"}}}",
+        "so <clarification-request options=\"a|b\" confidence='medium' context=\"c\">Which?</clarification-request>",
+    ] {
+        let Answer::Clarify(question) = of(&ended(Ended::Exited(0), text)) else { panic!("{text}") };
+        assert_eq!((question.question.as_str(), question.decision_context.as_str()), ("Which?", "c"), "{text}");
+        assert_eq!((question.options, question.confidence), (vec!["a".to_owned(), "b".to_owned()], Confidence::Medium));
+    }
+}
+
+#[test]
+fn an_answer_that_its_author_doubts_becomes_a_question_where_the_plan_asks() {
+    let envelope = "{\"component\":\"b\",\"status\":\"success\",\"data\":{\"confidence\":0.3,\"summary\":\"a guess\"}}";
+    let completion = "<waypoint-complete confidence=\"low\">w1 a guess</waypoint-complete>";
+    for text in [envelope, completion] {
+        let asked = of_turn(&ended(Ended::Exited(0), text), Some(Confidence::Medium));
+        let Answer::Clarify(question) = asked else { panic!("{asked:?}") };
+        assert!(question.question.contains("low") && question.decision_context.contains("a guess"), "{question:?}");
+    }
+    assert_eq!(failure(&ended(Ended::Exited(0), envelope)).reason, ReasonCode::Unsupported);
+    assert!(matches!(of(&ended(Ended::Exited(0), completion)), Answer::Ready(_)));
+    let odd = "<waypoint-complete confidence=\"sure\">w1</waypoint-complete>";
+    assert_eq!(failure(&ended(Ended::Exited(0), odd)).reason, ReasonCode::HandoffInvalid);
 }

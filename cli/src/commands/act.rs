@@ -1,0 +1,181 @@
+//! What people do: each command makes one signed act, and says what it did and what follows.
+
+use holdpoint_protocol::{
+    artifact::{
+        Act, Cancel, CancelBody, ClarificationResponse, ClarificationResponseBody, Completion, CompletionBody, Pause,
+        PauseBody, Resume, ResumeBody, Retry, RetryBody, Verb,
+    },
+    ids::AgentName,
+    state::Outcome,
+    view::{FlightStatus, FlightView},
+};
+
+use super::{run::print, up::RunningFleet};
+use crate::{
+    args::people::{Acting, AnswerArgs, ApproveArgs, CancelArgs, RejectArgs, RetryArgs, SteerArgs, Whose},
+    client::Client,
+    failure::{Exit, Failure},
+    output,
+    people::{
+        act::{About, perform},
+        find,
+        words::done,
+    },
+    state::{FlightRecord, StateDir},
+    target::Target,
+};
+
+/// What an approval says that was given no words.
+const APPROVED: &str = "approved";
+
+/// Answers the open question.
+pub(super) async fn answer(args: AnswerArgs) -> Result<Exit, Failure> {
+    let AnswerArgs { whose, option, text, rationale, constraints, acting } = args;
+    on_waypoint(&acting, &whose, Verb::Answer, move |about, agent, seen| {
+        let body = ClarificationResponseBody {
+            agent,
+            request: seen.and_then(|question| question.parse().ok()),
+            option,
+            text,
+            rationale,
+            updated_constraints: constraints,
+        };
+        Act::Answer(Box::new(ClarificationResponse::new(about.origin(), body)))
+    })
+    .await
+}
+
+/// Completes a gate for people.
+pub(super) async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
+    let summary = args.summary.unwrap_or_else(|| APPROVED.to_owned());
+    complete(&args.acting, &args.whose, Verb::Approve, (Outcome::Complete, summary, Vec::new())).await
+}
+
+/// Sends work back from a gate for people.
+pub(super) async fn reject(args: RejectArgs) -> Result<Exit, Failure> {
+    let RejectArgs { whose, note, acting } = args;
+    complete(&acting, &whose, Verb::Reject, (Outcome::NeedsReview, note.clone(), vec![note])).await
+}
+
+async fn complete(
+    acting: &Acting,
+    whose: &Whose,
+    verb: Verb,
+    (outcome, summary, blockers): (Outcome, String, Vec<String>),
+) -> Result<Exit, Failure> {
+    on_waypoint(acting, whose, verb, move |about, agent, on| {
+        let body = CompletionBody { agent, on, outcome, summary, blockers };
+        Act::Complete(Box::new(Completion::new(about.origin(), body)))
+    })
+    .await
+}
+
+/// Has held work tried again.
+pub(super) async fn retry(args: RetryArgs) -> Result<Exit, Failure> {
+    let RetryArgs { whose, reworks, from, note, acting } = args;
+    on_waypoint(&acting, &whose, Verb::Retry, move |about, agent, on| {
+        let body = RetryBody { agent, on, from, reworks, note };
+        Act::Retry(Box::new(Retry::new(about.origin(), body)))
+    })
+    .await
+}
+
+/// Ends a waypoint, or a flight.
+pub(super) async fn cancel(args: CancelArgs) -> Result<Exit, Failure> {
+    let CancelArgs { flight, waypoint, reason, acting } = args;
+    if let Some(waypoint) = waypoint {
+        let whose = Whose { waypoint, flight: Some(flight) };
+        return on_waypoint(&acting, &whose, Verb::Cancel, move |about, agent, _| {
+            Act::Cancel(Box::new(Cancel::new(about.origin(), CancelBody { agent, reason })))
+        })
+        .await;
+    }
+    let about = About { flight, waypoint: None };
+    on_flight(&acting, about, Verb::Cancel, move |about, agent| {
+        Act::Cancel(Box::new(Cancel::new(about.origin(), CancelBody { agent, reason })))
+    })
+    .await
+}
+
+/// Opens no turn of a flight until it is resumed.
+pub(super) async fn pause(args: SteerArgs) -> Result<Exit, Failure> {
+    let about = About { flight: args.flight, waypoint: None };
+    on_flight(&args.acting, about, Verb::Pause, |about, agent| {
+        Act::Pause(Box::new(Pause::new(about.origin(), PauseBody { agent })))
+    })
+    .await
+}
+
+/// Lets a paused flight go on.
+pub(super) async fn resume(args: SteerArgs) -> Result<Exit, Failure> {
+    let about = About { flight: args.flight, waypoint: None };
+    on_flight(&args.acting, about, Verb::Resume, |about, agent| {
+        Act::Resume(Box::new(Resume::new(about.origin(), ResumeBody { agent })))
+    })
+    .await
+}
+
+/// An act on what waits at a waypoint.
+async fn on_waypoint(
+    acting: &Acting,
+    whose: &Whose,
+    verb: Verb,
+    make: impl FnOnce(&About, AgentName, Option<String>) -> Act,
+) -> Result<Exit, Failure> {
+    let target = Target::for_person(&acting.place, acting.person.as_ref()).await?;
+    let work = async |client: &Client| {
+        let found = find::waypoint(client, whose.flight.as_ref(), &whose.waypoint, verb).await?;
+        let about = About { flight: found.flight, waypoint: Some(whose.waypoint.clone()) };
+        let act = make(&about, client.bus().name().clone(), found.seen);
+        perform(client, &about, &act).await?;
+        let view = client.status(&about.flight).await?;
+        Ok((about, view))
+    };
+    let local = target.fleet.is_some();
+    let (about, view) = target.serve(work).await?;
+    report(acting, verb, &about, &view, local).await
+}
+
+/// An act on a whole flight.
+async fn on_flight(
+    acting: &Acting,
+    about: About,
+    verb: Verb,
+    make: impl FnOnce(&About, AgentName) -> Act,
+) -> Result<Exit, Failure> {
+    let target = Target::for_person(&acting.place, acting.person.as_ref()).await?;
+    let work = async |client: &Client| {
+        find::flight(client, &about.flight).await?;
+        perform(client, &about, &make(&about, client.bus().name().clone())).await?;
+        Ok(client.status(&about.flight).await?)
+    };
+    let local = target.fleet.is_some();
+    let view = target.serve(work).await?;
+    report(acting, verb, &about, &view, local).await
+}
+
+async fn report(acting: &Acting, verb: Verb, about: &About, view: &FlightView, local: bool) -> Result<Exit, Failure> {
+    if acting.json {
+        print(view, true);
+    } else {
+        output::out(&done(verb, view, about.waypoint.as_ref()));
+    }
+    if local && view.status == FlightStatus::Running && !view.paused {
+        let state = StateDir::of(&holdpoint_workspace::UserRepo::open(&acting.place.repo).await?)?;
+        if let Some(hint) = goes_on_with(&state, view)? {
+            output::err(&hint);
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// The command that brings agents, where none are there for this flight.
+fn goes_on_with(state: &StateDir, view: &FlightView) -> Result<Option<String>, Failure> {
+    let flight = &view.flight;
+    if FlightRecord::load(state, flight)?.is_some() {
+        let flown = FlightRecord::claim(state, flight).is_err();
+        return Ok((!flown).then(|| format!("`holdpoint run --resume {flight}` goes on with it")));
+    }
+    let served = RunningFleet::find(state).is_some();
+    Ok((!served).then(|| "`holdpoint up` goes on with it".to_owned()))
+}

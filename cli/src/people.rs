@@ -1,0 +1,12 @@
+//! People in a flight: what waits for them, whose key signs what they do, and doing it.
+//!
+//! - `find`: which flight the name of a waypoint means, and what waits there.
+//! - `key`: whose key signs; `act`: storing a signed act, and hearing what became of it.
+//! - `words`: what waits, and what follows from an act, for people to read.
+//!
+//! Whether an act is allowed, and what it leads to, is decided by the orchestrators.
+
+pub(crate) mod act;
+pub(crate) mod find;
+pub(crate) mod key;
+pub(crate) mod words;

@@ -1,0 +1,184 @@
+//! Which flight a waypoint's name means, and what waits there. What to choose is decided by pure functions.
+
+use std::time::Duration;
+
+use holdpoint_bus::api::ApiError;
+use holdpoint_protocol::{
+    api::{InboxItem, InboxKind},
+    artifact::Verb,
+    ids::{FlightId, WaypointId},
+};
+
+use crate::{
+    client::{Client, is_passing},
+    failure::Failure,
+};
+
+/// How long a look at what waits may take before an act whose flight is named is sent without it.
+const LOOK_PATIENCE: Duration = Duration::from_secs(30);
+
+/// What an act is about.
+#[derive(Debug)]
+pub(crate) struct Found {
+    /// The flight.
+    pub(crate) flight: FlightId,
+    /// Names what waits there, as the act carries it; `None`: nothing does, or nobody could be asked.
+    pub(crate) seen: Option<String>,
+}
+
+/// Finds the waypoint in the flight that was named, or in the one in which it waits, or in the newest one that has it.
+pub(crate) async fn waypoint(
+    client: &Client,
+    flight: Option<&FlightId>,
+    waypoint: &WaypointId,
+    verb: Verb,
+) -> Result<Found, Failure> {
+    let Some(flight) = flight else {
+        let items = client.inbox(None).await?;
+        return match choose(items, waypoint, verb) {
+            Choice::One(item) => Ok(Found { seen: Some(name_of(client, &item).await?), flight: item.flight }),
+            Choice::Nothing => Ok(Found { flight: newest_with(client, waypoint).await?, seen: None }),
+            Choice::Several(flights) => Err(ambiguous(waypoint, &flights)),
+        };
+    };
+    let look = async {
+        has(client, flight, waypoint).await?;
+        let items = client.inbox(Some(flight)).await?;
+        match items.into_iter().find(|item| item.waypoint == *waypoint) {
+            Some(item) => Ok(Some(name_of(client, &item).await?)),
+            None => Ok(None),
+        }
+    };
+    // An act is stored also where no orchestrator runs at the moment: it is taken as soon as one does.
+    let seen = unless_nobody_answers(look).await?.flatten();
+    Ok(Found { flight: flight.clone(), seen })
+}
+
+/// Refuses a flight that does not exist, if there is somebody who can say so.
+pub(crate) async fn flight(client: &Client, flight: &FlightId) -> Result<(), Failure> {
+    let look = async { client.status(flight).await.map(drop).map_err(Looked::from) };
+    unless_nobody_answers(look).await.map(drop)
+}
+
+/// Why a look came to nothing.
+enum Looked {
+    Nobody,
+    Failed(Failure),
+}
+
+impl From<ApiError> for Looked {
+    fn from(error: ApiError) -> Self {
+        if is_passing(&error) { Self::Nobody } else { Self::Failed(error.into()) }
+    }
+}
+
+async fn unless_nobody_answers<T>(look: impl Future<Output = Result<T, Looked>>) -> Result<Option<T>, Failure> {
+    match tokio::time::timeout(LOOK_PATIENCE, look).await {
+        Ok(Ok(found)) => Ok(Some(found)),
+        Ok(Err(Looked::Failed(failure))) => Err(failure),
+        Ok(Err(Looked::Nobody)) | Err(_) => Ok(None),
+    }
+}
+
+/// What an act names of an item: a question by its artifact, everything else by its reference.
+async fn name_of(client: &Client, item: &InboxItem) -> Result<String, ApiError> {
+    if !matches!(item.kind, InboxKind::Question | InboxKind::Help) {
+        return Ok(item.reference.clone());
+    }
+    let line = client.artifact(&item.reference).await?;
+    let id = line.artifact.get("artifact_id").and_then(|id| id.as_str());
+    Ok(id.unwrap_or(&item.reference).to_owned())
+}
+
+async fn has(client: &Client, flight: &FlightId, waypoint: &WaypointId) -> Result<(), Looked> {
+    let view = client.status(flight).await?;
+    if view.waypoints.iter().any(|known| known.id == *waypoint) {
+        return Ok(());
+    }
+    Err(Looked::Failed(no_waypoint(waypoint, &format!("the flight {flight}"))))
+}
+
+/// The newest flight that has a waypoint of this name.
+pub(crate) async fn newest_with(client: &Client, waypoint: &WaypointId) -> Result<FlightId, Failure> {
+    for line in client.flights().await? {
+        let view = client.status(&line.flight).await?;
+        if view.waypoints.iter().any(|known| known.id == *waypoint) {
+            return Ok(line.flight);
+        }
+    }
+    Err(no_waypoint(waypoint, "any flight"))
+}
+
+/// There is no such waypoint.
+pub(crate) fn no_waypoint(waypoint: &WaypointId, place: &str) -> Failure {
+    let hint = "`holdpoint status FLIGHT` lists the waypoints of a flight";
+    Failure::usage("not_found", format!("there is no waypoint {waypoint} in {place}"), hint)
+}
+
+fn ambiguous(waypoint: &WaypointId, flights: &[FlightId]) -> Failure {
+    let names: Vec<&str> = flights.iter().map(FlightId::as_str).collect();
+    let message = format!("a waypoint {waypoint} waits in several flights: {}", names.join(", "));
+    Failure::usage("ambiguous", message, "name the one you mean with --flight FLIGHT")
+}
+
+#[derive(Debug, PartialEq)]
+enum Choice {
+    One(Box<InboxItem>),
+    Nothing,
+    Several(Vec<FlightId>),
+}
+
+/// What waits under this name: where the act is possible if there is such a place, else anywhere.
+fn choose(items: Vec<InboxItem>, waypoint: &WaypointId, verb: Verb) -> Choice {
+    let named: Vec<InboxItem> = items.into_iter().filter(|item| item.waypoint == *waypoint).collect();
+    let possible = |item: &InboxItem| item.actions.contains(&verb);
+    let anywhere = !named.iter().any(possible);
+    let mut left: Vec<InboxItem> = named.into_iter().filter(|item| anywhere || possible(item)).collect();
+    match left.len() {
+        0 => Choice::Nothing,
+        1 => Choice::One(Box::new(left.remove(0))),
+        _ => Choice::Several(left.into_iter().map(|item| item.flight).collect()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::people::words::tests::question;
+
+    fn waiting(flight: &str, waypoint: &str, actions: &[Verb]) -> InboxItem {
+        InboxItem {
+            flight: flight.parse().unwrap(),
+            waypoint: waypoint.parse().unwrap(),
+            actions: actions.to_vec(),
+            ..question()
+        }
+    }
+
+    fn chosen(items: &[InboxItem], verb: Verb) -> Choice {
+        choose(items.to_vec(), &"w".parse().unwrap(), verb)
+    }
+
+    #[test]
+    fn the_flight_in_which_the_act_is_possible_is_meant() {
+        let asks = waiting("a", "w", &[Verb::Answer]);
+        let failed = waiting("b", "w", &[Verb::Retry]);
+        let other = waiting("c", "x", &[Verb::Answer]);
+        let all = [asks.clone(), failed.clone(), other.clone()];
+        assert_eq!(chosen(&all, Verb::Answer), Choice::One(Box::new(asks.clone())));
+        assert_eq!(chosen(&all, Verb::Retry), Choice::One(Box::new(failed)));
+        assert_eq!(
+            chosen(std::slice::from_ref(&asks), Verb::Approve),
+            Choice::One(Box::new(asks)),
+            "the refusal is about it"
+        );
+        assert_eq!(chosen(&[other], Verb::Answer), Choice::Nothing);
+    }
+
+    #[test]
+    fn a_name_that_waits_in_several_flights_is_ambiguous() {
+        let both = [waiting("a", "w", &[Verb::Answer]), waiting("b", "w", &[Verb::Answer])];
+        let Choice::Several(flights) = chosen(&both, Verb::Answer) else { panic!("ambiguous") };
+        assert_eq!(flights.iter().map(FlightId::as_str).collect::<Vec<_>>(), ["a", "b"]);
+    }
+}

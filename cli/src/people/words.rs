@@ -1,0 +1,173 @@
+//! What waits for people and what follows from their acts, in words. Pure. Questions are agents' words: nothing in them
+//! moves a terminal's cursor.
+
+use holdpoint_protocol::{
+    api::{InboxItem, InboxKind},
+    artifact::{Confidence, Verb},
+    ids::{FlightId, WaypointId},
+    state::{Purpose, Status},
+    view::{FlightView, WaypointView},
+};
+
+use crate::{
+    output::plain,
+    view::{flight_status, seconds, status},
+};
+
+/// Lines of a question that are shown; `--json` has all of it.
+const QUESTION_LINES_MAX: usize = 40;
+
+/// An item of the inbox: what, where, since when, and the lines of [`details`].
+pub(crate) fn item(item: &InboxItem) -> String {
+    let InboxItem { waypoint, flight, since, gate, reason_code, .. } = item;
+    let gate = gate.as_ref().map(|gate| format!(", in {gate}")).unwrap_or_default();
+    let reason = reason_code.map(|reason| format!(" ({reason})")).unwrap_or_default();
+    let head = format!("{}{reason}  {waypoint}  of {flight}{gate}, since {}", kind(item.kind), seconds(*since));
+    let details = details(item).into_iter().map(|line| format!("\n    {line}"));
+    std::iter::once(head).chain(details).collect()
+}
+
+/// What there is to know of an item, and the commands that move it on.
+pub(crate) fn details(item: &InboxItem) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    let question = item.question.as_deref().unwrap_or_default();
+    lines.extend(question.lines().take(QUESTION_LINES_MAX).map(plain));
+    if question.lines().nth(QUESTION_LINES_MAX).is_some() {
+        lines.push("…".to_owned());
+    }
+    lines.extend(item.options.iter().map(|option| format!("- {}", plain(option))));
+    if let Some(confidence) = item.confidence {
+        let round = item.round.map(|round| format!(", question {round}")).unwrap_or_default();
+        lines.push(format!("confidence of its best guess: {}{round}", sure(confidence)));
+    }
+    // Of what is open the commands below say it.
+    let is_held = matches!(item.kind, InboxKind::Held | InboxKind::Failed);
+    lines.extend(item.remediation.as_deref().filter(|_| is_held).map(plain));
+    lines.extend(item.actions.iter().map(|verb| format!("> {}", command(*verb, &item.flight, &item.waypoint))));
+    lines
+}
+
+/// The command that does it.
+pub(crate) fn command(verb: Verb, flight: &FlightId, waypoint: &WaypointId) -> String {
+    let word = verb.as_str();
+    match verb {
+        Verb::Answer => format!("holdpoint answer {waypoint} --flight {flight} --text '…' (or --option '…')"),
+        Verb::Approve | Verb::Retry => format!("holdpoint {word} {waypoint} --flight {flight}"),
+        Verb::Reject => format!("holdpoint reject {waypoint} --flight {flight} --note '…'"),
+        Verb::Cancel => format!("holdpoint cancel {flight} {waypoint}"),
+        Verb::Pause | Verb::Resume => format!("holdpoint {word} {flight}"),
+    }
+}
+
+fn kind(kind: InboxKind) -> &'static str {
+    match kind {
+        InboxKind::Question => "question",
+        InboxKind::Help => "help",
+        InboxKind::Approval => "approval",
+        InboxKind::Held => "held",
+        InboxKind::Failed => "failed",
+    }
+}
+
+fn sure(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::Low => "low",
+        Confidence::Medium => "medium",
+        Confidence::High => "high",
+    }
+}
+
+/// What an act did and what follows: `answered; w1 builds again`.
+pub(crate) fn done(verb: Verb, view: &FlightView, waypoint: Option<&WaypointId>) -> String {
+    let did = match verb {
+        Verb::Answer => "answered",
+        Verb::Approve => "approved",
+        Verb::Reject => "sent back",
+        Verb::Retry => "retried",
+        Verb::Cancel => "cancelled",
+        Verb::Pause => "paused",
+        Verb::Resume => "resumed",
+    };
+    let of_waypoint = waypoint.and_then(|id| view.waypoints.iter().find(|waypoint| waypoint.id == *id));
+    let follows = match of_waypoint {
+        Some(waypoint) => format!("{} {}", waypoint.id, follows(verb, waypoint)),
+        None if view.paused => format!("no turn of {} opens until `holdpoint resume {}`", view.flight, view.flight),
+        None => format!("{} is {}", view.flight, flight_status(view.status)),
+    };
+    let paused = if view.paused && waypoint.is_some() { ", once the flight is resumed" } else { "" };
+    format!("{did}; {follows}{paused}")
+}
+
+fn follows(verb: Verb, waypoint: &WaypointView) -> String {
+    let turn = waypoint.turn.as_ref().filter(|_| waypoint.status == Status::Running);
+    match turn.map(|turn| &turn.purpose) {
+        Some(Purpose::Build) if matches!(verb, Verb::Answer | Verb::Reject | Verb::Retry) => "builds again".to_owned(),
+        Some(Purpose::Build) => "builds".to_owned(),
+        Some(Purpose::Verify(_)) => "is verified".to_owned(),
+        Some(Purpose::Complete) => "goes on to the next gate".to_owned(),
+        None => format!("is {}", status(waypoint.status)),
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use holdpoint_protocol::Timestamp;
+
+    use super::*;
+    use crate::view::tests::flight;
+
+    /// An open question.
+    pub(crate) fn question() -> InboxItem {
+        InboxItem {
+            kind: InboxKind::Question,
+            flight: "f".parse().unwrap(),
+            waypoint: "w".parse().unwrap(),
+            gate: Some("build".parse().unwrap()),
+            since: Timestamp::from_millis(0),
+            question: Some("Which\u{1b}[2J one?\nReally.".to_owned()),
+            options: vec!["a".to_owned(), "b\u{7}".to_owned()],
+            confidence: Some(Confidence::Low),
+            round: Some(1),
+            reason_code: None,
+            remediation: None,
+            evidence: Vec::new(),
+            actions: vec![Verb::Answer, Verb::Cancel],
+            reference: "q1".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_question_is_shown_with_its_options_and_its_commands_and_nothing_that_moves_the_cursor() {
+        let shown = item(&question());
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(lines[0], "question  w  of f, in build, since 1970-01-01T00:00:00Z");
+        assert_eq!(lines[1..5], ["    Which one?", "    Really.", "    - a", "    - b "]);
+        assert!(shown.contains("> holdpoint answer w --flight f"), "{shown}");
+        assert!(shown.contains("> holdpoint cancel f w"), "{shown}");
+        assert!(!shown.contains('\u{1b}') && !shown.contains('\u{7}'));
+    }
+
+    #[test]
+    fn a_long_question_is_cut() {
+        let long = InboxItem { question: Some("x\n".repeat(1_000)), ..question() };
+        assert!(item(&long).lines().count() < QUESTION_LINES_MAX + 10);
+    }
+
+    #[test]
+    fn what_is_held_says_how_to_mend_it() {
+        let remediation = Some("raise the budget".to_owned());
+        let held = InboxItem { kind: InboxKind::Held, question: None, remediation, ..question() };
+        assert!(item(&held).contains("raise the budget"));
+    }
+
+    #[test]
+    fn what_an_act_did_and_what_follows_is_one_line() {
+        let mut view = flight();
+        let two: WaypointId = "two".parse().unwrap();
+        assert_eq!(done(Verb::Retry, &view, Some(&two)), "retried; two is blocked");
+        assert_eq!(done(Verb::Cancel, &view, None), "cancelled; p-00000000 is incomplete");
+        view.paused = true;
+        assert_eq!(done(Verb::Retry, &view, Some(&two)), "retried; two is blocked, once the flight is resumed");
+        assert!(done(Verb::Pause, &view, None).contains("holdpoint resume p-00000000"));
+    }
+}

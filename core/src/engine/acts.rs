@@ -1,0 +1,326 @@
+//! What people do at a waypoint: complete a gate, have held work tried again, end it. Answers are [`super::questions`].
+//!
+//! An act names what its person looked at. The first that fits is taken; every other one changes nothing and gets an answer
+//! that says what happened instead.
+
+use holdpoint_protocol::{
+    api::ActRefused,
+    artifact::{ActCode, Cancel, Completion, Disposition, Retry, Verb},
+    ids::AgentName,
+    journal::Cause,
+    reason::ReasonCode,
+    state::{Held, OpenTurn, Outcome, Phase, Purpose, Resume, WaypointState},
+    turn::{Feedback, Turn, TurnRequest},
+    workflow::is_human,
+};
+use serde_json::json;
+
+use super::{
+    Act, Context, Fresh, Refusal, Retrying, Step, opening,
+    transition::{Ruled, Transition, met, phase_status},
+    turns::{self, Opening},
+};
+use crate::{
+    gates::{Duty, Gate},
+    policy::{Ruling, escalate, exhausted},
+};
+
+/// Bytes of what a person says with an act.
+pub const NOTE_BYTES_MAX: usize = 16 << 10;
+/// Blockers of one completion.
+pub const BLOCKERS_MAX: usize = 50;
+/// Reworks that one retry may grant.
+pub const GRANT_MAX: u32 = 1_000;
+
+/// Whether this very act was the last that was taken.
+pub(super) fn is_repeated(state: &WaypointState, cause: &Cause) -> bool {
+    state.acted.as_ref().is_some_and(|acted| acted.digest == cause.digest)
+}
+
+/// An act that comes where nothing of its kind is open.
+pub(super) fn unopened(state: &WaypointState, verb: Verb, cx: &Context<'_>) -> Step {
+    let waypoint = &cx.waypoint.id;
+    if matches!(state.phase, Phase::Cancelled) || cx.flight.landing(waypoint).is_some() {
+        let what = if matches!(state.phase, Phase::Cancelled) { "was cancelled" } else { "has landed" };
+        return Step::Refuse(Refusal::act(
+            ActCode::Over,
+            format!("waypoint {waypoint} {what}"),
+            "there is nothing left to do",
+        ));
+    }
+    if state.acted.as_ref().is_some_and(|acted| acted.verb == verb) {
+        return Step::Refuse(late(state, "somebody was first", cx));
+    }
+    let status = format!("{:?}", phase_status(state)).to_ascii_lowercase();
+    let what = match verb {
+        Verb::Answer => "no open question",
+        Verb::Approve | Verb::Reject => "no gate that waits for people",
+        _ => "nothing that is blocked, failed or dead",
+    };
+    let message = format!("waypoint {waypoint} has {what}: it is {status}");
+    Step::Refuse(Refusal::act(ActCode::NothingOpen, message, "`holdpoint inbox` lists what waits for people"))
+}
+
+/// Somebody was first.
+pub(super) fn late(state: &WaypointState, otherwise: &str, cx: &Context<'_>) -> Refusal {
+    let waypoint = &cx.waypoint.id;
+    let (message, details) = match &state.acted {
+        Some(acted) => (
+            format!("{} did `{}` on {waypoint} at {} already", acted.by, acted.verb.as_str(), acted.at),
+            json!({"by": acted.by, "verb": acted.verb, "at": acted.at}),
+        ),
+        None => (format!("{otherwise}: waypoint {waypoint} has moved on"), serde_json::Value::Null),
+    };
+    let hint = "look at `holdpoint inbox` and `holdpoint history` before you act again".to_owned();
+    Refusal::Act(Box::new(ActRefused { code: ActCode::AnswerLate, message, hint, details }))
+}
+
+/// Whether an act is about what is there now. `seen` is what its person looked at, as the inbox names it.
+fn is_about(seen: Option<&String>, there: &str) -> bool {
+    seen.is_none_or(|seen| seen == there)
+}
+
+/// The name by which the inbox knows what a waypoint waits for.
+#[must_use]
+pub fn reference(state: &WaypointState) -> Option<String> {
+    match &state.phase {
+        Phase::InTurn(open) if open.people => Some(open.turn.to_string()),
+        Phase::Waiting(question) => Some(question.asked.reference()),
+        Phase::Held(_) => state.decision.as_ref().map(|decision| decision.id.to_string()),
+        _ => None,
+    }
+}
+
+/// A person completes a gate.
+pub(super) fn completed(state: &WaypointState, act: Act<Box<Completion>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
+    let Act { by, cause, body } = act;
+    let verb = if body.outcome == Outcome::NeedsReview { Verb::Reject } else { Verb::Approve };
+    let open = match &state.phase {
+        Phase::InTurn(open) if open.people => open,
+        _ => return unopened(state, verb, cx),
+    };
+    let Some(gate) = cx.workflow.gate(&open.gate) else { return unopened(state, verb, cx) };
+    if !is_about(body.on.as_ref(), open.turn.as_str()) {
+        return Step::Refuse(late(state, "what you looked at is not open any more", cx));
+    }
+    if let Some(refusal) = forbidden(gate, &by, &body) {
+        return Step::Refuse(refusal);
+    }
+    let transition = Transition::new(state, cx, fresh).acted(by, verb, cause.clone()).answered(cause, body.outcome);
+    match body.outcome {
+        Outcome::NeedsReview => rejected(transition, open, &body),
+        Outcome::Blocked => {
+            let text = format!("gate {} is blocked ({}): `holdpoint retry` opens it again", open.gate, brief(&body));
+            transition.leave(&open.gate, Outcome::Blocked, escalate(ReasonCode::GateBlocked, &text))
+        }
+        outcome => transition.leave(&open.gate, outcome, met()),
+    }
+}
+
+/// Why this person cannot complete the gate like this.
+fn forbidden(gate: &Gate, by: &AgentName, completion: &Completion) -> Option<Refusal> {
+    let refuse = |code, message: String, hint: &str| Some(Refusal::act(code, message, hint));
+    if !is_human(by) {
+        let message = format!("gate {} is completed by people; {by} is no person's key", gate.id);
+        return refuse(
+            ActCode::HumanRequired,
+            message,
+            "use the key of a person: its name begins with `human-` (--as, --creds)",
+        );
+    }
+    if !gate.people.is_empty() && !gate.people.contains(by) {
+        let people: Vec<&str> = gate.people.iter().map(AgentName::as_str).collect();
+        let message = format!("{by} may not complete gate {}: {} may", gate.id, people.join(", "));
+        return refuse(ActCode::NotAllowed, message, "ask one of them, or have the workflow name you");
+    }
+    let words = completion.blockers.iter().map(String::len).sum::<usize>() + completion.summary.len();
+    if words > NOTE_BYTES_MAX || completion.blockers.len() > BLOCKERS_MAX {
+        let message = format!("an act carries {NOTE_BYTES_MAX} bytes of words and {BLOCKERS_MAX} blockers at most");
+        return refuse(ActCode::Invalid, message, "say it shorter, and name a document for the rest");
+    }
+    match completion.outcome {
+        Outcome::Skip => refuse(ActCode::Invalid, "only the engine skips a gate".to_owned(), "approve or reject it"),
+        Outcome::NeedsReview if !gate.can_reject => refuse(
+            ActCode::RejectNotAllowed,
+            format!("gate {} may not send work back", gate.id),
+            "approve it, or cancel the waypoint",
+        ),
+        Outcome::NeedsReview if completion.blockers.iter().all(|blocker| blocker.trim().is_empty()) => {
+            refuse(ActCode::Invalid, "a rejection needs what has to change".to_owned(), "say it with --note")
+        }
+        _ => None,
+    }
+}
+
+fn brief(completion: &Completion) -> String {
+    completion.blockers.first().unwrap_or(&completion.summary).chars().take(200).collect()
+}
+
+/// A person sends the work back: a rework like any other.
+fn rejected(mut transition: Transition<'_>, open: &OpenTurn, completion: &Completion) -> Step {
+    let feedback = Some(Feedback {
+        disposition: Disposition::Rework,
+        reason_code: ReasonCode::ApprovalRejected,
+        failing: Vec::new(),
+        notes: completion.blockers.clone(),
+        collision: None,
+        clarifications: Vec::new(),
+    });
+    transition.next.verified = None;
+    transition.next.cleared = false;
+    if !transition.reworks_left() {
+        let text =
+            format!("rejected at gate {}, and the reworks are used up: `holdpoint retry --reworks +1`", open.gate);
+        let first = transition.cx.workflow.first();
+        let resume = Resume::Gate { gate: first.id.clone(), purpose: turns::purpose(first) };
+        return transition.hold(resume, Ruled { ruling: exhausted(ReasonCode::AttemptsExhausted, &text), feedback });
+    }
+    transition.next.counters.reworks += 1;
+    let (disposition, reason) = (Disposition::Rework, ReasonCode::ApprovalRejected);
+    let ruling = Ruling { disposition, reason, exhausted: false, remediation: None };
+    transition.leave(&open.gate, Outcome::NeedsReview, Ruled { ruling, feedback })
+}
+
+/// A person has held work tried again.
+pub(super) fn retried(state: &WaypointState, act: Act<Box<Retrying>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
+    let Act { by, cause, body } = act;
+    let Retrying { retry, turn, feedback } = *body;
+    let Phase::Held(held) = &state.phase else { return unopened(state, Verb::Retry, cx) };
+    let there = state.decision.as_ref().map(|decision| decision.id.to_string()).unwrap_or_default();
+    if !is_about(retry.on.as_ref(), &there) {
+        return Step::Refuse(late(state, "what you looked at is not held any more", cx));
+    }
+    if let Some(refusal) = cannot(&retry, cx) {
+        return Step::Refuse(refusal);
+    }
+    let mut transition = Transition::new(state, cx, fresh).acted(by, Verb::Retry, cause);
+    transition.next.counters.granted = transition.next.counters.granted.saturating_add(retry.reworks);
+    transition.next.counters.redeliveries = 0;
+    if retry.from.is_some() {
+        return build_again(transition, retry, feedback.map(|feedback| *feedback));
+    }
+    resume(transition, held, retry, turn, feedback.map(|feedback| *feedback))
+}
+
+/// Why held work cannot be tried again like this.
+fn cannot(retry: &Retry, cx: &Context<'_>) -> Option<Refusal> {
+    let refuse = |code, message: String, hint: &str| Some(Refusal::act(code, message, hint));
+    let first = cx.workflow.first();
+    if let Some(from) = retry.from.as_ref().filter(|from| **from != first.id) {
+        let message = format!("work goes on in the gate where it is held, or from {}; not from {from}", first.id);
+        return refuse(ActCode::Invalid, message, "leave --from out, or name the workflow's first gate");
+    }
+    if retry.reworks > GRANT_MAX || retry.note.as_ref().is_some_and(|note| note.len() > NOTE_BYTES_MAX) {
+        let message = format!("a retry grants {GRANT_MAX} reworks and carries {NOTE_BYTES_MAX} bytes of words at most");
+        return refuse(ActCode::Invalid, message, "ask for less");
+    }
+    if cx.flight.wall_end(cx.now).is_some_and(|end| end <= cx.now) {
+        let message = "the flight's wall budget is used up: nothing opens any more".to_owned();
+        return refuse(ActCode::Over, message, "fly the plan again with a larger `budget.wall`");
+    }
+    None
+}
+
+/// Goes on where it is held.
+fn resume(
+    transition: Transition<'_>,
+    held: &Held,
+    retry: Retry,
+    turn: Option<Box<Turn>>,
+    feedback: Option<Feedback>,
+) -> Step {
+    let cx = transition.cx;
+    match &held.resume {
+        Resume::Beginning => opening::begin(transition),
+        Resume::Landing { at, report } => {
+            let ruling = met();
+            let phase = Phase::Accepted { at: *at, report: *report };
+            transition.decided(phase, &ruling, None)
+        }
+        Resume::Turn(open) => match turn.filter(|turn| turn.turn_id == open.turn) {
+            Some(mut turn) => {
+                note(&mut turn.request, retry.note);
+                turns::start_from(&mut turn, &transition.next, cx);
+                turns::open_again(transition, open, *turn)
+            }
+            None => Step::Refuse(Refusal::act(
+                ActCode::NothingOpen,
+                format!("no entry opens turn {}", open.turn),
+                "the journal may be damaged: `holdpoint audit`",
+            )),
+        },
+        Resume::Gate { purpose: Purpose::Build, .. } => build_again(transition, retry, feedback),
+        Resume::Gate { gate, purpose } => {
+            let gate = cx.workflow.gate(gate).unwrap_or_else(|| cx.workflow.first());
+            let mut transition = transition;
+            // Nothing is kept of a base that has nothing on it yet.
+            if matches!(purpose, Purpose::Verify(holdpoint_protocol::artifact::VerificationPurpose::Baseline)) {
+                transition.next.base = Some(cx.flight.head().clone());
+            }
+            turns::open(transition, Opening { purpose: *purpose, ..Opening::of(gate) }, None)
+        }
+    }
+}
+
+/// Another build turn, with what was wrong and what the person says.
+fn build_again(transition: Transition<'_>, retry: Retry, feedback: Option<Feedback>) -> Step {
+    let cx = transition.cx;
+    let gate = cx.workflow.first();
+    if transition.next.base.is_none() {
+        return opening::begin(transition);
+    }
+    let mut feedback = feedback;
+    if let Some(note) = retry.note {
+        feedback.get_or_insert_with(nothing_wrong).notes.push(note);
+    }
+    let repair = gate.duty == Duty::Make && feedback.is_some() && cx.flight.submitted.fleet.repair;
+    turns::open(transition, Opening { feedback, repair, ..Opening::of(gate) }, None)
+}
+
+/// A person's note goes with a build turn; nobody else gets it (FLY-18).
+fn note(request: &mut TurnRequest, note: Option<String>) {
+    if let (TurnRequest::Build(request), Some(note)) = (request, note) {
+        request.feedback.get_or_insert_with(nothing_wrong).notes.push(note);
+    }
+}
+
+/// Feedback that says nothing yet.
+fn nothing_wrong() -> Feedback {
+    Feedback {
+        disposition: Disposition::Rework,
+        reason_code: ReasonCode::AttemptsExhausted,
+        failing: Vec::new(),
+        notes: Vec::new(),
+        collision: None,
+        clarifications: Vec::new(),
+    }
+}
+
+/// A person ends the waypoint, or its whole flight. Accepted work that has not landed does not land.
+pub(super) fn cancelled(state: &WaypointState, act: Act<Option<Box<Cancel>>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
+    let Act { by, cause, body } = act;
+    let is_over = matches!(state.phase, Phase::Cancelled) || has_ended(state, cx);
+    if is_over && body.is_none() {
+        return Step::Nothing;
+    }
+    if is_over {
+        return unopened_or_over(state, cx);
+    }
+    let ruling = escalate(ReasonCode::Cancelled, &format!("cancelled by {by}"));
+    let transition = Transition::new(state, cx, fresh).acted(by, Verb::Cancel, cause);
+    transition.exited(Outcome::Blocked).decided(Phase::Cancelled, &ruling, None)
+}
+
+/// Accepted, and nothing of it is left to land.
+fn has_ended(state: &WaypointState, cx: &Context<'_>) -> bool {
+    let nothing_to_land = state.work.as_ref().is_none_or(|work| work.commit.is_none());
+    matches!(state.phase, Phase::Accepted { .. }) && (nothing_to_land || cx.flight.landing(&cx.waypoint.id).is_some())
+}
+
+fn unopened_or_over(state: &WaypointState, cx: &Context<'_>) -> Step {
+    if has_ended(state, cx) {
+        let message = format!("waypoint {} is complete", cx.waypoint.id);
+        return Step::Refuse(Refusal::act(ActCode::Over, message, "what has landed stays: revert it with git"));
+    }
+    unopened(state, Verb::Cancel, cx)
+}

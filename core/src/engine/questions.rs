@@ -1,0 +1,187 @@
+//! Questions and calls for help: policy answers first, then a person, as long as it takes (FLY-21 … FLY-23, RETRY-10).
+//!
+//! A question ends its turn: no agent holds anything while it is open. Its answer opens the same turn again, from the work
+//! in progress. It uses up no attempt and no rework; its rounds have a bound of their own.
+
+use holdpoint_protocol::{
+    artifact::{ActCode, ClarificationResponse, Clarified, Disposition, Verb},
+    ids::RoleId,
+    plan::Answer,
+    reason::ReasonCode,
+    state::{OpenTurn, Outcome, Phase, Purpose, Question, QuestionKind, Resume, WaypointState, Work},
+    turn::{Feedback, Turn},
+};
+use regex::Regex;
+
+use super::{
+    Act, Answering, Asked, Commit, Context, Fresh, Handoff, Refusal, Step, acts, handoff::open_turn,
+    transition::Transition, turns,
+};
+use crate::policy::escalate;
+
+/// Constraints of people that a waypoint keeps, at most: they ride in every entry.
+pub const CONSTRAINTS_MAX: usize = 32;
+/// Bytes of one constraint.
+pub const CONSTRAINT_BYTES_MAX: usize = 2_000;
+/// Bytes of an answer's words, together.
+pub const ANSWER_BYTES_MAX: usize = 64 << 10;
+
+/// Who answers where the plan's `answers` do.
+const POLICY: &str = "policy";
+
+/// An agent asked, or called for help.
+pub(super) fn asked(state: &WaypointState, handoff: Handoff<Box<Asked>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
+    let open = match open_turn(state, &handoff) {
+        Ok(open) => open.clone(),
+        Err(step) => return step,
+    };
+    let Handoff { role, agent, cause, body, .. } = handoff;
+    let Asked { kind, question, work, turn, .. } = *body;
+    let mut transition = Transition::new(state, cx, fresh).answered(cause.clone(), Outcome::Blocked);
+    if let (Some(commit), Purpose::Build) = (work, open.purpose) {
+        transition.next.work = Some(in_progress(commit, role, agent));
+    }
+    let rounds = transition.next.counters.clarifications + 1;
+    transition.next.counters.clarifications = rounds;
+    let deadline = cx.flight.submitted.plan.answer_within.map(|within| cx.now.after(within.duration()));
+    let waiting = Question { turn: open.clone(), asked: cause, kind, since: cx.now, deadline };
+    if rounds > cx.flight.submitted.plan.policy.max_clarifications {
+        let text =
+            "its agents ask again and again: say more in the goal, or `holdpoint retry --note` with what they need";
+        return transition.hold(Resume::Turn(open), escalate(ReasonCode::ClarificationExhausted, text).into());
+    }
+    let answer = (kind == QuestionKind::Clarification).then(|| by_policy(&cx.flight.submitted.plan.answers, &question));
+    if let Some(answer) = answer.flatten() {
+        let answered = Clarified {
+            question,
+            option: Some(answer.option.clone()),
+            text: None,
+            rationale: answer.rationale.clone(),
+            constraints: Vec::new(),
+            by: POLICY.to_owned(),
+        };
+        return go_on(transition, &open, *turn, answered);
+    }
+    let (reason, what) = match kind {
+        QuestionKind::Clarification => (ReasonCode::ClarificationOpen, "asks"),
+        QuestionKind::Help => (ReasonCode::HelpRequested, "calls for help"),
+    };
+    let (flight, waypoint) = (&cx.flight.submitted.flight, &cx.waypoint.id);
+    let text =
+        format!("its {} {what}: `holdpoint inbox`, then `holdpoint answer {waypoint} --flight {flight}`", open.role);
+    transition.decided(Phase::Waiting(waiting), &escalate(reason, &text), None)
+}
+
+/// Work that is not finished: nobody judges it, and the next turn starts from it.
+fn in_progress(
+    Commit { commit, tree, bundle }: Commit,
+    role: RoleId,
+    agent: holdpoint_protocol::ids::AgentName,
+) -> Work {
+    Work { commit: Some(commit), tree, bundle: Some(bundle), violations: Vec::new(), role, agent, made_on: None }
+}
+
+/// The plan's answer to a question, if it has one. Expressions were checked when the plan was taken.
+fn by_policy<'a>(answers: &'a [Answer], question: &str) -> Option<&'a Answer> {
+    answers.iter().find(|answer| Regex::new(&answer.matches).is_ok_and(|matches| matches.is_match(question)))
+}
+
+/// Feedback of a turn whose role only got answers.
+pub(super) fn only_answers() -> Feedback {
+    Feedback {
+        disposition: Disposition::Escalate,
+        reason_code: ReasonCode::ClarificationOpen,
+        failing: Vec::new(),
+        notes: Vec::new(),
+        collision: None,
+        clarifications: Vec::new(),
+    }
+}
+
+/// The turn opens again, with the answer and from the work in progress.
+fn go_on(transition: Transition<'_>, open: &OpenTurn, mut turn: Turn, answered: Clarified) -> Step {
+    turns::constrain(&mut turn, &answered.constraints);
+    turns::clarify(&mut turn, answered);
+    turns::start_from(&mut turn, &transition.next, transition.cx);
+    turns::open_again(transition, open, turn)
+}
+
+/// A person answers.
+pub(super) fn answered(state: &WaypointState, act: Act<Box<Answering>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
+    let Act { by, cause, body } = act;
+    let Answering { response, question, options, turn } = *body;
+    let Phase::Waiting(open) = &state.phase else { return acts::unopened(state, Verb::Answer, cx) };
+    if let Some(meant) = &response.request
+        && meant != &open.asked.artifact
+    {
+        return Step::Refuse(acts::late(state, "that question was answered or withdrawn", cx));
+    }
+    let Some(turn) = turn.filter(|turn| turn.turn_id == open.turn.turn) else {
+        let message = format!("no entry opens turn {}, in which it was asked", open.turn.turn);
+        return Step::Refuse(Refusal::act(
+            ActCode::NothingOpen,
+            message,
+            "the journal may be damaged: `holdpoint audit`",
+        ));
+    };
+    if let Some(refusal) = invalid(&response, &options, state) {
+        return Step::Refuse(refusal);
+    }
+    let mut transition = Transition::new(state, cx, fresh).acted(by.clone(), Verb::Answer, cause);
+    transition.next.constraints.extend(response.updated_constraints.iter().cloned());
+    let answered = Clarified {
+        question,
+        option: response.option,
+        text: response.text,
+        rationale: response.rationale,
+        constraints: response.updated_constraints,
+        by: by.to_string(),
+    };
+    go_on(transition, &open.turn, *turn, answered)
+}
+
+/// What is wrong with an answer.
+fn invalid(response: &ClarificationResponse, options: &[String], state: &WaypointState) -> Option<Refusal> {
+    let refuse = |message: String, hint: &str| Some(Refusal::act(ActCode::Invalid, message, hint));
+    let words = [&response.option, &response.text, &response.rationale].into_iter().flatten().map(String::len);
+    if response.option.is_none() && response.text.as_deref().is_none_or(|text| text.trim().is_empty()) {
+        return refuse(
+            "the answer is empty".to_owned(),
+            "choose one of the options with --option, or say it with --text",
+        );
+    }
+    if let Some(option) = response.option.as_ref().filter(|option| !options.contains(option)) {
+        let known = options.join(", ");
+        let message = format!("{option:?} is none of the options of the question ({known})");
+        return refuse(message, "name one of them exactly, or answer in words with --text");
+    }
+    if words.sum::<usize>() > ANSWER_BYTES_MAX {
+        return refuse(
+            format!("the answer is longer than {ANSWER_BYTES_MAX} bytes"),
+            "put what is long into a file of the repository",
+        );
+    }
+    let constraints = &response.updated_constraints;
+    if constraints.iter().any(|constraint| constraint.trim().is_empty() || constraint.len() > CONSTRAINT_BYTES_MAX) {
+        return refuse(
+            format!("a constraint is empty, or longer than {CONSTRAINT_BYTES_MAX} bytes"),
+            "a constraint is a sentence that every later turn gets",
+        );
+    }
+    if state.constraints.len() + constraints.len() > CONSTRAINTS_MAX {
+        return refuse(format!("a waypoint keeps {CONSTRAINTS_MAX} constraints at most"), "join some of them");
+    }
+    None
+}
+
+/// Nobody answered in time.
+pub(super) fn overdue(state: &WaypointState, cx: &Context<'_>, fresh: &Fresh) -> Step {
+    let Phase::Waiting(question) = &state.phase else { return Step::Nothing };
+    if question.deadline.is_none_or(|deadline| cx.flight.shifted(deadline, question.since, cx.now) > cx.now) {
+        return Step::Nothing;
+    }
+    let text =
+        "nobody answered within `answer_within`: `holdpoint retry` opens the turn again, `--note` gives the answer";
+    let ruling = escalate(ReasonCode::AnswerOverdue, text);
+    Transition::new(state, cx, fresh).hold(Resume::Turn(question.turn.clone()), ruling.into())
+}

@@ -1,0 +1,68 @@
+//! Why an input is refused: what its sender did, and what happened instead.
+
+use holdpoint_protocol::{
+    api::ActRefused,
+    artifact::ActCode,
+    ids::{RoleId, TurnId},
+    refusal::RefusalCode,
+};
+
+/// Why a handoff or an act is refused. It changes nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// No turn is open, or another one.
+    #[error("turn {turn} is not open: it was answered, superseded or cancelled")]
+    NotOpen {
+        /// The turn it named.
+        turn: TurnId,
+    },
+    /// The turn belongs to another role.
+    #[error("turn {turn} belongs to role {expected}, not to {found}")]
+    WrongRole {
+        /// The turn.
+        turn: TurnId,
+        /// Whose it is.
+        expected: RoleId,
+        /// Who answered.
+        found: RoleId,
+    },
+    /// Not what the turn wants.
+    #[error("turn {turn} wants {wanted}")]
+    WrongKind {
+        /// The turn.
+        turn: TurnId,
+        /// What it wants.
+        wanted: &'static str,
+    },
+    /// The handoff is about something else than what was asked.
+    #[error("the handoff on turn {turn} does not fit its request: {what}")]
+    Mismatch {
+        /// The turn.
+        turn: TurnId,
+        /// Where it differs.
+        what: String,
+    },
+    /// A person's act cannot be taken.
+    #[error("{}", .0.message)]
+    Act(Box<ActRefused>),
+}
+
+impl Refusal {
+    /// The code that an agent gets.
+    #[must_use]
+    pub fn code(&self) -> RefusalCode {
+        match self {
+            Self::NotOpen { .. } | Self::Act(_) => RefusalCode::TurnNotOpen,
+            Self::WrongRole { .. } => RefusalCode::WrongRole,
+            Self::WrongKind { .. } => RefusalCode::WrongKind,
+            Self::Mismatch { .. } => RefusalCode::RequestMismatch,
+        }
+    }
+
+    /// A refusal of a person's act.
+    #[must_use]
+    pub fn act(code: ActCode, message: impl Into<String>, hint: impl Into<String>) -> Self {
+        let details = serde_json::Value::Null;
+        Self::Act(Box::new(ActRefused { code, message: message.into(), hint: hint.into(), details }))
+    }
+}

@@ -1,0 +1,258 @@
+//! A transition of one waypoint as a value: the state before, the state after, and what caused it.
+//!
+//! The one place where a decision, the state after it and the entry that carries both are put together. Where work goes
+//! after a turn is said by [`Transition::leave`] alone, which asks the workflow.
+
+use holdpoint_protocol::{
+    artifact::{Disposition, OrchestratorDecision, Origin, StatusMutation, Verb},
+    ids::{AgentName, GateId, role},
+    journal::{Cause, Decided, Entry, Record},
+    reason::ReasonCode,
+    state::{Acted, Answered, GateVisit, Held, LastDecision, OpenTurn, Outcome, Phase, Resume, Status, WaypointState},
+    turn::Feedback,
+    version,
+};
+
+use super::{
+    Context, Fresh, Step,
+    turns::{self, Opening},
+};
+use crate::{
+    gates::{Duty, Gate, Move},
+    policy::{Ruling, escalate},
+};
+
+/// A transition on its way to an entry.
+#[derive(Debug, Clone)]
+pub(super) struct Transition<'a> {
+    pub(super) before: &'a WaypointState,
+    /// The state after it, as far as it is known.
+    pub(super) next: WaypointState,
+    /// The handoff that causes it.
+    pub(super) cause: Option<Cause>,
+    pub(super) cx: &'a Context<'a>,
+    pub(super) fresh: &'a Fresh,
+}
+
+/// A ruling, with what the next build turn is told if the work goes back.
+#[derive(Debug, Clone)]
+pub(super) struct Ruled {
+    pub(super) ruling: Ruling,
+    pub(super) feedback: Option<Feedback>,
+}
+
+impl From<Ruling> for Ruled {
+    fn from(ruling: Ruling) -> Self {
+        Self { ruling, feedback: None }
+    }
+}
+
+impl<'a> Transition<'a> {
+    /// One that no handoff causes.
+    pub(super) fn new(before: &'a WaypointState, cx: &'a Context<'a>, fresh: &'a Fresh) -> Self {
+        Self { before, next: before.clone(), cause: None, cx, fresh }
+    }
+
+    /// The open turn is answered: its gate is left with an outcome.
+    pub(super) fn answered(mut self, cause: Cause, outcome: Outcome) -> Self {
+        if let Phase::InTurn(open) = &self.before.phase {
+            self.next.answered = Some(Answered { turn: open.turn.clone(), digest: cause.digest });
+        }
+        self.next.counters.redeliveries = 0;
+        self.cause = Some(cause);
+        self.exited(outcome)
+    }
+
+    /// A person does it.
+    pub(super) fn acted(mut self, by: AgentName, verb: Verb, cause: Cause) -> Self {
+        self.next.acted = Some(Acted { by, verb, at: self.cx.now, digest: cause.digest });
+        self.cause = Some(cause);
+        self
+    }
+
+    /// Closes the open gate visit.
+    pub(super) fn exited(mut self, outcome: Outcome) -> Self {
+        if let Some(visit) = self.next.history.last_mut().filter(|v| v.exited.is_none()) {
+            visit.exited = Some(self.cx.now);
+            visit.outcome = Some(outcome);
+        }
+        self
+    }
+
+    /// A decided build or repair turn is an attempt, unless a landing conflict opened it (contract, `attempts`).
+    pub(super) fn count_attempt(&mut self) {
+        if !std::mem::take(&mut self.next.after_conflict) {
+            self.next.counters.attempts += 1;
+        }
+    }
+
+    /// The reworks that are left.
+    pub(super) fn reworks_left(&self) -> bool {
+        reworks_left(&self.next, self.cx)
+    }
+
+    /// Leaves a gate: the one exit of every turn. Where it leads is the workflow's to say.
+    pub(super) fn leave(self, gate: &GateId, outcome: Outcome, ruled: impl Into<Ruled>) -> Step {
+        let (cx, ruled) = (self.cx, ruled.into());
+        match cx.workflow.evaluate(gate, outcome) {
+            Ok(Move::Advance(next)) => self.enter(next),
+            Ok(Move::Reject(target) | Move::Again(target)) => self.send_back(target, ruled),
+            Ok(Move::Finish) => self.finish(&ruled.ruling),
+            // A rejection that the gate may not give: a person has to look.
+            Ok(Move::Hold) | Err(_) => {
+                let resume = self.same_gate(gate);
+                self.hold(resume, ruled)
+            }
+        }
+    }
+
+    /// Where work goes on that is held in a gate.
+    fn same_gate(&self, gate: &GateId) -> Resume {
+        let purpose = match &self.before.phase {
+            Phase::InTurn(open) => Some(open.purpose),
+            _ => self.cx.workflow.gate(gate).map(turns::purpose),
+        };
+        purpose.map_or(Resume::Beginning, |purpose| Resume::Gate { gate: gate.clone(), purpose })
+    }
+
+    /// Enters a gate. A diff that every gate has let through needs a verification of the merge, and no second approval.
+    pub(super) fn enter(self, gate: &Gate) -> Step {
+        if gate.duty == Duty::Complete && self.next.cleared {
+            return self.leave(&gate.id, Outcome::Skip, met());
+        }
+        let waits = gate.require_human.then(|| {
+            let (flight, waypoint) = (&self.cx.flight.submitted.flight, &self.cx.waypoint.id);
+            let text =
+                format!("`holdpoint approve {waypoint} --flight {flight}`, or `holdpoint reject`, at gate {}", gate.id);
+            escalate(ReasonCode::ApprovalOpen, &text)
+        });
+        turns::open(self, Opening::of(gate), waits.as_ref())
+    }
+
+    /// Another turn at `gate`, with what was wrong.
+    pub(super) fn send_back(self, gate: &Gate, Ruled { ruling, feedback }: Ruled) -> Step {
+        let repair = gate.duty == Duty::Make && self.cx.flight.submitted.fleet.repair;
+        turns::open(self, Opening { feedback, repair, ..Opening::of(gate) }, Some(&ruling))
+    }
+
+    /// The last gate is passed (GATE-10); landing is the flight's. What no gate verified does not land.
+    pub(super) fn finish(mut self, ruling: &Ruling) -> Step {
+        let verified = self.next.verified.as_ref();
+        let report = verified.map(|verified| verified.report);
+        if verified.is_none() {
+            self.next.work = None;
+        }
+        self.next.cleared = true;
+        let at = self.cx.now;
+        self.decided(Phase::Accepted { at, report }, ruling, None)
+    }
+
+    /// It stays where it is until a person has it tried again.
+    pub(super) fn hold(self, resume: Resume, Ruled { ruling, feedback }: Ruled) -> Step {
+        let held = self.held(resume, &ruling);
+        self.exited(Outcome::Blocked).decided(Phase::Held(held), &ruling, feedback)
+    }
+
+    /// The phase of work that is held.
+    pub(super) fn held(&self, resume: Resume, ruling: &Ruling) -> Held {
+        let status = if ruling.exhausted { Status::Failed } else { Status::Blocked };
+        Held { status, since: self.cx.now, resume }
+    }
+
+    /// A decision that opens no turn.
+    pub(super) fn decided(mut self, phase: Phase, ruling: &Ruling, feedback: Option<Feedback>) -> Step {
+        self.next.phase = phase;
+        self.remember(ruling);
+        let status = StatusMutation { from: phase_status(self.before), to: phase_status(&self.next) };
+        let decision = self.decision(ruling, Some(status));
+        let feedback = feedback.map(Box::new);
+        let record = self.record();
+        Step::Append(Box::new(Entry::Decided(Box::new(Decided {
+            schema_version: version::CURRENT,
+            decision,
+            feedback,
+            record,
+        }))))
+    }
+
+    /// The journal's part of the entry.
+    pub(super) fn record(self) -> Record {
+        Record { at: self.cx.now, previous: None, cause: self.cause, state: Some(self.next) }
+    }
+
+    /// A decision and what it rests on (FLY-I8: never without references).
+    pub(super) fn decision(&self, ruling: &Ruling, status: Option<StatusMutation>) -> OrchestratorDecision {
+        // What no handoff caused rests on the submission.
+        let submitted = || format!("submitted:{}", self.cx.flight.submitted.flight);
+        let source = self.cause.as_ref().map_or_else(submitted, Cause::reference);
+        let origin = Origin {
+            artifact_id: self.fresh.decision.clone(),
+            waypoint_id: self.cx.waypoint.id.clone(),
+            produced_by_role: role::id(role::ORCHESTRATOR),
+            produced_at: self.cx.now,
+            source_refs: vec![source],
+        };
+        OrchestratorDecision::new(origin, ruling.disposition, ruling.reason, status, ruling.remediation.clone())
+    }
+
+    /// Remembers a decision in the state.
+    pub(super) fn remember(&mut self, ruling: &Ruling) {
+        self.next.decision = Some(LastDecision {
+            id: self.fresh.decision.clone(),
+            disposition: ruling.disposition,
+            reason_code: ruling.reason,
+            remediation: ruling.remediation.clone(),
+        });
+    }
+
+    /// What a decision said to people may quote an agent, and the state rides in every turn, the verifier's too (FLY-18).
+    pub(super) fn forget_prose(&mut self) {
+        if let Some(decision) = &mut self.next.decision {
+            decision.remediation = None;
+        }
+    }
+
+    /// Opens a gate visit, unless the gate is open already.
+    pub(super) fn visit(&mut self, open: &OpenTurn) {
+        if self.next.history.last().is_some_and(|v| v.exited.is_none() && v.gate == open.gate) {
+            return;
+        }
+        self.next.history.push(GateVisit {
+            gate: open.gate.clone(),
+            role: open.role.clone(),
+            entered: self.cx.now,
+            exited: None,
+            outcome: None,
+        });
+    }
+
+    /// The work on a base is gone: nothing of it was verified or let through.
+    pub(super) fn forget_work(&mut self) {
+        self.next.work = None;
+        self.next.verified = None;
+        self.next.cleared = false;
+    }
+}
+
+/// Everything is met: what an acceptance says.
+pub(super) fn met() -> Ruling {
+    Ruling { disposition: Disposition::Accept, reason: ReasonCode::CriteriaMet, exhausted: false, remediation: None }
+}
+
+/// Whether a rework is left: the plan's, and what people granted.
+pub(super) fn reworks_left(state: &WaypointState, cx: &Context<'_>) -> bool {
+    let granted = cx.flight.submitted.plan.policy.max_reworks.saturating_add(state.counters.granted);
+    state.counters.reworks < granted
+}
+
+/// The status of a waypoint as far as its own journal tells: landing is the flight's.
+pub(super) fn phase_status(state: &WaypointState) -> Status {
+    match &state.phase {
+        Phase::Pending => Status::Pending,
+        Phase::InTurn(open) if open.people => Status::Waiting,
+        Phase::InTurn(_) | Phase::Accepted { .. } => Status::Running,
+        Phase::Waiting(_) => Status::Waiting,
+        Phase::Held(held) => held.status,
+        Phase::Cancelled => Status::Cancelled,
+    }
+}

@@ -1,0 +1,361 @@
+//! Taking what people do: who signed it, what it is about; then the core decides. And answering what became of it.
+//!
+//! An act is a handoff like an agent's: it is journalled as a cause, or refused with a code and words. Only refusals are
+//! remembered here, and only for who asks at once: the act itself is stored, and what was taken is in the journal.
+
+use std::collections::BTreeMap;
+
+use holdpoint_bus::{Bus, api::Failure, handoffs};
+use holdpoint_core::{
+    engine::{self, Answering, Input, Refusal, Retrying},
+    flight,
+};
+use holdpoint_protocol::{
+    Digest,
+    api::{ActQuery, ActRefused, ActStanding, InboxItem},
+    artifact::{Act, ActCode, Artifact as _, ClarificationRequest, Handed, HandedError, HelpRequest, Verb},
+    facts::Verdict,
+    ids::{WaypointId, role},
+    journal::{Cause, Entry, Sequence},
+    state::{Phase, Question, QuestionKind, Resume},
+    streams,
+    subjects::HandedSubject,
+    turn::{Feedback, Turn},
+};
+use holdpoint_runtime::{
+    clock,
+    telemetry::{ErrorChain, fields},
+};
+use ractor::ActorRef;
+
+use super::{Applied, ApplyError, Msg, RETRY_DELAY, State, failure};
+use crate::{
+    books::{Books, BooksError},
+    intake::Taken,
+    senders::SenderError,
+};
+
+/// Refused acts that are remembered, the newest ones.
+const REMEMBERED_MAX: usize = 256;
+/// Lost races in a row over the flight's own journal.
+const RACES_MAX: u32 = 16;
+
+/// What became of the acts that came lately, by their places in the stream.
+#[derive(Debug, Default)]
+pub(super) struct Standings(BTreeMap<Sequence, ActStanding>);
+
+impl Standings {
+    fn remember(&mut self, at: Sequence, standing: ActStanding) {
+        self.0.insert(at, standing);
+        while self.0.len() > REMEMBERED_MAX {
+            self.0.pop_first();
+        }
+    }
+}
+
+/// Why an act cannot be taken.
+enum Untaken {
+    /// It never will.
+    Refused(Box<ActRefused>),
+    /// It comes again.
+    NotNow(Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl From<Refusal> for Untaken {
+    fn from(refusal: Refusal) -> Self {
+        match refusal {
+            Refusal::Act(refused) => Self::Refused(refused),
+            other => Self::Refused(Box::new(ActRefused {
+                code: ActCode::NothingOpen,
+                message: other.to_string(),
+                hint: String::new(),
+                details: serde_json::Value::Null,
+            })),
+        }
+    }
+}
+
+impl From<ApplyError> for Untaken {
+    fn from(error: ApplyError) -> Self {
+        Self::NotNow(error.into())
+    }
+}
+
+impl From<BooksError> for Untaken {
+    fn from(error: BooksError) -> Self {
+        Self::NotNow(error.into())
+    }
+}
+
+fn refused(code: ActCode, message: impl Into<String>, hint: &str) -> Untaken {
+    Refusal::act(code, message, hint).into()
+}
+
+impl State {
+    /// Whether a person paused the flight, as far as is known here.
+    pub(super) fn is_paused(&self) -> bool {
+        self.books.as_ref().is_some_and(|books| books.flight.steering.is_paused())
+    }
+
+    pub(super) async fn on_act(&mut self, myself: &ActorRef<Msg>, received: Box<Taken>, subject: HandedSubject) {
+        let at = received.stored.sequence;
+        match self.take_act(&received, &subject).await {
+            Ok(()) => {
+                self.acts.remember(at, ActStanding::Taken);
+                // The agents of a flight that waited may have lost their consumers.
+                self.equipped = false;
+                self.pump(myself).await;
+            }
+            Err(Untaken::Refused(why)) => {
+                tracing::info!({ fields::FLIGHT } = %self.id, code = why.code.as_str(), error = why.message, "act refused");
+                self.acts.remember(at, ActStanding::Refused(*why));
+            }
+            Err(Untaken::NotNow(error)) => {
+                tracing::warn!({ fields::FLIGHT } = %self.id, error = %ErrorChain(error.as_ref()), "cannot take an act now");
+                // Unacknowledged either way: it comes again.
+                let _ = received.nak(RETRY_DELAY).await;
+                return;
+            }
+        }
+        // What is not acknowledged comes again, and is recognised.
+        let _ = received.ack().await;
+    }
+
+    async fn take_act(&mut self, received: &Taken, subject: &HandedSubject) -> Result<(), Untaken> {
+        match self.fresh_books().await {
+            Err(BooksError::Unknown { flight }) => {
+                return Err(refused(
+                    ActCode::NothingOpen,
+                    format!("there is no flight {flight}"),
+                    "`holdpoint status` lists them",
+                ));
+            }
+            other => drop(other?),
+        }
+        let act = self.read_act(received, subject)?;
+        let cause = Cause {
+            stream: received.stream.clone(),
+            sequence: received.stored.sequence,
+            digest: Digest::of(&received.stored.payload),
+            artifact: act.artifact_id().clone(),
+        };
+        match &subject.waypoint {
+            None => self.steer(&act, cause).await,
+            Some(waypoint) => self.take_on_waypoint(waypoint.clone(), act, cause).await,
+        }
+    }
+
+    /// Decodes an act and checks that it is its person's.
+    fn read_act(&self, received: &Taken, subject: &HandedSubject) -> Result<Act, Untaken> {
+        let stored = &received.stored;
+        let act = Act::decode(&subject.kind, &stored.payload, stored.content_type.as_deref());
+        let act = act.map_err(|error| {
+            refused(ActCode::Invalid, ErrorChain(&error).to_string(), "`holdpoint schema` prints its shape")
+        })?;
+        let Some(act) = act else {
+            return Err(refused(
+                ActCode::Invalid,
+                format!("{:?} is no kind of act", subject.kind),
+                "`holdpoint schema names` lists them",
+            ));
+        };
+        match self.shell.senders.verify_person(stored, act.agent()) {
+            Ok(()) => Ok(act),
+            Err(SenderError::Refused { what, .. }) => {
+                Err(refused(ActCode::NotAllowed, what, "sign with the key of the person whom the act names"))
+            }
+            Err(error @ SenderError::Unknown(_)) => Err(Untaken::NotNow(error.into())),
+        }
+    }
+
+    async fn take_on_waypoint(&mut self, waypoint: WaypointId, act: Act, cause: Cause) -> Result<(), Untaken> {
+        let books = self.books().await?;
+        if books.flight.submitted.plan.waypoint(&waypoint).is_none() {
+            let what = format!("there is no waypoint {waypoint} in flight {}", books.id());
+            return Err(refused(ActCode::NothingOpen, what, "`holdpoint status` lists them"));
+        }
+        let shell = self.shell.clone();
+        let entries = self.books().await?.entries(&shell, &waypoint).await?;
+        if entries.iter().any(|entry| is_caused_by(entry, &cause)) {
+            return Ok(());
+        }
+        if self.is_paused() && act.verb() != Verb::Cancel {
+            let what = format!("flight {} is paused: no turn opens in it", self.id);
+            return Err(refused(ActCode::Invalid, what, "`holdpoint resume` lets it go on"));
+        }
+        let input = self.input(&waypoint, act, cause).await?;
+        match self.apply(&waypoint, input, None).await? {
+            Applied::Appended | Applied::Nothing => Ok(()),
+            Applied::Refused(refusal) => Err(refusal.into()),
+        }
+    }
+
+    /// The act with what it is about.
+    async fn input(&mut self, waypoint: &WaypointId, act: Act, cause: Cause) -> Result<Input, Untaken> {
+        let by = act.agent().clone();
+        Ok(match act {
+            Act::Answer(response) => {
+                let (question, options, turn) = self.open_question(waypoint).await?;
+                let body = Box::new(Answering { response: *response, question, options, turn });
+                Input::Answered(engine::Act { by, cause, body })
+            }
+            Act::Complete(body) => Input::Completed(engine::Act { by, cause, body }),
+            Act::Retry(retry) => {
+                let (turn, feedback) = self.held(waypoint).await?;
+                let body = Box::new(Retrying { retry: *retry, turn, feedback });
+                Input::Retried(engine::Act { by, cause, body })
+            }
+            Act::Cancel(cancel) => Input::Cancelled(engine::Act { by, cause, body: Some(cancel) }),
+            Act::Pause(_) | Act::Resume(_) => {
+                let what = "a whole flight is paused and resumed, not a waypoint";
+                return Err(refused(ActCode::Invalid, what, "name the flight only"));
+            }
+        })
+    }
+
+    /// The words of the open question and the turn it was asked in; nothing where none is open.
+    async fn open_question(
+        &mut self,
+        waypoint: &WaypointId,
+    ) -> Result<(String, Vec<String>, Option<Box<Turn>>), Untaken> {
+        let shell = self.shell.clone();
+        let books = self.books().await?;
+        let Phase::Waiting(question) = books.state(waypoint).phase else {
+            return Ok((String::new(), Vec::new(), None));
+        };
+        let turn = books.turn(&shell, waypoint, &question.turn.turn).await?;
+        let (words, options) = match asked(&shell.bus, &question).await.map_err(Untaken::NotNow)? {
+            Some(Handed::Clarify(asked)) => (asked.question, asked.options),
+            Some(Handed::Help(help)) => (help.raw_line, Vec::new()),
+            _ => (String::new(), Vec::new()),
+        };
+        Ok((words, options, turn.map(Box::new)))
+    }
+
+    /// What held work goes on with.
+    async fn held(&mut self, waypoint: &WaypointId) -> Result<(Option<Box<Turn>>, Option<Box<Feedback>>), Untaken> {
+        let shell = self.shell.clone();
+        let books = self.books().await?;
+        let Phase::Held(held) = books.state(waypoint).phase else { return Ok((None, None)) };
+        if let Resume::Turn(open) = &held.resume {
+            let turn = books.turn(&shell, waypoint, &open.turn).await?;
+            return Ok((turn.map(Box::new), None));
+        }
+        let last = books.entries(&shell, waypoint).await?.pop();
+        match last {
+            Some(Entry::Decided(decided)) => Ok((None, decided.feedback)),
+            _ => Ok((None, None)),
+        }
+    }
+
+    /// Takes an act on the whole flight into its own journal.
+    async fn steer(&mut self, act: &Act, cause: Cause) -> Result<(), Untaken> {
+        let (shell, verb, by) = (self.shell.clone(), act.verb(), act.agent().clone());
+        for _ in 0..RACES_MAX {
+            let books = self.books().await?;
+            let own = books.own_entries(&shell).await?;
+            if own.iter().any(|entry| is_caused_by(entry, &cause)) {
+                return Ok(());
+            }
+            let steered = flight::steer(&books.flight, &books.waypoints, verb, &by, &cause, clock::now())?;
+            match books.append(&shell, None, Entry::Steered(Box::new(steered)), None).await {
+                Ok(()) => {
+                    tracing::info!({ fields::FLIGHT } = %self.id, verb = verb.as_str(), %by, "flight steered");
+                    return Ok(());
+                }
+                Err(error) if error.is_race() => drop(self.fresh_books().await?),
+                Err(error) => return Err(Untaken::NotNow(error.into())),
+            }
+        }
+        Err(ApplyError::Races.into())
+    }
+
+    /// What became of an act.
+    pub(super) async fn standing(&mut self, query: &ActQuery) -> Result<ActStanding, Failure> {
+        if let Some(standing) = self.acts.0.get(&query.sequence) {
+            return Ok(standing.clone());
+        }
+        let taken = self.is_taken(query).await.map_err(|error| failure(&error))?;
+        Ok(if taken { ActStanding::Taken } else { ActStanding::Pending })
+    }
+
+    async fn is_taken(&mut self, query: &ActQuery) -> Result<bool, BooksError> {
+        let shell = self.shell.clone();
+        let stream = streams::handoff(&role::id(role::OPERATOR));
+        let is_it = |entry: &Entry| {
+            entry.record().cause.as_ref().is_some_and(|c| c.stream == stream && c.sequence == query.sequence)
+        };
+        let books = self.fresh_books().await?;
+        let entries = match &query.waypoint {
+            Some(waypoint) => books.entries(&shell, waypoint).await?,
+            None => books.own_entries(&shell).await?,
+        };
+        Ok(entries.iter().any(is_it))
+    }
+
+    /// What waits for people in this flight.
+    pub(super) async fn inbox(&mut self) -> Result<Vec<InboxItem>, Failure> {
+        let bus = self.shell.bus.clone();
+        let books = self.fresh_books().await.map_err(|error| failure(&error))?;
+        let mut items = Vec::new();
+        for waits in flight::waits(&books.flight, &books.waypoints) {
+            let state = books.state(&waits.waypoint);
+            let asked = match &waits.question {
+                Some(question) => asked(&bus, question).await.map_err(|error| Failure::new(503, error.to_string()))?,
+                None => None,
+            };
+            let (question, options, confidence) = match asked {
+                Some(Handed::Clarify(asked)) => (Some(asked.question), asked.options, Some(asked.confidence)),
+                Some(Handed::Help(help)) => {
+                    let context = help.context.map(|context| format!("\n{context}")).unwrap_or_default();
+                    (Some(format!("{}{context}", help.raw_line)), Vec::new(), None)
+                }
+                _ => (about(books, &waits.waypoint), Vec::new(), None),
+            };
+            let passed = state.criteria.iter().chain(&state.guards).filter(|result| result.verdict == Verdict::Pass);
+            items.push(InboxItem {
+                kind: waits.kind,
+                flight: books.id().clone(),
+                gate: waits.gate,
+                since: waits.since,
+                question,
+                options,
+                confidence,
+                round: waits.question.as_ref().map(|_| state.counters.clarifications),
+                reason_code: state.decision.as_ref().map(|decision| decision.reason_code),
+                remediation: state.decision.as_ref().and_then(|decision| decision.remediation.clone()),
+                evidence: passed.flat_map(|result| result.evidence.iter().copied()).collect(),
+                actions: flight::actions(&books.flight, &waits.waypoint, Some(&state)),
+                reference: waits.reference,
+                waypoint: waits.waypoint,
+            });
+        }
+        Ok(items)
+    }
+}
+
+/// Whether an act led to this entry. The broker may deliver one again that was acknowledged, and anybody who may act can
+/// send another person's act again as it was signed: the same bytes count once, wherever in the stream they stand.
+fn is_caused_by(entry: &Entry, act: &Cause) -> bool {
+    entry.record().cause.as_ref().is_some_and(|cause| cause.stream == act.stream && cause.digest == act.digest)
+}
+
+/// What an approval or held work is about: the waypoint's title.
+fn about(books: &Books, waypoint: &WaypointId) -> Option<String> {
+    books.flight.submitted.plan.waypoint(waypoint).map(|planned| planned.title.clone())
+}
+
+/// The handoff that asked a question, as it is stored.
+async fn asked(bus: &Bus, question: &Question) -> Result<Option<Handed>, Box<dyn std::error::Error + Send + Sync>> {
+    let Cause { stream, sequence, .. } = &question.asked;
+    let Some(stored) = handoffs::get(bus, stream, *sequence).await? else { return Ok(None) };
+    let kind = match question.kind {
+        QuestionKind::Clarification => ClarificationRequest::KIND,
+        QuestionKind::Help => HelpRequest::KIND,
+    };
+    match Handed::decode(kind, &stored.payload, stored.content_type.as_deref()) {
+        Ok(handed) => Ok(Some(handed)),
+        // It was read before it was taken.
+        Err(HandedError::Codec(_) | HandedError::Kind { .. }) => Ok(None),
+    }
+}

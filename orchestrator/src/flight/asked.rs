@@ -1,0 +1,128 @@
+//! Taking a question or a call for help: what is in the working tree is looked at first, then the core decides.
+
+use holdpoint_core::engine::{Asked, Commit, Handoff, Input};
+use holdpoint_protocol::{
+    artifact::{ClarificationRequest, HelpRequest, WorkInProgress},
+    refusal::RefusalCode,
+    state::QuestionKind,
+    subjects::HandoffSubject,
+};
+use ractor::ActorRef;
+
+use super::{ApplyError, Msg, State, handoff::give_back};
+use crate::{
+    examine::{self, ExamineError},
+    intake::Taken,
+};
+
+/// Bytes of a question, with its options and its context: it is shown to people, and goes into the next turn.
+const QUESTION_BYTES_MAX: usize = 64 << 10;
+/// Options of one question.
+const OPTIONS_MAX: usize = 50;
+
+/// What an agent sent.
+pub(super) enum Asks {
+    Clarify(Box<ClarificationRequest>),
+    Help(Box<HelpRequest>),
+}
+
+impl Asks {
+    fn into_parts(self) -> (QuestionKind, String, Vec<String>, Option<WorkInProgress>) {
+        match self {
+            Self::Clarify(asked) => (QuestionKind::Clarification, asked.question, asked.options, asked.work),
+            Self::Help(help) => (QuestionKind::Help, help.raw_line, Vec::new(), help.work),
+        }
+    }
+
+    /// What is wrong with it.
+    fn oversized(&self) -> Option<String> {
+        let (bytes, options) = match self {
+            Self::Clarify(asked) => {
+                let options: usize = asked.options.iter().map(String::len).sum();
+                (asked.question.len() + asked.decision_context.len() + options, asked.options.len())
+            }
+            Self::Help(help) => {
+                (help.raw_line.len() + help.context.as_ref().map_or(0, |context| context.to_string().len()), 0)
+            }
+        };
+        (bytes > QUESTION_BYTES_MAX || options > OPTIONS_MAX)
+            .then(|| format!("a question has {QUESTION_BYTES_MAX} bytes and {OPTIONS_MAX} options at most"))
+    }
+}
+
+/// The work in progress of a question was looked at.
+pub(crate) struct Looked {
+    received: Box<Taken>,
+    subject: HandoffSubject,
+    handoff: Handoff<()>,
+    kind: QuestionKind,
+    question: String,
+    options: Vec<String>,
+    work: Result<Option<Commit>, ExamineError>,
+}
+
+impl State {
+    pub(super) async fn on_question(
+        &mut self,
+        myself: &ActorRef<Msg>,
+        received: Box<Taken>,
+        subject: HandoffSubject,
+        handoff: Handoff<()>,
+        asks: Asks,
+    ) {
+        if let Some(what) = asks.oversized() {
+            return self.refuse(&received, &subject, RefusalCode::TooLarge, &what).await;
+        }
+        let (kind, question, options, work) = asks.into_parts();
+        let looked = Looked { received, subject, handoff, kind, question, options, work: Ok(None) };
+        let Some(work) = work else { return self.on_question_looked_at(myself, looked).await };
+        let against = match self.against(&looked.subject.waypoint).await {
+            Ok(against) => against,
+            Err(error) => return self.not_now(&looked, &error).await,
+        };
+        self.slow += 1;
+        let shell = self.shell.clone();
+        self.tasks.run(myself, "look at work in progress", async move {
+            let work = examine::in_progress(&shell, &against, &work).await;
+            Msg::Asked(Box::new(Looked { work, ..looked }))
+        });
+    }
+
+    pub(super) async fn on_looked(&mut self, myself: &ActorRef<Msg>, looked: Looked) {
+        self.slow = self.slow.saturating_sub(1);
+        self.on_question_looked_at(myself, looked).await;
+    }
+
+    async fn on_question_looked_at(&mut self, myself: &ActorRef<Msg>, mut looked: Looked) {
+        let work = match std::mem::replace(&mut looked.work, Ok(None)) {
+            Ok(work) => work,
+            Err(error) => return self.not_now(&looked, &error).await,
+        };
+        match self.question(&looked, work).await {
+            Ok(input) => {
+                self.settle(myself, &looked.received, &looked.subject, input).await;
+            }
+            Err(error) => self.not_now(&looked, &error).await,
+        }
+    }
+
+    /// The question with the turn that it is asked in. One on a turn that is over is refused by the core.
+    async fn question(&mut self, looked: &Looked, work: Option<Commit>) -> Result<Input, ApplyError> {
+        let Looked { subject, handoff, kind, question, options, .. } = looked;
+        let shell = self.shell.clone();
+        let turn = self.books().await?.turn(&shell, &subject.waypoint, &handoff.turn).await?;
+        let Handoff { turn: id, role, agent, cause, body: () } = handoff.clone();
+        let Some(turn) = turn.map(Box::new) else {
+            // Nobody ever opened it: no input fits, and the core says so.
+            let body = holdpoint_core::engine::BuildOutcome::Work { commit: None, violations: Vec::new() };
+            return Ok(Input::Built(Handoff { turn: id, role, agent, cause, body }));
+        };
+        let body = Asked { kind: *kind, question: question.clone(), options: options.clone(), work, turn };
+        Ok(Input::Asked(Handoff { turn: id, role, agent, cause, body: Box::new(body) }))
+    }
+
+    async fn not_now(&mut self, looked: &Looked, error: &(dyn std::error::Error + Sync)) {
+        self.handoff_failed(&looked.subject.waypoint, error);
+        give_back(&looked.received, &looked.subject).await;
+    }
+}

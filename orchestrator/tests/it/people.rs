@@ -1,0 +1,32 @@
+//! What people do to a flight: each test a story of acts, over real journals and keys.
+
+mod acts;
+mod approvals;
+mod cancels;
+mod pauses;
+mod questions;
+mod retries;
+
+use holdpoint_protocol::turn::Turn;
+
+const PLAN: &str =
+    "plan: p\nwaypoints:\n  - {id: w, title: t, goal: g, criteria: [{id: c, statement: s, check: 'true'}]}\n";
+
+const W: Option<&str> = Some("w");
+
+/// The plan with this at its beginning.
+fn plan_with(keys: &str) -> String {
+    PLAN.replace("plan: p\n", &format!("plan: p\n{keys}\n"))
+}
+
+/// A plan of this many independent waypoints, `w0`, `w1`, …, with this at its beginning.
+fn plan_of(count: usize, keys: &str) -> String {
+    let waypoint =
+        |n| format!("  - {{id: w{n}, title: t, goal: g, criteria: [{{id: c, statement: s, check: 'true'}}]}}\n");
+    format!("plan: p\n{keys}\nwaypoints:\n{}", (0..count).map(waypoint).collect::<String>())
+}
+
+/// What a turn's guidance says of constraints.
+fn constraints(turn: &Turn) -> &[String] {
+    &turn.guidance.constraints
+}

@@ -1,0 +1,129 @@
+//! Waypoints and flights that a person ends.
+
+use holdpoint_protocol::{
+    api::ProgressAnswer,
+    artifact::{ActCode, Artifact as _, BuildArtifact, VerificationPurpose, VerificationReport},
+    facts::Verdict,
+    ids::role,
+    state::Status,
+    turn::TurnRequest,
+    view::FlightStatus,
+};
+
+use super::{PLAN, W, plan_of};
+use crate::support::World;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_whose_waypoint_is_cancelled_stops_and_what_it_came_to_is_refused() {
+    let world = World::start().await;
+    world.submit(&plan_of(2, "")).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    let ada = world.person("human-ada").await;
+    let (build, delivery) = builder.take().await;
+    assert_eq!(builder.ask_progress(&build, None).await.unwrap(), ProgressAnswer::Continue);
+    ada.does(&world, Some("w0"), &ada.cancel()).await;
+    let stop = builder.ask_progress(&build, None).await.unwrap();
+    assert!(matches!(stop, ProgressAnswer::Stop { .. }), "{stop:?}");
+    let artifact = builder.built(&build, None);
+    builder.hand_off(&build, BuildArtifact::KIND, &artifact).await;
+    assert!(builder.refusal().await.contains("is not open"));
+    delivery.ack().await.unwrap();
+
+    builder.builds(&world, &[("a", "2\n")]).await;
+    let (verify, _delivery) = verifier.take().await;
+    ada.does(&world, Some("w1"), &ada.cancel()).await;
+    let stop = verifier.ask_progress(&verify, None).await.unwrap();
+    assert!(matches!(stop, ProgressAnswer::Stop { .. }), "{stop:?}");
+    let report = verifier.reported(&verify, Verdict::Pass);
+    verifier.hand_off(&verify, VerificationReport::KIND, &report).await;
+    assert!(verifier.refusal().await.contains("is not open"));
+    let view = world.view().await;
+    assert!(view.waypoints.iter().all(|w| w.status == Status::Cancelled && w.actions.is_empty()), "{view:?}");
+    assert_eq!((view.status, view.landings.len()), (FlightStatus::Incomplete, 0));
+    let again = ada.fails(&world, Some("w1"), &ada.cancel()).await;
+    assert_eq!(again.code, ActCode::Over);
+    world.is_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn accepted_work_that_is_cancelled_before_it_lands_does_not_land() {
+    let world = World::start().await;
+    world.submit_for(&plan_of(3, ""), None).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    let ada = world.person("human-ada").await;
+    for name in ["x", "y", "z"] {
+        builder.builds(&world, &[(name, "1\n")]).await;
+    }
+    for _ in 0..2 {
+        verifier.judges(Verdict::Pass).await;
+    }
+    world.view_when("the first landing", |view| view.landings.len() == 1).await;
+    // While the merge of the second is verified, the third waits.
+    let mut merge = None;
+    for _ in 0..2 {
+        let (turn, _delivery) = verifier.take().await;
+        let TurnRequest::Verify(request) = &turn.request else { panic!("{turn:?}") };
+        if request.purpose == VerificationPurpose::Merge {
+            merge = Some(turn);
+        } else {
+            let report = verifier.reported(&turn, Verdict::Pass);
+            verifier.hand_off(&turn, VerificationReport::KIND, &report).await;
+        }
+    }
+    let merge = merge.unwrap();
+    let view = world
+        .view_when("the third acceptance", |view| {
+            view.waypoints.iter().any(|w| w.id != merge.waypoint && w.status == Status::Running && w.turn.is_none())
+        })
+        .await;
+    let third = view.waypoints.iter().find(|w| w.status == Status::Running && w.id != merge.waypoint).unwrap();
+    ada.does(&world, Some(third.id.as_str()), &ada.cancel()).await;
+    let report = verifier.reported(&merge, Verdict::Pass);
+    verifier.hand_off(&merge, VerificationReport::KIND, &report).await;
+    let view = world.view_when("the end", |view| view.status == FlightStatus::Incomplete).await;
+    let statuses = |wanted| view.waypoints.iter().filter(|w| w.status == wanted).count();
+    assert_eq!((view.landings.len(), statuses(Status::Complete), statuses(Status::Cancelled)), (2, 2, 1));
+    world.is_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flight_that_is_cancelled_ends_with_all_that_has_not_landed() {
+    let mut world = World::start().await;
+    world.submit(&plan_of(3, "")).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    let ada = world.person("human-ada").await;
+    builder.builds(&world, &[("x", "1\n")]).await;
+    verifier.judges(Verdict::Pass).await;
+    let (turn, _delivery) = builder.take().await;
+    ada.does(&world, None, &ada.cancel()).await;
+    let stop = builder.ask_progress(&turn, None).await.unwrap();
+    assert!(matches!(stop, ProgressAnswer::Stop { .. }), "{stop:?}");
+    world.start_orchestrator().await;
+    let view = world.view_when("the end", |view| view.status == FlightStatus::Incomplete).await;
+    let statuses: Vec<Status> = view.waypoints.iter().map(|w| w.status).collect();
+    assert_eq!(statuses, [Status::Complete, Status::Cancelled, Status::Cancelled]);
+    let again = ada.fails(&world, None, &ada.cancel()).await;
+    assert!(again.code == ActCode::Over && again.message.contains("human-ada"), "{again:?}");
+    world.is_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_landed_is_not_cancelled() {
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    let ada = world.person("human-ada").await;
+    builder.builds(&world, &[("a", "2\n")]).await;
+    verifier.judges(Verdict::Pass).await;
+    world.waypoint_when("the landing", |w| w.status == Status::Complete).await;
+    for on in [W, None] {
+        assert_eq!(ada.fails(&world, on, &ada.cancel()).await.code, ActCode::Over);
+    }
+    assert_eq!(ada.fails(&world, W, &ada.retry()).await.code, ActCode::Over);
+    assert_eq!(world.view().await.status, FlightStatus::Accepted);
+    world.is_sound().await;
+}

@@ -1,0 +1,115 @@
+//! What people do, and what they are shown (FLY-12, GATE-21).
+
+use holdpoint_protocol::{
+    api::{ActQuery, ActRefused, ActStanding, Inbox, InboxItem, InboxKind, InboxQuery},
+    artifact::{
+        ActCode, Cancel, CancelBody, ClarificationResponse, ClarificationResponseBody, Completion, CompletionBody,
+        Confidence, Pause, PauseBody, Resume, ResumeBody, Retry, RetryBody, Verb,
+    },
+    ids::role,
+    journal::Sequence,
+    reason::ReasonCode,
+    state::Outcome,
+};
+
+use super::{Kinds, another, parts::*, published};
+
+/// What the inbox calls a thing that waits.
+const LOOKED_AT: &str = "turn-0a1b";
+
+fn acts() -> Kinds {
+    let origin = |id: &str| origin(id, role::OPERATOR);
+    let answer = ClarificationResponseBody {
+        agent: person(),
+        request: Some("question-1".parse().unwrap()),
+        option: Some("anyhow".to_owned()),
+        text: Some("as everywhere else".to_owned()),
+        rationale: Some("the crate already uses it".to_owned()),
+        updated_constraints: vec!["use anyhow".to_owned()],
+    };
+    let completion = CompletionBody {
+        agent: person(),
+        on: Some(LOOKED_AT.to_owned()),
+        outcome: Outcome::NeedsReview,
+        summary: "The limit is missing.".to_owned(),
+        blockers: vec!["bound the retries".to_owned()],
+    };
+    let retry = RetryBody {
+        agent: person(),
+        on: Some(LOOKED_AT.to_owned()),
+        from: Some("build".parse().unwrap()),
+        reworks: 2,
+        note: Some("the server is up again".to_owned()),
+    };
+    let cancel = CancelBody { agent: person(), reason: Some("not needed any more".to_owned()) };
+    vec![
+        published("clarification_response", ClarificationResponse::new(origin("answer-1"), answer)),
+        published("completion", Completion::new(origin("completion-1"), completion)),
+        published("retry", Retry::new(origin("retry-1"), retry)),
+        published("cancel", Cancel::new(origin("cancel-1"), cancel)),
+        published("pause", Pause::new(origin("pause-1"), PauseBody { agent: person() })),
+        published("resume", Resume::new(origin("resume-1"), ResumeBody { agent: person() })),
+    ]
+}
+
+fn standings() -> Kinds {
+    let query = ActQuery {
+        flight: "demo-1".parse().unwrap(),
+        waypoint: Some("retry-backoff".parse().unwrap()),
+        sequence: Sequence(44),
+    };
+    let refused = ActRefused {
+        code: ActCode::AnswerLate,
+        message: "human-bob answered first".to_owned(),
+        hint: "look at the inbox again".to_owned(),
+        details: serde_json::json!({"by": "human-bob"}),
+    };
+    let bare = ActRefused { details: serde_json::Value::Null, ..refused.clone() };
+    vec![
+        published("act_query", query),
+        published("act_standing", ActStanding::Refused(refused)),
+        another("act_standing_refused", "act_standing", ActStanding::Refused(bare)),
+        another("act_standing_pending", "act_standing", ActStanding::Pending),
+        another("act_standing_taken", "act_standing", ActStanding::Taken),
+    ]
+}
+
+fn inbox() -> Inbox {
+    let question = InboxItem {
+        kind: InboxKind::Question,
+        flight: "demo-1".parse().unwrap(),
+        waypoint: "retry-backoff".parse().unwrap(),
+        gate: Some("build".parse().unwrap()),
+        since: at(4),
+        question: Some("Which error type?".to_owned()),
+        options: vec!["anyhow".to_owned(), "thiserror".to_owned()],
+        confidence: Some(Confidence::Low),
+        round: Some(1),
+        reason_code: None,
+        remediation: None,
+        evidence: Vec::new(),
+        actions: vec![Verb::Answer, Verb::Cancel],
+        reference: LOOKED_AT.to_owned(),
+    };
+    let failed = InboxItem {
+        kind: InboxKind::Failed,
+        question: None,
+        options: Vec::new(),
+        confidence: None,
+        round: None,
+        reason_code: Some(ReasonCode::AttemptsExhausted),
+        remediation: Some("read the failing criteria".to_owned()),
+        evidence: vec![digest("output")],
+        actions: vec![Verb::Retry, Verb::Cancel],
+        ..question.clone()
+    };
+    Inbox { items: vec![question, failed] }
+}
+
+pub(super) fn all() -> Kinds {
+    let mut all = acts();
+    all.extend(standings());
+    all.push(published("inbox", inbox()));
+    all.push(published("inbox_query", InboxQuery { flight: Some("demo-1".parse().unwrap()) }));
+    all
+}

@@ -1,0 +1,112 @@
+//! The program `holdpoint-ask`, inside the sandbox: asks over the line, waits for the reply, exits with what became of it.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, BufRead, BufReader, Read, Write},
+    os::{
+        fd::AsRawFd,
+        unix::{ffi::OsStrExt, fs::FileTypeExt, net::UnixStream},
+    },
+    path::{Path, PathBuf},
+};
+
+use super::{
+    PROGRAM, REPLY_SUFFIX, SOCKET_VARIABLE,
+    arguments::{self, Typed, USAGE},
+    message::{Became, Reply, Request, Wanted, checked},
+};
+use crate::{fresh, process::exit};
+
+/// The question became the turn's result ("temporary failure" in `sysexits.h`).
+pub const EXIT_RESULT: u8 = 75;
+/// The longest reply that is read, in bytes.
+const REPLY_BYTES_MAX: u64 = 16 << 10;
+
+/// Becomes `holdpoint-ask` if this executable was started under that name; returns otherwise.
+///
+/// Every executable that runs agents calls this in `main`, before any thread and any runtime.
+pub fn maybe_run() {
+    let mut arguments = std::env::args_os();
+    let called = arguments.next().unwrap_or_default();
+    if Path::new(&called).file_name().is_none_or(|name| name.as_bytes() != PROGRAM.as_bytes()) {
+        return;
+    }
+    let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
+    std::process::exit(i32::from(run(arguments, std::env::var_os(SOCKET_VARIABLE).map(PathBuf::from))));
+}
+
+fn run(arguments: impl Iterator<Item = String>, socket: Option<PathBuf>) -> u8 {
+    let (code, said) = match arguments::read(arguments) {
+        Ok(Typed::Usage) => {
+            // Nobody is left to tell when standard output is gone; the same below.
+            let _ = io::stdout().write_all(USAGE.as_bytes());
+            return 0;
+        }
+        Ok(Typed::Ask(wanted)) => ask(wanted, socket),
+        Err(bad) => (exit::USAGE, format!("{bad}; see {PROGRAM} --help")),
+    };
+    let _ = writeln!(io::stderr(), "{PROGRAM}: {said}");
+    code
+}
+
+fn ask(wanted: Wanted, socket: Option<PathBuf>) -> (u8, String) {
+    if let Err(bad) = checked(wanted.clone()) {
+        return (exit::USAGE, format!("this cannot be asked: {bad}"));
+    }
+    let Some(socket) = socket else {
+        return (exit::ENVIRONMENT, format!("{SOCKET_VARIABLE} is not set: this works in an agent's turn only"));
+    };
+    match exchange(&socket, Request { id: fresh::suffix(), wanted }) {
+        Ok(Became::Result) => {
+            let said = "this is the turn's result now, and a person answers it. End your program: the answer opens \
+                        another turn that goes on from your files as they are";
+            (EXIT_RESULT, said.to_owned())
+        }
+        Ok(Became::Refused(why)) => (exit::USAGE, why),
+        Err(error) => (exit::ENVIRONMENT, format!("nobody listens at {}: {error}", socket.display())),
+    }
+}
+
+/// Sends a request and waits for its reply, over whatever the line is.
+fn exchange(path: &Path, request: Request) -> io::Result<Became> {
+    let mut line = serde_json::to_vec(&request)?;
+    line.push(b'\n');
+    if path.metadata()?.file_type().is_fifo() {
+        // One at a time, or the requests of two would mix. The lock goes with the file.
+        let mut requests = OpenOptions::new().write(true).open(path)?;
+        requests.lock()?;
+        let mut replies = path.as_os_str().to_owned();
+        replies.push(REPLY_SUFFIX);
+        let replies = File::open(replies)?;
+        requests.write_all(&line)?;
+        return reply_to(&request.id, replies);
+    }
+    let mut stream = connect(path)?;
+    stream.write_all(&line)?;
+    reply_to(&request.id, stream)
+}
+
+/// Connects by way of the folder: a socket's own path may be longer than the system takes.
+fn connect(path: &Path) -> io::Result<UnixStream> {
+    let (Some(dir), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::Error::from(io::ErrorKind::InvalidFilename));
+    };
+    let dir = File::open(dir)?;
+    UnixStream::connect(Path::new("/proc/self/fd").join(dir.as_raw_fd().to_string()).join(name))
+}
+
+/// The reply with this id. Others belong to askers that did not wait for theirs.
+fn reply_to(id: &str, replies: impl Read) -> io::Result<Became> {
+    let mut replies = BufReader::new(replies.take(REPLY_BYTES_MAX));
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        if replies.read_until(b'\n', &mut line)? == 0 {
+            return Err(io::Error::from(io::ErrorKind::UnexpectedEof));
+        }
+        let reply: Reply = serde_json::from_slice(&line)?;
+        if reply.id == id || reply.id.is_empty() {
+            return Ok(reply.became);
+        }
+    }
+}

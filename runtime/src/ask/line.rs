@@ -1,0 +1,223 @@
+//! The harness's end of the line: listens where one program can reach it, and hears the first valid request.
+//!
+//! Whoever is at the other end is not trusted: connections, requests, bytes and time are bounded, and what is over a
+//! bound is not heard.
+
+use std::{
+    fs::{DirBuilder, File},
+    io,
+    os::{
+        fd::AsRawFd,
+        unix::fs::{DirBuilderExt, symlink},
+    },
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use holdpoint_sandbox::{Command, Network, Sandbox, pipe::make};
+use tokio::{
+    io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader},
+    net::{
+        UnixListener, UnixStream,
+        unix::pipe::{self, Receiver, Sender},
+    },
+    task::JoinSet,
+    time::timeout,
+};
+
+use super::{
+    PROGRAM, REPLY_SUFFIX, SOCKET_VARIABLE,
+    message::{self, Ask, Became, REQUEST_BYTES_MAX, Reply},
+};
+
+/// Requests that are heard in a turn. A program that sends more has something other in mind than asking.
+const REQUESTS_MAX: usize = 64;
+/// Connections at once.
+const CONNECTIONS_MAX: usize = 8;
+/// How long a request may take to come, and a reply to go.
+const REQUEST_TIME: Duration = Duration::from_secs(10);
+/// Only this user may reach the line at all.
+const PRIVATE: u32 = 0o700;
+/// The folder with the program, below the line's.
+const BIN: &str = "bin";
+/// The socket, or the pipe for requests.
+const SOCKET: &str = "turn";
+
+/// How a program reaches the line.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Access {
+    dir: PathBuf,
+    executable: PathBuf,
+    pipes: Vec<PathBuf>,
+}
+
+/// An open line. Nobody listens any more once it is dropped.
+#[derive(Debug)]
+pub struct Line {
+    access: Access,
+    end: End,
+    left: usize,
+}
+
+#[derive(Debug)]
+enum End {
+    Socket { listener: UnixListener, open: JoinSet<Option<(Ask, Reached)>> },
+    Pipes { requests: BufReader<Receiver>, replies: Option<Sender> },
+}
+
+/// What was asked, and the way back to the asker.
+#[derive(Debug)]
+pub struct Asked {
+    /// What was asked.
+    pub ask: Ask,
+    reached: Reached,
+}
+
+#[derive(Debug)]
+struct Reached {
+    id: String,
+    way: Way,
+}
+
+#[derive(Debug)]
+enum Way {
+    Socket(BufReader<UnixStream>),
+    Pipe(Sender),
+}
+
+impl Line {
+    /// Opens a line in the folder `dir`, which is made, for a program that gets this network in this sandbox.
+    ///
+    /// # Errors
+    /// The file system refuses; or, as `Other`, the sandbox does not work here.
+    pub async fn open(dir: &Path, sandbox: &Sandbox, network: Network) -> io::Result<Self> {
+        let sockets = sandbox.unix_sockets(network).await.map_err(io::Error::other)?;
+        let executable = sandbox.executable()?;
+        DirBuilder::new().recursive(true).mode(PRIVATE).create(dir.join(BIN))?;
+        symlink(&executable, dir.join(BIN).join(PROGRAM))?;
+        let path = dir.join(SOCKET);
+        let mut access = Access { dir: dir.to_owned(), executable, pipes: Vec::new() };
+        let end = if sockets {
+            // By way of the folder: the whole path may be longer than the system takes.
+            let folder = File::open(dir)?;
+            let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(SOCKET);
+            End::Socket { listener: UnixListener::bind(short)?, open: JoinSet::new() }
+        } else {
+            let replies = dir.join(format!("{SOCKET}{REPLY_SUFFIX}"));
+            make(&path)?;
+            make(&replies)?;
+            // For both directions, so that neither end has to be there first and none is closed by a program's end.
+            let mut both = pipe::OpenOptions::new();
+            let both = both.read_write(true);
+            let (requests, sender) = (both.open_receiver(&path)?, both.open_sender(&replies)?);
+            access.pipes = vec![path, replies];
+            End::Pipes { requests: BufReader::new(requests), replies: Some(sender) }
+        };
+        Ok(Self { access, end, left: REQUESTS_MAX })
+    }
+
+    /// How a program reaches it.
+    #[must_use]
+    pub fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// The first valid request. Others are refused, and the askers are told why. Never, if none comes.
+    pub async fn asked(&mut self) -> Asked {
+        match &mut self.end {
+            End::Socket { listener, open } => loop {
+                let free = self.left > 0 && open.len() < CONNECTIONS_MAX;
+                tokio::select! {
+                    Some(heard) = open.join_next() => if let Ok(Some((ask, reached))) = heard {
+                        return Asked { ask, reached };
+                    },
+                    connected = listener.accept(), if free => {
+                        self.left -= 1;
+                        if let Ok((stream, _)) = connected {
+                            open.spawn(hear_once(stream));
+                        }
+                    }
+                    () = std::future::pending() => {}
+                }
+            },
+            End::Pipes { requests, replies } => {
+                while self.left > 0
+                    && let Some(way) = replies.as_mut()
+                {
+                    self.left -= 1;
+                    let Ok(line) = request(requests).await else { break };
+                    let (id, asked) = message::read(&line);
+                    match asked {
+                        Ok(ask) => {
+                            let Some(sender) = replies.take() else { break };
+                            return Asked { ask, reached: Reached { id, way: Way::Pipe(sender) } };
+                        }
+                        Err(why) => reply(way, id, Became::Refused(why)).await,
+                    }
+                }
+                std::future::pending().await
+            }
+        }
+    }
+}
+
+impl Asked {
+    /// Tells the asker that its request became the turn's result.
+    pub async fn taken(&mut self) {
+        let id = self.reached.id.clone();
+        match &mut self.reached.way {
+            Way::Socket(stream) => reply(stream, id, Became::Result).await,
+            Way::Pipe(sender) => reply(sender, id, Became::Result).await,
+        }
+    }
+}
+
+impl Access {
+    /// Opens the line to a program: its rights, the variable that names it, and `holdpoint-ask` in its `PATH`.
+    pub fn grant(&self, command: &mut Command) {
+        let profile = &mut command.profile;
+        profile.read.extend([self.dir.clone(), self.executable.clone()]);
+        profile.write.extend(self.pipes.iter().cloned());
+        let socket = self.dir.join(SOCKET).display().to_string();
+        command.env.insert(SOCKET_VARIABLE.to_owned(), socket);
+        let path = command.env.entry("PATH".to_owned()).or_default();
+        *path = format!("{}:{path}", self.dir.join(BIN).display());
+    }
+}
+
+/// One request over a connection of its own.
+async fn hear_once(stream: UnixStream) -> Option<(Ask, Reached)> {
+    let mut stream = BufReader::new(stream);
+    let line = timeout(REQUEST_TIME, request(&mut stream)).await.ok()?.ok()?;
+    let (id, asked) = message::read(&line);
+    match asked {
+        Ok(ask) => Some((ask, Reached { id, way: Way::Socket(stream) })),
+        Err(why) => {
+            reply(&mut stream, id, Became::Refused(why)).await;
+            None
+        }
+    }
+}
+
+/// The next line, up to the bound. An error where there is none.
+async fn request(from: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    let most = REQUEST_BYTES_MAX as u64 + 1;
+    match from.take(most).read_until(b'\n', &mut line).await? {
+        0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        _ => Ok(line),
+    }
+}
+
+/// Sends a reply. An asker that does not read it is none any more.
+async fn reply(to: &mut (impl AsyncWrite + Unpin), id: String, became: Became) {
+    let Ok(mut line) = serde_json::to_vec(&Reply { id, became }) else { return };
+    line.push(b'\n');
+    let sent = timeout(REQUEST_TIME, async {
+        to.write_all(&line).await?;
+        to.flush().await
+    });
+    if let Ok(Err(error)) = sent.await {
+        tracing::debug!(%error, "a reply to an agent's program was not taken");
+    }
+}

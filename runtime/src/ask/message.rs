@@ -1,0 +1,144 @@
+//! What goes over the line: a request in one line of JSON, a reply in one.
+//!
+//! Pure. Requests come from programs that are not ours: they are bounded, and read again by the same rules by which
+//! printed questions are.
+
+use holdpoint_protocol::artifact::Confidence;
+use serde::{Deserialize, Serialize};
+
+use crate::backend::{
+    markers::HelpCall,
+    question::{BadQuestion, Question, help_text},
+};
+
+/// The longest request, in bytes with its line feed: a question with everything at its bound, written with escapes.
+pub const REQUEST_BYTES_MAX: usize = 128 << 10;
+/// The longest id that a request may give itself.
+const ID_BYTES_MAX: usize = 64;
+
+/// A request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Request {
+    /// Names it, so that its reply can be told from another's. The asker chooses it.
+    pub id: String,
+    /// What is wanted.
+    #[serde(flatten)]
+    pub wanted: Wanted,
+}
+
+/// What a request wants.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "ask", rename_all = "snake_case")]
+pub enum Wanted {
+    /// An answer.
+    Question {
+        /// The question.
+        text: String,
+        /// The answers it can work with.
+        #[serde(default)]
+        options: Vec<String>,
+        /// How sure the asker is of its own best guess.
+        #[serde(default)]
+        confidence: Option<Confidence>,
+        /// What depends on the answer.
+        #[serde(default)]
+        context: String,
+    },
+    /// Help.
+    Help {
+        /// With what.
+        text: String,
+    },
+}
+
+/// The reply to a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reply {
+    /// Of the request; empty where that could not be read.
+    pub id: String,
+    /// What became of it.
+    #[serde(flatten)]
+    pub became: Became,
+}
+
+/// What became of a request.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Became {
+    /// It is the turn's result: the program should end.
+    Result,
+    /// It is none, and why.
+    Refused(String),
+}
+
+/// What a program asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ask {
+    /// An answer.
+    Question(Question),
+    /// Help.
+    Help(HelpCall),
+}
+
+/// Reads a request as it came: its id, and what is asked or why that cannot be.
+pub fn read(line: &[u8]) -> (String, Result<Ask, String>) {
+    if line.len() > REQUEST_BYTES_MAX {
+        return (String::new(), Err(format!("the request is longer than {REQUEST_BYTES_MAX} bytes")));
+    }
+    let request: Request = match serde_json::from_slice(line) {
+        Ok(request) => request,
+        Err(error) => return (String::new(), Err(format!("the request cannot be read: {error}"))),
+    };
+    if request.id.len() > ID_BYTES_MAX {
+        return (String::new(), Err(format!("the request's id is longer than {ID_BYTES_MAX} bytes")));
+    }
+    let asked = checked(request.wanted).map_err(|bad| format!("the question cannot be asked: {bad}"));
+    (request.id, asked)
+}
+
+/// What is asked, if it keeps to the bounds.
+///
+/// # Errors
+/// [`BadQuestion`].
+pub fn checked(wanted: Wanted) -> Result<Ask, BadQuestion> {
+    match wanted {
+        Wanted::Question { text, options, confidence, context } => {
+            let confidence = confidence.unwrap_or(Confidence::Low);
+            let question = Question { question: text, decision_context: context, confidence, options };
+            question.checked().map(Ask::Question)
+        }
+        Wanted::Help { text } => Ok(Ask::Help(HelpCall { raw_line: help_text(&text)?, context: None })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_read_with_its_id() {
+        let line = br#"{"id": "7", "ask": "question", "text": "Which?", "options": ["a", "b"], "confidence": "high"}"#;
+        let (id, asked) = read(line);
+        let Ok(Ask::Question(question)) = asked else { panic!("{asked:?}") };
+        assert_eq!((id.as_str(), question.question.as_str(), question.options.len()), ("7", "Which?", 2));
+        assert_eq!(question.confidence, Confidence::High);
+        let (_, asked) = read(br#"{"id": "8", "ask": "help", "text": "stuck"}"#);
+        assert!(matches!(asked, Ok(Ask::Help(call)) if call.raw_line == "stuck"));
+    }
+
+    #[test]
+    fn what_breaks_a_bound_or_is_no_request_is_refused_with_the_reason() {
+        let long = format!(r#"{{"id": "1", "ask": "help", "text": "{}"}}"#, "x".repeat(REQUEST_BYTES_MAX));
+        for (line, why) in [
+            ("", "cannot be read"),
+            (r#"{"id": "1", "ask": "context", "text": "x"}"#, "cannot be read"),
+            (r#"{"id": "1", "ask": "help", "text": " "}"#, "no text"),
+            (r#"{"id": "1", "ask": "question", "text": "q", "options": ["a", "a"]}"#, "twice"),
+            (r#"{"id": "1", "ask": "question", "text": "q", "confidence": "sure"}"#, "cannot be read"),
+            (&long, "longer than"),
+        ] {
+            let refused = read(line.as_bytes()).1.unwrap_err();
+            assert!(refused.contains(why), "{line}: {refused}");
+        }
+    }
+}

@@ -1,0 +1,273 @@
+//! People in a flight: questions are answered, stuck work is tried again, flights are paused and ended, and what a gate for
+//! people holds is approved. Each act comes from another command than the one that flies.
+
+use std::process::{Command, Stdio};
+
+use holdpoint_tests::world::{Finished, Running, World, eventually};
+use nix::sys::signal::Signal;
+use serde_json::Value;
+
+const PLAN: &str = r#"
+plan: ask
+waypoints:
+  - {id: w, goal: g, criteria: [{id: c, check: "grep -q done result"}]}
+"#;
+
+/// Asks in its first turn, and builds in its second.
+const ASKS: &str = r#"
+if [ ! -e "$HOME/asked" ]; then
+  touch "$HOME/asked"
+  echo '{"type":"ClarificationRequest","question":"Which colour?","options":["red","blue"]}'
+  exit 0
+fi
+echo done > result"#;
+
+fn world(plan: &str) -> World {
+    let world = World::new(&[("readme", "x\n")]);
+    world.plan(plan);
+    world
+}
+
+fn flight_of(run: &Finished) -> String {
+    run.json()["flight"].as_str().unwrap().to_owned()
+}
+
+/// Flies until a question is open; the flight.
+fn asked(world: &World) -> String {
+    let builder = world.program("builder.sh", ASKS);
+    let run = world.fly(&builder, &[]);
+    run.expect(1);
+    assert_eq!(run.json()["status"], "waiting");
+    assert_eq!(run.waypoint("w")["status"], "waiting");
+    flight_of(&run)
+}
+
+/// The one thing that waits.
+fn waiting(world: &World) -> Value {
+    let inbox = world.holdpoint(&["inbox", "--json"]).expect(0).json();
+    let items = inbox["items"].as_array().unwrap();
+    assert_eq!(items.len(), 1, "{inbox}");
+    items[0].clone()
+}
+
+/// What the program that notifies has written down.
+fn told(world: &World) -> Vec<Value> {
+    let text = std::fs::read_to_string(world.path("told")).unwrap_or_default();
+    text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+}
+
+/// The kinds of it.
+fn heard(world: &World) -> Vec<String> {
+    told(world).iter().map(|told| told["kind"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The code of a refusal.
+#[track_caller]
+fn refused(world: &World, args: &[&str]) -> String {
+    let mut all = args.to_vec();
+    all.push("--json");
+    let refused = world.holdpoint(&all);
+    let error = refused.expect(1).json()["error"].clone();
+    assert!(!error["message"].as_str().unwrap().is_empty() && error.get("details").is_some(), "{error}");
+    error["code"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_question_waits_for_an_answer_and_the_flight_goes_on_with_it() {
+    let world = world(PLAN);
+    assert_eq!(world.holdpoint(&["inbox", "--json"]).expect(0).json(), serde_json::json!({"items": []}));
+    let flight = asked(&world);
+    let item = waiting(&world);
+    assert_eq!((&item["kind"], &item["flight"]), (&"question".into(), &flight.clone().into()));
+    assert_eq!((&item["question"], &item["options"]), (&"Which colour?".into(), &serde_json::json!(["red", "blue"])));
+    assert!(item["actions"].as_array().unwrap().contains(&"answer".into()), "{item}");
+    let shown = world.holdpoint(&["inbox"]);
+    assert!(shown.expect(0).stdout.contains("holdpoint answer w --flight"), "{shown}");
+
+    assert_eq!(refused(&world, &["answer", "w", "--option", "green"]), "invalid");
+    let answered = world.holdpoint(&["answer", "w", "--option", "blue", "--rationale", "it is calm"]);
+    assert_eq!(answered.expect(0).stdout.lines().count(), 1, "{answered}");
+    assert!(answered.stdout.starts_with("answered; w "), "{answered}");
+    assert!(answered.stderr.contains(&format!("holdpoint run --resume {flight}")), "{answered}");
+    assert_eq!(refused(&world, &["answer", "w", "--option", "red"]), "answer_late");
+
+    let resumed = world.holdpoint(&["run", "--resume", &flight, "--json"]);
+    assert_eq!(resumed.expect(0).json()["status"], "accepted");
+    assert_eq!(resumed.waypoint("w")["attempts"], 1, "a question is no attempt");
+    assert_eq!(refused(&world, &["answer", "w", "--text", "never mind"]), "over");
+    let history = world.holdpoint(&["history", "w", "--json"]);
+    assert!(history.expect(0).stdout.contains(r#""kind":"clarification_response""#), "{history}");
+    world.holdpoint(&["audit", &flight]).expect(0);
+}
+
+#[test]
+fn an_answer_is_taken_after_everything_was_killed() {
+    let world = world(PLAN);
+    std::fs::create_dir(world.path("marks")).unwrap();
+    let marks = world.path("marks").display().to_string();
+    let builder = world.program("builder.sh", &ASKS.replace("$HOME", &marks));
+    let tell = world.program("tell", "cat >> \"$1\"; echo >> \"$1\"");
+    let up = || {
+        let mut command = world.command(&["up", "--builder", &builder]);
+        command.env("HOLDPOINT__AGENTS__BUILDER__WRITE_PATHS", &marks);
+        command.env("HOLDPOINT__NOTIFY__COMMAND", format!("{tell},{}", world.path("told").display()));
+        world.start_with(command)
+    };
+    let fleet = up();
+    let submitted = eventually("a fleet to submit to", || {
+        Some(world.holdpoint(&["submit", "../plan/plan.yaml", "--json"])).filter(|submitted| submitted.code == 0)
+    });
+    let flight = flight_of(&submitted);
+    let watched = world.holdpoint(&["watch", &flight, "--json"]);
+    assert_eq!(watched.expect(1).json()["status"], "waiting");
+    eventually("the notification", || heard(&world).contains(&"question".to_owned()).then_some(()));
+    fleet.signal(Signal::SIGKILL);
+    world.broker().unwrap().kill().unwrap();
+    assert_eq!(fleet.finish().code, -1);
+
+    let answered = world.holdpoint(&["answer", "w", "--text", "blue"]);
+    assert!(answered.expect(0).stderr.contains("holdpoint up"), "{answered}");
+    let fleet = up();
+    let watched = world.holdpoint(&["watch", &flight, "--json"]);
+    assert_eq!(watched.expect(0).json()["status"], "accepted");
+    eventually("the notification", || heard(&world).contains(&"flight_over".to_owned()).then_some(()));
+    fleet.signal(Signal::SIGTERM);
+    fleet.finish().expect(0);
+    assert_eq!(heard(&world), ["question", "flight_over"], "what was delivered is not repeated");
+}
+
+#[test]
+fn failed_work_is_retried_with_more_reworks() {
+    let world = world(&PLAN.replace("plan: ask", "plan: stuck\npolicy: {max_reworks: 0}"));
+    let script = r#"if [ -e "$(dirname "$0")/cured" ]; then echo done > result; else echo no > result; fi"#;
+    let builder = world.program("builder.sh", script);
+    let run = world.fly(&builder, &[]);
+    assert_eq!(run.expect(1).waypoint("w")["status"], "failed");
+    let flight = flight_of(&run);
+    let item = waiting(&world);
+    assert_eq!((&item["kind"], &item["actions"][0]), (&"failed".into(), &"retry".into()));
+    assert_eq!(refused(&world, &["approve", "w"]), "nothing_open");
+
+    world.write("plan/cured", "");
+    let retried = world.holdpoint(&["retry", "w", "--reworks", "+1", "--note", "it is cured", "--json"]);
+    assert_eq!(retried.expect(0).waypoint("w")["status"], "running");
+    let again = refused(&world, &["retry", "w"]);
+    assert!(["answer_late", "nothing_open"].contains(&again.as_str()), "{again}");
+    let resumed = world.holdpoint(&["run", "--resume", &flight, "--json"]);
+    assert_eq!(resumed.expect(0).waypoint("w")["attempts"], 2);
+}
+
+#[test]
+fn a_cancelled_waypoint_is_over() {
+    let world = world(PLAN);
+    let flight = asked(&world);
+    world.holdpoint(&["cancel", &flight, "no-such"]).expect(2);
+    world.holdpoint(&["cancel", "no-such-flight"]).expect(2);
+    let cancelled = world.holdpoint(&["cancel", &flight, "w", "--reason", "done by hand", "--json"]);
+    assert_eq!(cancelled.expect(0).waypoint("w")["status"], "cancelled");
+    assert_eq!(cancelled.json()["status"], "incomplete");
+    assert_eq!(refused(&world, &["answer", "w", "--option", "red"]), "over");
+    assert_eq!(world.holdpoint(&["inbox", "--json"]).expect(0).json(), serde_json::json!({"items": []}));
+    world.holdpoint(&["run", "--resume", &flight, "--json"]).expect(1);
+}
+
+#[test]
+fn a_paused_flight_opens_no_turn_until_it_is_resumed() {
+    let world = world(PLAN);
+    let script =
+        "touch \"$HOME/began\"\nwhile [ ! -e \"$(dirname \"$0\")/go\" ]; do sleep 0.05; done\necho done > result";
+    let builder = world.program("builder.sh", script);
+    let mut running = world.start(&world.run_args(&["--builder", &builder]));
+    running.until_said("building");
+    let flights = world.holdpoint(&["status", "--json"]).expect(0).json();
+    let flight = flights[0]["flight"].as_str().unwrap().to_owned();
+    let paused = world.holdpoint(&["pause", &flight]);
+    assert!(paused.expect(0).stdout.starts_with("paused; "), "{paused}");
+    running.until_said("paused");
+    assert_eq!(refused(&world, &["pause", &flight]), "answer_late");
+    world.write("plan/go", "");
+    // The builder's work is looked at when the flight goes on.
+    let history = || world.holdpoint(&["history", "w", "--json"]).expect(0).stdout.clone();
+    eventually("the build artifact", || history().contains(r#""kind":"build_artifact""#).then_some(()));
+    let status = world.holdpoint(&["status", &flight, "--json"]);
+    assert_eq!(status.expect(0).json()["paused"], true);
+    assert_eq!(status.waypoint("w")["status"], "running");
+    world.holdpoint(&["resume", &flight]).expect(0);
+    assert_eq!(running.finish().expect(0).json()["status"], "accepted");
+    assert_eq!(refused(&world, &["resume", &flight]), "over");
+}
+
+#[test]
+fn verified_work_lands_when_a_person_approves_it() {
+    let world = world(&PLAN.replace("plan: ask", "plan: approved\nworkflow: fly-approved"));
+    let builder = world.program("builder.sh", "echo done > result");
+    let run = world.fly(&builder, &[]);
+    assert_eq!(run.expect(1).json()["status"], "waiting");
+    let flight = flight_of(&run);
+    assert_eq!(waiting(&world)["kind"], "approval");
+    assert_eq!(refused(&world, &["approve", "w", "--as", "release-bot"]), "human_required");
+
+    let rejected = world.holdpoint(&["reject", "w", "--note", "say more", "--as", "human-ann", "--json"]);
+    assert_eq!(rejected.expect(0).waypoint("w")["status"], "running");
+    assert_eq!(world.holdpoint(&["run", "--resume", &flight, "--json"]).expect(1).json()["status"], "waiting");
+    let approved = world.holdpoint(&["approve", "w", "--as", "human-ann", "--summary", "read the diff"]);
+    assert!(approved.expect(0).stdout.starts_with("approved; w "), "{approved}");
+    let resumed = world.holdpoint(&["run", "--resume", &flight, "--json"]);
+    let branch = resumed.expect(0).json()["branch"].as_str().unwrap().to_owned();
+    assert_eq!(world.git(&["show", &format!("{branch}:result")]), "done\n");
+}
+
+#[test]
+fn a_person_of_a_fleet_elsewhere_is_whose_credentials_are_given() {
+    let world = world(PLAN);
+    let elsewhere = ["--nats", "nats://127.0.0.1:1", "--creds", "ann.creds"];
+    let mut args = vec!["approve", "w", "--as", "human-ann"];
+    args.extend(elsewhere);
+    let refused = world.holdpoint(&args);
+    assert!(refused.expect(2).stderr.contains("--as cannot be used"), "{refused}");
+}
+
+/// A command on a terminal of its own, which goes to standard error.
+fn on_a_terminal(world: &World, args: &[&str]) -> Running {
+    let plain = world.command(args);
+    let words = std::iter::once(plain.get_program()).chain(plain.get_args());
+    let line: Vec<String> = words.map(|word| format!("'{}'", word.to_str().unwrap())).collect();
+    let mut command = Command::new("sh");
+    command.arg("-c").arg(format!("exec script -qefc \"{}\" /dev/null 1>&2", line.join(" ")));
+    command.current_dir(world.path("repo")).env("TERM", "xterm");
+    command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    world.start_with(command)
+}
+
+#[test]
+fn on_a_terminal_run_stays_while_a_question_is_open() {
+    let world = world(PLAN);
+    let builder = world.program("builder.sh", ASKS);
+    let mut running = on_a_terminal(&world, &["run", "../plan/plan.yaml", "--builder", &builder]);
+    running.until_said("Which colour?");
+    running.until_said("holdpoint answer w --flight");
+    let answered = world.holdpoint(&["answer", "w", "--option", "red"]);
+    assert!(!answered.expect(0).stderr.contains("--resume"), "its agents are there: {answered}");
+    let finished = running.finish();
+    assert!(finished.expect(0).stderr.contains("landed as"), "{finished}");
+}
+
+#[test]
+fn people_are_notified_of_a_question_and_of_the_end() {
+    let world = world(PLAN);
+    let tell = world.program("tell", "cat >> \"$1\"; echo >> \"$1\"");
+    let file = world.path("told").display().to_string();
+    world.write("holdpoint.toml", &format!("[notify]\ncommand = [{tell:?}, {file:?}]\n"));
+    let config = world.path("holdpoint.toml").display().to_string();
+    let builder = world.program("builder.sh", ASKS);
+    let run = world.fly(&builder, &["--config", &config]);
+    let flight = flight_of(run.expect(1));
+    assert_eq!(told(&world).len(), 1, "{:?}", told(&world));
+    assert_eq!(told(&world)[0], waiting(&world), "the item of the inbox");
+
+    world.holdpoint(&["answer", "w", "--option", "red"]).expect(0);
+    world.holdpoint(&["run", "--resume", &flight, "--json"]).expect(0);
+    let end = serde_json::json!({"kind": "flight_over", "flight": flight, "status": "accepted"});
+    assert_eq!(told(&world)[1..], [end]);
+}
