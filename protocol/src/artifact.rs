@@ -15,17 +15,21 @@ pub use act::{
     ACT_KINDS, Act, ActCode, Cancel, CancelBody, Completion, CompletionBody, Pause, PauseBody, Resume, ResumeBody,
     Retry, RetryBody, Verb,
 };
-pub use build::{BuildArtifact, BuildPlan, BuildStatus, CommandRun, CoverageClaim, Failure, LedgerSource, Metered};
+pub use build::{
+    BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, CommandRun, CoverageClaim, Failure,
+    LedgerSource, Metered,
+};
 pub use clarify::{
     ClarificationRequest, ClarificationRequestBody, ClarificationResponse, ClarificationResponseBody, Clarified,
-    Confidence, GivenBack, HelpRequest, HelpRequestBody, WorkInProgress,
+    Confidence, GivenBack, GivenBackBody, HelpRequest, HelpRequestBody, WorkInProgress,
 };
-pub use decision::{Disposition, OrchestratorDecision, StatusMutation};
-pub use guidance::GuidancePacket;
+pub use decision::{Disposition, OrchestratorDecision, OrchestratorDecisionBody, StatusMutation};
+pub use guidance::{GuidancePacket, GuidancePacketBody};
 pub use handed::{Handed, HandedError, HandedHead};
 pub use verify::{
     CheckRun, ChecklistReceipt, CriterionReport, Doubt, EvidenceWanted, PropertyEnforced, TreeTested, VerificationPlan,
-    VerificationPurpose, VerificationReport, VerificationRequest, VerificationRequestBody,
+    VerificationPlanBody, VerificationPurpose, VerificationReport, VerificationReportBody, VerificationRequest,
+    VerificationRequestBody,
 };
 
 use crate::{
@@ -60,52 +64,6 @@ pub struct Origin {
 
 macro_rules! artifact {
     ($(#[$doc:meta])* $name:ident($body:ident) = $kind:literal { $($(#[$fdoc:meta])* $field:ident: $type:ty,)* }) => {
-        $crate::artifact::artifact!(@type $(#[$doc])* $name = $kind { $($(#[$fdoc])* $field: $type,)* });
-
-        #[doc = concat!("What [`", stringify!($name), "`] says beyond the six fields of every artifact.")]
-        // Serializable only so that it may carry the attributes of the fields.
-        #[derive(Debug, Clone, serde::Serialize)]
-        pub struct $body {
-            $($(#[$fdoc])* pub $field: $type,)*
-        }
-
-        impl $name {
-            /// Makes the artifact in the current schema version.
-            #[must_use]
-            pub fn new(origin: $crate::artifact::Origin, body: $body) -> Self {
-                Self {
-                    schema_version: $crate::version::CURRENT,
-                    artifact_id: origin.artifact_id,
-                    waypoint_id: origin.waypoint_id,
-                    produced_by_role: origin.produced_by_role,
-                    produced_at: origin.produced_at,
-                    source_refs: origin.source_refs,
-                    $($field: body.$field,)*
-                }
-            }
-        }
-    };
-    ($(#[$doc:meta])* $name:ident = $kind:literal { $($(#[$fdoc:meta])* $field:ident: $type:ty,)* }) => {
-        $crate::artifact::artifact!(@type $(#[$doc])* $name = $kind { $($(#[$fdoc])* $field: $type,)* });
-
-        impl $name {
-            /// Makes the artifact in the current schema version.
-            #[must_use]
-            #[allow(clippy::too_many_arguments, reason = "one argument a field; the fields are the contract's")]
-            pub fn new(origin: $crate::artifact::Origin $(, $field: $type)*) -> Self {
-                Self {
-                    schema_version: $crate::version::CURRENT,
-                    artifact_id: origin.artifact_id,
-                    waypoint_id: origin.waypoint_id,
-                    produced_by_role: origin.produced_by_role,
-                    produced_at: origin.produced_at,
-                    source_refs: origin.source_refs,
-                    $($field,)*
-                }
-            }
-        }
-    };
-    (@type $(#[$doc:meta])* $name:ident = $kind:literal { $($(#[$fdoc:meta])* $field:ident: $type:ty,)* }) => {
         $(#[$doc])*
         #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize, schemars::JsonSchema)]
         pub struct $name {
@@ -128,6 +86,29 @@ macro_rules! artifact {
             const KIND: &'static str = $kind;
             fn schema_version(&self) -> $crate::version::SchemaVersion {
                 self.schema_version
+            }
+        }
+
+        #[doc = concat!("What [`", stringify!($name), "`] says beyond the six fields of every artifact.")]
+        // Serializable only so that it may carry the attributes of the fields.
+        #[derive(Debug, Clone, serde::Serialize)]
+        pub struct $body {
+            $($(#[$fdoc])* pub $field: $type,)*
+        }
+
+        impl $name {
+            /// Makes the artifact in the current schema version.
+            #[must_use]
+            pub fn new(origin: $crate::artifact::Origin, body: $body) -> Self {
+                Self {
+                    schema_version: $crate::version::CURRENT,
+                    artifact_id: origin.artifact_id,
+                    waypoint_id: origin.waypoint_id,
+                    produced_by_role: origin.produced_by_role,
+                    produced_at: origin.produced_at,
+                    source_refs: origin.source_refs,
+                    $($field: body.$field,)*
+                }
             }
         }
     };

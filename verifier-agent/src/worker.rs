@@ -7,7 +7,10 @@ use holdpoint_bus::{
     blobs::{self, BlobError},
 };
 use holdpoint_protocol::{
-    artifact::{EvidenceWanted, VerificationPlan, VerificationReport, VerificationRequest},
+    artifact::{
+        EvidenceWanted, VerificationPlan, VerificationPlanBody, VerificationReport, VerificationReportBody,
+        VerificationRequest,
+    },
     ids::{CriterionId, RoleId},
     turn::TurnRequest,
 };
@@ -149,7 +152,10 @@ impl Worker for VerifyWorker {
             TurnRequest::Build(_) | TurnRequest::Complete(_) => Vec::new(),
         };
         let (turn, agent) = (job.turn.turn_id.clone(), job.agent.clone());
-        Plan::Verify(VerificationPlan::new(job.origin(), turn, job.delivery, agent, wanted))
+        Plan::Verify(VerificationPlan::new(
+            job.origin(),
+            VerificationPlanBody { turn, delivery: job.delivery, agent, wanted },
+        ))
     }
 
     async fn work(&self, job: Arc<Job>) -> Result<Final, WorkError> {
@@ -200,18 +206,20 @@ async fn store(bus: &Bus, role: &RoleId, evidence: &[Evidence]) -> Result<(), Bl
 fn report(job: &Job, request: &VerificationRequest, findings: Findings) -> VerificationReport {
     VerificationReport::new(
         job.origin(),
-        job.turn.turn_id.clone(),
-        job.delivery,
-        job.agent.clone(),
-        request.purpose,
-        request.commit.clone(),
-        request.tree.clone(),
-        findings.criteria,
-        findings.guards,
-        findings.violations,
-        findings.diff,
-        findings.doubts,
-        findings.receipt,
-        false,
+        VerificationReportBody {
+            turn: job.turn.turn_id.clone(),
+            delivery: job.delivery,
+            agent: job.agent.clone(),
+            purpose: request.purpose,
+            commit: request.commit.clone(),
+            tree: request.tree.clone(),
+            criteria: findings.criteria,
+            guards: findings.guards,
+            violations: findings.violations,
+            diff: findings.diff,
+            doubts: findings.doubts,
+            receipt: findings.receipt,
+            self_checked: false,
+        },
     )
 }

@@ -10,8 +10,9 @@ use holdpoint_bus::blobs;
 use holdpoint_protocol::{
     Digest,
     artifact::{
-        BuildArtifact, BuildPlan, BuildStatus, CheckRun, ChecklistReceipt, CriterionReport, EvidenceWanted, Metered,
-        TreeTested, VerificationPlan, VerificationReport, VerificationRequest,
+        BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, CheckRun, ChecklistReceipt,
+        CriterionReport, EvidenceWanted, Metered, TreeTested, VerificationPlan, VerificationPlanBody,
+        VerificationReport, VerificationReportBody, VerificationRequest,
     },
     facts::{CriterionResult, DiffSummary, Verdict},
     ids::CriterionId,
@@ -66,34 +67,38 @@ fn build_plan(job: &Job, request: &BuildRequest) -> BuildPlan {
     let criteria = request.criteria.iter().map(|criterion| criterion.id.clone()).collect();
     BuildPlan::new(
         job.origin(),
-        job.turn.turn_id.clone(),
-        job.delivery,
-        job.agent.clone(),
-        false,
-        Vec::new(),
-        Vec::new(),
-        criteria,
-        request.budget.clone(),
+        BuildPlanBody {
+            turn: job.turn.turn_id.clone(),
+            delivery: job.delivery,
+            agent: job.agent.clone(),
+            declared: false,
+            file_targets: Vec::new(),
+            validation: Vec::new(),
+            coverage: criteria,
+            budget: request.budget.clone(),
+        },
     )
 }
 
 fn unchanged(job: &Job) -> BuildArtifact {
     BuildArtifact::new(
         job.origin(),
-        job.turn.turn_id.clone(),
-        job.delivery,
-        job.agent.clone(),
-        BuildStatus::Ok,
-        None,
-        None,
-        None,
-        None,
-        Vec::new(),
-        DiffSummary::default(),
-        Vec::new(),
-        Vec::new(),
-        None,
-        Metered::default(),
+        BuildArtifactBody {
+            turn: job.turn.turn_id.clone(),
+            delivery: job.delivery,
+            agent: job.agent.clone(),
+            status: BuildStatus::Ok,
+            failure: None,
+            commit: None,
+            tree: None,
+            bundle: None,
+            touched: Vec::new(),
+            diff: DiffSummary::default(),
+            ledger: Vec::new(),
+            claims: Vec::new(),
+            completion_claim: None,
+            metered: Metered::default(),
+        },
     )
 }
 
@@ -107,7 +112,10 @@ fn verification_plan(job: &Job, request: &VerificationRequest) -> VerificationPl
     let wanted = asked(request)
         .map(|(id, check)| EvidenceWanted { criterion: id.clone(), command: check.map(|check| check.command.clone()) });
     let (turn, agent) = (job.turn.turn_id.clone(), job.agent.clone());
-    VerificationPlan::new(job.origin(), turn, job.delivery, agent, wanted.collect())
+    VerificationPlan::new(
+        job.origin(),
+        VerificationPlanBody { turn, delivery: job.delivery, agent, wanted: wanted.collect() },
+    )
 }
 
 fn passed(job: &Job, request: &VerificationRequest, evidence: Digest) -> VerificationReport {
@@ -129,19 +137,21 @@ fn passed(job: &Job, request: &VerificationRequest, evidence: Digest) -> Verific
     });
     VerificationReport::new(
         job.origin(),
-        job.turn.turn_id.clone(),
-        job.delivery,
-        job.agent.clone(),
-        request.purpose,
-        request.commit.clone(),
-        request.tree.clone(),
-        criteria,
-        guards,
-        Vec::new(),
-        DiffSummary::default(),
-        Vec::new(),
-        ChecklistReceipt { checks: runs.collect(), properties: Vec::new(), foreign: true },
-        false,
+        VerificationReportBody {
+            turn: job.turn.turn_id.clone(),
+            delivery: job.delivery,
+            agent: job.agent.clone(),
+            purpose: request.purpose,
+            commit: request.commit.clone(),
+            tree: request.tree.clone(),
+            criteria,
+            guards,
+            violations: Vec::new(),
+            diff: DiffSummary::default(),
+            doubts: Vec::new(),
+            receipt: ChecklistReceipt { checks: runs.collect(), properties: Vec::new(), foreign: true },
+            self_checked: false,
+        },
     )
 }
 

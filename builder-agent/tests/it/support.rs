@@ -8,7 +8,7 @@ use std::{
 
 use holdpoint_protocol::{
     Digest, Timestamp,
-    artifact::{Failure, GuidancePacket, Origin},
+    artifact::{Failure, GuidancePacket, GuidancePacketBody, Origin},
     ids::{AgentName, role},
     journal::Record,
     plan::TurnBudget,
@@ -164,7 +164,15 @@ fn turn(request: BuildRequest) -> Turn {
         attempt: 1,
         deadline: opened_at(),
         handoff_subject: String::new(),
-        guidance: GuidancePacket::new(origin, digest, digest, Vec::new(), Vec::new()),
+        guidance: GuidancePacket::new(
+            origin,
+            GuidancePacketBody {
+                covenant_version: digest,
+                policy_hash: digest,
+                constraints: Vec::new(),
+                stop_conditions: Vec::new(),
+            },
+        ),
         request: TurnRequest::Build(Box::new(request)),
         decision: None,
         record: Record { at: opened_at(), previous: None, cause: None, state: None },

@@ -9,7 +9,8 @@ use holdpoint_bus::{
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{
-        Disposition, GuidancePacket, Origin, VerificationPurpose, VerificationRequest, VerificationRequestBody,
+        Disposition, GuidancePacket, GuidancePacketBody, Origin, VerificationPurpose, VerificationRequest,
+        VerificationRequestBody,
     },
     facts::{BlobRef, BundleRef, Oid},
     ids::{FlightId, RoleId, WaypointId, role},
@@ -196,8 +197,15 @@ fn build(role: &RoleId, bundles: Vec<BundleRef>) -> BuildRequest {
 
 fn guidance(waypoint: &WaypointId, now: Timestamp) -> GuidancePacket {
     let words = |word: &str| vec![word.to_owned()];
-    let (covenant, policy) = (Digest::of(b"Be kind.\n"), Digest::of(b"agent-check"));
-    GuidancePacket::new(origin(waypoint, now), covenant, policy, words("stay inside the scope"), words("it is done"))
+    GuidancePacket::new(
+        origin(waypoint, now),
+        GuidancePacketBody {
+            covenant_version: Digest::of(b"Be kind.\n"),
+            policy_hash: Digest::of(b"agent-check"),
+            constraints: words("stay inside the scope"),
+            stop_conditions: words("it is done"),
+        },
+    )
 }
 
 fn origin(waypoint: &WaypointId, now: Timestamp) -> Origin {

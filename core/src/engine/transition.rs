@@ -4,7 +4,7 @@
 //! after a turn is said by [`Transition::leave`] alone, which asks the workflow.
 
 use holdpoint_protocol::{
-    artifact::{Disposition, OrchestratorDecision, Origin, StatusMutation, Verb},
+    artifact::{Disposition, OrchestratorDecision, OrchestratorDecisionBody, Origin, StatusMutation, Verb},
     ids::{AgentName, GateId, role},
     journal::{Cause, Decided, Entry, Record},
     reason::ReasonCode,
@@ -192,7 +192,15 @@ impl<'a> Transition<'a> {
             produced_at: self.cx.now,
             source_refs: vec![source],
         };
-        OrchestratorDecision::new(origin, ruling.disposition, ruling.reason, status, ruling.remediation.clone())
+        OrchestratorDecision::new(
+            origin,
+            OrchestratorDecisionBody {
+                disposition: ruling.disposition,
+                reason_code: ruling.reason,
+                status,
+                remediation: ruling.remediation.clone(),
+            },
+        )
     }
 
     /// Remembers a decision in the state.

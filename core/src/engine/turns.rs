@@ -4,7 +4,10 @@ use std::time::Duration;
 
 use holdpoint_protocol::{
     Digest, Timestamp,
-    artifact::{Clarified, GuidancePacket, Origin, VerificationPurpose, VerificationRequest, VerificationRequestBody},
+    artifact::{
+        Clarified, GuidancePacket, GuidancePacketBody, Origin, VerificationPurpose, VerificationRequest,
+        VerificationRequestBody,
+    },
     facts::{BundleRef, Oid},
     ids::{RoleId, role},
     journal::Entry,
@@ -228,10 +231,12 @@ fn guidance(next: &WaypointState, to: &RoleId, cx: &Context<'_>, fresh: &Fresh) 
     constraints.extend(next.constraints.iter().cloned());
     GuidancePacket::new(
         origin(&fresh.guidance, cx),
-        cx.flight.submitted.covenant_version,
-        policy_hash(&cx.flight.submitted.plan),
-        constraints,
-        words(stops),
+        GuidancePacketBody {
+            covenant_version: cx.flight.submitted.covenant_version,
+            policy_hash: policy_hash(&cx.flight.submitted.plan),
+            constraints,
+            stop_conditions: words(stops),
+        },
     )
 }
 

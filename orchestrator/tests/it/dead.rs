@@ -2,7 +2,7 @@
 
 use holdpoint_protocol::{
     api::{DEAD, DeadQuery, DeadTurns},
-    artifact::{ActCode, Artifact as _, BuildArtifact, GivenBack, Origin},
+    artifact::{ActCode, Artifact as _, BuildArtifact, GivenBack, GivenBackBody, Origin},
     ids::role,
     journal::Death,
     reason::ReasonCode,
@@ -24,7 +24,10 @@ async fn give_back(agent: &mut Agent, turn: &Turn, delivery: u32) {
         produced_at: clock::now(),
         source_refs: vec![],
     };
-    let given_back = GivenBack::new(origin, turn.turn_id.clone(), delivery, agent.name.clone(), "stops".to_owned());
+    let given_back = GivenBack::new(
+        origin,
+        GivenBackBody { turn: turn.turn_id.clone(), delivery, agent: agent.name.clone(), reason: "stops".to_owned() },
+    );
     agent.hand_off(turn, GivenBack::KIND, &given_back).await;
 }
 

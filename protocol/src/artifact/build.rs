@@ -15,7 +15,7 @@ use crate::{
 
 artifact! {
     /// What a builder means to do (FLY-7). Published before the work; it also says who holds the turn.
-    BuildPlan = "build_plan" {
+    BuildPlan(BuildPlanBody) = "build_plan" {
         /// The turn.
         turn: TurnId,
         /// Which delivery of the turn, from 1.
@@ -38,7 +38,7 @@ artifact! {
 artifact! {
     /// The result of a build or repair turn (FLY-8). Touched files and diff are computed from git by the harness, and
     /// computed again by whoever judges.
-    BuildArtifact = "build_artifact" {
+    BuildArtifact(BuildArtifactBody) = "build_artifact" {
         /// The turn.
         turn: TurnId,
         /// Which delivery of the turn, from 1.

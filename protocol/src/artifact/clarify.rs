@@ -112,7 +112,7 @@ artifact! {
 artifact! {
     /// An agent gives a turn back without an answer, for a reason that is not the work's: it stops, or something failed
     /// on its side. Whoever says so has not died of the turn.
-    GivenBack = "given_back" {
+    GivenBack(GivenBackBody) = "given_back" {
         /// The turn.
         turn: TurnId,
         /// Which delivery of the turn, from 1.

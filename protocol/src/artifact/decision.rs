@@ -43,7 +43,7 @@ pub struct StatusMutation {
 
 artifact! {
     /// What the orchestrator decided, and why (FLY-13). `source_refs` are the artifacts it is based on; never empty (FLY-I8).
-    OrchestratorDecision = "orchestrator_decision" {
+    OrchestratorDecision(OrchestratorDecisionBody) = "orchestrator_decision" {
         /// What becomes of the work.
         disposition: Disposition,
         /// Why.

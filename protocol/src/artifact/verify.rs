@@ -58,7 +58,7 @@ artifact! {
 
 artifact! {
     /// Criteria → evidence wanted (FLY-10b). Recorded before the tree is checked out.
-    VerificationPlan = "verification_plan" {
+    VerificationPlan(VerificationPlanBody) = "verification_plan" {
         /// The turn.
         turn: TurnId,
         /// Which delivery of the turn, from 1.
@@ -81,7 +81,7 @@ pub struct EvidenceWanted {
 
 artifact! {
     /// Per criterion a verdict with evidence (FLY-10).
-    VerificationReport = "verification_report" {
+    VerificationReport(VerificationReportBody) = "verification_report" {
         /// The turn.
         turn: TurnId,
         /// Which delivery of the turn, from 1.

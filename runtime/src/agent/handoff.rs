@@ -10,7 +10,7 @@ use holdpoint_bus::{
 use holdpoint_faults::Step;
 use holdpoint_protocol::{
     Digest,
-    artifact::{Artifact, BuildPlan, GivenBack, VerificationPlan},
+    artifact::{Artifact, BuildPlan, GivenBack, GivenBackBody, VerificationPlan},
     codec::{self, CodecError, Encoding},
     headers,
     ids::{AgentName, TurnId},
@@ -76,7 +76,10 @@ impl Handoff {
     /// The turn is given back: this agent has not died of it.
     pub(super) fn of_giving_back(job: &Job, reason: &str) -> Result<Self, HandoffError> {
         let reason = reason.lines().next().unwrap_or_default().chars().take(REASON_LEN_MAX).collect();
-        let artifact = GivenBack::new(job.origin(), job.turn.turn_id.clone(), job.delivery, job.agent.clone(), reason);
+        let artifact = GivenBack::new(
+            job.origin(),
+            GivenBackBody { turn: job.turn.turn_id.clone(), delivery: job.delivery, agent: job.agent.clone(), reason },
+        );
         Self::new(job, &artifact, ShowJwt::No)
     }
 

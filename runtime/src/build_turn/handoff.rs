@@ -2,7 +2,10 @@
 
 use holdpoint_protocol::{
     Digest,
-    artifact::{BuildArtifact, BuildPlan, BuildStatus, CommandRun, Failure, LedgerSource, WorkInProgress},
+    artifact::{
+        BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, CommandRun, Failure, LedgerSource,
+        WorkInProgress,
+    },
     facts::{BlobRef, BundleRef, DiffSummary, PathChange},
     turn::BuildRequest,
 };
@@ -29,14 +32,16 @@ pub(super) fn plan(job: &Job, request: &BuildRequest) -> BuildPlan {
     let checks = request.criteria.iter().filter_map(|criterion| criterion.check.as_ref());
     BuildPlan::new(
         job.origin(),
-        job.turn.turn_id.clone(),
-        job.delivery,
-        job.agent.clone(),
-        false,
-        request.scope.clone(),
-        checks.map(|check| check.command.clone()).collect(),
-        request.criteria.iter().map(|criterion| criterion.id.clone()).collect(),
-        request.budget.clone(),
+        BuildPlanBody {
+            turn: job.turn.turn_id.clone(),
+            delivery: job.delivery,
+            agent: job.agent.clone(),
+            declared: false,
+            file_targets: request.scope.clone(),
+            validation: checks.map(|check| check.command.clone()).collect(),
+            coverage: request.criteria.iter().map(|criterion| criterion.id.clone()).collect(),
+            budget: request.budget.clone(),
+        },
     )
 }
 
@@ -59,20 +64,22 @@ pub(super) fn final_handoff(job: &Job, built: Built, output: Digest, bundle: Opt
     ledger.extend(work.said.ledger);
     Final::Build(BuildArtifact::new(
         job.origin(),
-        job.turn.turn_id.clone(),
-        job.delivery,
-        job.agent.clone(),
-        if work.failure.is_some() { BuildStatus::Failed } else { BuildStatus::Ok },
-        work.failure,
-        work.bundle.as_ref().map(|bundle| bundle.tip.clone()),
-        work.tree,
-        work.bundle,
-        bounded(work.touched),
-        work.diff,
-        ledger,
-        work.said.claims,
-        work.said.completion,
-        built.metered,
+        BuildArtifactBody {
+            turn: job.turn.turn_id.clone(),
+            delivery: job.delivery,
+            agent: job.agent.clone(),
+            status: if work.failure.is_some() { BuildStatus::Failed } else { BuildStatus::Ok },
+            failure: work.failure,
+            commit: work.bundle.as_ref().map(|bundle| bundle.tip.clone()),
+            tree: work.tree,
+            bundle: work.bundle,
+            touched: bounded(work.touched),
+            diff: work.diff,
+            ledger,
+            claims: work.said.claims,
+            completion_claim: work.said.completion,
+            metered: built.metered,
+        },
     ))
 }
 

@@ -8,7 +8,7 @@ use std::{
 use holdpoint_bus::blobs::{self, BlobError};
 use holdpoint_protocol::{
     Digest,
-    artifact::BuildPlan,
+    artifact::{BuildPlan, BuildPlanBody},
     ids::{RoleId, role},
     turn::{BuildRequest, TurnRequest},
 };
@@ -160,8 +160,19 @@ impl Worker for BuildWorker {
 }
 
 fn empty_plan(job: &Job) -> BuildPlan {
-    let (turn, agent) = (job.turn.turn_id.clone(), job.agent.clone());
-    BuildPlan::new(job.origin(), turn, job.delivery, agent, false, vec![], vec![], vec![], Default::default())
+    BuildPlan::new(
+        job.origin(),
+        BuildPlanBody {
+            turn: job.turn.turn_id.clone(),
+            delivery: job.delivery,
+            agent: job.agent.clone(),
+            declared: false,
+            file_targets: vec![],
+            validation: vec![],
+            coverage: vec![],
+            budget: Default::default(),
+        },
+    )
 }
 
 /// Stores the output and, where there is one, the bundle.

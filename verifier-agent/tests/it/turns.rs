@@ -8,7 +8,7 @@ use holdpoint_bus::{
 };
 use holdpoint_protocol::{
     Digest,
-    artifact::{GuidancePacket, VerificationReport, VerificationRequest},
+    artifact::{GuidancePacket, GuidancePacketBody, VerificationReport, VerificationRequest},
     facts::{BlobRef, BundleRef, Verdict},
     ids::role,
     journal::Record,
@@ -106,7 +106,15 @@ impl Fleet {
             role: verifier.clone(),
             attempt: 1,
             deadline: clock::now(),
-            guidance: GuidancePacket::new(origin, nothing, nothing, Vec::new(), Vec::new()),
+            guidance: GuidancePacket::new(
+                origin,
+                GuidancePacketBody {
+                    covenant_version: nothing,
+                    policy_hash: nothing,
+                    constraints: Vec::new(),
+                    stop_conditions: Vec::new(),
+                },
+            ),
             request: TurnRequest::Verify(Box::new(request)),
             decision: None,
             record: Record { at: clock::now(), previous: None, cause: None, state: None },

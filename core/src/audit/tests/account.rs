@@ -3,7 +3,7 @@
 use holdpoint_protocol::{
     Digest, SchemaVersion, Timestamp,
     artifact::{
-        Act, Artifact as _, BuildArtifact, BuildStatus, Cancel, CancelBody, ClarificationRequest,
+        Act, Artifact as _, BuildArtifact, BuildArtifactBody, BuildStatus, Cancel, CancelBody, ClarificationRequest,
         ClarificationRequestBody, ClarificationResponse, Completion, Confidence, Handed, HandedHead, HelpRequest,
         HelpRequestBody, Metered, Origin, Pause, PauseBody, Resume, ResumeBody, Retry, Verb, WorkInProgress,
     },
@@ -282,20 +282,22 @@ fn artifact(handoff: &Handoff<BuildOutcome>, entry: &EntryLine) -> BuildArtifact
     };
     BuildArtifact::new(
         origin,
-        handoff.turn.clone(),
-        1,
-        handoff.agent.clone(),
-        status,
-        failure,
-        commit.as_ref().map(|c| c.commit.clone()),
-        commit.as_ref().map(|c| c.tree.clone()),
-        commit.map(|c| c.bundle),
-        Vec::new(),
-        DiffSummary::default(),
-        Vec::new(),
-        Vec::new(),
-        None,
-        Metered::default(),
+        BuildArtifactBody {
+            turn: handoff.turn.clone(),
+            delivery: 1,
+            agent: handoff.agent.clone(),
+            status,
+            failure,
+            commit: commit.as_ref().map(|c| c.commit.clone()),
+            tree: commit.as_ref().map(|c| c.tree.clone()),
+            bundle: commit.map(|c| c.bundle),
+            touched: Vec::new(),
+            diff: DiffSummary::default(),
+            ledger: Vec::new(),
+            claims: Vec::new(),
+            completion_claim: None,
+            metered: Metered::default(),
+        },
     )
 }
 

@@ -16,8 +16,9 @@ use holdpoint_protocol::{
     Digest,
     api::{PROGRESS, Progress, ProgressAnswer, RefusedHandoff},
     artifact::{
-        Artifact, BuildArtifact, BuildPlan, BuildStatus, ChecklistReceipt, ClarificationRequest,
-        ClarificationRequestBody, Confidence, CriterionReport, Metered, Origin, VerificationReport, WorkInProgress,
+        Artifact, BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, ChecklistReceipt,
+        ClarificationRequest, ClarificationRequestBody, Confidence, CriterionReport, Metered, Origin,
+        VerificationReport, VerificationReportBody, WorkInProgress,
     },
     codec::{self, Encoding},
     facts::{BundleRef, CriterionResult, DiffSummary, Oid, Verdict},
@@ -127,14 +128,16 @@ impl Agent {
     pub(crate) async fn plan(&mut self, turn: &Turn, delivery: u64) {
         let plan = BuildPlan::new(
             origin(turn, &self.role),
-            turn.turn_id.clone(),
-            u32::try_from(delivery).unwrap(),
-            self.name.clone(),
-            false,
-            vec![],
-            vec![],
-            vec![],
-            TurnBudget::default(),
+            BuildPlanBody {
+                turn: turn.turn_id.clone(),
+                delivery: u32::try_from(delivery).unwrap(),
+                agent: self.name.clone(),
+                declared: false,
+                file_targets: vec![],
+                validation: vec![],
+                coverage: vec![],
+                budget: TurnBudget::default(),
+            },
         );
         self.hand_off(turn, BuildPlan::KIND, &plan).await;
     }
@@ -194,20 +197,22 @@ impl Agent {
         };
         BuildArtifact::new(
             origin(turn, &self.role),
-            turn.turn_id.clone(),
-            1,
-            self.name.clone(),
-            BuildStatus::Ok,
-            None,
-            commit,
-            tree,
-            bundle,
-            vec![],
-            DiffSummary::default(),
-            vec![],
-            vec![],
-            None,
-            Metered::default(),
+            BuildArtifactBody {
+                turn: turn.turn_id.clone(),
+                delivery: 1,
+                agent: self.name.clone(),
+                status: BuildStatus::Ok,
+                failure: None,
+                commit,
+                tree,
+                bundle,
+                touched: vec![],
+                diff: DiffSummary::default(),
+                ledger: vec![],
+                claims: vec![],
+                completion_claim: None,
+                metered: Metered::default(),
+            },
         )
     }
 
@@ -228,19 +233,21 @@ impl Agent {
         });
         VerificationReport::new(
             origin(turn, &self.role),
-            turn.turn_id.clone(),
-            1,
-            self.name.clone(),
-            request.purpose,
-            request.commit.clone(),
-            request.tree.clone(),
-            criteria.collect(),
-            vec![],
-            vec![],
-            DiffSummary::default(),
-            vec![],
-            ChecklistReceipt { checks: vec![], properties: vec![], foreign: true },
-            false,
+            VerificationReportBody {
+                turn: turn.turn_id.clone(),
+                delivery: 1,
+                agent: self.name.clone(),
+                purpose: request.purpose,
+                commit: request.commit.clone(),
+                tree: request.tree.clone(),
+                criteria: criteria.collect(),
+                guards: vec![],
+                violations: vec![],
+                diff: DiffSummary::default(),
+                doubts: vec![],
+                receipt: ChecklistReceipt { checks: vec![], properties: vec![], foreign: true },
+                self_checked: false,
+            },
         )
     }
 }

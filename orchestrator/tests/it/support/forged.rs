@@ -7,7 +7,7 @@ use holdpoint_bus::{
 };
 use holdpoint_protocol::{
     Digest,
-    artifact::{Disposition, OrchestratorDecision, Origin},
+    artifact::{Disposition, OrchestratorDecision, OrchestratorDecisionBody, Origin},
     codec::{self, Encoding},
     ids::{WaypointId, role},
     journal::{Decided, Entry, EntryKind, Record},
@@ -38,7 +38,15 @@ impl World {
         };
         let decided = Decided {
             schema_version: version::CURRENT,
-            decision: OrchestratorDecision::new(origin, Disposition::Accept, ReasonCode::CriteriaMet, None, None),
+            decision: OrchestratorDecision::new(
+                origin,
+                OrchestratorDecisionBody {
+                    disposition: Disposition::Accept,
+                    reason_code: ReasonCode::CriteriaMet,
+                    status: None,
+                    remediation: None,
+                },
+            ),
             feedback: None,
             record: Record {
                 at: clock::now(),

@@ -2,10 +2,12 @@
 
 use holdpoint_protocol::{
     artifact::{
-        BuildArtifact, BuildPlan, BuildStatus, ClarificationRequest, ClarificationRequestBody, CommandRun, Confidence,
-        CoverageClaim, Disposition, Doubt, EvidenceWanted, Failure, GivenBack, GuidancePacket, HelpRequest,
-        HelpRequestBody, LedgerSource, Metered, OrchestratorDecision, StatusMutation, VerificationPlan,
-        VerificationPurpose, VerificationReport, VerificationRequest, VerificationRequestBody,
+        BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, ClarificationRequest,
+        ClarificationRequestBody, CommandRun, Confidence, CoverageClaim, Disposition, Doubt, EvidenceWanted, Failure,
+        GivenBack, GivenBackBody, GuidancePacket, GuidancePacketBody, HelpRequest, HelpRequestBody, LedgerSource,
+        Metered, OrchestratorDecision, OrchestratorDecisionBody, StatusMutation, VerificationPlan,
+        VerificationPlanBody, VerificationPurpose, VerificationReport, VerificationReportBody, VerificationRequest,
+        VerificationRequestBody,
     },
     facts::DiffSummary,
     ids::{AgentName, TurnId, role},
@@ -27,20 +29,24 @@ fn agent() -> AgentName {
 pub(super) fn guidance(to: &'static str) -> GuidancePacket {
     GuidancePacket::new(
         origin("guidance-1", role::ORCHESTRATOR),
-        digest("covenant"),
-        digest("policy"),
-        vec![format!("you are the {to}")],
-        vec!["the budget is used up".to_owned()],
+        GuidancePacketBody {
+            covenant_version: digest("covenant"),
+            policy_hash: digest("policy"),
+            constraints: vec![format!("you are the {to}")],
+            stop_conditions: vec!["the budget is used up".to_owned()],
+        },
     )
 }
 
 pub(super) fn decision() -> OrchestratorDecision {
     OrchestratorDecision::new(
         origin("decision-1", role::ORCHESTRATOR),
-        Disposition::Escalate,
-        ReasonCode::AttemptsExhausted,
-        Some(StatusMutation { from: Status::Running, to: Status::Failed }),
-        Some("read the failing criteria".to_owned()),
+        OrchestratorDecisionBody {
+            disposition: Disposition::Escalate,
+            reason_code: ReasonCode::AttemptsExhausted,
+            status: Some(StatusMutation { from: Status::Running, to: Status::Failed }),
+            remediation: Some("read the failing criteria".to_owned()),
+        },
     )
 }
 
@@ -74,25 +80,30 @@ fn built() -> BuildArtifact {
     };
     BuildArtifact::new(
         origin("build-1", role::BUILDER),
-        turn(),
-        1,
-        agent(),
-        BuildStatus::Ok,
-        None,
-        Some(oid('b')),
-        Some(oid('c')),
-        Some(bundle('b')),
-        touched(),
-        diff(),
-        vec![ledger(LedgerSource::Harness, Some(0), Some(digest("log"))), ledger(LedgerSource::Agent, None, None)],
-        vec![CoverageClaim { criterion: "unit".parse().unwrap(), claim: "they pass".to_owned() }],
-        Some("ready".to_owned()),
-        Metered {
-            wall: Millis(90_000),
-            output_bytes: 2048,
-            tokens: Some(9),
-            cost_usd: Some(0.25),
-            tool_calls: Some(3),
+        BuildArtifactBody {
+            turn: turn(),
+            delivery: 1,
+            agent: agent(),
+            status: BuildStatus::Ok,
+            failure: None,
+            commit: Some(oid('b')),
+            tree: Some(oid('c')),
+            bundle: Some(bundle('b')),
+            touched: touched(),
+            diff: diff(),
+            ledger: vec![
+                ledger(LedgerSource::Harness, Some(0), Some(digest("log"))),
+                ledger(LedgerSource::Agent, None, None),
+            ],
+            claims: vec![CoverageClaim { criterion: "unit".parse().unwrap(), claim: "they pass".to_owned() }],
+            completion_claim: Some("ready".to_owned()),
+            metered: Metered {
+                wall: Millis(90_000),
+                output_bytes: 2048,
+                tokens: Some(9),
+                cost_usd: Some(0.25),
+                tool_calls: Some(3),
+            },
         },
     )
 }
@@ -101,53 +112,59 @@ fn failed_build() -> BuildArtifact {
     let failure = Failure { reason: ReasonCode::AgentFailed, detail: "exit code 3".to_owned() };
     BuildArtifact::new(
         origin("build-2", role::REPAIR),
-        turn(),
-        2,
-        agent(),
-        BuildStatus::Failed,
-        Some(failure),
-        None,
-        None,
-        None,
-        Vec::new(),
-        DiffSummary::default(),
-        Vec::new(),
-        Vec::new(),
-        None,
-        Metered::default(),
+        BuildArtifactBody {
+            turn: turn(),
+            delivery: 2,
+            agent: agent(),
+            status: BuildStatus::Failed,
+            failure: Some(failure),
+            commit: None,
+            tree: None,
+            bundle: None,
+            touched: Vec::new(),
+            diff: DiffSummary::default(),
+            ledger: Vec::new(),
+            claims: Vec::new(),
+            completion_claim: None,
+            metered: Metered::default(),
+        },
     )
 }
 
 fn report() -> VerificationReport {
     VerificationReport::new(
         origin("report-1", role::VERIFIER),
-        turn(),
-        1,
-        "verifier-1".parse().unwrap(),
-        VerificationPurpose::Handoff,
-        oid('b'),
-        oid('c'),
-        reports(),
-        reports(),
-        violations(),
-        diff(),
-        vec![Doubt { blocking: true, text: "two readings of the goal".to_owned() }],
-        receipt(),
-        false,
+        VerificationReportBody {
+            turn: turn(),
+            delivery: 1,
+            agent: "verifier-1".parse().unwrap(),
+            purpose: VerificationPurpose::Handoff,
+            commit: oid('b'),
+            tree: oid('c'),
+            criteria: reports(),
+            guards: reports(),
+            violations: violations(),
+            diff: diff(),
+            doubts: vec![Doubt { blocking: true, text: "two readings of the goal".to_owned() }],
+            receipt: receipt(),
+            self_checked: false,
+        },
     )
 }
 
 fn plans() -> Kinds {
     let plan = BuildPlan::new(
         origin("plan-1", role::BUILDER),
-        turn(),
-        1,
-        agent(),
-        false,
-        vec!["src/retry.rs".to_owned()],
-        vec!["cargo test".to_owned()],
-        vec!["unit".parse().unwrap()],
-        turn_budget(),
+        BuildPlanBody {
+            turn: turn(),
+            delivery: 1,
+            agent: agent(),
+            declared: false,
+            file_targets: vec!["src/retry.rs".to_owned()],
+            validation: vec!["cargo test".to_owned()],
+            coverage: vec!["unit".parse().unwrap()],
+            budget: turn_budget(),
+        },
     );
     let wanted = |id: &str, command: Option<&str>| EvidenceWanted {
         criterion: id.parse().unwrap(),
@@ -155,10 +172,12 @@ fn plans() -> Kinds {
     };
     let verification = VerificationPlan::new(
         origin("vplan-1", role::VERIFIER),
-        turn(),
-        1,
-        agent(),
-        vec![wanted("unit", Some("cargo test --locked retry")), wanted("readable", None)],
+        VerificationPlanBody {
+            turn: turn(),
+            delivery: 1,
+            agent: agent(),
+            wanted: vec![wanted("unit", Some("cargo test --locked retry")), wanted("readable", None)],
+        },
     );
     vec![published("build_plan", plan), published("verification_plan", verification)]
 }
@@ -188,8 +207,10 @@ fn conversation() -> Kinds {
             work: Some(work_in_progress()),
         },
     );
-    let given_back =
-        GivenBack::new(origin("given-1", role::BUILDER), turn(), 2, agent(), "the disk is full".to_owned());
+    let given_back = GivenBack::new(
+        origin("given-1", role::BUILDER),
+        GivenBackBody { turn: turn(), delivery: 2, agent: agent(), reason: "the disk is full".to_owned() },
+    );
     vec![
         published("given_back", given_back),
         published("clarification_request", question),

@@ -24,7 +24,10 @@ use holdpoint_bus::{
 use holdpoint_protocol::{
     Digest,
     api::{PROGRESS, Progress, ProgressAnswer},
-    artifact::{Artifact, BuildArtifact, BuildPlan, BuildStatus, GivenBack, GuidancePacket, Metered, Origin},
+    artifact::{
+        Artifact, BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, GivenBack, GuidancePacket,
+        GuidancePacketBody, Metered, Origin,
+    },
     headers,
     ids::{FlightId, PoolId, RoleId, WaypointId, role},
     journal::{EntryKind, Record, Sequence},
@@ -96,17 +99,18 @@ impl Worker for Actor {
             self.script != Script::PanicInPlanOnce || self.played.swap(true, Ordering::SeqCst),
             "as the script says"
         );
-        let (turn, agent, none) = (job.turn.turn_id.clone(), job.agent.clone(), Vec::new());
         let plan = BuildPlan::new(
             job.origin(),
-            turn,
-            job.delivery,
-            agent,
-            false,
-            none,
-            Vec::new(),
-            Vec::new(),
-            TurnBudget::default(),
+            BuildPlanBody {
+                turn: job.turn.turn_id.clone(),
+                delivery: job.delivery,
+                agent: job.agent.clone(),
+                declared: false,
+                file_targets: Vec::new(),
+                validation: Vec::new(),
+                coverage: Vec::new(),
+                budget: TurnBudget::default(),
+            },
         );
         Plan::Build(plan)
     }
@@ -130,20 +134,22 @@ impl Worker for Actor {
         }
         Ok(Final::Build(BuildArtifact::new(
             job.origin(),
-            job.turn.turn_id.clone(),
-            job.delivery,
-            job.agent.clone(),
-            BuildStatus::Ok,
-            None,
-            None,
-            None,
-            None,
-            Vec::new(),
-            holdpoint_protocol::facts::DiffSummary::default(),
-            Vec::new(),
-            Vec::new(),
-            None,
-            Metered::default(),
+            BuildArtifactBody {
+                turn: job.turn.turn_id.clone(),
+                delivery: job.delivery,
+                agent: job.agent.clone(),
+                status: BuildStatus::Ok,
+                failure: None,
+                commit: None,
+                tree: None,
+                bundle: None,
+                touched: Vec::new(),
+                diff: holdpoint_protocol::facts::DiffSummary::default(),
+                ledger: Vec::new(),
+                claims: Vec::new(),
+                completion_claim: None,
+                metered: Metered::default(),
+            },
         )))
     }
 }
@@ -282,7 +288,15 @@ impl Fleet {
             source_refs: Vec::new(),
         };
         let nothing = Digest::of(b"");
-        let guidance = GuidancePacket::new(origin, nothing, nothing, Vec::new(), Vec::new());
+        let guidance = GuidancePacket::new(
+            origin,
+            GuidancePacketBody {
+                covenant_version: nothing,
+                policy_hash: nothing,
+                constraints: Vec::new(),
+                stop_conditions: Vec::new(),
+            },
+        );
         let commit: holdpoint_protocol::facts::Oid = "0".repeat(40).parse().unwrap();
         let request = BuildRequest {
             title: "A waypoint".to_owned(),

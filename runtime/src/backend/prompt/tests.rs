@@ -1,6 +1,6 @@
 use holdpoint_protocol::{
     Digest,
-    artifact::{Clarified, Disposition, Origin},
+    artifact::{Clarified, Disposition, GuidancePacketBody, Origin},
     facts::{CriterionResult, Verdict},
     ids::role,
     journal::Record,
@@ -32,7 +32,15 @@ fn turn(request: &BuildRequest) -> Turn {
         attempt: 2,
         deadline: clock::now(),
         handoff_subject: String::new(),
-        guidance: GuidancePacket::new(origin, digest, digest, words("weaken no test"), words("the criteria are met")),
+        guidance: GuidancePacket::new(
+            origin,
+            GuidancePacketBody {
+                covenant_version: digest,
+                policy_hash: digest,
+                constraints: words("weaken no test"),
+                stop_conditions: words("the criteria are met"),
+            },
+        ),
         request: TurnRequest::Build(Box::new(request.clone())),
         decision: None,
         record: Record { at: clock::now(), previous: None, cause: None, state: None },
