@@ -26,8 +26,9 @@ use crate::{
 
 /// How long it is waited for an orchestrator that takes the act or refuses it.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How often it is asked.
-const PAUSE: Duration = Duration::from_millis(100);
+/// The pause before it is asked again; it doubles up to the longest one.
+const PAUSE: Duration = Duration::from_millis(50);
+const PAUSE_MAX: Duration = Duration::from_secs(1);
 
 /// What an act is about.
 #[derive(Debug, Clone)]
@@ -92,6 +93,7 @@ async fn store(
 }
 
 async fn until_decided(client: &Client, query: &ActQuery) -> Result<(), Failure> {
+    let mut pause = PAUSE;
     loop {
         match client.act_now(query).await {
             Ok(ActStanding::Taken) => return Ok(()),
@@ -100,7 +102,8 @@ async fn until_decided(client: &Client, query: &ActQuery) -> Result<(), Failure>
             Err(error) if is_passing(&error) => {}
             Err(error) => return Err(error.into()),
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(PAUSE_MAX);
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// How long a look at what waits may take before an act whose flight is named is sent without it.
-const LOOK_PATIENCE: Duration = Duration::from_secs(30);
+const LOOK_PATIENCE: Duration = Duration::from_secs(20);
 
 /// What an act is about.
 #[derive(Debug)]
