@@ -77,4 +77,5 @@ async fn a_dead_turn_opens_again_once_a_person_asks_and_is_refused_where_none_is
     assert_eq!(again.record.cause.map(|cause| cause.artifact), Some(retry.artifact_id), "the person's act caused it");
     let listed: DeadTurns = world.call(DEAD, &DeadQuery { flight: None }).await.unwrap();
     assert_eq!(listed.turns, []);
+    world.is_sound().await;
 }

@@ -46,7 +46,7 @@ async fn an_act_that_comes_again_is_taken_once_whatever_was_done_since() {
     ada.does(&world, None, &pause).await;
     ada.does(&world, None, &resume).await;
     world.start_orchestrator().await;
-    // The same bytes, as anybody may send them who has seen them.
+    // The same signed bytes, published again.
     for retry in &retries {
         ada.does(&world, W, retry).await;
     }
@@ -67,5 +67,23 @@ async fn an_act_that_came_while_no_orchestrator_ran_is_taken_by_the_next() {
     assert_eq!(world.standing(W, cancel).await, ActStanding::Taken);
     let view = world.view().await;
     assert_eq!((view.waypoints[0].status, &view.waypoints[0].turn), (Status::Cancelled, &None));
+    world.is_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_orchestrators_know_what_became_of_each_others_acts() {
+    let world = World::start().await;
+    let _second = world.second_orchestrator().await;
+    world.submit(PLAN).await;
+    let ada = world.person("human-ada").await;
+    for _ in 0..4 {
+        assert_eq!(ada.fails(&world, None, &ada.resume()).await.code, ActCode::NothingOpen);
+        ada.does(&world, None, &ada.pause()).await;
+        assert_eq!(ada.fails(&world, W, &ada.retry()).await.code, ActCode::Invalid);
+        ada.does(&world, None, &ada.resume()).await;
+        assert_eq!(ada.fails(&world, W, &ada.approve()).await.code, ActCode::NothingOpen);
+    }
+    ada.does(&world, W, &ada.cancel()).await;
+    assert_eq!(ada.fails(&world, W, &ada.cancel()).await.code, ActCode::Over);
     world.is_sound().await;
 }

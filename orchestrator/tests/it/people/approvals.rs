@@ -4,7 +4,7 @@ use holdpoint_bus::api::ApiError;
 use holdpoint_core::workflows;
 use holdpoint_protocol::{
     api::{InboxKind, SUBMIT},
-    artifact::{ActCode, VerificationPurpose},
+    artifact::{ActCode, Verb, VerificationPurpose},
     facts::Verdict,
     ids::role,
     reason::ReasonCode,
@@ -123,5 +123,32 @@ async fn a_merge_that_changes_the_diff_is_approved_again() {
     ada.does(&world, Some(merged.id.as_str()), &ada.approve()).await;
     let view = world.view_when("both landings", |view| view.status == FlightStatus::Accepted).await;
     assert_eq!(view.landings.len(), 2);
+    world.is_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rejection_is_a_rework_and_the_last_one_holds_the_work() {
+    let world = World::start().await;
+    world.submit(&plan_with(&format!("{APPROVED}\npolicy: {{max_reworks: 0}}"))).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    let ada = world.person("human-ada").await;
+    builder.builds(&world, &[("a", "2\n")]).await;
+    verifier.judges(Verdict::Pass).await;
+    world.waypoint_when("the approval", is_open).await;
+    ada.does(&world, W, &ada.reject("not like this")).await;
+    let failed = world.waypoint_when("the failure", |w| w.status == Status::Failed).await;
+    assert_eq!(
+        (failed.reason_code, failed.actions),
+        (Some(ReasonCode::AttemptsExhausted), vec![Verb::Retry, Verb::Cancel])
+    );
+    ada.does(&world, W, &ada.retry()).await;
+    let again = builder.builds(&world, &[("a", "3\n")]).await;
+    let TurnRequest::Build(request) = &again.request else { panic!("{again:?}") };
+    assert_eq!(request.feedback.as_ref().unwrap().notes, ["not like this"]);
+    verifier.judges(Verdict::Pass).await;
+    world.waypoint_when("the next approval", is_open).await;
+    ada.does(&world, W, &ada.approve()).await;
+    world.waypoint_when("the landing", |w| w.status == Status::Complete).await;
     world.is_sound().await;
 }

@@ -63,7 +63,7 @@ async fn a_question_waits_without_an_agent_until_a_person_answers_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_answers_second_or_late_is_told_who_was_first() {
+async fn a_second_or_late_answer_is_refused_and_names_who_was_first() {
     let world = World::start().await;
     world.submit(PLAN).await;
     let mut builder = world.agent(role::BUILDER, "b1").await;
@@ -137,5 +137,31 @@ async fn the_next_turn_starts_from_work_in_progress_that_is_sound() {
     let (turn, _delivery) = builder.take().await;
     assert_eq!((&request(&turn).start, &request(&turn).base), (&commit, &world.base));
     assert_eq!(request(&turn).bundles.last(), Some(&bundle));
+    world.is_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_verifier_that_calls_for_help_goes_on_with_what_a_person_says() {
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    builder.builds(&world, &[("a", "2\n")]).await;
+    let (first, delivery) = verifier.take().await;
+    verifier.call_for_help(&first, "HELP: no disk").await;
+    delivery.ack().await.unwrap();
+    world.waypoint_when("the call", |w| w.status == Status::Waiting).await;
+    let item = world.inbox().await.pop().unwrap();
+    assert_eq!((item.kind, item.question.as_deref()), (InboxKind::Help, Some("HELP: no disk")));
+    let ada = world.person("human-ada").await;
+    let mut answer = ada.answer("yes");
+    assert_eq!(ada.fails(&world, W, &answer).await.code, ActCode::Invalid, "a call has no options");
+    (answer.option, answer.text) = (None, Some("there is one now".to_owned()));
+    ada.does(&world, W, &answer).await;
+    let again = verifier.judges(Verdict::Pass).await;
+    let TurnRequest::Verify(request) = &again.request else { panic!("{again:?}") };
+    assert_eq!(request.clarifications[0].text.as_deref(), Some("there is one now"));
+    let landed = world.waypoint_when("the landing", |w| w.status == Status::Complete).await;
+    assert_eq!(landed.attempts, 1);
     world.is_sound().await;
 }

@@ -17,8 +17,8 @@ use holdpoint_protocol::{
     api::{PROGRESS, Progress, ProgressAnswer, RefusedHandoff},
     artifact::{
         Artifact, BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, ChecklistReceipt,
-        ClarificationRequest, ClarificationRequestBody, Confidence, CriterionReport, Metered, Origin,
-        VerificationReport, VerificationReportBody, WorkInProgress,
+        ClarificationRequest, ClarificationRequestBody, Confidence, CriterionReport, HelpRequest, HelpRequestBody,
+        Metered, Origin, VerificationReport, VerificationReportBody, WorkInProgress,
     },
     codec::{self, Encoding},
     facts::{BundleRef, CriterionResult, DiffSummary, Oid, Verdict},
@@ -122,6 +122,20 @@ impl Agent {
         let asked = ClarificationRequest::new(origin(turn, &self.role), body);
         self.hand_off(turn, ClarificationRequest::KIND, &asked).await;
         asked
+    }
+
+    /// Calls for help in a turn that it has.
+    pub(crate) async fn call_for_help(&mut self, turn: &Turn, line: &str) {
+        let body = HelpRequestBody {
+            turn: turn.turn_id.clone(),
+            delivery: 1,
+            agent: self.name.clone(),
+            raw_line: line.to_owned(),
+            context: None,
+            work: None,
+        };
+        let call = HelpRequest::new(origin(turn, &self.role), body);
+        self.hand_off(turn, HelpRequest::KIND, &call).await;
     }
 
     /// Says that it holds the turn.
