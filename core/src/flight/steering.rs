@@ -41,10 +41,10 @@ impl Steering {
         }
     }
 
-    /// Whether no turn opens and no deadline fires.
+    /// Whether no turn opens and no deadline fires. What was cancelled is over, and no longer paused.
     #[must_use]
     pub fn is_paused(&self) -> bool {
-        self.pauses.last().is_some_and(|(_, end)| end.is_none())
+        self.cancelled.is_none() && self.pauses.last().is_some_and(|(_, end)| end.is_none())
     }
 
     /// How long it was paused between two times.

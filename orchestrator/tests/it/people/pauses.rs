@@ -62,3 +62,20 @@ async fn what_would_open_a_turn_of_a_paused_flight_is_refused_until_it_goes_on()
     assert_eq!(turn.waypoint.as_str(), "w");
     world.is_sound().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_handed_off_in_a_paused_flight_is_refused_once_that_is_cancelled() {
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let ada = world.person("human-ada").await;
+    let (turn, _delivery) = builder.take().await;
+    ada.does(&world, None, &ada.pause()).await;
+    let artifact = builder.built(&turn, None);
+    builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+    ada.does(&world, None, &ada.cancel()).await;
+    assert!(builder.refusal().await.contains("is not open"));
+    let view = world.view().await;
+    assert_eq!((view.paused, view.waypoints[0].status), (false, Status::Cancelled));
+    world.is_sound().await;
+}
