@@ -120,17 +120,21 @@ impl<'a> Transition<'a> {
         if gate.duty == Duty::Complete && self.next.cleared {
             return self.leave(&gate.id, Outcome::Skip, met());
         }
-        let waits = gate.require_human.then(|| {
-            let (flight, waypoint) = (&self.cx.flight.submitted.flight, &self.cx.waypoint.id);
-            let text =
-                format!("`holdpoint approve {waypoint} --flight {flight}`, or `holdpoint reject`, at gate {}", gate.id);
-            escalate(ReasonCode::ApprovalOpen, &text)
-        });
+        let waits = self.wanted(gate).map(|text| escalate(ReasonCode::ApprovalOpen, &text));
         turns::open(self, Opening::of(gate), waits.as_ref())
     }
 
+    /// What a person can do at a gate for people.
+    fn wanted(&self, gate: &Gate) -> Option<String> {
+        let (flight, waypoint) = (&self.cx.flight.submitted.flight, &self.cx.waypoint.id);
+        let reject = if gate.can_reject { ", or `holdpoint reject`," } else { "" };
+        let text = || format!("`holdpoint approve {waypoint} --flight {flight}`{reject} at gate {}", gate.id);
+        gate.require_human.then(text)
+    }
+
     /// Another turn at `gate`, with what was wrong.
-    pub(super) fn send_back(self, gate: &Gate, Ruled { ruling, feedback }: Ruled) -> Step {
+    pub(super) fn send_back(self, gate: &Gate, Ruled { mut ruling, feedback }: Ruled) -> Step {
+        ruling.remediation = self.wanted(gate).or(ruling.remediation);
         let repair = gate.duty == Duty::Make && self.cx.flight.submitted.fleet.repair;
         turns::open(self, Opening { feedback, repair, ..Opening::of(gate) }, Some(&ruling))
     }

@@ -152,3 +152,37 @@ async fn a_rejection_is_a_rework_and_the_last_one_holds_the_work() {
     world.waypoint_when("the landing", |w| w.status == Status::Complete).await;
     world.is_sound().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workflow_of_people_alone_needs_no_agents_and_lands_nothing() {
+    let world = World::start().await;
+    let mut submit = world.submission(PLAN, Some(1)).await;
+    let mut workflow = workflows::built_in("fly-approved").unwrap();
+    workflow.name = "signed-off".to_owned();
+    let mut draft = workflow.gates.pop().unwrap();
+    workflow.gates = vec![draft.clone()];
+    workflow.gates[0].id = "sign".parse().unwrap();
+    (draft.id, draft.can_reject) = ("draft".parse().unwrap(), false);
+    workflow.gates.insert(0, draft);
+    submit.plan.workflow = workflow.name.clone();
+    submit.workflows = vec![workflow];
+    let _: FlightView = world.call(SUBMIT, &submit).await.unwrap();
+    let ada = world.person("human-ada").await;
+    let in_gate = |gate: &'static str| {
+        move |w: &WaypointView| w.status == Status::Waiting && w.gate.as_ref().unwrap().as_str() == gate
+    };
+    world.waypoint_when("the draft", in_gate("draft")).await;
+    assert_eq!(ada.fails(&world, W, &ada.reject("no")).await.code, ActCode::RejectNotAllowed);
+    ada.does(&world, W, &ada.approve()).await;
+    world.waypoint_when("the signature", in_gate("sign")).await;
+    ada.does(&world, W, &ada.reject("a better title")).await;
+    let again = world.waypoint_when("the next draft", in_gate("draft")).await;
+    assert_eq!(again.reason_code, Some(ReasonCode::ApprovalRejected));
+    assert!(again.remediation.is_some_and(|text| text.contains("approve") && !text.contains("reject`")));
+    ada.does(&world, W, &ada.approve()).await;
+    world.waypoint_when("the next signature", in_gate("sign")).await;
+    ada.does(&world, W, &ada.approve()).await;
+    let view = world.view_when("the end", |view| view.status == FlightStatus::Accepted).await;
+    assert_eq!((view.landings.len(), &view.head), (0, &world.base));
+    world.is_sound().await;
+}
