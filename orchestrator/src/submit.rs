@@ -104,6 +104,13 @@ fn check(submit: &Submit) -> Result<(), Failure> {
     if !fleet_or_own {
         return refuse(format!("pool {} is neither the fleet's nor the flight's own", submit.fleet.pool));
     }
+    for (n, workflow) in submit.workflows.iter().enumerate() {
+        let name = &workflow.name;
+        let earlier = submit.workflows[..n].iter().any(|other| &other.name == name);
+        if earlier || workflows::built_in(name).is_some() {
+            return refuse(format!("workflow {name} is built in, or is there twice: give it another name"));
+        }
+    }
     let sent = submit.workflows.iter().map(|workflow| plan::KnownWorkflow {
         name: &workflow.name,
         has_verifier: workflow.gates.iter().any(|gate| gate.role.as_str() == role::VERIFIER),

@@ -1,6 +1,7 @@
 //! Taking flights in, once.
 
 use holdpoint_bus::api::ApiError;
+use holdpoint_core::workflows;
 use holdpoint_protocol::{api::SUBMIT, ids::role, view::FlightView};
 
 use crate::support::World;
@@ -77,4 +78,22 @@ async fn a_plan_that_breaks_a_rule_is_refused_with_all_its_problems_whatever_sen
     let plain = world.submission(PLAN, None).await;
     let begun: FlightView = world.call(SUBMIT, &plain).await.unwrap();
     assert_eq!(begun.waypoints.len(), 1, "what was refused took nothing up");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workflow_that_is_sent_along_has_a_name_of_its_own() {
+    let world = World::start().await;
+    let mut submit = world.submission(PLAN, None).await;
+    let mut workflow = workflows::built_in("fly-approved").unwrap();
+    submit.workflows = vec![workflow.clone()];
+    workflow.name = "mine".to_owned();
+    for workflows in [submit.workflows.clone(), vec![workflow.clone(), workflow.clone()]] {
+        submit.workflows = workflows;
+        let refused = world.call::<_, FlightView>(SUBMIT, &submit).await.unwrap_err();
+        let ApiError::Refused { failure, .. } = &refused else { panic!("{refused:?}") };
+        assert!(failure.code == 400 && failure.message.contains("another name"), "{failure:?}");
+    }
+    submit.workflows = vec![workflow];
+    let begun: FlightView = world.call(SUBMIT, &submit).await.unwrap();
+    assert_eq!(begun.waypoints.len(), 1);
 }
