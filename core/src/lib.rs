@@ -1,13 +1,15 @@
 //! Every decision of Holdpoint, as pure functions: no clock, no randomness, no network, no async.
 //!
 //! Read in this order: [`gates`] (how a workflow moves), [`policy`] (the decision table), [`engine`] (one waypoint),
-//! [`flight`] (what orders several), then what they lean on: [`plan`], [`paths`], [`checks`], [`runners`]. [`shares`] says who
+//! [`flight`] (what orders several), then what they lean on: [`plan`], [`paths`], [`checks`], [`runners`],
+//! [`feedback`]. [`shares`] says who
 //! takes which handoffs, [`standing`] says what became of handoffs, [`audit`] looks at what was left behind, and [`attest`] says it to people outside.
 
 pub mod attest;
 pub mod audit;
 pub mod checks;
 pub mod engine;
+pub mod feedback;
 pub mod flight;
 pub mod gates;
 pub mod paths;

@@ -129,7 +129,8 @@ fn is_shown(result: &CriterionResult) -> bool {
 /// A decision that a person has to follow up, with what they can do (FLY-29, FLY-I4).
 #[must_use]
 pub fn escalate(reason: ReasonCode, remediation: &str) -> Ruling {
-    Ruling { disposition: Disposition::Escalate, reason, exhausted: false, remediation: Some(remediation.to_owned()) }
+    let remediation = Some(words::bounded(remediation));
+    Ruling { disposition: Disposition::Escalate, reason, exhausted: false, remediation }
 }
 
 /// As [`escalate`]; what the waypoint may use up is used up.

@@ -119,14 +119,15 @@ pub struct BuildRequest {
     pub ask_below: Option<Confidence>,
 }
 
-/// Why there is another turn: the failing part of the report, whole (FLY-4).
+/// Why there is another turn: the failing part of the report (FLY-4). What is too long for a turn is cut, and says where
+/// the whole is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Feedback {
     /// What was decided.
     pub disposition: Disposition,
     /// Why.
     pub reason_code: ReasonCode,
-    /// Criteria and guards that did not pass, with their evidence.
+    /// Criteria and guards that did not pass, with their evidence; a bounded list.
     pub failing: Vec<CriterionReport>,
     /// What else there is to know: violations, conflicts, the program's own failure.
     pub notes: Vec<String>,

@@ -18,6 +18,7 @@ use super::{
     turns::{self, Opening},
 };
 use crate::{
+    feedback,
     gates::{Duty, Gate, Move},
     policy::{Ruling, escalate},
 };
@@ -169,7 +170,8 @@ impl<'a> Transition<'a> {
         self.remember(ruling);
         let status = StatusMutation { from: phase_status(self.before), to: phase_status(&self.next) };
         let decision = self.decision(ruling, Some(status));
-        let feedback = feedback.map(Box::new);
+        let whole = self.cause.as_ref().map(Cause::reference);
+        let feedback = feedback.map(|told| Box::new(feedback::bounded(told, whole.as_deref())));
         let record = self.record();
         Step::Append(Box::new(Entry::Decided(Box::new(Decided {
             schema_version: version::CURRENT,

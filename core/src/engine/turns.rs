@@ -10,7 +10,7 @@ use holdpoint_protocol::{
     },
     facts::{BundleRef, Oid},
     ids::{RoleId, role},
-    journal::Entry,
+    journal::{Cause, Entry},
     plan::{Check, Criterion, Plan, Priority, TurnBudget},
     state::{OpenTurn, Phase, Purpose, WaypointState},
     subjects,
@@ -21,6 +21,7 @@ use holdpoint_protocol::{
 
 use super::{Context, Fresh, Step, transition::Transition};
 use crate::{
+    feedback,
     gates::{Duty, Gate},
     policy::Ruling,
 };
@@ -74,6 +75,8 @@ pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling:
         transition.remember(ruling);
     }
     transition.next.phase = Phase::InTurn(open.clone());
+    let whole = transition.cause.as_ref().map(Cause::reference);
+    let feedback = opening.feedback.map(|told| feedback::bounded(told, whole.as_deref()));
     let decision = ruling.map(|ruling| transition.decision(ruling, None));
     let (next, flight) = (&transition.next, &cx.flight.submitted.flight);
     let turn = Turn {
@@ -88,9 +91,9 @@ pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling:
         handoff_subject: subjects::handoff_prefix(&open.role, flight, &cx.waypoint.id),
         guidance: guidance(next, &open.role, cx, fresh),
         request: match open.purpose {
-            Purpose::Build => TurnRequest::Build(Box::new(build_request(next, opening.feedback, cx))),
+            Purpose::Build => TurnRequest::Build(Box::new(build_request(next, feedback, cx))),
             Purpose::Verify(purpose) => TurnRequest::Verify(Box::new(verify_request(next, purpose, cx, fresh))),
-            Purpose::Complete => TurnRequest::Complete(Box::new(completion_request(next, &opening, cx))),
+            Purpose::Complete => TurnRequest::Complete(Box::new(completion_request(next, opening.gate, feedback, cx))),
         },
         decision,
         record: transition.record(),
@@ -121,9 +124,24 @@ pub(super) fn open_again(mut transition: Transition<'_>, earlier: &OpenTurn, tur
     transition.visit(&open);
     transition.forget_prose();
     transition.next.phase = Phase::InTurn(open.clone());
+    let mut turn = turn;
+    bound(&mut turn.request);
     let record = transition.record();
     let turn = Turn { turn_id: open.turn, deadline: open.deadline, decision: None, record, ..turn };
     Step::Append(Box::new(Entry::Turn(Box::new(turn))))
+}
+
+/// What was added to a turn may be too much with what it had.
+fn bound(request: &mut TurnRequest) {
+    let feedback = match request {
+        TurnRequest::Build(request) => &mut request.feedback,
+        TurnRequest::Complete(request) => &mut request.feedback,
+        TurnRequest::Verify(request) => {
+            request.clarifications = feedback::answers(std::mem::take(&mut request.clarifications));
+            return;
+        }
+    };
+    *feedback = feedback.take().map(|told| feedback::bounded(told, None));
 }
 
 /// What was answered goes with the next turn of the role that asked, after what was answered before.
@@ -274,20 +292,25 @@ fn build_request(next: &WaypointState, feedback: Option<Feedback>, cx: &Context<
     }
 }
 
-fn completion_request(next: &WaypointState, opening: &Opening<'_>, cx: &Context<'_>) -> CompletionRequest {
+fn completion_request(
+    next: &WaypointState,
+    gate: &Gate,
+    feedback: Option<Feedback>,
+    cx: &Context<'_>,
+) -> CompletionRequest {
     let (base, commit, bundles) = start(next, cx);
     let base_tree = cx.flight.tree_of(&base).unwrap_or_else(|| cx.flight.head_tree()).clone();
     CompletionRequest {
         title: cx.waypoint.title.clone(),
-        description: opening.gate.description.clone(),
-        can_reject: opening.gate.can_reject,
-        people: opening.gate.people.clone(),
+        description: gate.description.clone(),
+        can_reject: gate.can_reject,
+        people: gate.people.clone(),
         base,
         commit,
         tree: next.work.as_ref().map_or(base_tree, |work| work.tree.clone()),
         bundles,
         report: next.verified.as_ref().map(|verified| verified.report),
-        feedback: opening.feedback.clone(),
+        feedback,
     }
 }
 

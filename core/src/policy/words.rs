@@ -2,12 +2,22 @@
 
 use holdpoint_protocol::facts::{Violation, ViolationKind};
 
+/// The most characters of what a person can do.
+const REMEDY_MAX: usize = 2_000;
 /// The most paths that an agent is told of.
 const NOTES_MAX: usize = 50;
 /// The most paths that a person is told of in one line.
 const NAMED_MAX: usize = 3;
 /// The most characters of a failed turn's words in one line.
 const WORDS_MAX: usize = 200;
+
+/// A remedy with its end cut off where it is too long: it may quote paths and programs, and is in every entry.
+pub(super) fn bounded(remedy: &str) -> String {
+    if remedy.chars().count() <= REMEDY_MAX {
+        return remedy.to_owned();
+    }
+    remedy.chars().take(REMEDY_MAX).chain("… (`holdpoint history` has all of it)".chars()).collect()
+}
 
 /// Broken path rules, one a line.
 pub(crate) fn notes(violations: &[Violation]) -> Vec<String> {
