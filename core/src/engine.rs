@@ -14,6 +14,7 @@ mod refusal;
 mod report;
 mod transition;
 mod turns;
+mod visits;
 
 use std::collections::BTreeMap;
 
@@ -34,6 +35,7 @@ pub use fold::{Alarm, Folded, invariants};
 pub use questions::{ANSWER_BYTES_MAX, CONSTRAINT_BYTES_MAX, CONSTRAINTS_MAX};
 pub use refusal::Refusal;
 pub use turns::{policy_hash, queue};
+pub use visits::VISITS_MAX;
 
 use crate::{flight::FlightState, gates::Workflow};
 

@@ -35,6 +35,8 @@ pub use test_path::{is_test_module, is_test_path};
 /// Broken rules that are told. They travel in turns, reports and entries; an agent that vendored a whole tree broke
 /// thousands, and the first hundred say it all.
 pub const VIOLATIONS_MAX: usize = 100;
+/// Characters of a path that a violation names.
+const VIOLATION_CHARS_MAX: usize = 1_000;
 
 /// The rules of one waypoint.
 #[derive(Debug, Clone, Default)]
@@ -161,7 +163,7 @@ pub fn judge(changes: &[PathChange], rules: &PathRules, steering_manifests: &BTr
             None
         };
         if let Some(kind) = kind {
-            judgement.violations.push(Violation { kind, path: path.to_owned() });
+            judgement.violations.push(Violation { kind, path: shown(path) });
         }
         if class == PathClass::Test {
             judgement.tests.insert(path.to_owned());
@@ -176,6 +178,12 @@ pub fn judge(changes: &[PathChange], rules: &PathRules, steering_manifests: &BTr
     judgement.tests_named =
         !judgement.tests.is_empty() && judgement.tests.iter().all(|path| rules.scope_names_test(path));
     judgement
+}
+
+/// A path as a violation names it: the list of them is in every entry of a waypoint.
+fn shown(path: &str) -> String {
+    let most = path.char_indices().nth(VIOLATION_CHARS_MAX).map_or(path.len(), |(at, _)| at);
+    if most == path.len() { path.to_owned() } else { format!("{}…", &path[..most]) }
 }
 
 /// Whether a change makes a regular file something else, or adds something that is none (a symlink, a gitlink).

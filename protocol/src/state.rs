@@ -183,6 +183,15 @@ pub struct GateVisit {
     pub outcome: Option<Outcome>,
 }
 
+/// Visits of gates that a state does not name any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct EarlierVisits {
+    /// How many.
+    pub count: u32,
+    /// When the first of them began.
+    pub since: Timestamp,
+}
+
 /// What a gate's turn came to (GATE-7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -255,8 +264,11 @@ pub struct WaypointState {
     pub criteria: Vec<CriterionResult>,
     /// The last verdicts on guards.
     pub guards: Vec<CriterionResult>,
-    /// Visited gates, oldest first.
+    /// The last visits of gates, oldest first, a bounded list. All of them are in the journal, each in its own entries.
     pub history: Vec<GateVisit>,
+    /// The visits before those of `history`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub earlier_visits: Option<EarlierVisits>,
     /// The final handoff that was last taken: its redelivery is no conflict.
     pub answered: Option<Answered>,
     /// The passing verification of what would land.
@@ -309,6 +321,15 @@ pub struct Answered {
     pub digest: crate::Digest,
 }
 
+impl WaypointState {
+    /// When its first gate was entered.
+    #[must_use]
+    pub fn begun_at(&self) -> Option<Timestamp> {
+        let first = || self.history.first().map(|visit| visit.entered);
+        self.earlier_visits.map(|earlier| earlier.since).or_else(first)
+    }
+}
+
 impl Default for WaypointState {
     fn default() -> Self {
         Self {
@@ -320,6 +341,7 @@ impl Default for WaypointState {
             criteria: Vec::new(),
             guards: Vec::new(),
             history: Vec::new(),
+            earlier_visits: None,
             answered: None,
             verified: None,
             cleared: false,

@@ -7,6 +7,8 @@ use holdpoint_protocol::{
     state::{Counters, Held, Phase, Resume, Status, WaypointState},
 };
 
+use super::visits;
+
 /// Something in a journal that cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Alarm {
@@ -86,7 +88,10 @@ pub fn invariants(before: &WaypointState, after: &WaypointState, entry: &Entry) 
         }
         _ => None,
     };
-    left.map(str::to_owned).or_else(|| misfit(after, entry))
+    left.map(str::to_owned).or_else(|| misfit(after, entry)).or_else(|| {
+        let lost = !visits::only_grew(before, after);
+        lost.then(|| "a visit of a gate was changed or lost".to_owned())
+    })
 }
 
 /// Whether the state after an entry is not one that such an entry leads to.

@@ -16,6 +16,7 @@ use holdpoint_protocol::{
 use super::{
     Context, Fresh, Step,
     turns::{self, Opening},
+    visits,
 };
 use crate::{
     feedback,
@@ -231,13 +232,9 @@ impl<'a> Transition<'a> {
         if self.next.history.last().is_some_and(|v| v.exited.is_none() && v.gate == open.gate) {
             return;
         }
-        self.next.history.push(GateVisit {
-            gate: open.gate.clone(),
-            role: open.role.clone(),
-            entered: self.cx.now,
-            exited: None,
-            outcome: None,
-        });
+        let (gate, role) = (open.gate.clone(), open.role.clone());
+        let visit = GateVisit { gate, role, entered: self.cx.now, exited: None, outcome: None };
+        visits::push(&mut self.next, visit);
     }
 
     /// The work on a base is gone: nothing of it was verified or let through.

@@ -30,6 +30,13 @@ fn a_flood_of_violations_is_cut_and_the_gravest_stay() {
 }
 
 #[test]
+fn a_violation_names_the_start_of_a_path_without_end() {
+    let judgement = judge(&[changed(&"ä/".repeat(4_000))], &rules(&["src/**"], &[]), &BTreeSet::new());
+    let path = &judgement.violations[0].path;
+    assert!(path.starts_with("ä/ä/") && path.ends_with('…') && path.chars().count() < 1_010, "{path}");
+}
+
+#[test]
 fn globs_stay_within_segments_unless_they_say_otherwise() {
     let table = [
         ("src/**", "src/a/b.rs", true),

@@ -248,8 +248,8 @@ pub(super) fn tell_if_over(books: &Books, waypoint: &WaypointId) {
         .with_some(fields::REASON, reason)
         .with_some(fields::COMMIT, commit);
     let mut span = of_waypoint(span, &submitted.flight, waypoint);
-    if let Some(first) = state.history.first() {
-        span = span.event("opened", time_of(first.entered));
+    if let Some(begun) = state.begun_at() {
+        span = span.event("opened", time_of(begun));
     }
     if status != "complete" {
         span = span.failed(reason.unwrap_or("ended"));

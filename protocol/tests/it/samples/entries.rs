@@ -47,6 +47,7 @@ fn state(phase: Phase) -> WaypointState {
         }),
         criteria: results(),
         guards: results(),
+        earlier_visits: None,
         history: vec![GateVisit {
             gate: "build".parse().unwrap(),
             role: role::id(role::BUILDER),
