@@ -2,7 +2,7 @@
 //!
 //! Read in this order: [`gates`] (how a workflow moves), [`policy`] (the decision table), [`engine`] (one waypoint),
 //! [`flight`] (what orders several), then what they lean on: [`plan`], [`paths`], [`checks`], [`runners`],
-//! [`feedback`]. [`shares`] says who
+//! [`feedback`], [`handed`]. [`shares`] says who
 //! takes which handoffs, [`standing`] says what became of handoffs, [`audit`] looks at what was left behind, and [`attest`] says it to people outside.
 
 pub mod attest;
@@ -12,6 +12,7 @@ pub mod engine;
 pub mod feedback;
 pub mod flight;
 pub mod gates;
+pub mod handed;
 pub mod paths;
 pub mod plan;
 pub mod policy;

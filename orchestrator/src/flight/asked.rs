@@ -3,7 +3,6 @@
 use holdpoint_core::engine::{Asked, Commit, Handoff, Input};
 use holdpoint_protocol::{
     artifact::{ClarificationRequest, HelpRequest, WorkInProgress},
-    refusal::RefusalCode,
     state::QuestionKind,
     subjects::HandoffSubject,
 };
@@ -14,11 +13,6 @@ use crate::{
     examine::{self, ExamineError},
     intake::Taken,
 };
-
-/// Bytes of a question, with its options and its context: it is shown to people, and goes into the next turn.
-const QUESTION_BYTES_MAX: usize = 64 << 10;
-/// Options of one question.
-const OPTIONS_MAX: usize = 50;
 
 /// What an agent sent.
 pub(super) enum Asks {
@@ -32,21 +26,6 @@ impl Asks {
             Self::Clarify(asked) => (QuestionKind::Clarification, asked.question, asked.options, asked.work),
             Self::Help(help) => (QuestionKind::Help, help.raw_line, Vec::new(), help.work),
         }
-    }
-
-    /// What is wrong with it.
-    fn oversized(&self) -> Option<String> {
-        let (bytes, options) = match self {
-            Self::Clarify(asked) => {
-                let options: usize = asked.options.iter().map(String::len).sum();
-                (asked.question.len() + asked.decision_context.len() + options, asked.options.len())
-            }
-            Self::Help(help) => {
-                (help.raw_line.len() + help.context.as_ref().map_or(0, |context| context.to_string().len()), 0)
-            }
-        };
-        (bytes > QUESTION_BYTES_MAX || options > OPTIONS_MAX)
-            .then(|| format!("a question has {QUESTION_BYTES_MAX} bytes and {OPTIONS_MAX} options at most"))
     }
 }
 
@@ -70,9 +49,6 @@ impl State {
         handoff: Handoff<()>,
         asks: Asks,
     ) {
-        if let Some(what) = asks.oversized() {
-            return self.refuse(&received, &subject, RefusalCode::TooLarge, &what).await;
-        }
         let (kind, question, options, work) = asks.into_parts();
         let looked = Looked { received, subject, handoff, kind, question, options, work: Ok(None) };
         let Some(work) = work else { return self.on_question_looked_at(myself, looked).await };

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use holdpoint_bus::{handoffs::Received, journal::ReadError};
-use holdpoint_core::engine::{Handoff, Input};
+use holdpoint_core::{
+    engine::{Handoff, Input},
+    handed,
+};
 use holdpoint_protocol::{
     Digest,
     artifact::{Handed, HandedError, HandedHead},
@@ -179,7 +182,10 @@ impl State {
             HandedError::Codec(error) => unreadable(error),
             HandedError::Kind { .. } => SenderError::refused(RefusalCode::UnknownKind, error.to_string()),
         })?;
-        Ok((head, body))
+        match handed::oversized(&body) {
+            None => Ok((head, body)),
+            Some(what) => Err(SenderError::refused(RefusalCode::TooLarge, what)),
+        }
     }
 
     /// Gives the input to the core; acknowledges once what follows is appended. Whether this is what appended it.

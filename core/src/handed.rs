@@ -1,0 +1,148 @@
+//! How large the parts of a handoff may be: it came from outside, and what it says goes into turns and entries, which
+//! have to fit into one message each.
+//!
+//! The limits are several times what our own agents send. What passes them is cut where it is told: [`crate::feedback`].
+
+use holdpoint_protocol::artifact::{
+    BuildArtifact, ClarificationRequest, CriterionReport, Handed, HelpRequest, VerificationReport,
+};
+
+use crate::{
+    paths::VIOLATIONS_MAX,
+    plan::{COMMAND_BYTES_MAX, CRITERIA_MAX, GUARDS_MAX, SENTENCE_BYTES_MAX},
+};
+
+/// Bytes of a question, with its options and its context: it is shown to people, and goes into the next turn.
+pub const QUESTION_BYTES_MAX: usize = 64 << 10;
+/// Options of one question.
+pub const OPTIONS_MAX: usize = 50;
+/// Bytes of why a build turn failed.
+pub const FAILURE_BYTES_MAX: usize = 64 << 10;
+/// Bytes of what is told of one run's output.
+pub const OUTPUT_TAIL_BYTES_MAX: usize = 64 << 10;
+/// References of evidence of one verdict: they are in every later entry.
+pub const EVIDENCE_MAX: usize = 16;
+/// Doubts of one report.
+pub const DOUBTS_MAX: usize = 100;
+/// Runs of one report's receipt, or of a builder's ledger.
+pub const RUNS_MAX: usize = 10_000;
+/// Properties of one report's receipt.
+pub const PROPERTIES_MAX: usize = 100;
+/// Claims of one build artifact.
+pub const CLAIMS_MAX: usize = 1_000;
+
+/// What of a handoff is too large, with its limit; `None` for one that may be taken.
+#[must_use]
+pub fn oversized(handed: &Handed) -> Option<String> {
+    let checked = match handed {
+        Handed::Reported(report) => of_report(report),
+        Handed::Built(artifact) => of_build(artifact),
+        Handed::Clarify(asked) => of_question(asked),
+        Handed::Help(help) => of_help(help),
+        // Of the others nothing is kept, or the engine says what it takes of a person.
+        Handed::Plan | Handed::GivenBack | Handed::Act(_) => Ok(()),
+    };
+    checked.err()
+}
+
+type Checked = Result<(), String>;
+
+fn of_report(report: &VerificationReport) -> Checked {
+    items("criteria", report.criteria.len(), CRITERIA_MAX)?;
+    items("guards", report.guards.len(), GUARDS_MAX)?;
+    report.criteria.iter().chain(&report.guards).try_for_each(of_verdict)?;
+    items("violations", report.violations.len(), VIOLATIONS_MAX)?;
+    report.violations.iter().try_for_each(|violation| sentence("violations.path", &violation.path))?;
+    items("doubts", report.doubts.len(), DOUBTS_MAX)?;
+    report.doubts.iter().try_for_each(|doubt| sentence("doubts.text", &doubt.text))?;
+    items("receipt.checks", report.receipt.checks.len(), RUNS_MAX)?;
+    items("receipt.properties", report.receipt.properties.len(), PROPERTIES_MAX)
+}
+
+fn of_verdict(report: &CriterionReport) -> Checked {
+    items("evidence", report.result.evidence.len(), EVIDENCE_MAX)?;
+    text("output_tail", &report.output_tail, OUTPUT_TAIL_BYTES_MAX)?;
+    text("command", report.command.as_deref().unwrap_or_default(), COMMAND_BYTES_MAX)?;
+    sentence("note", report.note.as_deref().unwrap_or_default())
+}
+
+fn of_build(artifact: &BuildArtifact) -> Checked {
+    let detail = artifact.failure.as_ref().map_or("", |failure| failure.detail.as_str());
+    text("failure.detail", detail, FAILURE_BYTES_MAX)?;
+    items("ledger", artifact.ledger.len(), RUNS_MAX)?;
+    items("claims", artifact.claims.len(), CLAIMS_MAX)
+}
+
+fn of_question(asked: &ClarificationRequest) -> Checked {
+    let options: usize = asked.options.iter().map(String::len).sum();
+    let all = asked.question.len() + asked.decision_context.len() + options;
+    bytes("question, decision_context and options", all, QUESTION_BYTES_MAX)?;
+    items("options", asked.options.len(), OPTIONS_MAX)
+}
+
+fn of_help(help: &HelpRequest) -> Checked {
+    let context = help.context.as_ref().map_or(0, |context| context.to_string().len());
+    bytes("raw_line and context", help.raw_line.len() + context, QUESTION_BYTES_MAX)
+}
+
+fn sentence(field: &str, value: &str) -> Checked {
+    text(field, value, SENTENCE_BYTES_MAX)
+}
+
+fn text(field: &str, value: &str, most: usize) -> Checked {
+    bytes(field, value.len(), most)
+}
+
+fn bytes(field: &str, found: usize, most: usize) -> Checked {
+    within(field, found, most, "bytes")
+}
+
+fn items(field: &str, found: usize, most: usize) -> Checked {
+    within(field, found, most, "items")
+}
+
+fn within(field: &str, found: usize, most: usize, unit: &str) -> Checked {
+    if found <= most { Ok(()) } else { Err(format!("{field}: {found} {unit}, at most {most} are taken")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use holdpoint_protocol::artifact::Doubt;
+
+    use super::*;
+    use crate::engine::tests::{fixture::Fixture, parts::sound_report};
+
+    fn refused(change: impl FnOnce(&mut VerificationReport)) -> Option<String> {
+        let mut fixture = Fixture::opened(|_, _| {});
+        fixture.build_ok("w").turn();
+        let mut report = sound_report(&fixture.turn("w"));
+        change(&mut report);
+        oversized(&Handed::Reported(Box::new(report)))
+    }
+
+    #[test]
+    fn a_report_that_is_too_long_anywhere_is_refused_by_the_name_of_its_limit() {
+        assert_eq!(refused(|_| {}), None);
+        assert_eq!(refused(|r| r.criteria[0].output_tail = "x".repeat(OUTPUT_TAIL_BYTES_MAX)), None);
+        type Change = fn(&mut VerificationReport);
+        let table: [(&str, Change); 8] = [
+            ("output_tail: 65537 bytes, at most 65536", |r| r.criteria[0].output_tail = "x".repeat((64 << 10) + 1)),
+            ("note:", |r| r.criteria[0].note = Some("x".repeat(SENTENCE_BYTES_MAX + 1))),
+            ("command:", |r| r.criteria[0].command = Some("x".repeat(COMMAND_BYTES_MAX + 1))),
+            ("evidence: 17 items, at most 16", |r| {
+                let digest = r.criteria[0].result.evidence[0];
+                r.criteria[0].result.evidence = vec![digest; EVIDENCE_MAX + 1];
+            }),
+            ("criteria: 501 items, at most 500", |r| r.criteria = vec![r.criteria[0].clone(); CRITERIA_MAX + 1]),
+            ("guards:", |r| r.guards = vec![r.criteria[0].clone(); GUARDS_MAX + 1]),
+            ("doubts:", |r| r.doubts = vec![Doubt { blocking: true, text: String::new() }; DOUBTS_MAX + 1]),
+            ("doubts.text:", |r| {
+                r.doubts.push(Doubt { blocking: false, text: "x".repeat(SENTENCE_BYTES_MAX + 1) });
+            }),
+        ];
+        for (expected, change) in table {
+            let what = refused(change).unwrap_or_default();
+            assert!(what.starts_with(expected), "{expected}: {what:?}");
+        }
+    }
+}
