@@ -3,6 +3,7 @@
 //! Pure: the same facts give the same ruling, so that a replay can check yesterday's (FLY-30). What a ruling does to a
 //! waypoint is [`crate::engine`].
 
+pub(crate) mod conflict;
 pub(crate) mod words;
 
 use holdpoint_protocol::{

@@ -14,10 +14,10 @@ use super::{
 };
 use crate::{
     gates::Duty,
-    policy::{escalate, exhausted},
+    policy::{conflict::conflict, escalate, exhausted},
 };
 
-/// A waypoint begins: judge and baseline first, then the first gate.
+/// A waypoint begins: its rules, judge and baseline first, then the first gate.
 pub(super) fn open(state: &WaypointState, cx: &Context<'_>, fresh: &Fresh) -> Step {
     if state.phase != Phase::Pending {
         return Step::Nothing;
@@ -30,6 +30,9 @@ pub(super) fn begin(mut transition: Transition<'_>) -> Step {
     let cx = transition.cx;
     transition.next.base = Some(cx.flight.head().clone());
     let judged = cx.workflow.last_judge().is_some();
+    if judged && let Some(text) = conflict(&cx.flight.submitted.plan, cx.waypoint) {
+        return transition.hold(Resume::Beginning, escalate(ReasonCode::PolicyConflict, &text).into());
+    }
     let unjudged = judged && cx.waypoint.criteria.iter().any(|c| c.check.is_none());
     if unjudged && !cx.flight.submitted.fleet.judge {
         let text = "a criterion has no check and this fleet has no judge: give it a check, or run with --judge";

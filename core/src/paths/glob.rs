@@ -74,6 +74,22 @@ impl Glob {
         self.matcher.is_match(path)
     }
 
+    /// Whether it plainly matches all that `other` matches. No is no proof of the contrary.
+    #[must_use]
+    pub fn covers(&self, other: &Self) -> bool {
+        if self.text == other.text || self.text == "**" {
+            return true;
+        }
+        if !other.text.contains(PATTERN) {
+            return self.matches(&other.text);
+        }
+        let below = |folder: &str| {
+            let rest = other.literal_prefix().strip_prefix(folder);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        self.text.strip_suffix("/**").is_some_and(|folder| !folder.contains(PATTERN) && below(folder))
+    }
+
     /// Its last segment, if that is a name and no pattern.
     #[must_use]
     pub fn literal_name(&self) -> Option<&str> {

@@ -37,6 +37,27 @@ fn a_violation_names_the_start_of_a_path_without_end() {
 }
 
 #[test]
+fn a_glob_covers_another_only_where_that_is_plain() {
+    let table = [
+        ("src/**", "src/**", true),
+        ("**", "a/*.rs", true),
+        ("src/**", "src/a/b.rs", true),
+        ("src/*.rs", "src/a.rs", true),
+        ("src/**", "src/a/*.rs", true),
+        ("src/**", "src/*", true),
+        ("src/**", "src", false),
+        ("src/**", "src*/**", false),
+        ("src/**", "srcs/*.rs", false),
+        ("src/**", "{src,lib}/**", false),
+        ("src/a.rs", "src/*.rs", false),
+        ("*/**", "src/**", false),
+    ];
+    for (glob, other, covers) in table {
+        assert_eq!(Glob::new(glob).unwrap().covers(&Glob::new(other).unwrap()), covers, "{glob} {other}");
+    }
+}
+
+#[test]
 fn globs_stay_within_segments_unless_they_say_otherwise() {
     let table = [
         ("src/**", "src/a/b.rs", true),

@@ -6,6 +6,7 @@ use holdpoint_protocol::{
     artifact::{Disposition, StatusMutation, VerificationPurpose},
     facts::Verdict,
     ids::role,
+    plan::{Check, Guard},
     reason::ReasonCode,
     state::{Phase, Purpose, Status},
     turn::TurnRequest,
@@ -100,6 +101,53 @@ fn a_criterion_without_check_needs_a_judge_in_the_fleet() {
         fleet.judge = true;
     });
     assert_eq!(fixture.turn("w").role.as_str(), role::BUILDER);
+}
+
+#[test]
+fn rules_that_cannot_both_hold_block_before_anything_is_built() {
+    type Change = fn(&mut holdpoint_protocol::plan::Plan);
+    let conflicts: [(Change, &str); 4] = [
+        (|plan| (plan.guards, plan.waypoints[0].criteria[0].check) = (vec![guard()], red(guard())), "guard suite"),
+        (|plan| plan.waypoints[0].scope = vec!["golden/**".to_owned()], "(golden/**)"),
+        (|plan| plan.waypoints[0].scope = vec!["golden/a".to_owned(), "golden/b/*.rs".to_owned()], "golden/b/*.rs"),
+        (|plan| (plan.waypoints[0].scope, plan.waypoints[0].protected) = (one("a"), one("**")), "(a)"),
+    ];
+    for (change, named) in conflicts {
+        let mut fixture = Fixture::opened(|plan, _| change(plan));
+        let state = fixture.state("w");
+        let decision = state.decision.expect("it was decided");
+        assert_eq!(
+            (decision.disposition, decision.reason_code),
+            (Disposition::Escalate, ReasonCode::PolicyConflict),
+            "{named}"
+        );
+        assert!(decision.remediation.is_some_and(|text| text.contains(named)), "{named}");
+        assert_eq!((fixture.status("w"), state.counters.attempts), (Status::Blocked, 0));
+        fixture.retry("w", |_| {}).decided();
+        assert_eq!(fixture.status("w"), Status::Blocked, "the plan is the same");
+    }
+}
+
+#[test]
+fn rules_that_leave_something_to_do_are_no_conflict() {
+    let changes: [fn(&mut holdpoint_protocol::plan::Plan); 4] = [
+        |plan| (plan.guards, plan.waypoints[0].criteria[0].check) = (vec![guard()], Some(guard().check)),
+        |plan| (plan.guards, plan.waypoints[0].criteria[0].check) = (vec![guard()], Some(check(true))),
+        |plan| plan.waypoints[0].scope = vec!["golden/**".to_owned(), "src/**".to_owned()],
+        |plan| plan.waypoints[0].scope = vec!["golden*/**".to_owned()],
+    ];
+    for change in changes {
+        let fixture = Fixture::opened(|plan, _| change(plan));
+        assert_eq!(fixture.status("w"), Status::Running);
+    }
+}
+
+fn red(guard: Guard) -> Option<Check> {
+    Some(Check { red_first: true, ..guard.check })
+}
+
+fn one(glob: &str) -> Vec<String> {
+    vec![glob.to_owned()]
 }
 
 #[test]

@@ -63,7 +63,7 @@ pub(crate) fn waypoint(name: &str, depends_on: &[&str]) -> Waypoint {
 }
 
 pub(crate) fn guard() -> Guard {
-    Guard { id: "suite".parse().unwrap(), check: check(false) }
+    Guard { id: "suite".parse().unwrap(), check: Check { command: "make test".to_owned(), ..check(false) } }
 }
 
 pub(crate) fn plan(waypoints: Vec<Waypoint>) -> Plan {
