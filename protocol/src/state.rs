@@ -230,7 +230,7 @@ pub struct Counters {
     pub conflicts: u32,
     /// Times the open turn was opened anew after its deadline.
     pub redeliveries: u32,
-    /// Questions and calls for help, whoever answered them.
+    /// Questions and calls for help, answered or not.
     #[serde(default)]
     pub clarifications: u32,
     /// Reworks that people granted on top of the plan's.

@@ -36,7 +36,7 @@ pub(super) struct Transition<'a> {
     pub(super) fresh: &'a Fresh,
 }
 
-/// A ruling, with what the next build turn is told if the work goes back.
+/// A ruling, with the feedback of the next build turn if the work goes back.
 #[derive(Debug, Clone)]
 pub(super) struct Ruled {
     pub(super) ruling: Ruling,

@@ -134,7 +134,7 @@ impl Fixture {
         Self::flown_by(plan, fleet, &[])
     }
 
-    /// A flight by workflows of its own, beside the built-in ones.
+    /// A flight by workflows of its own and the built-in ones.
     pub(crate) fn flown_by(plan: Plan, fleet: Fleet, own: &[WorkflowSpec]) -> Self {
         let now = Timestamp::from_millis(1_790_000_000_000);
         let find = |name: &str| {
