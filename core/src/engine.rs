@@ -73,7 +73,7 @@ pub enum Input {
     /// A build or repair turn ended.
     Built(Handoff<BuildOutcome>),
     /// A verifier reported.
-    Reported(Handoff<Box<VerificationReport>>),
+    Reported(Handoff<Box<Reported>>),
     /// An agent asked a question or called for help.
     Asked(Handoff<Box<Asked>>),
     /// A person answers the open question.
@@ -111,6 +111,15 @@ pub struct Handoff<T> {
     pub cause: Cause,
     /// What it says.
     pub body: T,
+}
+
+/// A verifier's report, with what follows it.
+#[derive(Debug, Clone)]
+pub struct Reported {
+    /// The report.
+    pub report: VerificationReport,
+    /// What its turn keeps for the build turn behind it.
+    pub for_build: Option<Box<Feedback>>,
 }
 
 /// What a person did.

@@ -1,7 +1,7 @@
 //! What an agent hands off, given to the machine that decides: no state and no report makes it fall over.
 
 use holdpoint_core::{
-    engine::{self, Context, Fresh, Handoff, Input, Step},
+    engine::{self, Context, Fresh, Handoff, Input, Reported, Step},
     flight::FlightState,
 };
 use holdpoint_protocol::{
@@ -38,7 +38,7 @@ pub fn report(data: &[u8]) {
         role: open.role.clone(),
         agent: "agent-1".parse().expect("an id"),
         cause,
-        body: Box::new(report),
+        body: Box::new(Reported { report, for_build: None }),
     };
     let Step::Append(entry) = engine::step(&state, Input::Reported(handoff), &cx, &fresh) else { return };
     match *entry {

@@ -43,6 +43,9 @@ pub struct Turn {
     pub request: TurnRequest,
     /// The decision that opened it, unless it is the first.
     pub decision: Option<OrchestratorDecision>,
+    /// Of a verification of the base: what the build turn behind it gets. Nothing in it is a builder's words (FLY-18).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub for_build: Option<Box<Feedback>>,
     /// The journal's part of the entry.
     pub record: Record,
 }

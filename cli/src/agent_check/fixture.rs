@@ -100,6 +100,7 @@ impl Fixture {
             guidance: guidance(&waypoint, now),
             request,
             decision: None,
+            for_build: None,
             record: Record { at: now, previous: None, cause: None, state: None },
             waypoint,
         }

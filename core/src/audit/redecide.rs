@@ -22,7 +22,7 @@ use super::{Auditor, Before, EntryLine, HandoffLine, Known, Link};
 use crate::{
     engine::{
         self, Act, Answering, Asked, BuildOutcome, Commit, Context, Died, Fresh, Handoff, Input, Merge, Merged,
-        Retrying, Step,
+        Reported, Retrying, Step,
     },
     flight::FlightState,
 };
@@ -104,7 +104,11 @@ impl Seen<'_> {
         let handoff = Handoff { turn, role: known.line.subject.role.clone(), agent, cause: cause.clone(), body: () };
         Ok(match body {
             Handed::Built(artifact) => Input::Built(with(handoff, self.outcome(artifact)?)),
-            Handed::Reported(report) => Input::Reported(with(handoff, report.clone())),
+            Handed::Reported(report) => {
+                let opened = self.last_turn.as_ref().filter(|turn| turn.turn_id == handoff.turn);
+                let for_build = opened.and_then(|turn| turn.for_build.clone());
+                Input::Reported(with(handoff, Box::new(Reported { report: report.as_ref().clone(), for_build })))
+            }
             Handed::Clarify(_) | Handed::Help(_) => Input::Asked(with(handoff, Box::new(self.question(body)?))),
             Handed::Act(_) => return Err(("a handoff of an agent".to_owned(), "a person's act".to_owned())),
             Handed::Plan => match self.entry {
@@ -228,7 +232,8 @@ impl Seen<'_> {
                 let collision = match self.entry {
                     Entry::Turn(turn) => match &turn.request {
                         TurnRequest::Build(request) => request.feedback.as_ref().and_then(|f| f.collision.as_ref()),
-                        TurnRequest::Verify(_) | TurnRequest::Complete(_) => None,
+                        TurnRequest::Verify(_) => turn.for_build.as_ref().and_then(|f| f.collision.as_ref()),
+                        TurnRequest::Complete(_) => None,
                     },
                     Entry::Decided(decided) => decided.feedback.as_ref().and_then(|f| f.collision.as_ref()),
                     _ => None,

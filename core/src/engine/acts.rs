@@ -252,14 +252,23 @@ fn resume(
         Resume::Gate { purpose: Purpose::Build, .. } => build_again(transition, retry, feedback),
         Resume::Gate { gate, purpose } => {
             let gate = cx.workflow.gate(gate).unwrap_or_else(|| cx.workflow.first());
-            let mut transition = transition;
-            // Nothing is kept of a base that has nothing on it yet.
-            if matches!(purpose, Purpose::Verify(holdpoint_protocol::artifact::VerificationPurpose::Baseline)) {
-                transition.next.base = Some(cx.flight.head().clone());
+            if *purpose == opening::BASELINE {
+                return try_base(transition, gate, retry, feedback);
             }
             turns::open(transition, Opening { purpose: *purpose, ..Opening::of(gate) }, None)
         }
     }
+}
+
+/// The base is tried again, and with what the build turn behind it gets. A base that has nothing on it yet is the newest.
+fn try_base(mut transition: Transition<'_>, gate: &Gate, retry: Retry, mut feedback: Option<Feedback>) -> Step {
+    if transition.next.work.is_none() {
+        transition.next.base = Some(transition.cx.flight.head().clone());
+    }
+    if let Some(note) = retry.note {
+        feedback.get_or_insert_with(nothing_wrong).notes.push(note);
+    }
+    turns::open(transition, Opening { purpose: opening::BASELINE, feedback, ..Opening::of(gate) }, None)
 }
 
 /// Another build turn, with what was wrong and what the person says.

@@ -16,7 +16,7 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    Context, Fresh, Merge, Merged, Step, report,
+    Context, Fresh, Merge, Merged, Step, opening, report,
     transition::{Ruled, Transition},
     turns::{self, Opening},
 };
@@ -158,19 +158,25 @@ fn feedback(failing: Vec<CriterionReport>, notes: Vec<String>, collision: Collis
     Feedback { disposition, reason_code, failing, notes, collision: Some(collision), clarifications: Vec::new() }
 }
 
-/// Work that collides is made again from the workflow's first gate.
+/// Work that collides is made again from the workflow's first gate. The base moved: what has to be red there is tried
+/// first, and what the builder is told waits in the turn for that.
 fn conflict(mut transition: Transition<'_>, feedback: Feedback) -> Step {
     let first = transition.cx.workflow.first();
     transition.next.after_conflict = true;
+    let purpose = if opening::is_tried_red(transition.cx) { opening::BASELINE } else { turns::purpose(first) };
     if transition.next.counters.conflicts >= CONFLICTS_MAX {
         let with = feedback.collision.as_ref().map(|c| c.landed.as_slice()).unwrap_or_default();
         let ruling = too_many(with);
-        let resume = Resume::Gate { gate: first.id.clone(), purpose: turns::purpose(first) };
+        let resume = Resume::Gate { gate: first.id.clone(), purpose };
         return transition.hold(resume, Ruled { ruling, feedback: Some(feedback) });
     }
     transition.next.counters.conflicts += 1;
     let (disposition, reason) = (feedback.disposition, feedback.reason_code);
     let ruling = Ruling { disposition, reason, exhausted: false, remediation: None };
+    if purpose == opening::BASELINE {
+        let opening = Opening { purpose, feedback: Some(feedback), ..Opening::of(first) };
+        return turns::open(transition, opening, Some(&ruling));
+    }
     transition.send_back(first, Ruled { ruling, feedback: Some(feedback) })
 }
 

@@ -17,6 +17,15 @@ use crate::{
     policy::{conflict::conflict, escalate, exhausted},
 };
 
+/// What a verification of the base is for.
+pub(super) const BASELINE: Purpose = Purpose::Verify(VerificationPurpose::Baseline);
+
+/// Whether a base has to be tried before anything is built on it: a check has to be red there.
+pub(super) fn is_tried_red(cx: &Context<'_>) -> bool {
+    let makes = cx.workflow.first().duty == Duty::Make;
+    makes && !turns::criteria(VerificationPurpose::Baseline, cx).is_empty()
+}
+
 /// A waypoint begins: its rules, judge and baseline first, then the first gate.
 pub(super) fn open(state: &WaypointState, cx: &Context<'_>, fresh: &Fresh) -> Step {
     if state.phase != Phase::Pending {
@@ -39,13 +48,11 @@ pub(super) fn begin(mut transition: Transition<'_>) -> Step {
         return transition.hold(Resume::Beginning, escalate(ReasonCode::JudgeMissing, text).into());
     }
     let first = cx.workflow.first();
-    let red_first = cx.waypoint.criteria.iter().any(|c| c.check.as_ref().is_some_and(|k| k.red_first));
-    let guarded = !cx.flight.submitted.plan.guards.is_empty();
-    if first.duty != Duty::Make || !(red_first || guarded) {
+    let guarded = first.duty == Duty::Make && !cx.flight.submitted.plan.guards.is_empty();
+    if !guarded && !is_tried_red(cx) {
         return transition.enter(first);
     }
-    let purpose = Purpose::Verify(VerificationPurpose::Baseline);
-    turns::open(transition, Opening { purpose, ..Opening::of(first) }, None)
+    turns::open(transition, Opening { purpose: BASELINE, ..Opening::of(first) }, None)
 }
 
 /// The open turn got no final handoff in time: it opens again, up to a bound. People are not asked twice.

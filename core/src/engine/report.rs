@@ -11,18 +11,18 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    Context, Fresh, Handoff, Refusal, Step,
+    Context, Fresh, Handoff, Refusal, Reported, Step,
     handoff::open_turn,
     landing,
     transition::{Ruled, Transition, reworks_left},
-    turns,
+    turns::{self, Opening},
 };
 use crate::policy::{self, Facts, Ruling, escalate, words};
 
 /// A verifier reported.
 pub(super) fn reported(
     state: &WaypointState,
-    handoff: Handoff<Box<VerificationReport>>,
+    handoff: Handoff<Box<Reported>>,
     cx: &Context<'_>,
     fresh: &Fresh,
 ) -> Step {
@@ -33,13 +33,14 @@ pub(super) fn reported(
     let Purpose::Verify(purpose) = open.purpose else {
         return Step::Refuse(Refusal::WrongKind { turn: handoff.turn, wanted: "a build artifact" });
     };
-    let report = &handoff.body;
+    let Reported { report, for_build } = *handoff.body;
+    let report = &report;
     if let Some(what) = mismatch(state, purpose, report, cx) {
         return Step::Refuse(Refusal::Mismatch { turn: handoff.turn, what });
     }
     let transition = Transition::new(state, cx, fresh);
     match purpose {
-        VerificationPurpose::Baseline => baseline(transition, open, report, handoff.cause),
+        VerificationPurpose::Baseline => baseline(transition, open, report, handoff.cause, for_build),
         VerificationPurpose::Handoff => judged(transition, open, report, handoff.cause),
         VerificationPurpose::Merge => landing::merge_judged(transition, open, report, handoff.cause),
     }
@@ -99,16 +100,28 @@ fn results(reports: &[CriterionReport]) -> Vec<CriterionResult> {
 }
 
 /// The base: every guard green, every `red_first` check not green; else nothing is built.
-fn baseline(transition: Transition<'_>, open: &OpenTurn, report: &VerificationReport, cause: Cause) -> Step {
-    let cx = transition.cx;
+fn baseline(
+    transition: Transition<'_>,
+    open: &OpenTurn,
+    report: &VerificationReport,
+    cause: Cause,
+    for_build: Option<Box<Feedback>>,
+) -> Step {
+    let (cx, feedback) = (transition.cx, for_build.map(|feedback| *feedback));
     match rule_base(report, cx) {
         Some(ruling) => {
             let mut transition = transition.answered(cause, Outcome::Blocked);
             remember(&mut transition.next, report);
-            transition.hold(Resume::Gate { gate: open.gate.clone(), purpose: open.purpose }, ruling.into())
+            let resume = Resume::Gate { gate: open.gate.clone(), purpose: open.purpose };
+            transition.hold(resume, Ruled { ruling, feedback })
         }
-        // It is no gate of its own: the work begins where the workflow does.
-        None => transition.answered(cause, Outcome::Complete).enter(cx.workflow.first()),
+        // It is no gate of its own: the work begins, or goes on, where the workflow begins.
+        None => {
+            let first = cx.workflow.first();
+            let repair = transition.before.after_conflict && cx.flight.submitted.fleet.repair;
+            let opening = Opening { feedback, repair, ..Opening::of(first) };
+            turns::open(transition.answered(cause, Outcome::Complete), opening, None)
+        }
     }
 }
 
@@ -134,7 +147,7 @@ fn rule_base(report: &VerificationReport, cx: &Context<'_>) -> Option<Ruling> {
     }
     let green = report.criteria.iter().find(is_green)?;
     let text = format!(
-        "criterion {} is green before any work: it cannot show that the goal was reached; sharpen its check or drop red_first",
+        "criterion {} is green on the base, before any work: it cannot show that the goal was reached; sharpen its check or drop red_first, or `holdpoint cancel` if what landed meanwhile reached the goal",
         green.result.id
     );
     Some(escalate(ReasonCode::NotRed, &text))

@@ -19,7 +19,7 @@ use holdpoint_protocol::{
     version,
 };
 
-use super::{Context, Fresh, Step, transition::Transition};
+use super::{Context, Fresh, Step, opening, transition::Transition};
 use crate::{
     feedback,
     gates::{Duty, Gate},
@@ -77,6 +77,8 @@ pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling:
     transition.next.phase = Phase::InTurn(open.clone());
     let whole = transition.cause.as_ref().map(Cause::reference);
     let feedback = opening.feedback.map(|told| feedback::bounded(told, whole.as_deref()));
+    let (feedback, for_build) =
+        if open.purpose == opening::BASELINE { (None, feedback.map(Box::new)) } else { (feedback, None) };
     let decision = ruling.map(|ruling| transition.decision(ruling, None));
     let (next, flight) = (&transition.next, &cx.flight.submitted.flight);
     let turn = Turn {
@@ -96,6 +98,7 @@ pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling:
             Purpose::Complete => TurnRequest::Complete(Box::new(completion_request(next, opening.gate, feedback, cx))),
         },
         decision,
+        for_build,
         record: transition.record(),
     };
     Step::Append(Box::new(Entry::Turn(Box::new(turn))))
@@ -329,10 +332,13 @@ fn verify_request(
     cx: &Context<'_>,
     fresh: &Fresh,
 ) -> VerificationRequest {
-    let (base, commit, bundles) = start(next, cx);
+    let (base, mut commit, mut bundles) = start(next, cx);
     let base_tree = cx.flight.tree_of(&base).unwrap_or_else(|| cx.flight.head_tree()).clone();
-    let baseline = purpose == VerificationPurpose::Baseline;
-    let tree = next.work.as_ref().filter(|_| !baseline).map_or(base_tree, |w| w.tree.clone());
+    let mut tree = next.work.as_ref().map_or_else(|| base_tree.clone(), |w| w.tree.clone());
+    // Of the base alone, also where work is kept that a build turn goes on from.
+    if purpose == VerificationPurpose::Baseline {
+        (commit, tree, bundles) = (base.clone(), base_tree, cx.flight.bundles_up_to(&base));
+    }
     VerificationRequest::new(
         origin(&fresh.request, cx),
         VerificationRequestBody {

@@ -1,15 +1,20 @@
 //! Taking a report: what it passes has to have its evidence stored. What the verdicts lead to is the core's matter.
 
 use holdpoint_bus::blobs::{self, BlobError};
-use holdpoint_core::engine::{Handoff, Input};
+use holdpoint_core::engine::{Handoff, Input, Reported};
 use holdpoint_protocol::{
-    Digest, artifact::VerificationReport, facts::Verdict, ids::role, refusal::RefusalCode, subjects::HandoffSubject,
+    Digest,
+    artifact::{VerificationPurpose, VerificationReport},
+    facts::Verdict,
+    ids::role,
+    refusal::RefusalCode,
+    subjects::HandoffSubject,
 };
 use holdpoint_runtime::telemetry::ErrorChain;
 use ractor::ActorRef;
 
 use super::{ApplyError, Msg, State, handoff::give_back};
-use crate::{intake::Taken, refusals, shell::Shell};
+use crate::{books::BooksError, intake::Taken, refusals, shell::Shell};
 
 /// Why a report does not count yet.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +45,8 @@ impl State {
         handoff: Handoff<Box<VerificationReport>>,
     ) -> Result<(), ApplyError> {
         if !self.is_current(&subject.waypoint, &handoff.turn).await? {
-            self.settle(myself, &received, &subject, Input::Reported(handoff)).await;
+            let input = self.reported(&subject, handoff).await?;
+            self.settle(myself, &received, &subject, input).await;
             return Ok(());
         }
         let (shell, evidence) = (self.shell.clone(), needed(&handoff.body));
@@ -57,9 +63,15 @@ impl State {
         self.slow = self.slow.saturating_sub(1);
         let Weighed { received, subject, handoff, outcome } = weighed;
         match outcome {
-            Ok(()) => {
-                self.settle(myself, &received, &subject, Input::Reported(handoff)).await;
-            }
+            Ok(()) => match self.reported(&subject, handoff).await {
+                Ok(input) => {
+                    self.settle(myself, &received, &subject, input).await;
+                }
+                Err(error) => {
+                    self.handoff_failed(&subject.waypoint, &error);
+                    give_back(&received, &subject).await;
+                }
+            },
             Err(error) => {
                 self.handoff_failed(&subject.waypoint, &error);
                 // A broker that does not answer is not the sender's matter.
@@ -70,6 +82,23 @@ impl State {
                 give_back(&received, &subject).await;
             }
         }
+    }
+
+    /// The report with what its turn keeps for the build turn behind it.
+    async fn reported(
+        &mut self,
+        subject: &HandoffSubject,
+        handoff: Handoff<Box<VerificationReport>>,
+    ) -> Result<Input, BooksError> {
+        let Handoff { turn, role, agent, cause, body } = handoff;
+        let mut for_build = None;
+        if body.purpose == VerificationPurpose::Baseline {
+            let shell = self.shell.clone();
+            let opened = self.books().await?.last_turn(&shell, &subject.waypoint).await?;
+            for_build = opened.filter(|opened| opened.turn_id == turn).and_then(|opened| opened.for_build);
+        }
+        let body = Box::new(Reported { report: *body, for_build });
+        Ok(Input::Reported(Handoff { turn, role, agent, cause, body }))
     }
 }
 

@@ -117,6 +117,7 @@ impl Fleet {
             ),
             request: TurnRequest::Verify(Box::new(request)),
             decision: None,
+            for_build: None,
             record: Record { at: clock::now(), previous: None, cause: None, state: None },
         };
         let (stopper, stop) = stop_signal();

@@ -129,7 +129,7 @@ fn handoff(entry: &EntryLine, input: &Input) -> Option<HandoffLine> {
             Some(line(entry, handoff, "build_artifact", body))
         }
         Input::Reported(handoff) => {
-            let body = Handed::Reported(handoff.body.clone());
+            let body = Handed::Reported(Box::new(handoff.body.report.clone()));
             Some(line(entry, handoff, "verification_report", body))
         }
         Input::Asked(asked) => Some(line(entry, asked, kind_of(asked.body.kind), question(asked, entry))),

@@ -19,7 +19,9 @@ use holdpoint_protocol::{
 
 use super::parts::{bundle, fleet, id, oid, plan, sound_report, waypoint};
 use crate::{
-    engine::{self, BuildOutcome, Commit, Context, Folded, Fresh, Handoff, Input, Merge, Merged, Refusal, Step},
+    engine::{
+        self, BuildOutcome, Commit, Context, Folded, Fresh, Handoff, Input, Merge, Merged, Refusal, Reported, Step,
+    },
     flight::{self, FlightState, Waypoints},
     workflows,
 };
@@ -336,8 +338,14 @@ impl Fixture {
     pub(crate) fn report(&mut self, name: &str, change: impl FnOnce(&mut VerificationReport)) -> Taken {
         let mut report = sound_report(&self.turn(name));
         change(&mut report);
-        let handoff = self.handoff(name, Box::new(report));
-        self.feed(name, Input::Reported(handoff))
+        let input = self.reported(name, report);
+        self.feed(name, input)
+    }
+
+    /// A report on the open turn, as the orchestrator gives it to the machine.
+    pub(crate) fn reported(&mut self, name: &str, report: VerificationReport) -> Input {
+        let for_build = self.turn(name).for_build;
+        Input::Reported(self.handoff(name, Box::new(Reported { report, for_build })))
     }
 
     /// Appends the landing of an accepted waypoint to the flight's journal.

@@ -3,18 +3,19 @@
 use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
-    artifact::{Disposition, VerificationPurpose},
+    artifact::{Disposition, VerificationPurpose, VerificationRequest},
     facts::{Verdict, Violation, ViolationKind},
     ids::role,
+    journal::Fleet,
     plan::Priority,
     reason::{CriterionReason, ReasonCode},
     state::Status,
-    turn::{CollisionKind, TurnRequest},
+    turn::{CollisionKind, Turn, TurnRequest},
 };
 
 use super::{
     fixture::{Fixture, Taken},
-    parts::{build_request, fleet, id, oid, plan, waypoint},
+    parts::{build_request, check, fleet, id, oid, plan, waypoint},
 };
 use crate::{
     engine::{self, Input, Merge, Merged},
@@ -104,6 +105,75 @@ fn a_merge_that_is_red_is_a_conflict_that_starts_from_the_merge() {
     assert_eq!((&told.landed[0].commit, told.landed[0].paths.len()), (fixture.flight.head(), 0));
     let counters = fixture.state("b").counters;
     assert_eq!((counters.attempts, counters.reworks, counters.conflicts), (1, 0, 1));
+}
+
+/// As [`overtaken`]; the check of `b` has to be red on its base, and no commit of `a` changed that.
+fn overtaken_and_red_first() -> Fixture {
+    let mut plan = plan(vec![waypoint("a", &[]), waypoint("b", &[])]);
+    plan.waypoints[1].criteria[0].check = Some(check(true));
+    let mut fixture = Fixture::new(plan, Fleet { repair: true, ..fleet() });
+    fixture.feed("b", Input::Open);
+    fixture.report("b", |_| {}).turn();
+    fixture.build_ok("b").turn();
+    fixture.report("b", |_| {}).decided();
+    fixture.accept("a");
+    fixture.land("a");
+    fixture
+}
+
+fn baseline(turn: &Turn) -> &VerificationRequest {
+    let TurnRequest::Verify(request) = &turn.request else { panic!("{turn:?}") };
+    assert_eq!((turn.role.as_str(), request.purpose), (role::VERIFIER, VerificationPurpose::Baseline));
+    request
+}
+
+#[test]
+fn what_has_to_be_red_first_is_tried_on_the_new_base_before_work_that_collided_is_made_again() {
+    for red_merge in [false, true] {
+        let mut fixture = overtaken_and_red_first();
+        let (head, tree) = (fixture.flight.head().clone(), fixture.flight.head_tree().clone());
+        let turn = if red_merge {
+            fixture.merge("b", true).turn();
+            fixture.report("b", |r| r.criteria[0].result.verdict = Verdict::Fail).turn()
+        } else {
+            fixture.merge("b", false).turn()
+        };
+        let request = baseline(&turn);
+        assert_eq!((&request.base, &request.commit, &request.tree), (&head, &head, &tree), "the base alone");
+        assert_eq!(turn.decision.as_ref().unwrap().reason_code, ReasonCode::MergeConflict);
+        let start = fixture.state("b").work.and_then(|work| work.commit).unwrap_or_else(|| head.clone());
+        // What the builder is told survives a verifier that is not heard of again.
+        fixture.now = turn.deadline;
+        fixture.feed("b", Input::DeadlinePassed(Box::new(turn))).turn();
+        let build = fixture.report("b", |_| {}).turn();
+        assert_eq!((build.role.as_str(), build.decision.is_none()), (role::REPAIR, true));
+        let request = build_request(&build);
+        assert_eq!((&request.base, &request.start), (&head, &start));
+        let told = request.feedback.as_ref().unwrap();
+        assert_eq!((told.reason_code, told.failing.len()), (ReasonCode::MergeConflict, usize::from(red_merge)));
+        assert!(told.collision.is_some());
+        fixture.build_ok("b").turn();
+        fixture.report("b", |_| {}).decided();
+        let counters = fixture.state("b").counters;
+        assert_eq!((counters.attempts, counters.reworks, counters.conflicts), (1, 0, 1), "no attempt");
+        fixture.land("b");
+        assert_eq!(fixture.status("b"), Status::Complete);
+    }
+}
+
+#[test]
+fn a_check_that_what_landed_made_green_blocks_before_the_work_is_made_again() {
+    let mut fixture = overtaken_and_red_first();
+    fixture.merge("b", false).turn();
+    let decided = fixture.report("b", |r| r.criteria[0].result.verdict = Verdict::Pass).decided();
+    assert_eq!(decided.decision.reason_code, ReasonCode::NotRed);
+    assert_eq!(fixture.status("b"), Status::Blocked);
+    let again = fixture.retry("b", |retry| retry.note = Some("look at a".to_owned())).turn();
+    assert_eq!(&baseline(&again).base, fixture.flight.head());
+    let build = fixture.report("b", |_| {}).turn();
+    let told = build_request(&build).feedback.clone().unwrap();
+    assert!(told.collision.is_some(), "{told:?}");
+    assert_eq!(told.notes.last().map(String::as_str), Some("look at a"));
 }
 
 #[test]

@@ -65,8 +65,9 @@ fn only_the_turns_own_role_can_answer_it() {
         assert!(matches!(fixture.feed("w", Input::Asked(asked)), Taken::Refused(Refusal::WrongRole { .. })));
     }
     fixture.build_ok("w").turn();
-    let report = Box::new(sound_report(&fixture.turn("w")));
-    let handoff = Handoff { role: role::id(role::BUILDER), ..fixture.handoff("w", report) };
+    let report = sound_report(&fixture.turn("w"));
+    let Input::Reported(reported) = fixture.reported("w", report) else { panic!() };
+    let handoff = Handoff { role: role::id(role::BUILDER), ..reported };
     let refusal = fixture.feed("w", Input::Reported(handoff)).refusal();
     assert!(refusal.to_string().contains("belongs to role verifier, not to builder"), "{refusal}");
 }
@@ -75,15 +76,15 @@ fn only_the_turns_own_role_can_answer_it() {
 fn a_handoff_of_another_kind_than_wanted_is_refused() {
     let mut fixture = Fixture::opened(|_, _| {});
     fixture.build_ok("w").turn();
-    let report = Box::new(sound_report(&fixture.turn("w")));
+    let report = sound_report(&fixture.turn("w"));
     let work = fixture.work(Vec::new());
     let built = fixture.handoff("w", work);
     let refusal = fixture.feed("w", Input::Built(built)).refusal();
     assert!(refusal.to_string().ends_with("wants a verification report"), "{refusal}");
 
     let mut fixture = Fixture::opened(|_, _| {});
-    let reported = fixture.handoff("w", report);
-    let refusal = fixture.feed("w", Input::Reported(reported)).refusal();
+    let reported = fixture.reported("w", report);
+    let refusal = fixture.feed("w", reported).refusal();
     assert!(refusal.to_string().ends_with("wants a build artifact"), "{refusal}");
 }
 

@@ -123,6 +123,7 @@ fn a_turn(role_name: &'static str, purpose: Purpose, request: TurnRequest) -> Tu
         guidance: guidance(role_name),
         request,
         decision: Some(decision()),
+        for_build: None,
         record: record(Phase::InTurn(open)),
     }
 }

@@ -327,6 +327,7 @@ impl Fleet {
             guidance,
             request: TurnRequest::Build(Box::new(request)),
             decision: None,
+            for_build: None,
             record: Record { at, previous: None, cause: None, state: None },
         }
     }
