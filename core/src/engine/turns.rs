@@ -5,8 +5,8 @@ use std::time::Duration;
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{
-        Clarified, GuidancePacket, GuidancePacketBody, Origin, VerificationPurpose, VerificationRequest,
-        VerificationRequestBody,
+        Clarified, GuidancePacket, GuidancePacketBody, Origin, StatusMutation, VerificationPurpose,
+        VerificationRequest, VerificationRequestBody,
     },
     facts::{BundleRef, Oid},
     ids::{RoleId, role},
@@ -19,7 +19,10 @@ use holdpoint_protocol::{
     version,
 };
 
-use super::{Context, Fresh, Step, opening, transition::Transition};
+use super::{
+    Context, Fresh, Step, opening,
+    transition::{Transition, phase_status},
+};
 use crate::{
     feedback,
     gates::{Duty, Gate},
@@ -79,7 +82,9 @@ pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling:
     let feedback = opening.feedback.map(|told| feedback::bounded(told, whole.as_deref()));
     let (feedback, for_build) =
         if open.purpose == opening::BASELINE { (None, feedback.map(Box::new)) } else { (feedback, None) };
-    let decision = ruling.map(|ruling| transition.decision(ruling, None));
+    let (from, to) = (phase_status(transition.before), phase_status(&transition.next));
+    let status = (from != to).then_some(StatusMutation { from, to });
+    let decision = ruling.map(|ruling| transition.decision(ruling, status));
     let (next, flight) = (&transition.next, &cx.flight.submitted.flight);
     let turn = Turn {
         schema_version: version::CURRENT,

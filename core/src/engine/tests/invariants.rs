@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use holdpoint_protocol::{
-    artifact::{Disposition, OrchestratorDecision, VerificationPurpose},
+    artifact::{Disposition, OrchestratorDecision, StatusMutation, VerificationPurpose},
     facts::Verdict,
     ids::{TurnId, WaypointId, role},
-    journal::Entry,
+    journal::{Cause, Entry},
+    reason::ReasonCode,
     state::{Phase, Purpose, Status, WaypointState},
     turn::{Turn, TurnRequest},
     view::FlightStatus,
@@ -22,7 +23,7 @@ use super::{
     parts::{NARRATIVE, id},
 };
 use crate::{
-    engine::Input,
+    engine::{Input, transition::phase_status},
     flight::{self, flight_status},
 };
 
@@ -118,6 +119,9 @@ fn invariant_4_every_escalation_says_what_a_person_can_do() {
         for decision in story.fixture.trace.iter().filter_map(decision) {
             let said = decision.remediation.as_ref().is_some_and(|r| !r.is_empty());
             prop_assert_eq!(said, decision.disposition == Disposition::Escalate, "{:?}", decision);
+            // A rollback is applied in the entry that decides it, or it is no rollback.
+            let may_roll_back = matches!(decision.reason_code, ReasonCode::Regression | ReasonCode::Safety);
+            prop_assert!(may_roll_back || decision.disposition != Disposition::Rollback, "{:?}", decision);
         }
         Ok(())
     });
@@ -159,9 +163,13 @@ fn invariant_8_every_decision_names_what_it_rests_on() {
             let Some(decision) = decision(transition) else { continue };
             prop_assert!(!decision.source_refs.is_empty());
             prop_assert_eq!(&decision.waypoint_id, &transition.waypoint);
-            if let Some(cause) = &transition.entry.record().cause {
-                prop_assert_eq!(&decision.source_refs, &vec![cause.reference()]);
-            }
+            let submitted = || format!("submitted:{}", story.fixture.flight.submitted.flight);
+            let rests_on = transition.entry.record().cause.as_ref().map_or_else(submitted, Cause::reference);
+            prop_assert_eq!(&decision.source_refs, &vec![rests_on]);
+            let (from, to) = (phase_status(&transition.before), phase_status(&transition.after));
+            let opens = matches!(transition.entry, Entry::Turn(_));
+            let mutation = (!opens || from != to).then_some(StatusMutation { from, to });
+            prop_assert_eq!(&decision.status, &mutation, "{:?}", transition);
             let last = transition.after.decision.as_ref().expect("a decision is remembered");
             prop_assert_eq!((&last.id, last.disposition), (&decision.artifact_id, decision.disposition));
             prop_assert_eq!(last.reason_code, decision.reason_code);
@@ -185,6 +193,22 @@ fn invariant_9_an_open_question_never_ends_complete() {
                 Input::Answered(_) | Input::Cancelled(_) | Input::AnswerOverdue | Input::BudgetExhausted
             );
             prop_assert!(left && !matches!(transition.after.phase, Phase::Accepted { .. }), "{transition:?}");
+        }
+        // Between a question and an acceptance somebody answered, policy or a person, or a person had it tried again.
+        let mut open: BTreeSet<&WaypointId> = BTreeSet::new();
+        for transition in &story.fixture.trace {
+            match &transition.input {
+                Input::Asked(_) if !matches!(transition.after.phase, Phase::InTurn(_)) => {
+                    open.insert(&transition.waypoint);
+                }
+                Input::Answered(_) | Input::Retried(_) => drop(open.remove(&transition.waypoint)),
+                _ => {}
+            }
+            let accepted = matches!(transition.after.phase, Phase::Accepted { .. });
+            prop_assert!(!accepted || !open.contains(&transition.waypoint), "{transition:?}");
+        }
+        for landed in &story.fixture.flight.landed {
+            prop_assert!(!open.contains(&landed.waypoint), "{} landed", landed.waypoint);
         }
         Ok(())
     });
@@ -373,8 +397,22 @@ fn histories_reach_what_they_are_meant_to_try() {
         let (setup, events) = proptest::strategy::ValueTree::current(&tree);
         let mut story = Story::tell(&setup, &events);
         story.calm_down();
+        let mut asked: BTreeSet<WaypointId> = BTreeSet::new();
         for transition in &story.fixture.trace {
             seen.extend(decision(transition).map(|d| d.reason_code.as_str()));
+            if matches!(decision(transition), Some(d) if d.disposition == Disposition::Rollback) {
+                seen.insert("rolled back");
+            }
+            let regression = |d: &OrchestratorDecision| d.reason_code == ReasonCode::Regression;
+            if decision(transition).is_some_and(|d| regression(d) && d.disposition == Disposition::Escalate) {
+                seen.insert("no rollback left");
+            }
+            if matches!(transition.input, Input::Answered(_)) {
+                asked.insert(transition.waypoint.clone());
+            }
+            if matches!(transition.after.phase, Phase::Accepted { .. }) && asked.contains(&transition.waypoint) {
+                seen.insert("accepted after an answer");
+            }
             if matches!(&transition.after.phase, Phase::InTurn(o) if o.purpose == Purpose::Verify(VerificationPurpose::Merge))
             {
                 seen.insert("merge");
@@ -385,6 +423,7 @@ fn histories_reach_what_they_are_meant_to_try() {
         }
     }
     let wanted = [
+        "accepted after an answer",
         "agent_failed",
         "all complete",
         "answer_overdue",
@@ -404,11 +443,13 @@ fn histories_reach_what_they_are_meant_to_try() {
         "landing_held",
         "merge",
         "merge_conflict",
+        "no rollback left",
         "no_change",
         "not_executable",
         "not_red",
         "protected_changed",
         "regression",
+        "rolled back",
         "scope_violation",
     ];
     let missing: Vec<&str> = wanted.into_iter().filter(|w| !seen.contains(w)).collect();

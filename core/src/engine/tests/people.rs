@@ -1,14 +1,14 @@
 //! Questions and acts of people: what waits, who may do what, what happens instead, where it goes on.
 
 use holdpoint_protocol::{
-    artifact::{ActCode, Verb},
+    artifact::{ActCode, StatusMutation, Verb},
     facts::Verdict,
     ids::role,
     plan::{Answer, Plan},
     reason::ReasonCode,
     state::{Outcome, Phase, QuestionKind, Status},
     time::Millis,
-    turn::TurnRequest,
+    turn::{Turn, TurnRequest},
     view::FlightStatus,
     workflow::{GateSpec, WorkflowSpec},
 };
@@ -225,7 +225,10 @@ fn verified_work_waits_for_a_person_and_lands_once_one_approves() {
     let open = fixture.open_turn("w").unwrap();
     assert_eq!((open.gate.as_str(), open.people), ("approve", true));
     assert_eq!((fixture.status("w"), reason(&fixture)), (Status::Waiting, ReasonCode::ApprovalOpen));
-    let TurnRequest::Complete(request) = fixture.turn("w").request else { panic!() };
+    let Turn { decision, request, .. } = fixture.turn("w");
+    let waits = StatusMutation { from: Status::Running, to: Status::Waiting };
+    assert_eq!(decision.and_then(|decision| decision.status), Some(waits));
+    let TurnRequest::Complete(request) = request else { panic!() };
     assert_eq!(request.report, fixture.state("w").verified.map(|verified| verified.report));
     let decided = fixture.complete("w", Outcome::Complete).decided();
     assert_eq!(decided.decision.reason_code, ReasonCode::CriteriaMet);
@@ -256,6 +259,13 @@ fn only_people_approve_and_only_those_whom_the_gate_names() {
     assert_eq!(code(fixture.feed("w", reject)), ActCode::RejectNotAllowed);
     let approve = fixture.completion("w", "human-bob", Outcome::Complete);
     fixture.feed("w", approve).decided();
+}
+
+#[test]
+fn only_the_engine_skips_a_gate() {
+    let mut fixture = waiting_for_approval();
+    assert_eq!(code(fixture.complete("w", Outcome::Skip)), ActCode::Invalid);
+    assert_eq!(fixture.status("w"), Status::Waiting);
 }
 
 #[test]
