@@ -246,6 +246,23 @@ fn guidance_is_for_the_role_and_from_the_covenant() {
 }
 
 #[test]
+fn the_policy_hash_is_of_the_rules_and_of_nothing_else() {
+    type Change = fn(&mut holdpoint_protocol::plan::Plan);
+    let hash = |change: Change| Fixture::opened(|plan, _| change(plan)).turn("w").guidance.policy_hash;
+    let rules: [Change; 4] = [
+        |plan| plan.policy.max_clarifications += 1,
+        |plan| plan.protected.push("docs/**".to_owned()),
+        |plan| plan.guards.push(guard()),
+        |plan| plan.sources.push("docs/spec.md".to_owned()),
+    ];
+    let plain = hash(|_| {});
+    for rule in rules {
+        assert_ne!(hash(rule), plain);
+    }
+    assert_eq!(hash(|plan| plan.waypoints[0].goal = "do something else".to_owned()), plain);
+}
+
+#[test]
 fn a_turn_that_is_open_is_current_and_no_other() {
     let mut fixture = Fixture::opened(|_, _| {});
     let build = fixture.turn("w").turn_id;
