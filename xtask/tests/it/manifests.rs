@@ -60,6 +60,35 @@ const ONLY_IN: [(&str, &[&str]); 9] = [
     ("testcontainers", &["tests"]),
 ];
 
+/// The crates that Holdpoint is built of by its users' wish, and whose sources use each.
+const BUILT_OF: [(&str, &[&str]); 11] = [
+    ("tokio", &["orchestrator", "runtime", "bus", "sandbox"]),
+    ("async-nats", &["bus"]),
+    ("ractor", &["orchestrator", "runtime"]),
+    ("serde", &["protocol"]),
+    ("serde_json", &["protocol"]),
+    ("rmp-serde", &["protocol"]),
+    ("opentelemetry", &["runtime"]),
+    ("opentelemetry-otlp", &["runtime"]),
+    ("tracing-opentelemetry", &["runtime"]),
+    ("testcontainers", &["tests"]),
+    ("config", &["runtime"]),
+];
+
+/// What stands at the top level by their wish; folders are members, but for `deploy`.
+const TOP_LEVEL: [&str; 10] = [
+    "Cargo.toml",
+    "README.md",
+    "builder-agent/Cargo.toml",
+    "compose.yaml",
+    "deploy/Dockerfile",
+    "orchestrator/Cargo.toml",
+    "protocol/Cargo.toml",
+    "repair-agent/Cargo.toml",
+    "tests/Cargo.toml",
+    "verifier-agent/Cargo.toml",
+];
+
 /// Crates that do I/O or bring a runtime, which the pure crates never see.
 const IMPURE: [&str; 9] =
     ["tokio", "futures", "async-nats", "ractor", "nix", "rustix", "tracing-subscriber", "tempfile", "config"];
@@ -109,6 +138,46 @@ fn each_foreign_thing_has_one_owner() -> anyhow::Result<()> {
             }
         }
     })?;
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    Ok(())
+}
+
+#[test]
+fn each_named_package_is_used_by_the_sources_it_is_for() -> anyhow::Result<()> {
+    let mut wrong = Vec::new();
+    for (package, members) in BUILT_OF {
+        let path = format!("{}::", package.replace('-', "_"));
+        for member in members {
+            let depends = files::read(&format!("{member}/Cargo.toml"))?
+                .lines()
+                .any(|line| line.strip_prefix(package).is_some_and(|rest| rest.starts_with(['.', ' '])));
+            let uses = files::below(member, &[".rs"])?.iter().any(|file| {
+                let product = file.product_lines().filter(|_| *member == "tests" || !file.is_test());
+                product.into_iter().any(|(_, line)| !line.trim_start().starts_with("//") && line.contains(&path))
+            });
+            if !depends || !uses {
+                wrong.push(format!("{member} does not use {package}"));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    Ok(())
+}
+
+#[test]
+fn the_top_level_has_the_folders_and_files_that_were_asked_for() -> anyhow::Result<()> {
+    let members = files::members()?;
+    let mut wrong = Vec::new();
+    for path in TOP_LEVEL {
+        if files::read(path).is_err() {
+            wrong.push(format!("{path} is not there"));
+        }
+        if let Some(folder) = path.strip_suffix("/Cargo.toml")
+            && !members.iter().any(|member| member == folder)
+        {
+            wrong.push(format!("{folder} is no member"));
+        }
+    }
     assert!(wrong.is_empty(), "{wrong:#?}");
     Ok(())
 }
