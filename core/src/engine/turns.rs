@@ -9,7 +9,7 @@ use holdpoint_protocol::{
         VerificationRequest, VerificationRequestBody,
     },
     facts::{BundleRef, Oid},
-    ids::{RoleId, role},
+    ids::role,
     journal::{Cause, Entry},
     plan::{Check, Criterion, Plan, Priority, TurnBudget},
     state::{OpenTurn, Phase, Purpose, WaypointState},
@@ -96,7 +96,7 @@ pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling:
         attempt: next.counters.attempts + 1,
         deadline: open.deadline,
         handoff_subject: subjects::handoff_prefix(&open.role, flight, &cx.waypoint.id),
-        guidance: guidance(next, &open.role, cx, fresh),
+        guidance: guidance(next, &open, cx, fresh),
         request: match open.purpose {
             Purpose::Build => TurnRequest::Build(Box::new(build_request(next, feedback, cx))),
             Purpose::Verify(purpose) => TurnRequest::Verify(Box::new(verify_request(next, purpose, cx, fresh))),
@@ -236,8 +236,12 @@ pub fn policy_hash(plan: &Plan) -> Digest {
     Digest::of(&rules)
 }
 
-fn guidance(next: &WaypointState, to: &RoleId, cx: &Context<'_>, fresh: &Fresh) -> GuidancePacket {
-    let (constraints, stops): (&[&str], &[&str]) = match to.as_str() {
+fn guidance(next: &WaypointState, open: &OpenTurn, cx: &Context<'_>, fresh: &Fresh) -> GuidancePacket {
+    let (constraints, stops): (&[&str], &[&str]) = match open.role.as_str() {
+        _ if open.purpose == Purpose::Complete => (
+            &["decide by what the gate is for", "change nothing", "name what has to change when you send it back"],
+            &["the gate is completed, sent back or blocked", "the deadline passes"],
+        ),
         role::VERIFIER => (
             &["judge by evidence only", "change nothing", "name evidence for every verdict"],
             &["every criterion and guard has a verdict", "the deadline passes"],

@@ -225,7 +225,8 @@ fn verified_work_waits_for_a_person_and_lands_once_one_approves() {
     let open = fixture.open_turn("w").unwrap();
     assert_eq!((open.gate.as_str(), open.people), ("approve", true));
     assert_eq!((fixture.status("w"), reason(&fixture)), (Status::Waiting, ReasonCode::ApprovalOpen));
-    let Turn { decision, request, .. } = fixture.turn("w");
+    let Turn { decision, request, guidance, .. } = fixture.turn("w");
+    assert!(guidance.constraints.contains(&"change nothing".to_owned()), "a builder's words: {guidance:?}");
     let waits = StatusMutation { from: Status::Running, to: Status::Waiting };
     assert_eq!(decision.and_then(|decision| decision.status), Some(waits));
     let TurnRequest::Complete(request) = request else { panic!() };
