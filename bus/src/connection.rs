@@ -196,6 +196,11 @@ impl Bus {
     }
 
     /// Whether several servers hold what is stored: one that was away may not have all of it yet.
+    /// The largest message that the broker takes, with its headers.
+    pub(crate) fn payload_max(&self) -> usize {
+        self.inner.client.server_info().max_payload
+    }
+
     pub(crate) fn is_clustered(&self) -> bool {
         self.inner.client.server_info().cluster.is_some()
     }

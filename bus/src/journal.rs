@@ -44,6 +44,16 @@ pub enum AppendError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The entry is larger than a message of this broker may be: it will never be stored.
+    #[error("an entry of {journal} has {bytes} bytes, and a message may have {most}")]
+    TooLarge {
+        /// The journal's filter.
+        journal: String,
+        /// The entry's size.
+        bytes: usize,
+        /// The limit.
+        most: usize,
+    },
     /// The broker will not store this entry.
     #[error("an entry of {journal} was refused")]
     Refused {
@@ -123,6 +133,9 @@ pub enum Begun {
     Earlier(Sequence),
 }
 
+/// Bytes of an entry's headers, at most: the broker counts them with its payload.
+const HEADERS_ROOM: usize = 8 << 10;
+
 /// The journals of all flights.
 #[derive(Debug, Clone)]
 pub struct Journal {
@@ -158,6 +171,10 @@ impl Journal {
         let Append { key, kind, expected, entry } = append;
         let _at = holdpoint_faults::at(step_of(kind));
         let (subject, journal) = (key.entry(kind), key.filter());
+        let (bytes, most) = (entry.payload.len(), self.bus.payload_max().saturating_sub(HEADERS_ROOM));
+        if bytes > most {
+            return Err(AppendError::TooLarge { journal, bytes, most });
+        }
         let mut headers = entry.headers(&self.bus.sign(&subject, &entry.payload));
         fence(&mut headers, &journal, expected);
         let mut attempt = 1;

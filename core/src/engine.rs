@@ -9,6 +9,7 @@ mod fold;
 mod handoff;
 mod landing;
 mod opening;
+mod oversize;
 mod questions;
 mod refusal;
 mod report;
@@ -96,6 +97,17 @@ pub enum Input {
     LandingFailed(String),
     /// The flight's budget is used up.
     BudgetExhausted,
+    /// What was to follow is larger than a message may be: it can never be appended.
+    TooLarge(Oversize),
+}
+
+/// An entry that is too large, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Oversize {
+    /// Its size.
+    pub bytes: usize,
+    /// The limit.
+    pub most: usize,
 }
 
 /// A final handoff.
@@ -276,6 +288,7 @@ pub fn step(state: &WaypointState, input: Input, cx: &Context<'_>, fresh: &Fresh
         Input::HeadMoved(merge) => landing::head_moved(state, merge, cx, fresh),
         Input::LandingFailed(detail) => landing::landing_failed(state, &detail, cx, fresh),
         Input::BudgetExhausted => opening::budget_exhausted(state, cx, fresh),
+        Input::TooLarge(size) => oversize::hold(state, size, cx, fresh),
     }
 }
 

@@ -228,7 +228,7 @@ impl Books {
         entry.record_mut().previous = end.digest;
         let kind = self.kind(&entry);
         let outgoing = outgoing(&entry, &kind, holdpoint_runtime::fresh::artifact().to_string(), traceparent)
-            .map_err(|source| AppendError::Refused { journal: key.filter(), source: source.into() })?;
+            .map_err(|source| unsendable(&key, source))?;
         let digest = Digest::of(&outgoing.payload);
         let append = Append { key: &key, kind: &kind, expected: end.sequence, entry: outgoing };
         let sequence = shell.journal.append(append).await?;
@@ -328,6 +328,15 @@ pub(crate) fn outgoing(
         message_id,
         traceparent,
     })
+}
+
+/// Why an entry cannot be sent at all.
+fn unsendable(key: &JournalKey, source: CodecError) -> AppendError {
+    let journal = key.filter();
+    match source {
+        CodecError::TooLarge { bytes } => AppendError::TooLarge { journal, bytes, most: codec::PAYLOAD_MAX },
+        source => AppendError::Refused { journal, source: source.into() },
+    }
 }
 
 fn trusted(roots: &TrustRoots, stored: &Stored) -> bool {

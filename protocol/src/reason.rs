@@ -101,6 +101,8 @@ codes! {
         GateTimeout = "gate_timeout",
         /// Accepted work cannot be landed.
         LandingHeld = "landing_held",
+        /// What follows is larger than a message may be.
+        EntryTooLarge = "entry_too_large",
     }
 }
 

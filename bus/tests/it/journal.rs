@@ -1,15 +1,16 @@
 //! Appending and reading journals, and the traps of the server under them.
 
 use async_nats::{HeaderMap, jetstream};
-use holdpoint_bus::journal::AppendError;
+use holdpoint_bus::journal::{Append, AppendError};
 use holdpoint_protocol::{
+    codec::PAYLOAD_MAX,
     ids::role,
     journal::{EntryKind, Sequence},
     plan::Priority,
     subjects::{self, JournalKey},
 };
 
-use crate::support::{TestBroker, append, flight, waypoint};
+use crate::support::{TestBroker, append, flight, outgoing, waypoint};
 
 #[tokio::test]
 async fn an_entry_comes_back_as_sent_and_signed_by_an_orchestrator() {
@@ -114,6 +115,19 @@ async fn an_id_of_another_entry_is_no_success() {
     let error = append(&journal, &other, &EntryKind::Landed, Sequence(0), "id").await.unwrap_err();
     assert!(matches!(error, AppendError::Refused { .. }), "{error:?}");
     assert_eq!(journal.last(&other).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn an_entry_larger_than_a_message_is_never_sent_and_the_journal_goes_on() {
+    let broker = TestBroker::start().await;
+    let (journal, key) = (broker.journal(), JournalKey::flight(&flight("f")));
+    let kind = EntryKind::Decided;
+    let large =
+        Append { key: &key, kind: &kind, expected: Sequence(0), entry: outgoing(&" ".repeat(PAYLOAD_MAX), "large") };
+    let error = journal.append(large).await.unwrap_err();
+    assert!(matches!(error, AppendError::TooLarge { bytes: PAYLOAD_MAX, .. }), "{error:?}");
+    assert!(!error.is_race());
+    append(&journal, &key, &kind, Sequence(0), "small").await.unwrap();
 }
 
 #[tokio::test]

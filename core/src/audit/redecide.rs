@@ -22,7 +22,7 @@ use super::{Auditor, Before, EntryLine, HandoffLine, Known, Link};
 use crate::{
     engine::{
         self, Act, Answering, Asked, BuildOutcome, Commit, Context, Died, Fresh, Handoff, Input, Merge, Merged,
-        Reported, Retrying, Step,
+        Oversize, Reported, Retrying, Step,
     },
     flight::FlightState,
 };
@@ -207,6 +207,10 @@ impl Seen<'_> {
     fn unprompted(&self) -> Result<Input, Difference> {
         if self.reason() == Some(ReasonCode::BudgetExhausted) {
             return Ok(Input::BudgetExhausted);
+        }
+        if self.reason() == Some(ReasonCode::EntryTooLarge) {
+            // How large it was is in the words for people only.
+            return Ok(Input::TooLarge(Oversize { bytes: 0, most: 0 }));
         }
         match &self.before.phase {
             Phase::Pending => Ok(Input::Open),

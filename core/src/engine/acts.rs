@@ -321,7 +321,7 @@ pub(super) fn cancelled(state: &WaypointState, act: Act<Option<Box<Cancel>>>, cx
 }
 
 /// Accepted, and nothing of it is left to land.
-fn has_ended(state: &WaypointState, cx: &Context<'_>) -> bool {
+pub(super) fn has_ended(state: &WaypointState, cx: &Context<'_>) -> bool {
     let nothing_to_land = state.work.as_ref().is_none_or(|work| work.commit.is_none());
     matches!(state.phase, Phase::Accepted { .. }) && (nothing_to_land || cx.flight.landing(&cx.waypoint.id).is_some())
 }

@@ -7,6 +7,8 @@ use holdpoint_protocol::{
     refusal::RefusalCode,
 };
 
+use super::Oversize;
+
 /// Why a handoff or an act is refused. It changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Refusal {
@@ -42,6 +44,14 @@ pub enum Refusal {
         /// Where it differs.
         what: String,
     },
+    /// What follows from it is larger than a message may be; the waypoint is held.
+    #[error("what follows from the handoff on turn {turn} has {} bytes, and a message may have {}: the waypoint waits for a person", size.bytes, size.most)]
+    TooLarge {
+        /// The turn.
+        turn: TurnId,
+        /// The entry's size.
+        size: Oversize,
+    },
     /// A person's act cannot be taken.
     #[error("{}", .0.message)]
     Act(Box<ActRefused>),
@@ -55,6 +65,7 @@ impl Refusal {
             Self::NotOpen { .. } | Self::Act(_) => RefusalCode::TurnNotOpen,
             Self::WrongRole { .. } => RefusalCode::WrongRole,
             Self::WrongKind { .. } => RefusalCode::WrongKind,
+            Self::TooLarge { .. } => RefusalCode::TooLarge,
             Self::Mismatch { .. } => RefusalCode::RequestMismatch,
         }
     }

@@ -1,7 +1,7 @@
 //! An input becomes an entry: decided by the core, appended under the check that nobody else did.
 
 use holdpoint_bus::journal::AppendError;
-use holdpoint_core::engine::{self, Context, Fresh, Input, Refusal, Step};
+use holdpoint_core::engine::{self, Context, Fresh, Input, Oversize, Refusal, Step};
 use holdpoint_protocol::{
     ids::{FlightId, WaypointId},
     journal::EntryKind,
@@ -71,7 +71,7 @@ impl State {
     async fn decide(
         &mut self,
         waypoint: &WaypointId,
-        input: Input,
+        mut input: Input,
         trace: &WaypointTrace,
         parent: Option<&TraceContext>,
     ) -> Result<Applied, ApplyError> {
@@ -79,6 +79,8 @@ impl State {
         let books = self.books().await?;
         // Another orchestrator may have moved the waypoint on: a refusal counts only on a state that was read just now.
         let mut read_on = false;
+        // What the sender is told whose handoff led to nothing that can be appended.
+        let mut refused = None;
         for _ in 0..RACES_MAX {
             let planned = planned(books, waypoint)?;
             let Some(workflow) = books.flight.workflow(&planned) else {
@@ -88,7 +90,7 @@ impl State {
             let before = books.state(waypoint);
             let entry = match engine::step(&before, input.clone(), &cx, &fresh_ids()) {
                 Step::Append(entry) => *entry,
-                Step::Nothing if read_on => return Ok(Applied::Nothing),
+                Step::Nothing if read_on => return Ok(refused.map_or(Applied::Nothing, Applied::Refused)),
                 Step::Refuse(refusal) if read_on => return Ok(Applied::Refused(refusal)),
                 Step::Nothing | Step::Refuse(_) => {
                     books.refresh(&shell).await?;
@@ -118,9 +120,21 @@ impl State {
                     if let EntryKind::Turn { role, priority } = kind {
                         shell.hints.send(&role, priority).await;
                     }
-                    return Ok(Applied::Appended);
+                    return Ok(refused.map_or(Applied::Appended, Applied::Refused));
                 }
                 Err(AppendError::Conflict { .. } | AppendError::Unacknowledged { .. }) => books.refresh(&shell).await?,
+                // Trying again does not make it smaller: a person has to.
+                Err(AppendError::TooLarge { bytes, most, .. })
+                    if !matches!(input, Input::TooLarge(_) | Input::Cancelled(_)) =>
+                {
+                    let size = Oversize { bytes, most };
+                    tracing::error!(bytes, most, "what follows is too large for a message: the waypoint is held");
+                    match input.too_large(size) {
+                        Some(refusal @ Refusal::Act(_)) => return Ok(Applied::Refused(refusal)),
+                        other => refused = other,
+                    }
+                    (input, read_on) = (Input::TooLarge(size), false);
+                }
                 Err(error) => return Err(error.into()),
             }
         }

@@ -324,6 +324,7 @@ fn answered_by(input: &Input) -> Option<&AgentName> {
         | Input::Died(_)
         | Input::HeadMoved(_)
         | Input::LandingFailed(_)
+        | Input::TooLarge(_)
         | Input::BudgetExhausted => None,
     }
 }
@@ -337,6 +338,7 @@ fn failure(input: &Input) -> Option<&'static str> {
         },
         Input::DeadlinePassed(_) => Some("nobody answered in time"),
         Input::BudgetExhausted => Some("the budget is used up"),
+        Input::TooLarge(_) => Some("what follows is too large for a message"),
         Input::Died(_) => Some("it ended its agents again and again"),
         Input::Cancelled(_) => Some("cancelled"),
         Input::Open

@@ -21,7 +21,7 @@ use super::{
     parts::{NARRATIVE, check, criterion, failure, fleet, guard, id, oid, plan, sound_report, waypoint},
 };
 use crate::{
-    engine::{BuildOutcome, Died, Handoff, Input, Merge},
+    engine::{BuildOutcome, Died, Handoff, Input, Merge, Oversize},
     flight::{self, Due},
 };
 
@@ -61,7 +61,7 @@ pub(crate) enum Event {
     Late(usize),
     /// Somebody answers an open turn of another role.
     Impostor(usize),
-    /// So many agents died of an open turn, and one more has it.
+    /// So many agents died of an open turn, and one more has it; or what follows the turn is too large for a message.
     Die(usize, u8),
     /// A person does what a waypoint waits for, in one of several ways, or something that does not fit.
     Person(usize, u8),
@@ -211,6 +211,11 @@ impl Story {
             Event::Late(n) => self.late(*n),
             Event::Die(n, count) => {
                 let Some(name) = pick(&self.in_turn(), *n).copied() else { return };
+                if *count > 210 {
+                    let taken = self.fixture.feed(name, Input::TooLarge(Oversize { bytes: 9 << 20, most: 8 << 20 }));
+                    assert!(matches!(taken, Taken::Appended(_)), "{taken:?}");
+                    return;
+                }
                 let turn = self.fixture.turn(name);
                 let cause = self.fixture.cause(&turn.role);
                 let agent = |delivery: u32| format!("agent-{delivery}").parse().expect("an id");

@@ -190,7 +190,11 @@ fn invariant_9_an_open_question_never_ends_complete() {
         for transition in story.fixture.trace.iter().filter(|t| matches!(t.before.phase, Phase::Waiting(_))) {
             let left = matches!(
                 transition.input,
-                Input::Answered(_) | Input::Cancelled(_) | Input::AnswerOverdue | Input::BudgetExhausted
+                Input::Answered(_)
+                    | Input::Cancelled(_)
+                    | Input::AnswerOverdue
+                    | Input::BudgetExhausted
+                    | Input::TooLarge(_)
             );
             prop_assert!(left && !matches!(transition.after.phase, Phase::Accepted { .. }), "{transition:?}");
         }
@@ -436,6 +440,7 @@ fn histories_reach_what_they_are_meant_to_try() {
         "clarification_open",
         "criteria_failed",
         "criteria_met",
+        "entry_too_large",
         "evidence_missing",
         "gate_blocked",
         "guard_red",
