@@ -36,7 +36,8 @@ pub(crate) struct Fleet {
     lease: Arc<BrokerLease>,
     /// The name of this run in the folders of logs and processes.
     run: String,
-    children: Vec<Child>,
+    orchestrators: Vec<Child>,
+    agents: Vec<Child>,
     trouble: mpsc::Receiver<Failure>,
     reporter: mpsc::Sender<Failure>,
 }
@@ -48,7 +49,15 @@ impl Fleet {
         let lease = Arc::new(BrokerLease::take(state).await?);
         leftovers::sweep(state);
         let (reporter, trouble) = mpsc::channel(1);
-        Ok(Self { state: state.clone(), lease, run: run.to_owned(), children: Vec::new(), trouble, reporter })
+        Ok(Self {
+            state: state.clone(),
+            lease,
+            run: run.to_owned(),
+            orchestrators: Vec::new(),
+            agents: Vec::new(),
+            trouble,
+            reporter,
+        })
     }
 
     /// Where the broker is.
@@ -82,7 +91,9 @@ impl Fleet {
         let slot = Slot::take(&self.state, "orchestrator", "orchestrator")?;
         let config = roles::orchestrator(config, &self.lease, &self.state, &slot);
         let label = format!("orchestrator-{}", slot.number);
-        self.start(slot, &label, vec!["orchestrator".into()], &config, Vec::new())
+        let child = self.start(slot, &label, vec!["orchestrator".into()], &config, Vec::new())?;
+        self.orchestrators.push(child);
+        Ok(())
     }
 
     /// Starts the agents of a crew: builders, one verifier or two, and a repair agent if it has a program.
@@ -113,17 +124,19 @@ impl Fleet {
         let agent = roles::Agent { role, name, pool: pool.clone(), creds, slot: &slot };
         let config = roles::agent(crew, agent, &self.lease, &self.state);
         let env = roles::passed_on(&config, role);
-        self.start(slot, &label, vec!["agent".into(), role.as_str().into()], &config, env)
+        let child = self.start(slot, &label, vec!["agent".into(), role.as_str().into()], &config, env)?;
+        self.agents.push(child);
+        Ok(())
     }
 
     fn start(
-        &mut self,
+        &self,
         slot: Slot,
         label: &str,
         mut args: Vec<std::ffi::OsString>,
         config: &Config,
         mut env: Vec<(std::ffi::OsString, std::ffi::OsString)>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Child, Failure> {
         let file = self.processes()?.join(format!("{label}.toml"));
         crate::state::write_private(&file, config.to_toml().as_bytes())?;
         args.extend(["--config".into(), file.into()]);
@@ -132,8 +145,7 @@ impl Fleet {
         // Where traces go. An agent's program gets none of these: its environment is made anew.
         env.extend(telemetry::otel_variables());
         let spec = child::spec(args, env, log);
-        self.children.push(Child::start(label.to_owned(), spec, slot, self.reporter.clone()));
-        Ok(())
+        Ok(Child::start(label.to_owned(), spec, slot, self.reporter.clone()))
     }
 
     /// The folder of the processes' configuration and credentials; removed when they have ended.
@@ -153,20 +165,21 @@ impl Fleet {
 
     /// Ends the processes in order, then gives the broker back. `hurry` completing ends them the hard way.
     pub(crate) async fn stop(self, hurry: impl Future<Output = ()>) {
-        for child in &self.children {
-            child.drain();
-        }
         let mut hurry = std::pin::pin!(hurry);
         let mut hurried = false;
-        for mut child in self.children {
-            if !hurried {
-                tokio::select! {
-                    () = child.ended() => continue,
-                    () = &mut hurry => hurried = true,
+        // An orchestrator that still answers says to agents which work nobody wants any more.
+        for children in [self.agents, self.orchestrators] {
+            children.iter().for_each(Child::drain);
+            for mut child in children {
+                if !hurried {
+                    tokio::select! {
+                        () = child.ended() => continue,
+                        () = &mut hurry => hurried = true,
+                    }
                 }
+                child.kill();
+                child.ended().await;
             }
-            child.kill();
-            child.ended().await;
         }
         let processes = self.state.path(&format!("processes/{}", self.run));
         if let Err(error) = std::fs::remove_dir_all(&processes) {

@@ -172,6 +172,23 @@ fn a_cancelled_waypoint_is_over() {
 }
 
 #[test]
+fn an_agent_at_work_hears_that_its_flight_was_cancelled() {
+    let world = world(PLAN);
+    let builder = world.program("builder.sh", "while :; do sleep 0.05; done");
+    let mut running = world.start(&world.run_args(&["--builder", &builder]));
+    running.until_said("building");
+    let flights = world.holdpoint(&["status", "--json"]).expect(0).json();
+    let flight = flights[0]["flight"].as_str().unwrap().to_owned();
+    world.holdpoint(&["cancel", &flight]).expect(0);
+    let run = running.finish();
+    assert_eq!(run.expect(1).waypoint("w")["status"], "cancelled");
+    // Who is only asked to end gives the turn back; it was dropped, because nobody wants it any more.
+    let history = world.holdpoint(&["history", "w", "--flight", &flight, "--json"]);
+    assert!(!history.expect(0).stdout.contains(r#""kind":"given_back""#), "{history}");
+    assert_eq!(refused(&world, &["cancel", &flight]), "over");
+}
+
+#[test]
 fn a_paused_flight_opens_no_turn_until_it_is_resumed() {
     let world = world(PLAN);
     let script =
