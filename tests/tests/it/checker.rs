@@ -14,7 +14,7 @@ type Case = (&'static str, fn(&mut Account), &'static str);
 const CASES: [Case; 14] = [
     ("a lost entry", |a| drop(remove(a, |l| matches!(l.entry, Ok(Entry::Turn(_))))), "lost, changed or moved"),
     ("a lost decision", |a| drop(remove_last(a, is_accept)), "no final decision"),
-    ("a second decision", |a| again(a, is_accept), "accepted outside a verifier's turn"),
+    ("a second decision", |a| again(a, is_accept), "took it already"),
     ("a second taking of an answer", |a| at_once(a, is_rework), "took it already"),
     ("a turn opened twice", |a| again(a, |l| matches!(l.entry, Ok(Entry::Turn(_)))), "opened it already"),
     ("a second landing", |a| again(a, is_landing), "has landed 2 times and not 1"),
