@@ -24,7 +24,8 @@ macro_rules! steps {
                 }
             }
 
-            /// Who passes it in a flight of two waypoints that meet at the head.
+            /// Who passes it in a flight of two waypoints that meet at the head; what people do, in a flight in which one of
+            /// them answers and another one approves.
             #[must_use]
             pub const fn roles(self) -> &'static [Role] {
                 match self {
@@ -40,6 +41,8 @@ steps! {
     Submit = "submit" by ["run"];
     /// The command writes the flight's branch.
     WriteBranch = "write-branch" by ["run"];
+    /// A command stores what a person does.
+    PublishAct = "publish-act" by ["answerer", "approver"];
     /// An orchestrator makes the consumers that a flight's agents pull from.
     OpenConsumers = "open-consumers" by ["orchestrator"];
     /// The first entry of a flight.
@@ -52,6 +55,8 @@ steps! {
     AppendLanded = "append-landed" by ["orchestrator"];
     /// A handoff is read and decided on.
     TakeHandoff = "take-handoff" by ["orchestrator"];
+    /// What a person did is read and decided on.
+    TakeAct = "take-act" by ["orchestrator"];
     /// Handed-off work is looked at.
     Examine = "examine" by ["orchestrator"];
     /// A handoff is acknowledged.

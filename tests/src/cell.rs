@@ -1,9 +1,16 @@
 //! One cell of the failure matrix: a small flight in which one process is stopped at one step, and then one of four
 //! things happens. The outcome has to be that of a flight in which nothing happened.
+//!
+//! - `flights`: what is flown, and what it comes to; `person`: what people do meanwhile.
+
+mod flights;
+mod person;
 
 use std::{
     collections::BTreeMap,
     fmt, fs,
+    process::Command,
+    sync::atomic::{AtomicBool, Ordering},
     time::{Duration, Instant},
 };
 
@@ -14,25 +21,13 @@ use nix::{
     unistd::Pid,
 };
 
+pub use flights::Flight;
+
 use crate::{
     account::Account,
     checker,
     world::{Finished, Running, World},
 };
-
-/// Two waypoints at once: one is accepted at once, the other is reworked by the repair agent and then merged with the
-/// head that moved.
-const PLAN: &str = r#"
-plan: cell
-waypoints:
-  - {id: one, goal: g, criteria: [{id: c, check: "grep -q good one"}]}
-  - {id: two, goal: g, criteria: [{id: c, check: "grep -q good two", red_first: true}]}
-"#;
-const BUILDER: &str = "test $HOLDPOINT_WAYPOINT = one && echo good > one || echo bad > two";
-const REPAIR: &str = "echo good > two";
-/// What a flight comes to in which nothing happened.
-const FILES: &str = "one\nshared\ntwo\n";
-const ATTEMPTS: [(&str, u64); 2] = [("one", 1), ("two", 2)];
 
 /// How long a silent process keeps its turn or handoff in these worlds.
 const ACK_WAIT: &str = "2s";
@@ -76,6 +71,8 @@ impl Victim {
 /// One cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
+    /// What is flown.
+    pub flight: Flight,
     /// Who is stopped, and where.
     pub order: Order,
     /// What happens then.
@@ -84,20 +81,20 @@ pub struct Cell {
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} / {}", self.order, self.victim.name())
+        write!(f, "{}{} / {}", self.flight.prefix(), self.order, self.victim.name())
     }
 }
 
-/// Every process of every role, before and after every step, with every victim.
+/// Every process of every role, before and after every step of each flight, with every victim.
 #[must_use]
 pub fn all() -> Vec<Cell> {
     let mut cells = Vec::new();
-    for step in Step::ALL {
-        for role in step.roles() {
+    for flight in Flight::ALL {
+        for (step, role) in flight.steps() {
             for when in When::BOTH {
                 for victim in Victim::ALL {
-                    let order = Order { role: (*role).to_owned(), step: *step, when, nth: 1 };
-                    cells.push(Cell { order, victim });
+                    let order = Order { role: role.to_owned(), step, when, nth: 1 };
+                    cells.push(Cell { flight, order, victim });
                 }
             }
         }
@@ -109,24 +106,25 @@ pub fn all() -> Vec<Cell> {
 pub struct CellWorld {
     /// The world.
     pub world: World,
+    flight: Flight,
     builder: String,
     repair: String,
 }
 
 impl CellWorld {
-    /// A world in which this order holds, or none.
+    /// A world for this flight, in which this order holds, or none.
     #[must_use]
-    pub fn new(order: Option<&Order>) -> Self {
+    pub fn new(flight: Flight, order: Option<&Order>) -> Self {
         let world = World::new(&[("shared", "base\n")]);
-        world.plan(PLAN);
+        world.plan(flight.plan());
         fs::create_dir(world.path("faults")).unwrap();
         world.write(&format!("faults/{PASSED}"), "");
         if let Some(order) = order {
             world.write(&format!("faults/{ORDER}"), &order.to_string());
         }
-        let builder = world.program("builder.sh", BUILDER);
-        let repair = world.program("repair.sh", REPAIR);
-        Self { world, builder, repair }
+        let builder = world.program("builder.sh", flight.builder());
+        let repair = world.program("repair.sh", flights::REPAIR);
+        Self { world, flight, builder, repair }
     }
 
     /// Starts the flight.
@@ -136,11 +134,43 @@ impl CellWorld {
         self.start(&self.world.run_args(&more))
     }
 
+    /// Flies to the end, while people do their part.
+    ///
+    /// # Errors
+    /// They could not.
+    pub fn fly_to_the_end(&self) -> Result<Finished, String> {
+        self.attended(|| Ok(self.fly(self.flight.builders()).finish()))
+    }
+
+    /// Does `work`, a flight, while people do their part of it.
+    fn attended(&self, work: impl FnOnce() -> Result<Finished, String>) -> Result<Finished, String> {
+        if self.flight == Flight::Alone {
+            return work();
+        }
+        let over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            let people = scope.spawn(|| person::act(self, &over));
+            let done = work();
+            over.store(true, Ordering::Relaxed);
+            let acted = people.join().unwrap_or_else(|_| Err("people panicked".to_owned()));
+            match (done, acted) {
+                (Ok(done), Ok(())) => Ok(done),
+                (Err(error), Ok(())) => Err(error),
+                (Ok(done), Err(error)) => Err(format!("{error}\n{}", told(self, &done))),
+                (Err(one), Err(other)) => Err(format!("{other}\n{one}")),
+            }
+        })
+    }
+
     fn start(&self, args: &[&str]) -> Running {
+        self.world.start_with(self.command(args))
+    }
+
+    fn command(&self, args: &[&str]) -> Command {
         let mut command = self.world.command(args);
         command.env("HOLDPOINT__AGENT__ACK_WAIT", ACK_WAIT);
         command.env("HOLDPOINT__ORCHESTRATOR__HANDOFF_ACK_WAIT", ACK_WAIT);
-        self.world.start_with(command)
+        command
     }
 
     /// How often each role passed each side of each step.
@@ -193,24 +223,30 @@ fn signal(process: ProcessId, signal: Signal) {
 /// What is wrong with how it went, and everything that was said.
 pub fn fly(cell: &Cell) -> Result<Duration, String> {
     let begun = Instant::now();
-    let place = CellWorld::new(Some(&cell.order));
-    // Four builders have two verifiers, of which one can sleep.
-    let builders = if cell.victim == Victim::Asleep && cell.order.role == "verifier" { "4" } else { "2" };
-    let mut running = place.fly(builders);
-    let Some(process) = place.stopped(&mut running) else {
-        let finished = running.finish();
-        return Err(format!("nobody was stopped at this step\n{}", told(&place, &finished)));
-    };
-    let struck = strike(&place, cell, &mut running, process);
-    // Whoever sleeps does not see that its command has ended.
-    signal(process, Signal::SIGCONT);
-    struck?;
-    let finished = finish(&place, cell, running)?;
+    let place = CellWorld::new(cell.flight, Some(&cell.order));
+    let finished = place.attended(|| flown(&place, cell))?;
     let problems = problems(&place, &finished);
     if problems.is_empty() {
         return Ok(begun.elapsed());
     }
     Err(format!("{}\n{}", problems.join("\n"), told(&place, &finished)))
+}
+
+/// The flight of a cell, with what happens in it.
+fn flown(place: &CellWorld, cell: &Cell) -> Result<Finished, String> {
+    // Four builders have two verifiers, of which one can sleep.
+    let builders =
+        if cell.victim == Victim::Asleep && cell.order.role == "verifier" { "4" } else { place.flight.builders() };
+    let mut running = place.fly(builders);
+    let Some(process) = place.stopped(&mut running) else {
+        let finished = running.finish();
+        return Err(format!("nobody was stopped at this step\n{}", told(place, &finished)));
+    };
+    let struck = strike(place, cell, &mut running, process);
+    // Whoever sleeps does not see that its command has ended.
+    signal(process, Signal::SIGCONT);
+    struck?;
+    finish(place, cell, running)
 }
 
 /// Does to the victim what the cell says.
@@ -289,7 +325,7 @@ fn finish(place: &CellWorld, cell: &Cell, running: Running) -> Result<Finished, 
     let known = flights.json().as_array().and_then(|all| Some(all.first()?["flight"].as_str()?.to_owned()));
     let again = match &known {
         Some(flight) => place.start(&["run", "--resume", flight, "--json"]),
-        None => place.fly("2"),
+        None => place.fly(place.flight.builders()),
     };
     again.finish_by(until).map_err(|said| format!("stuck after it was called again\n{said}\n{}", logs(place)))
 }
@@ -305,13 +341,15 @@ pub fn problems(place: &CellWorld, finished: &Finished) -> Vec<String> {
     let branch = flight["branch"].as_str().unwrap_or_default();
     let world = &place.world;
     let files = world.git(&["ls-tree", "-r", "--name-only", branch]);
-    let texts = ["one", "two"].map(|name| world.git(&["show", &format!("{branch}:{name}")]));
-    if files != FILES || texts != ["good\n", "good\n"] {
+    let waypoints = place.flight.attempts();
+    let texts: Vec<String> =
+        waypoints.iter().map(|(name, _)| world.git(&["show", &format!("{branch}:{name}")])).collect();
+    if files != place.flight.files() || texts.iter().any(|text| text != "good\n") {
         wrong.push(format!("the branch has {files:?} with {texts:?}"));
     }
-    for (id, attempts) in ATTEMPTS {
+    for (id, attempts) in waypoints {
         let found = finished.waypoint(id)["attempts"].as_u64();
-        if found != Some(attempts) {
+        if found != Some(*attempts) {
             wrong.push(format!("{id} took {found:?} attempts and not {attempts}: a crash of ours is none"));
         }
     }
@@ -321,8 +359,12 @@ pub fn problems(place: &CellWorld, finished: &Finished) -> Vec<String> {
     let landed: Vec<String> = checker::landed(&account, &id).iter().map(ToString::to_string).collect();
     let range = format!("{}..{branch}", flight["base"].as_str().unwrap_or_default());
     let commits = world.git(&["rev-list", "--reverse", "--first-parent", &range]);
-    if commits.lines().ne(landed.iter().map(String::as_str)) || landed.len() != ATTEMPTS.len() {
+    if commits.lines().ne(landed.iter().map(String::as_str)) || landed.len() != waypoints.len() {
         wrong.push(format!("the branch has the commits {commits:?}, the journal {landed:?}"));
+    }
+    let acts = checker::acts(&account, &id);
+    if acts.iter().map(|(waypoint, verb)| (waypoint.as_str(), *verb)).ne(place.flight.acts().iter().copied()) {
+        wrong.push(format!("the journal has the acts {acts:?}, each of which people did once"));
     }
     wrong
 }

@@ -7,13 +7,17 @@ use std::collections::BTreeSet;
 
 use holdpoint_core::audit::{Auditor, EntryLine};
 use holdpoint_protocol::{
+    artifact::{Act, Disposition, Handed, Verb},
     facts::Oid,
     ids::{FlightId, WaypointId},
-    journal::{Entry, Landed, Submitted},
+    journal::{Cause, Entry, Landed, Submitted},
     state::{Phase, WaypointState},
 };
 
 use crate::account::Account;
+
+/// The workflow in which a person approves what was verified.
+const APPROVED: &str = "fly-approved";
 
 /// Everything that is wrong with an account in which every flight is over; nothing when it is sound.
 #[must_use]
@@ -35,6 +39,10 @@ pub fn findings(account: &Account) -> Vec<String> {
         for waypoint in &submitted.plan.waypoints {
             let mut found = Vec::new();
             over(account, &submitted.flight, &waypoint.id, &mut found);
+            answered(account, &submitted.flight, &waypoint.id, &mut found);
+            if waypoint.workflow.as_ref().unwrap_or(&submitted.plan.workflow) == APPROVED {
+                approved(account, &submitted.flight, &waypoint.id, &mut found);
+            }
             wrong.extend(found.into_iter().map(|what| format!("waypoint {}: {what}", waypoint.id)));
         }
     }
@@ -57,6 +65,23 @@ fn audited(account: &Account, flight: &FlightId) -> Vec<String> {
 #[must_use]
 pub fn landed(account: &Account, flight: &FlightId) -> Vec<Oid> {
     landings(account, flight).map(|landed| landed.commit.clone()).collect()
+}
+
+/// What people did on the waypoints of a flight and the journal took, in its order.
+#[must_use]
+pub fn acts(account: &Account, flight: &FlightId) -> Vec<(WaypointId, Verb)> {
+    let lines = account.lines.iter().filter(|line| &line.journal.flight == flight);
+    lines.filter_map(|line| Some((line.journal.waypoint.clone()?, act_of(account, line)?.verb()))).collect()
+}
+
+/// The act that an entry answers, if it answers one.
+fn act_of<'a>(account: &'a Account, line: &EntryLine) -> Option<&'a Act> {
+    let Cause { stream, sequence, .. } = line.entry.as_ref().ok()?.record().cause.as_ref()?;
+    let handed = account.handoffs.iter().find(|handoff| (&handoff.stream, &handoff.sequence) == (stream, sequence))?;
+    match &handed.body {
+        Ok((_, Handed::Act(act))) => Some(act),
+        _ => None,
+    }
 }
 
 fn landings<'a>(account: &'a Account, flight: &FlightId) -> impl Iterator<Item = &'a Landed> {
@@ -85,10 +110,46 @@ fn over(account: &Account, flight: &FlightId, id: &WaypointId, wrong: &mut Vec<S
     }
     let none = WaypointState::default();
     let state = last.and_then(|entry| entry.record().state.as_ref()).unwrap_or(&none);
+    if matches!(state.phase, Phase::Waiting(_)) {
+        wrong.push("its question is still open".to_owned());
+    }
     let work = state.work.as_ref().filter(|work| work.commit.is_some());
     let due = usize::from(matches!(state.phase, Phase::Accepted { .. }) && work.is_some());
     let landed = landings(account, flight).filter(|landed| &landed.waypoint == id).count();
     if landed != due {
         wrong.push(format!("it has landed {landed} times and not {due}"));
+    }
+}
+
+/// A question ends by what a person did, or by its deadline; and each act is taken once, wherever it is stored.
+fn answered(account: &Account, flight: &FlightId, id: &WaypointId, wrong: &mut Vec<String>) {
+    let mut open = None;
+    let mut taken = BTreeSet::new();
+    for line in journal(account, flight, Some(id)) {
+        let Ok(entry) = &line.entry else { continue };
+        let (record, act) = (entry.record(), act_of(account, line));
+        if act.is_none() && open.flatten().is_none_or(|deadline| record.at < deadline) && open.is_some() {
+            wrong.push(format!("entry {} follows a question without an act of a person", line.sequence.0));
+        }
+        if let (Some(_), Some(cause)) = (act, &record.cause)
+            && !taken.insert(&cause.artifact)
+        {
+            wrong.push(format!("entry {} takes the act {} once more", line.sequence.0, cause.artifact));
+        }
+        open = match record.state.as_ref().map(|state| &state.phase) {
+            Some(Phase::Waiting(question)) => Some(question.deadline),
+            _ => None,
+        };
+    }
+}
+
+/// What needs approval is accepted by a person who approved it.
+fn approved(account: &Account, flight: &FlightId, id: &WaypointId, wrong: &mut Vec<String>) {
+    for line in journal(account, flight, Some(id)) {
+        let decision = line.entry.as_ref().ok().and_then(Entry::decision);
+        let accepted = decision.is_some_and(|decision| decision.disposition == Disposition::Accept);
+        if accepted && act_of(account, line).is_none_or(|act| act.verb() != Verb::Approve) {
+            wrong.push(format!("entry {} accepts it, and nobody approved it", line.sequence.0));
+        }
     }
 }

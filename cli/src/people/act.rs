@@ -78,6 +78,7 @@ async fn store(
     subject: &str,
     outgoing: &Outgoing,
 ) -> Result<holdpoint_protocol::journal::Sequence, Failure> {
+    let _at = holdpoint_faults::at(holdpoint_faults::Step::PublishAct);
     let deadline = Instant::now() + PATIENCE;
     loop {
         // The same message id each time: it is stored once.

@@ -98,6 +98,7 @@ impl State {
     }
 
     pub(super) async fn on_act(&mut self, myself: &ActorRef<Msg>, received: Box<Taken>, subject: HandedSubject) {
+        let _at = holdpoint_faults::at(holdpoint_faults::Step::TakeAct);
         let at = received.stored.sequence;
         match self.take_act(&received, &subject).await {
             Ok(()) => {

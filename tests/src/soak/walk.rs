@@ -16,7 +16,7 @@ use std::{
 use holdpoint_faults::{Step, When};
 
 use super::{Terms, dice::Dice};
-use crate::cell::{self, Cell, CellWorld, Victim};
+use crate::cell::{self, Cell, CellWorld, Flight, Victim};
 
 /// Flights at once: each is half a dozen processes, and two are what two cores bear.
 const AT_ONCE: usize = 2;
@@ -57,13 +57,6 @@ pub fn run(terms: &Terms) -> Result<(), String> {
 
 /// All cells in the seed's order, each at one of the passings that a flight without faults had.
 fn chosen(terms: &Terms) -> Result<Vec<Cell>, String> {
-    let place = CellWorld::new(None);
-    let finished = place.fly("2").finish();
-    let wrong = cell::problems(&place, &finished);
-    if !wrong.is_empty() {
-        return Err(format!("without faults: {}\n{finished}", wrong.join("\n")));
-    }
-    let passed = place.passed();
     let mut dice = Dice::new(terms.seed);
     let mut cells = cell::all();
     if let Some(only) = &terms.only {
@@ -72,19 +65,37 @@ fn chosen(terms: &Terms) -> Result<Vec<Cell>, String> {
             return Err(format!("no cell's name has {only:?} in it, as {:?} has", cell::all()[0].to_string()));
         }
     }
+    let mut passed = BTreeMap::new();
+    for flight in Flight::ALL {
+        if cells.iter().any(|cell| cell.flight == flight) {
+            passed.insert(flight, passings(flight)?);
+        }
+    }
     for cell in &mut cells {
         let order = &mut cell.order;
-        let count = passed.get(&(order.role.clone(), order.step, order.when)).copied().unwrap_or(0);
+        let count = passed[&cell.flight].get(&(order.role.clone(), order.step, order.when)).copied().unwrap_or(0);
         if count == 0 {
             return Err(format!("a flight without faults does not pass: {order}"));
         }
-        // Several builders share the passings of their role, and what is asleep is not the only one.
-        if order.role != "builder" && cell.victim != Victim::Asleep {
+        // Several builders share the passings of their role, commands of people those of orchestrators, and what is asleep
+        // is not the only one.
+        if cell.flight == Flight::Alone && order.role != "builder" && cell.victim != Victim::Asleep {
             order.nth = 1 + dice.below(count);
         }
     }
     dice.shuffle(&mut cells);
     Ok(cells)
+}
+
+/// How often each role passes each side of each step of a flight without faults.
+fn passings(flight: Flight) -> Result<BTreeMap<(String, Step, When), u32>, String> {
+    let place = CellWorld::new(flight, None);
+    let finished = place.fly_to_the_end().map_err(|error| format!("without faults: {error}"))?;
+    let wrong = cell::problems(&place, &finished);
+    if wrong.is_empty() {
+        return Ok(place.passed());
+    }
+    Err(format!("without faults: {}\n{finished}", wrong.join("\n")))
 }
 
 fn word(outcome: &Result<Duration, String>) -> String {
@@ -98,7 +109,8 @@ fn word(outcome: &Result<Duration, String>) -> String {
 fn table(done: &[(Cell, Result<Duration, String>)]) -> String {
     let mut rows = Outcomes::new();
     for (cell, outcome) in done {
-        let key = format!("{} | {}", place(cell.order.step), cell.order.role);
+        let with = if cell.flight == Flight::People { ", with people" } else { "" };
+        let key = format!("{} | {}{with}", place(cell.order.step), cell.order.role);
         let word =
             outcome.as_ref().map_or_else(|_| "**wrong**".to_owned(), |took| format!("{:.0}", took.as_secs_f64()));
         rows.entry(key).or_default().insert((cell.order.when, cell.victim), word);

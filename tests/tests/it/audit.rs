@@ -16,7 +16,7 @@ use holdpoint_protocol::{
     streams,
 };
 use holdpoint_tests::{
-    cell::CellWorld,
+    cell::{CellWorld, Flight},
     world::{Finished, World},
 };
 use serde_json::Value;
@@ -32,7 +32,7 @@ struct Flown {
 
 impl Flown {
     fn new() -> Self {
-        let place = CellWorld::new(None);
+        let place = CellWorld::new(Flight::Alone, None);
         let finished = place.fly("2").finish();
         finished.expect(0);
         let json = finished.json();
@@ -283,7 +283,7 @@ fn a_flight_is_audited_exported_and_attested_by_its_name() {
 
 #[test]
 fn what_was_not_flown_is_neither_exported_nor_audited_nor_attested() {
-    let place = CellWorld::new(None);
+    let place = CellWorld::new(Flight::Alone, None);
     place.fly("1").finish().expect(0);
     let world = &place.world;
     for args in [&["export", "no-such-flight"][..], &["audit", "no-such-flight"], &["attest", "no-such-flight"]] {

@@ -1,12 +1,19 @@
 //! The checker of journals finds what it looks for: the sound account of a real flight, doctored in one place at a time.
 
-use holdpoint_core::audit::EntryLine;
+use holdpoint_core::audit::{EntryLine, HandoffLine};
 use holdpoint_protocol::{
-    artifact::{Disposition, Handed, VerificationReport},
+    artifact::{Disposition, Handed, Verb, VerificationReport},
     facts::Verdict,
+    ids::role,
     journal::{Entry, Sequence},
+    state::Phase,
+    streams,
 };
-use holdpoint_tests::{account::Account, cell::CellWorld, checker};
+use holdpoint_tests::{
+    account::Account,
+    cell::{CellWorld, Flight},
+    checker,
+};
 
 /// A way to doctor an account, and a part of what has to be found.
 type Case = (&'static str, fn(&mut Account), &'static str);
@@ -31,6 +38,38 @@ const CASES: [Case; 14] = [
     ("a report of a stranger", |a| a.handoffs.iter_mut().for_each(|h| h.sender = Err("no JWT".to_owned())), "no JWT"),
     ("an entry of a stranger", |a| a.lines[1].signed = false, "an orchestrator's signature"),
 ];
+
+/// The same of a flight in which people had a part.
+const PEOPLES_CASES: [Case; 5] = [
+    ("a question nobody answered", |a| a.handoffs.retain(|h| !is_act(h, Verb::Answer)), "without an act of a person"),
+    ("work nobody approved", |a| a.handoffs.retain(|h| !is_act(h, Verb::Approve)), "nobody approved it"),
+    ("an act of a stranger", |a| a.handoffs.iter_mut().for_each(|h| h.sender = Err("no JWT".to_owned())), "no JWT"),
+    ("an act that was taken twice", |a| again(a, is_approved), "once more"),
+    ("a question that is still open", only_asked, "its question is still open"),
+];
+
+fn is_act(handoff: &HandoffLine, verb: Verb) -> bool {
+    matches!(&handoff.body, Ok((_, Handed::Act(act))) if act.verb() == verb)
+}
+
+/// What was accepted by another's act than a report.
+fn is_approved(line: &EntryLine) -> bool {
+    let cause = line.entry.as_ref().ok().and_then(|entry| entry.record().cause.as_ref());
+    is_accept(line) && cause.is_some_and(|cause| cause.stream == streams::handoff(&role::id(role::OPERATOR)))
+}
+
+/// Nothing is left behind the entry that a question waits in.
+fn only_asked(account: &mut Account) {
+    let waits = |line: &EntryLine| {
+        let state = line.entry.as_ref().ok().and_then(|entry| entry.record().state.as_ref());
+        state.is_some_and(|state| matches!(state.phase, Phase::Waiting(_)))
+    };
+    let at = account.lines.iter().position(waits).unwrap();
+    let journal = account.lines[at].journal.clone();
+    let mut behind = account.lines.split_off(at + 1);
+    behind.retain(|line| line.journal != journal);
+    account.lines.append(&mut behind);
+}
 
 fn is_accept(line: &EntryLine) -> bool {
     matches!(&line.entry, Ok(Entry::Decided(decided)) if decided.decision.disposition == Disposition::Accept)
@@ -95,11 +134,20 @@ fn fail(report: &mut VerificationReport) {
 
 #[test]
 fn every_way_to_doctor_a_journal_is_found() {
-    let place = CellWorld::new(None);
-    place.fly("2").finish().expect(0);
+    each_is_found(Flight::Alone, &CASES);
+}
+
+#[test]
+fn every_way_to_doctor_what_people_did_is_found() {
+    each_is_found(Flight::People, &PEOPLES_CASES);
+}
+
+fn each_is_found(flight: Flight, cases: &[Case]) {
+    let place = CellWorld::new(flight, None);
+    place.fly_to_the_end().unwrap().expect(0);
     let sound = Account::of(&place.world);
     assert_eq!(checker::findings(&sound), Vec::<String>::new());
-    for (name, doctor, expected) in CASES {
+    for (name, doctor, expected) in cases {
         let mut doctored = sound.clone();
         doctor(&mut doctored);
         let found = checker::findings(&doctored);

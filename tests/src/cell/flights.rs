@@ -1,0 +1,129 @@
+//! What cells fly: a flight that agents fly alone, and one in which people have a part.
+
+use holdpoint_faults::{Role, Step};
+use holdpoint_protocol::artifact::Verb;
+
+/// Two waypoints at once: one is accepted at once, the other is reworked by the repair agent and then merged with the
+/// head that moved.
+const ALONE: &str = r#"
+plan: cell
+waypoints:
+  - {id: one, goal: g, criteria: [{id: c, check: "grep -q good one"}]}
+  - {id: two, goal: g, criteria: [{id: c, check: "grep -q good two", red_first: true}]}
+"#;
+const ALONE_BUILDER: &str = "test $HOLDPOINT_WAYPOINT = one && echo good > one || echo bad > two";
+/// What the repair agent of both runs.
+pub(super) const REPAIR: &str = "echo good > two";
+
+/// The first waypoint asks, the second one needs it and is approved. The third one is built until people have done all
+/// that: the flight never stands still for them.
+const PEOPLE: &str = r#"
+plan: people
+waypoints:
+  - {id: one, goal: g, criteria: [{id: c, check: "grep -q good one"}]}
+  - {id: two, goal: g, depends_on: [one], workflow: fly-approved, criteria: [{id: c, check: "grep -q good two", red_first: true}]}
+  - {id: while, goal: g, criteria: [{id: c, check: "grep -q good while", red_first: true}]}
+"#;
+const PEOPLE_BUILDER: &str = r#"
+case $HOLDPOINT_WAYPOINT in
+one)
+  if ! grep -qs '"blue"' "${HOLDPOINT_FEEDBACK_FILE:-/nowhere}"; then
+    echo '{"type":"ClarificationRequest","question":"Which colour?","options":["red","blue"]}'
+    exit 0
+  fi ;;
+while)
+  while [ ! -e "$(dirname "$0")/acted" ]; do sleep 0.05; done ;;
+esac
+echo good > $HOLDPOINT_WAYPOINT"#;
+/// The file that the third waypoint's builder waits for.
+pub(super) const ACTED: &str = "plan/acted";
+
+/// Steps that only people's part has.
+const ACTS: [Step; 2] = [Step::PublishAct, Step::TakeAct];
+/// Steps of every flight that are walked with people too: the first passing of each is about the question, or about the
+/// work that its answer made.
+const SHARED: [(Step, Role); 4] = [
+    (Step::PublishResult, "builder"),
+    (Step::TakeHandoff, "orchestrator"),
+    (Step::AppendDecided, "orchestrator"),
+    (Step::AppendLanded, "orchestrator"),
+];
+
+/// What is flown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Flight {
+    /// Agents fly it alone.
+    Alone,
+    /// It has a dependency, a question that a person answers, and an approval by another.
+    People,
+}
+
+impl Flight {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Alone, Self::People];
+
+    /// The steps at which processes are stopped in it, each with a role that passes it.
+    #[must_use]
+    pub fn steps(self) -> Vec<(Step, Role)> {
+        let of = |step: &Step| step.roles().iter().map(|role| (*step, *role)).collect::<Vec<_>>();
+        match self {
+            Self::Alone => Step::ALL.iter().filter(|step| !ACTS.contains(step)).flat_map(of).collect(),
+            Self::People => ACTS.iter().flat_map(of).chain(SHARED).collect(),
+        }
+    }
+
+    /// What the names of its cells begin with.
+    pub(super) fn prefix(self) -> &'static str {
+        match self {
+            Self::Alone => "",
+            Self::People => "people: ",
+        }
+    }
+
+    pub(super) fn plan(self) -> &'static str {
+        match self {
+            Self::Alone => ALONE,
+            Self::People => PEOPLE,
+        }
+    }
+
+    pub(super) fn builder(self) -> &'static str {
+        match self {
+            Self::Alone => ALONE_BUILDER,
+            Self::People => PEOPLE_BUILDER,
+        }
+    }
+
+    /// How many builders it has. One of them is busy until people have done their part, and so may be another one that got
+    /// the same turn when the broker died.
+    pub(super) fn builders(self) -> &'static str {
+        match self {
+            Self::Alone => "2",
+            Self::People => "3",
+        }
+    }
+
+    /// The files of its branch in which nothing happened.
+    pub(super) fn files(self) -> &'static str {
+        match self {
+            Self::Alone => "one\nshared\ntwo\n",
+            Self::People => "one\nshared\ntwo\nwhile\n",
+        }
+    }
+
+    /// Its waypoints, with the attempts that each takes.
+    pub(super) fn attempts(self) -> &'static [(&'static str, u64)] {
+        match self {
+            Self::Alone => &[("one", 1), ("two", 2)],
+            Self::People => &[("one", 1), ("two", 1), ("while", 1)],
+        }
+    }
+
+    /// What people do in it, in the order in which the journal has it.
+    pub(super) fn acts(self) -> &'static [(&'static str, Verb)] {
+        match self {
+            Self::Alone => &[],
+            Self::People => &[("one", Verb::Answer), ("two", Verb::Approve)],
+        }
+    }
+}
