@@ -40,6 +40,9 @@ fn none_is_accepted(files: &[(&str, &str)], cases: &[Case]) {
         .collect();
     assert!(silent.is_empty(), "{}", silent.join("\n"));
     nothing_was_touched(&flown);
+    // Asked again, the flight still says the same: its record was not reached.
+    let asks = cases.iter().any(|case| case.code == "help_requested");
+    assert_eq!(flown.run.json()["status"], if asks { "waiting" } else { "incomplete" });
 }
 
 fn nothing_was_touched(flown: &Flown) {
@@ -52,6 +55,4 @@ fn nothing_was_touched(flown: &Flown) {
     {
         assert!(!world.path(name).exists(), "{name} was planted");
     }
-    // Asked again, the flight still says the same: its record was not reached.
-    assert_eq!(flown.run.json()["status"], "incomplete");
 }

@@ -70,7 +70,7 @@ fn builders() -> Vec<Case> {
             done; true")
             .says(&["signals"]),
         case("calls-for-help", "calls for help, after it did the work", CHECK, "echo hello > greeting; echo '>>>HELP<<<'")
-            .code("unsupported"),
+            .code("help_requested"),
         case("fifo", "leaves a pipe in the place of a file", CHECK, "rm greeting; mkfifo greeting .gitignore").says(&["handoff_invalid"]),
         case("ignores", "hides the work from git", CHECK, "echo greeting > .gitignore; git rm -q --cached greeting; mkdir out; echo out > .gitignore; \
             echo hello > out/greeting; true")
