@@ -5,7 +5,8 @@
 use std::collections::VecDeque;
 
 use holdpoint_protocol::{
-    artifact::{Clarified, CriterionReport},
+    artifact::{Clarified, CriterionReport, Disposition},
+    reason::ReasonCode,
     turn::{Collision, Feedback},
 };
 
@@ -27,6 +28,11 @@ pub const ANSWERS_MAX: usize = 200;
 const ANSWERS_WHOLE_BYTES_MAX: usize = 512 << 10;
 /// The first text of the answers where older ones are left out.
 const ANSWERS_LEFT_OUT: &str = "earlier questions and answers are left out here: `holdpoint history` has all of them";
+
+/// Feedback that no report is behind: a decision and what there is to say.
+pub(crate) fn in_words(disposition: Disposition, reason_code: ReasonCode, notes: Vec<String>) -> Feedback {
+    Feedback { disposition, reason_code, failing: Vec::new(), notes, collision: None, clarifications: Vec::new() }
+}
 
 /// Bytes of single texts.
 #[derive(Debug, Clone, Copy)]

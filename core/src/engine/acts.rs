@@ -21,6 +21,7 @@ use super::{
     turns::{self, Opening},
 };
 use crate::{
+    feedback,
     gates::{Duty, Gate},
     policy::{Ruling, escalate, exhausted},
 };
@@ -158,14 +159,8 @@ fn brief(completion: &Completion) -> String {
 
 /// A person sends the work back: a rework like any other.
 fn rejected(mut transition: Transition<'_>, open: &OpenTurn, completion: &Completion) -> Step {
-    let feedback = Some(Feedback {
-        disposition: Disposition::Rework,
-        reason_code: ReasonCode::ApprovalRejected,
-        failing: Vec::new(),
-        notes: completion.blockers.clone(),
-        collision: None,
-        clarifications: Vec::new(),
-    });
+    let feedback =
+        Some(feedback::in_words(Disposition::Rework, ReasonCode::ApprovalRejected, completion.blockers.clone()));
     transition.next.verified = None;
     transition.next.cleared = false;
     if !transition.reworks_left() {
@@ -295,14 +290,7 @@ fn note(request: &mut TurnRequest, note: Option<String>) {
 
 /// Feedback that says nothing yet.
 fn nothing_wrong() -> Feedback {
-    Feedback {
-        disposition: Disposition::Rework,
-        reason_code: ReasonCode::AttemptsExhausted,
-        failing: Vec::new(),
-        notes: Vec::new(),
-        collision: None,
-        clarifications: Vec::new(),
-    }
+    feedback::in_words(Disposition::Rework, ReasonCode::AttemptsExhausted, Vec::new())
 }
 
 /// A person ends the waypoint, or its whole flight. Accepted work that has not landed does not land.

@@ -4,14 +4,13 @@ use holdpoint_protocol::{
     artifact::{Disposition, Failure},
     reason::ReasonCode,
     state::{OpenTurn, Outcome, Phase, Purpose, Resume, WaypointState, Work},
-    turn::Feedback,
 };
 
 use super::{
     BuildOutcome, Context, Fresh, Handoff, Refusal, Step,
     transition::{Ruled, Transition, met},
 };
-use crate::policy;
+use crate::{feedback, policy};
 
 /// Why a program may say that its turn failed; everything else is the orchestrator's to say.
 const FAILURES: [ReasonCode; 6] = [
@@ -90,14 +89,7 @@ fn failed(mut transition: Transition<'_>, open: &OpenTurn, failure: &Failure) ->
         transition.count_attempt();
     }
     let ruling = policy::rule_failed_turn(failure.reason, &failure.detail, transition.reworks_left());
-    let feedback = Some(Feedback {
-        disposition: Disposition::Rework,
-        reason_code: failure.reason,
-        failing: Vec::new(),
-        notes: vec![failure.detail.clone()],
-        collision: None,
-        clarifications: Vec::new(),
-    });
+    let feedback = Some(feedback::in_words(Disposition::Rework, failure.reason, vec![failure.detail.clone()]));
     if ruling.disposition != Disposition::Rework {
         let resume = Resume::Gate { gate: open.gate.clone(), purpose: open.purpose };
         return transition.hold(resume, Ruled { ruling, feedback });

@@ -17,7 +17,7 @@ use super::{
     Act, Answering, Asked, Commit, Context, Fresh, Handoff, Refusal, Step, acts, handoff::open_turn,
     transition::Transition, turns,
 };
-use crate::policy::escalate;
+use crate::{feedback, policy::escalate};
 
 /// Constraints of people that a waypoint keeps, at most: they ride in every entry.
 pub const CONSTRAINTS_MAX: usize = 32;
@@ -88,14 +88,7 @@ fn by_policy<'a>(answers: &'a [Answer], question: &str) -> Option<&'a Answer> {
 
 /// Feedback of a turn whose role only got answers.
 pub(super) fn only_answers() -> Feedback {
-    Feedback {
-        disposition: Disposition::Escalate,
-        reason_code: ReasonCode::ClarificationOpen,
-        failing: Vec::new(),
-        notes: Vec::new(),
-        collision: None,
-        clarifications: Vec::new(),
-    }
+    feedback::in_words(Disposition::Escalate, ReasonCode::ClarificationOpen, Vec::new())
 }
 
 /// The turn opens again, with the answer and from the work in progress.
