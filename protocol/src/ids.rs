@@ -8,26 +8,53 @@ use serde::{Deserialize, Serialize};
 /// The longest id in bytes. Ids are subject tokens, file names and branch names; 64 keeps all of them short.
 pub const ID_LEN_MAX: usize = 64;
 
-/// Why a text is not an id: `[A-Za-z0-9][A-Za-z0-9_-]{0,63}` (contract, "Plan file").
+/// Why a text is not an id: `[A-Za-z0-9][A-Za-z0-9_-]{0,63}` (contract, "Plan file"), of a pool without capitals.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{text:?} is not an id: use letters, digits, `_` and `-`, start with a letter or digit, at most 64 characters")]
+#[error(
+    "{text:?} is not an id: use {}, digits, `_` and `-`, start with a letter or digit, at most 64 characters",
+    .case.letters()
+)]
 pub struct InvalidId {
     /// The refused text, cut to 80 characters.
     pub text: String,
+    /// Which letters it may have.
+    pub case: Case,
 }
 
-fn check(text: &str) -> Result<(), InvalidId> {
-    let mut bytes = text.bytes();
-    let head = bytes.next().is_some_and(|b| b.is_ascii_alphanumeric());
-    let tail = bytes.all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-');
-    if head && tail && text.len() <= ID_LEN_MAX {
-        return Ok(());
+/// Which letters an id may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Case {
+    /// Small and capital ones.
+    Any,
+    /// Small ones: the broker knows the id from a tag, and tags are lower case.
+    Lower,
+}
+
+impl Case {
+    fn letters(self) -> &'static str {
+        match self {
+            Self::Any => "letters",
+            Self::Lower => "lower-case letters",
+        }
     }
-    Err(InvalidId { text: text.chars().take(80).collect() })
+
+    fn check(self, text: &str) -> Result<(), InvalidId> {
+        let letter = |b: u8| b.is_ascii_lowercase() || (self == Self::Any && b.is_ascii_uppercase());
+        let mut bytes = text.bytes();
+        let head = bytes.next().is_some_and(|b| letter(b) || b.is_ascii_digit());
+        let tail = bytes.all(|b| letter(b) || b.is_ascii_digit() || b == b'_' || b == b'-');
+        if head && tail && text.len() <= ID_LEN_MAX {
+            return Ok(());
+        }
+        Err(InvalidId { text: text.chars().take(80).collect(), case: self })
+    }
 }
 
 macro_rules! id {
     ($(#[$doc:meta])* $name:ident) => {
+        id! { $(#[$doc])* $name, Case::Any }
+    };
+    ($(#[$doc:meta])* $name:ident, $case:expr) => {
         $(#[$doc])*
         #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
         #[serde(try_from = "String", into = "String")]
@@ -41,7 +68,7 @@ macro_rules! id {
             /// [`InvalidId`] when the text is not a single subject token of the allowed characters.
             pub fn try_new(text: impl Into<String>) -> Result<Self, InvalidId> {
                 let text = text.into();
-                check(&text)?;
+                $case.check(&text)?;
                 Ok(Self(text))
             }
 
@@ -108,7 +135,7 @@ id! {
 }
 id! {
     /// Which agents may take which turns: `fleet`, or the flight of a local run. Lower case only.
-    PoolId
+    PoolId, Case::Lower
 }
 id! {
     /// A role of the org chart. The built-in ones are in [`role`].
@@ -162,6 +189,16 @@ mod tests {
         }
         for bad in ["", "-a", "_", "a.b", "a b", "a*", ">", "ä", &"a".repeat(65)] {
             assert!(WaypointId::try_new(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_pool_is_one_subject_token_in_lower_case() {
+        for good in ["fleet", "demo-1", "0_x"] {
+            assert!(PoolId::try_new(good).is_ok(), "{good}");
+        }
+        for bad in ["Fleet", "a.b", "*", ">", "-a", ""] {
+            assert!(PoolId::try_new(bad).unwrap_err().to_string().contains("lower-case letters"), "{bad}");
         }
     }
 
