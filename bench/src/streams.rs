@@ -165,7 +165,7 @@ fn reading(deliver_policy: DeliverPolicy) -> pull::Config {
 fn kind(subject: &str) -> String {
     let tokens: Vec<&str> = subject.split('.').collect();
     match tokens.as_slice() {
-        [.., "turn", role, _] => format!("turn.{role}"),
+        [.., "turn", role, _, _] => format!("turn.{role}"),
         [.., last] => (*last).to_owned(),
         [] => String::new(),
     }
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_message_is_called_by_what_it_is() {
-        assert_eq!(kind("hp.v1.journal.f1.w1.turn.builder.high"), "turn.builder");
+        assert_eq!(kind("hp.v1.journal.f1.w1.turn.builder.high.fleet"), "turn.builder");
         assert_eq!(kind("hp.v1.journal.f1._.submitted"), "submitted");
         assert_eq!(kind("hp.v1.handoff.builder.3.f1.w1.build_plan"), "build_plan");
     }

@@ -98,7 +98,7 @@ pub async fn ensure(bus: &Bus, settings: &Settings) -> Result<(), TopologyError>
     Ok(())
 }
 
-/// Makes the consumers that the agents of a role and pool pull turns from: of one flight, or of all.
+/// Makes the consumers that the agents of a role and pool pull turns from: of one flight, or of all of the pool.
 ///
 /// Those of one flight go when nobody asked for a while, because a broker holds a bounded number of them; an orchestrator
 /// that takes the flight up again makes them anew, and what was answered before is then delivered again.
@@ -115,7 +115,7 @@ pub async fn ensure_turn_consumers(
     for priority in Priority::ALL {
         let consumer = pull::Config {
             durable_name: Some(streams::turn_consumer(role, pool, priority)),
-            filter_subject: subjects::turns(flight, role, priority),
+            filter_subject: subjects::turns(flight, role, priority, pool),
             inactive_threshold: if flight.is_some() { FLIGHT_CONSUMER_IDLE_MAX } else { Duration::ZERO },
             ..durable(settings.turn_ack_wait, settings)
         };

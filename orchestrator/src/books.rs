@@ -248,7 +248,8 @@ impl Books {
             Entry::Turn(turn) => {
                 let planned = self.flight.submitted.plan.waypoint(&turn.waypoint);
                 let priority = engine::queue(turn, planned.map_or(Priority::Medium, |w| w.priority));
-                EntryKind::Turn { role: turn.role.clone(), priority }
+                let pool = self.flight.submitted.fleet.pool.clone();
+                EntryKind::Turn { role: turn.role.clone(), priority, pool }
             }
         }
     }

@@ -107,6 +107,10 @@ fn parameter(name: &str, subject: &Subject) -> Value {
     match name {
         "role" => json!({"description": "the role of whoever published it", "examples": role::AGENTS}),
         "priority" => json!({"description": "how urgent the waypoint is", "enum": Priority::ALL.map(Priority::as_str)}),
+        "pool" => {
+            let description = "whose agents take the turn: the fleet's, or those of one local flight";
+            json!({"description": description, "examples": [streams::fleet_pool()]})
+        }
         "kind" => json!({"description": "the kind of artifact", "enum": subject.messages}),
         "flight" => json!({"description": "the flight's id", "examples": ["harden-client-0a1b2c3d"]}),
         "waypoint" => json!({"description": "the waypoint's id", "examples": ["retry-backoff"]}),

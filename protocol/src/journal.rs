@@ -107,6 +107,8 @@ pub enum EntryKind {
         role: RoleId,
         /// The order in which it is taken.
         priority: Priority,
+        /// Whose agents may take it: the flight's pool.
+        pool: PoolId,
     },
     /// A decision that opens no turn.
     Decided,
@@ -123,7 +125,7 @@ impl EntryKind {
         match self {
             Self::Submitted => "submitted".to_owned(),
             Self::Landed => "landed".to_owned(),
-            Self::Turn { role, priority } => format!("turn.{role}.{}", priority.as_str()),
+            Self::Turn { role, priority, pool } => format!("turn.{role}.{}.{pool}", priority.as_str()),
             Self::Decided => "decided".to_owned(),
             Self::Dead => DEAD.to_owned(),
             Self::Steered => STEERED.to_owned(),

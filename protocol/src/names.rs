@@ -164,7 +164,7 @@ pub fn consumers(pool: &PoolId) -> Vec<Consumer> {
                 stream: streams::JOURNAL,
                 role: role.to_string(),
                 priority: priority.as_str(),
-                filter: subjects::turns(None, &role, priority),
+                filter: subjects::turns(None, &role, priority, pool),
             }
         })
     };
@@ -218,8 +218,9 @@ pub fn all_subjects() -> Vec<Subject> {
 
 fn journal_subjects(stand: &Stand) -> Vec<Subject> {
     let (flight, waypoint) = (JournalKey::flight(&stand.flight), JournalKey::waypoint(&stand.flight, &stand.waypoint));
-    let turn = EntryKind::Turn { role: stand.role.clone(), priority: Priority::Medium };
-    let turn = waypoint.entry(&turn).replace(&format!(".{}", Priority::Medium.as_str()), ".{priority}");
+    let turn = EntryKind::Turn { role: stand.role.clone(), priority: Priority::Medium, pool: streams::fleet_pool() };
+    let queue = format!(".{}.{}", Priority::Medium.as_str(), streams::fleet_pool());
+    let turn = waypoint.entry(&turn).replace(&queue, ".{priority}.{pool}");
     let entry = |name, address: String, to, summary| Subject {
         name,
         address: stand.address(&address),
@@ -230,7 +231,7 @@ fn journal_subjects(stand: &Stand) -> Vec<Subject> {
         summary,
     };
     vec![
-        entry("turn", turn, AGENTS, "a turn opens: what agents of its role pull"),
+        entry("turn", turn, AGENTS, "a turn opens: what agents of its role and pool pull"),
         entry("decided", waypoint.entry(&EntryKind::Decided), ORCHESTRATOR, "a decision that opens no turn"),
         Subject {
             // Another name than the endpoint's.
@@ -328,7 +329,7 @@ mod tests {
     fn addresses_have_their_placeholders_and_nothing_of_the_ids_they_were_made_of() {
         let all = all_subjects();
         let address = |name| all.iter().find(|subject| subject.name == name).unwrap().address.as_str();
-        assert_eq!(address("turn"), "hp.v1.journal.{flight}.{waypoint}.turn.{role}.{priority}");
+        assert_eq!(address("turn"), "hp.v1.journal.{flight}.{waypoint}.turn.{role}.{priority}.{pool}");
         assert_eq!(address("handoff"), "hp.v1.handoff.{role}.{partition}.{flight}.{waypoint}.{kind}");
         assert_eq!(address("blob"), "hp.v1.blob.{role}.{sha256}.{n}");
         assert_eq!(address("refused"), "hp.v1.refused.{role}.{agent}");

@@ -2,7 +2,7 @@
 
 use crate::{
     digest::Digest,
-    ids::{AgentName, FlightId, RoleId, WaypointId, role},
+    ids::{AgentName, FlightId, PoolId, RoleId, WaypointId, role},
     journal::EntryKind,
     plan::Priority,
 };
@@ -79,10 +79,10 @@ pub fn journal_deaths(flight: Option<&FlightId>) -> String {
     format!("{ROOT}.journal.{}.*.dead", flight.map_or("*", FlightId::as_str))
 }
 
-/// What the agents of `role` pull at `priority`: from one flight, or from all.
+/// What the agents of `role` and `pool` pull at `priority`: from one flight, or from all of the pool.
 #[must_use]
-pub fn turns(flight: Option<&FlightId>, role: &RoleId, priority: Priority) -> String {
-    format!("{ROOT}.journal.{}.*.turn.{role}.{}", flight.map_or("*", FlightId::as_str), priority.as_str())
+pub fn turns(flight: Option<&FlightId>, role: &RoleId, priority: Priority, pool: &PoolId) -> String {
+    format!("{ROOT}.journal.{}.*.turn.{role}.{}.{pool}", flight.map_or("*", FlightId::as_str), priority.as_str())
 }
 
 /// The partition of a flight's handoffs: FNV-1a over the flight's id, so that every language can compute it.
@@ -263,6 +263,7 @@ pub fn parse_journal(subject: &str) -> Option<JournalKey> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::streams;
 
     fn ids() -> (FlightId, WaypointId) {
         ("demo-1".parse().unwrap(), "w1".parse().unwrap())
@@ -279,13 +280,37 @@ mod tests {
                 EntryKind::Decided,
                 EntryKind::Dead,
                 EntryKind::Steered,
-                EntryKind::Turn { role: role::id(role::BUILDER), priority: Priority::High },
+                EntryKind::Turn {
+                    role: role::id(role::BUILDER),
+                    priority: Priority::High,
+                    pool: streams::fleet_pool(),
+                },
             ] {
                 let subject = key.entry(&kind);
                 assert!(subject.starts_with(&prefix), "{subject} under {prefix}");
                 assert_eq!(parse_journal(&subject), Some(key.clone()));
             }
         }
+    }
+
+    #[test]
+    fn a_pools_agents_match_turns_of_their_pool_at_the_one_priority_only() {
+        let (flight, waypoint) = ids();
+        let (role, fleet) = (role::id(role::BUILDER), streams::fleet_pool());
+        let opened = |priority, pool| {
+            let kind = EntryKind::Turn { role: role.clone(), priority, pool };
+            JournalKey::waypoint(&flight, &waypoint).entry(&kind)
+        };
+        let filter = turns(None, &role, Priority::High, &fleet);
+        assert!(matches(&filter, &opened(Priority::High, fleet.clone())));
+        assert!(!matches(&filter, &opened(Priority::High, streams::flight_pool(&flight))));
+        assert!(!matches(&filter, &opened(Priority::Low, fleet)));
+    }
+
+    /// Whether a subject matches a filter, as the broker says it.
+    fn matches(filter: &str, subject: &str) -> bool {
+        let (filter, subject): (Vec<_>, Vec<_>) = (filter.split('.').collect(), subject.split('.').collect());
+        filter.len() == subject.len() && filter.iter().zip(subject).all(|(want, token)| *want == "*" || *want == token)
     }
 
     #[test]

@@ -7,6 +7,7 @@ use holdpoint_protocol::{
     ids::role,
     journal::{EntryKind, Sequence},
     plan::Priority,
+    streams,
     subjects::{self, JournalKey},
 };
 
@@ -48,7 +49,7 @@ async fn an_append_on_an_old_sequence_is_a_conflict_whatever_the_kind() {
     let broker = TestBroker::start().await;
     let journal = broker.journal();
     let key = JournalKey::waypoint(&flight("f"), &waypoint("w"));
-    let turn = EntryKind::Turn { role: role::id(role::BUILDER), priority: Priority::High };
+    let turn = EntryKind::Turn { role: role::id(role::BUILDER), priority: Priority::High, pool: streams::fleet_pool() };
     let first = append(&journal, &key, &turn, Sequence(0), "one").await.unwrap();
     for expected in [Sequence(0), Sequence(first.0 + 1)] {
         let error = append(&journal, &key, &EntryKind::Decided, expected, "two").await.unwrap_err();

@@ -77,12 +77,15 @@ async fn an_agent_pulls_the_turns_of_its_own_role_and_pool_only() {
     let mine = streams::flight_pool(&flight("mine"));
     broker.ensure_pool(role::BUILDER, &mine, Some(&flight("mine")), SOON).await;
     for role in [role::BUILDER, role::VERIFIER] {
-        broker.open_turn(&flight("mine"), role, role, Priority::High).await;
+        broker.open_local_turn(&flight("mine"), role, role, Priority::High).await;
+        broker.open_turn(&flight("fleets"), role, role, Priority::High).await;
     }
     let raw = broker.raw(&broker.mint(role::BUILDER, "b1", &mine)).await;
     assert!(raw.refused(&pull(role::BUILDER, "fleet"), PULL).await);
     assert!(raw.refused(&pull(role::VERIFIER, "fleet"), PULL).await);
     assert!(raw.ask(&pull(role::BUILDER, "mine"), PULL).await.contains("id"));
+    let fleet = broker.raw_agent(role::BUILDER, "b2").await;
+    assert!(fleet.refused(&pull(role::BUILDER, "mine"), PULL).await);
     let fleet = broker.raw_agent(role::VERIFIER, "v1").await;
     assert!(fleet.ask(&pull(role::VERIFIER, "fleet"), PULL).await.contains("id"));
 }

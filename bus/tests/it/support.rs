@@ -98,17 +98,21 @@ impl TestBroker {
         stream.cached_info().state.messages
     }
 
-    /// Opens a turn in a waypoint's empty journal.
-    pub(crate) async fn open_turn(
-        &self,
-        flight: &FlightId,
-        waypoint: &str,
-        role: &str,
-        priority: Priority,
-    ) -> Sequence {
+    /// Opens a turn of a flight of the fleet, in a waypoint's empty journal.
+    pub(crate) async fn open_turn(&self, flight: &FlightId, waypoint: &str, role: &str, priority: Priority) {
         let key = JournalKey::waypoint(flight, &waypoint.parse().unwrap());
-        let kind = EntryKind::Turn { role: role.parse().unwrap(), priority };
-        append(&self.journal(), &key, &kind, Sequence(0), &format!("{flight}.{waypoint}")).await.unwrap()
+        self.open_turn_of(&streams::fleet_pool(), &key, role, priority).await;
+    }
+
+    /// Opens a turn of a local flight, in a waypoint's empty journal.
+    pub(crate) async fn open_local_turn(&self, flight: &FlightId, waypoint: &str, role: &str, priority: Priority) {
+        let key = JournalKey::waypoint(flight, &waypoint.parse().unwrap());
+        self.open_turn_of(&streams::flight_pool(flight), &key, role, priority).await;
+    }
+
+    async fn open_turn_of(&self, pool: &PoolId, key: &JournalKey, role: &str, priority: Priority) {
+        let kind = EntryKind::Turn { role: role.parse().unwrap(), priority, pool: pool.clone() };
+        append(&self.journal(), key, &kind, Sequence(0), &key.filter()).await.unwrap();
     }
 
     pub(crate) async fn ensure_pool(&self, role: &str, pool: &PoolId, flight: Option<&FlightId>, ack_wait: Duration) {

@@ -70,7 +70,7 @@ async fn a_turn_that_is_given_back_or_forgotten_is_delivered_again() {
     let broker = TestBroker::start().await;
     let pool = streams::flight_pool(&flight("Local-1"));
     broker.ensure_pool(role::BUILDER, &pool, Some(&flight("Local-1")), Duration::from_secs(1)).await;
-    broker.open_turn(&flight("Local-1"), "w", role::BUILDER, Priority::High).await;
+    broker.open_local_turn(&flight("Local-1"), "w", role::BUILDER, Priority::High).await;
     let builder = broker.local.connect(&broker.mint(role::BUILDER, "b1", &pool)).await.unwrap();
     let mut queue = queue(&broker, &builder, role::BUILDER, &pool).await;
 
@@ -89,8 +89,9 @@ async fn agents_of_a_flights_pool_get_turns_of_that_flight_only() {
     let (mine, other) = (flight("Mine"), flight("Other"));
     let pool = streams::flight_pool(&mine);
     broker.ensure_pool(role::BUILDER, &pool, Some(&mine), Duration::from_secs(30)).await;
-    broker.open_turn(&other, "w", role::BUILDER, Priority::High).await;
-    broker.open_turn(&mine, "w", role::BUILDER, Priority::Low).await;
+    broker.open_local_turn(&other, "w", role::BUILDER, Priority::High).await;
+    broker.open_turn(&flight("of-the-fleet"), "w", role::BUILDER, Priority::High).await;
+    broker.open_local_turn(&mine, "w", role::BUILDER, Priority::Low).await;
     let builder = broker.local.connect(&broker.mint(role::BUILDER, "b1", &pool)).await.unwrap();
     let mut queue = queue(&broker, &builder, role::BUILDER, &pool).await;
     let delivery = queue.poll().await.unwrap();
@@ -99,9 +100,36 @@ async fn agents_of_a_flights_pool_get_turns_of_that_flight_only() {
 }
 
 #[tokio::test]
+async fn agents_of_the_fleet_get_no_turns_of_local_flights() {
+    let broker = TestBroker::start().await;
+    let (local, of_the_fleet) = (flight("Local-1"), flight("f"));
+    for priority in Priority::ALL {
+        broker.open_local_turn(&local, priority.as_str(), role::BUILDER, priority).await;
+    }
+    broker.open_turn(&of_the_fleet, "w", role::BUILDER, Priority::Low).await;
+    let builder = broker.bus(role::BUILDER, "b1").await;
+    let mut fleets = queue(&broker, &builder, role::BUILDER, &streams::fleet_pool()).await;
+    let delivery = fleets.poll().await.unwrap();
+    assert_eq!(subjects::parse_journal(&delivery.stored.subject).unwrap().flight, of_the_fleet);
+    assert!(fleets.poll().await.is_none());
+
+    // They wait for the flight's own agents, also for those that come later.
+    let pool = streams::flight_pool(&local);
+    broker.ensure_pool(role::BUILDER, &pool, Some(&local), SOON).await;
+    let own = broker.local.connect(&broker.mint(role::BUILDER, "b2", &pool)).await.unwrap();
+    let mut queue = queue(&broker, &own, role::BUILDER, &pool).await;
+    for priority in Priority::ALL {
+        let delivery = queue.poll().await.unwrap();
+        let key = JournalKey::waypoint(&local, &waypoint(priority.as_str()));
+        assert_eq!((subjects::parse_journal(&delivery.stored.subject), delivery.number), (Some(key), 1));
+        delivery.ack().await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn an_entry_that_no_orchestrator_signed_is_dropped() {
     let broker = TestBroker::start().await;
-    let kind = EntryKind::Turn { role: role::id(role::BUILDER), priority: Priority::High };
+    let kind = EntryKind::Turn { role: role::id(role::BUILDER), priority: Priority::High, pool: streams::fleet_pool() };
     let subject = JournalKey::waypoint(&flight("f"), &waypoint("bad")).entry(&kind);
     // Even with an orchestrator's credentials at the broker, an entry needs its signature.
     broker.raw(&broker.local.orchestrator).await.ask(&subject, "{}").await;

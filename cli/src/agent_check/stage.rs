@@ -130,7 +130,7 @@ impl Stage {
     /// Opens a turn, and hints at it. Gives its place in the journal.
     pub(super) async fn open(&self, turn: &Turn, priority: Priority) -> Result<u64, Failure> {
         let key = JournalKey::waypoint(&turn.flight, &turn.waypoint);
-        let kind = EntryKind::Turn { role: turn.role.clone(), priority };
+        let kind = EntryKind::Turn { role: turn.role.clone(), priority, pool: streams::fleet_pool() };
         let mut value = serde_json::to_value(turn).expect("plain data with text keys");
         // What a later minor version adds is passed over.
         value["zz_of_a_later_version"] = true.into();

@@ -117,7 +117,7 @@ impl State {
                         decision.tell(&input, &entry);
                         trace::tell_if_over(books, waypoint);
                     }
-                    if let EntryKind::Turn { role, priority } = kind {
+                    if let EntryKind::Turn { role, priority, .. } = kind {
                         shell.hints.send(&role, priority).await;
                     }
                     return Ok(refused.map_or(Applied::Appended, Applied::Refused));

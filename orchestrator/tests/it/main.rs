@@ -7,6 +7,7 @@ mod distrust;
 mod landings;
 mod memory;
 mod people;
+mod pools;
 mod submissions;
 mod support;
 mod trouble;

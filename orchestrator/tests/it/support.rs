@@ -98,6 +98,13 @@ impl World {
         self.orchestrator = Some(holdpoint_orchestrator::start(config).await.unwrap());
     }
 
+    /// The orchestrator of a fleet that comes up on the same broker, with a state folder of its own.
+    pub(crate) async fn fleet_orchestrator(&self) -> Orchestrator {
+        let mut config = self.config("fleet-orchestrator");
+        config.orchestrator.serves = streams::fleet_pool();
+        holdpoint_orchestrator::start(config).await.unwrap()
+    }
+
     /// Another orchestrator beside the first, with a state folder of its own.
     pub(crate) async fn second_orchestrator(&self) -> Orchestrator {
         holdpoint_orchestrator::start(self.config("orchestrator-2")).await.unwrap()
@@ -228,6 +235,11 @@ impl World {
     /// An agent of this flight's pool.
     pub(crate) async fn agent(&self, role: &'static str, name: &str) -> Agent {
         Agent::join(&self.local, &self.pool, role::id(role), name.parse().unwrap()).await
+    }
+
+    /// An agent of the fleet's pool, whichever this flight's is.
+    pub(crate) async fn fleet_agent(&self, role: &'static str, name: &str) -> Agent {
+        Agent::join(&self.local, &streams::fleet_pool(), role::id(role), name.parse().unwrap()).await
     }
 
     /// A commit on the base that changes these files, in a bundle in the blob stream.

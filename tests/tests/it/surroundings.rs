@@ -12,6 +12,9 @@ use holdpoint_tests::{
     world::{World, eventually},
 };
 
+const PLAN: &str =
+    "plan: p\nwaypoints:\n  - {id: w, title: t, goal: g, criteria: [{id: c, statement: s, check: 'test -e b'}]}\n";
+
 #[test]
 fn a_fleet_that_is_up_flies_what_is_submitted_to_it() {
     let world = World::new(&[("a", "1\n")]);
@@ -40,9 +43,7 @@ fn a_fleet_that_is_up_flies_what_is_submitted_to_it() {
 #[test]
 fn a_fleet_that_comes_up_after_other_flights_begins_none_of_their_turns_again() {
     let world = World::new(&[("a", "1\n")]);
-    world.plan(
-        "plan: p\nwaypoints:\n  - {id: w, title: t, goal: g, criteria: [{id: c, statement: s, check: 'test -e b'}]}\n",
-    );
+    world.plan(PLAN);
     // No two programs write one file.
     let builder = world.program("builder.sh", "mktemp \"$HOME/began-XXXXXX\"; touch b");
     for _ in 0..2 {
@@ -61,6 +62,40 @@ fn a_fleet_that_comes_up_after_other_flights_begins_none_of_their_turns_again() 
     fleet.finish().expect(0);
 }
 
+#[test]
+fn a_fleet_leaves_an_interrupted_flights_open_turn_to_its_own_agents() {
+    let world = World::new(&[("a", "1\n")]);
+    world.plan(PLAN);
+    let script =
+        "touch \"$HOME/began-own\"\nwhile [ ! -e \"$(dirname \"$0\")/go\" ]; do sleep 0.05; done\necho own > b";
+    let own = world.program("own.sh", script);
+    let mut command = world.command(&world.run_args(&["--builder", &own]));
+    // The turn of the killed builder comes again soon.
+    command.env("HOLDPOINT__AGENT__ACK_WAIT", "5s");
+    let running = world.start_with(command);
+    eventually("the builder's program", || (!began(&world.path("state")).is_empty()).then_some(()));
+    running.signal(Signal::SIGKILL);
+    running.finish();
+    let flights = world.holdpoint(&["status", "--json"]);
+    let flight = flights.expect(0).json()[0]["flight"].as_str().unwrap().to_owned();
+    let before = began(&world.path("state"));
+
+    let builder = world.program("builder.sh", "mktemp \"$HOME/began-XXXXXX\"; echo fleet > b");
+    let fleet = up(&world, &["--builder", &builder, "--builders", "1"], &[]);
+    // Its turn stands behind the open one in the journal.
+    let submitted = world.holdpoint(&["submit", "../plan/plan.yaml", "--repo", "."]);
+    world.holdpoint(&["watch", submitted.expect(0).stdout.trim()]).expect(0);
+    let new: Vec<PathBuf> = began(&world.path("state")).difference(&before).cloned().collect();
+    assert_eq!(new.len(), 1, "the fleet's program runs for the fleet's flight only: {new:?}");
+
+    world.write("plan/go", "");
+    let resumed = world.holdpoint(&["run", "--resume", &flight, "--json"]);
+    assert_eq!(resumed.expect(0).waypoint("w")["attempts"], 1);
+    assert_eq!(world.git(&["show", &format!("holdpoint/{flight}:b")]), "own\n");
+    fleet.running.signal(Signal::SIGTERM);
+    fleet.running.finish().expect(0);
+}
+
 /// The files that programs leave in their home folders when they begin.
 fn began(dir: &Path) -> BTreeSet<PathBuf> {
     let entries = std::fs::read_dir(dir).into_iter().flatten().flatten();
@@ -77,9 +112,7 @@ fn began(dir: &Path) -> BTreeSet<PathBuf> {
 #[test]
 fn of_two_fleets_the_one_that_stays_is_found() {
     let world = World::new(&[("a", "1\n")]);
-    world.plan(
-        "plan: p\nwaypoints:\n  - {id: w, title: t, goal: g, criteria: [{id: c, statement: s, check: 'test -e b'}]}\n",
-    );
+    world.plan(PLAN);
     let builder = world.program("builder.sh", "touch b");
     let first = up(&world, &["--builder", &builder], &[]);
     let second = up(&world, &["--builder", &builder], &[]);

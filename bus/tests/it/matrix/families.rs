@@ -76,7 +76,7 @@ pub(super) fn all() -> Vec<Family> {
 fn stored() -> Vec<Family> {
     let mut all = vec![
         Family::new("journal decided", |_, mark| format!("hp.v1.journal.f.{mark}.decided")),
-        Family::new("journal turn", |_, mark| format!("hp.v1.journal.f.{mark}.turn.builder.high")),
+        Family::new("journal turn", |_, mark| format!("hp.v1.journal.f.{mark}.turn.builder.high.fleet")),
         Family::new("journal landed", |_, mark| format!("hp.v1.journal.{mark}._.landed")),
         Family::new("kv", |_, mark| format!("$KV.config.{mark}")),
         Family::new("object chunk", |_, mark| format!("$O.files.C.{mark}")),

@@ -60,7 +60,7 @@ impl Lab {
                 broker.open_turn(&flight("f"), &format!("{role}{turn}"), role, Priority::High).await;
             }
         }
-        broker.open_turn(&other, "w", role::BUILDER, Priority::High).await;
+        broker.open_local_turn(&other, "w", role::BUILDER, Priority::High).await;
         for known in ROLES.map(known_blob) {
             owner.ask(&known, "known").await;
         }

@@ -68,6 +68,11 @@ impl Agent {
         (turn, delivery)
     }
 
+    /// Whether there is a turn for it now.
+    pub(crate) async fn is_offered_anything(&mut self) -> bool {
+        self.queue.poll().await.is_some()
+    }
+
     /// Takes a build turn and hands off a commit on its base that changes these files.
     pub(crate) async fn builds(&mut self, world: &World, files: &[(&str, &str)]) -> Turn {
         let (turn, delivery) = self.take().await;

@@ -271,7 +271,7 @@ impl Fleet {
             traceparent: Some(super::TRACEPARENT.to_owned()),
         };
         let key = JournalKey::waypoint(&self.flight, &waypoint);
-        let kind = EntryKind::Turn { role: builder(), priority: Priority::Medium };
+        let kind = EntryKind::Turn { role: builder(), priority: Priority::Medium, pool: self.pool.clone() };
         let append = Append { key: &key, kind: &kind, expected: Sequence(0), entry };
         let sequence = Journal::new(&self.orchestrator).append(append).await.unwrap();
         signals::wake(&self.orchestrator, &builder(), Priority::Medium).await.unwrap();

@@ -91,7 +91,7 @@ pub(super) const TARGETS: &[Target] = &[
         texts: &[
             "hp.v1.handoff.builder.3.demo-1.w1.build_artifact",
             "hp.v1.handoff.operator.3.demo-1._.pause",
-            "hp.v1.journal.demo-1.w1.turn.builder.high",
+            "hp.v1.journal.demo-1.w1.turn.builder.high.fleet",
             "hp.v1.journal.demo-1._.submitted",
             "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
             "1.0",
