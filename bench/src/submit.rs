@@ -18,6 +18,7 @@ use holdpoint_protocol::{
     journal::Fleet as FleetFacts,
     plan::Plan,
     time::Millis,
+    view::FlightView,
 };
 use serde::Serialize;
 
@@ -73,22 +74,28 @@ impl Submitter {
 
     /// Begins a flight.
     pub(crate) async fn submit(&self, submit: &Submit) -> Result<(), BenchError> {
-        self.ask(SUBMIT, submit, "submit a flight").await
+        self.ask(SUBMIT, submit, "submit a flight").await.map(drop)
     }
 
-    /// Waits until an orchestrator knows how this flight stands.
+    /// Waits until an orchestrator has said how all of this flight stands.
     pub(crate) async fn status(&self, flight: &FlightId) -> Result<(), BenchError> {
-        self.ask(STATUS, &StatusQuery { flight: flight.clone() }, "ask how a flight stands").await
+        const ACTION: &str = "ask how a flight stands";
+        let mut query = StatusQuery::first(flight.clone());
+        loop {
+            let page: FlightView = serde_json::from_slice(&self.ask(STATUS, &query, ACTION).await?).doing(ACTION)?;
+            let Some(next) = page.next else { return Ok(()) };
+            query.after = Some(next);
+        }
     }
 
     /// Asked again for a while as long as no orchestrator is there yet, or it is starting.
-    async fn ask(&self, endpoint: &str, question: &impl Serialize, action: &'static str) -> Result<(), BenchError> {
+    async fn ask(&self, endpoint: &str, question: &impl Serialize, action: &'static str) -> Result<Bytes, BenchError> {
         let payload = Bytes::from(serde_json::to_vec(question).doing(action)?);
         let deadline = Instant::now() + PATIENCE;
         loop {
             let call = Call { endpoint, payload: payload.clone(), timeout: PATIENCE, traceparent: None };
             match api::request(&self.operator, call).await {
-                Ok(_) => return Ok(()),
+                Ok(answer) => return Ok(answer),
                 Err(error) if is_passing(&error) && Instant::now() < deadline => tokio::time::sleep(PAUSE).await,
                 Err(error) => return Err(BenchError::failed(action, error)),
             }

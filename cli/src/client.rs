@@ -7,11 +7,12 @@ use holdpoint_bus::{
     Bus,
     api::{self, ApiError, Call},
 };
+use holdpoint_core::pages;
 use holdpoint_protocol::{
     api::{
         ACT, ARTIFACT, ATTEST, ActQuery, ActStanding, ArtifactQuery, DEAD, DeadQuery, DeadTurn, DeadTurns, EXPORT,
-        FLIGHTS, FlightLine, Flights, HISTORY, History, HistoryLine, HistoryQuery, INBOX, Inbox, InboxItem, InboxQuery,
-        MESSAGES, STATUS, SUBMIT, StatusQuery, Submit,
+        FLIGHTS, FlightLine, Flights, FlightsQuery, HISTORY, History, HistoryLine, HistoryQuery, INBOX, Inbox,
+        InboxItem, InboxQuery, MESSAGES, STATUS, SUBMIT, StatusQuery, Submit,
     },
     attestation::{AttestQuery, Envelope},
     export::{CutQuery, ExportCut, MessagePage, MessageQuery},
@@ -31,6 +32,8 @@ const SUBMIT_TIMEOUT: Duration = Duration::from_secs(300);
 const SUBMIT_TRY_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long it is asked again while nobody serves the API: a process of ours is starting, or was just started again.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// It is asked once.
+const NO_PATIENCE: Duration = Duration::ZERO;
 const PAUSE: Duration = Duration::from_millis(50);
 /// A reference that no artifact has.
 const NO_ARTIFACT: &str = "-";
@@ -63,22 +66,47 @@ impl Client {
 
     /// Begins a flight. Asked again until there is an answer: the flight's id makes that safe.
     pub(crate) async fn submit(&self, submit: &Submit) -> Result<FlightView, ApiError> {
-        until_answered(SUBMIT_TIMEOUT, || self.ask(SUBMIT, submit, SUBMIT_TRY_TIMEOUT)).await
+        let first = until_answered(SUBMIT_TIMEOUT, || self.ask(SUBMIT, submit, SUBMIT_TRY_TIMEOUT)).await?;
+        self.whole_view(first, PATIENCE).await
     }
 
     /// How a flight stands; without patience for failures, because whoever follows it asks again anyway.
     pub(crate) async fn status_now(&self, flight: &FlightId) -> Result<FlightView, ApiError> {
-        self.ask_hedged(STATUS, &StatusQuery { flight: flight.clone() }).await
+        self.view(flight, NO_PATIENCE).await
     }
 
     /// How a flight stands.
     pub(crate) async fn status(&self, flight: &FlightId) -> Result<FlightView, ApiError> {
-        self.patiently(STATUS, &StatusQuery { flight: flight.clone() }).await
+        self.view(flight, PATIENCE).await
+    }
+
+    async fn view(&self, flight: &FlightId, patience: Duration) -> Result<FlightView, ApiError> {
+        let first = self.look(patience, STATUS, &StatusQuery::first(flight.clone())).await?;
+        self.whole_view(first, patience).await
+    }
+
+    /// Asks for the pages behind the first.
+    async fn whole_view(&self, mut view: FlightView, patience: Duration) -> Result<FlightView, ApiError> {
+        while let Some(after) = view.next.take() {
+            let query = StatusQuery { flight: view.flight.clone(), after: Some(after) };
+            pages::join_view(&mut view, self.look(patience, STATUS, &query).await?);
+        }
+        Ok(view)
     }
 
     /// All flights, newest first.
     pub(crate) async fn flights(&self) -> Result<Vec<FlightLine>, ApiError> {
-        Ok(self.patiently::<Flights>(FLIGHTS, &serde_json::json!({})).await?.flights)
+        self.all_flights(PATIENCE).await
+    }
+
+    async fn all_flights(&self, patience: Duration) -> Result<Vec<FlightLine>, ApiError> {
+        let (mut all, mut query) = (Vec::new(), FlightsQuery::default());
+        loop {
+            let page: Flights = self.look(patience, FLIGHTS, &query).await?;
+            all.extend(page.flights);
+            let Some(next) = page.next else { return Ok(all) };
+            query.after = Some(next);
+        }
     }
 
     /// Everything about a waypoint, in order.
@@ -125,17 +153,27 @@ impl Client {
 
     /// What waits for people, longest first.
     pub(crate) async fn inbox(&self, flight: Option<&FlightId>) -> Result<Vec<InboxItem>, ApiError> {
-        Ok(self.patiently::<Inbox>(INBOX, &InboxQuery { flight: flight.cloned() }).await?.items)
+        self.whole_inbox(flight, PATIENCE).await
     }
 
     /// The same, without patience for failures.
     pub(crate) async fn inbox_now(&self, flight: Option<&FlightId>) -> Result<Vec<InboxItem>, ApiError> {
-        Ok(self.ask_hedged::<Inbox>(INBOX, &InboxQuery { flight: flight.cloned() }).await?.items)
+        self.whole_inbox(flight, NO_PATIENCE).await
+    }
+
+    async fn whole_inbox(&self, flight: Option<&FlightId>, patience: Duration) -> Result<Vec<InboxItem>, ApiError> {
+        let (mut all, mut query) = (Vec::new(), InboxQuery::first(flight.cloned()));
+        loop {
+            let page: Inbox = self.look(patience, INBOX, &query).await?;
+            all.extend(page.items);
+            let Some(next) = page.next else { return Ok(all) };
+            query.after = Some(next);
+        }
     }
 
     /// All flights, without patience for failures.
     pub(crate) async fn flights_now(&self) -> Result<Vec<FlightLine>, ApiError> {
-        Ok(self.ask_hedged::<Flights>(FLIGHTS, &serde_json::json!({})).await?.flights)
+        self.all_flights(NO_PATIENCE).await
     }
 
     /// What became of an act, without patience for failures.
@@ -144,7 +182,16 @@ impl Client {
     }
 
     async fn patiently<A: DeserializeOwned>(&self, endpoint: &str, question: &impl Serialize) -> Result<A, ApiError> {
-        until_answered(PATIENCE, || self.ask_hedged(endpoint, question)).await
+        self.look(PATIENCE, endpoint, question).await
+    }
+
+    async fn look<A: DeserializeOwned>(
+        &self,
+        patience: Duration,
+        endpoint: &str,
+        question: &impl Serialize,
+    ) -> Result<A, ApiError> {
+        until_answered(patience, || self.ask_hedged(endpoint, question)).await
     }
 
     /// For what changes nothing.

@@ -29,6 +29,7 @@ pub(crate) struct Shown<'a> {
     paused: bool,
     waypoints: &'a [WaypointView],
     trouble: &'a [Trouble],
+    trouble_left_out: u64,
 }
 
 impl<'a> From<&'a FlightView> for Shown<'a> {
@@ -42,11 +43,14 @@ impl<'a> From<&'a FlightView> for Shown<'a> {
             head,
             paused,
             waypoints,
+            next: _,
             landings: _,
             brought_by: _,
             trouble,
+            trouble_left_out,
         } = view;
-        Self { flight, plan, status: *status, base, branch, head, paused: *paused, waypoints, trouble }
+        let (status, paused, trouble_left_out) = (*status, *paused, *trouble_left_out);
+        Self { flight, plan, status, base, branch, head, paused, waypoints, trouble, trouble_left_out }
     }
 }
 
@@ -72,6 +76,9 @@ pub(crate) fn table(view: &FlightView) -> String {
         let of = trouble.waypoint.as_ref().map(|id| format!(" with {id}")).unwrap_or_default();
         let (message, since) = (plain(&trouble.message), seconds(trouble.since));
         let _ = writeln!(text, "trouble{of} since {since}, tried {} times: {message}", trouble.failures);
+    }
+    if view.trouble_left_out > 0 {
+        let _ = writeln!(text, "and {} more troubles", view.trouble_left_out);
     }
     let landed = view.waypoints.iter().filter(|w| w.commit.is_some()).count();
     if landed > 0 {

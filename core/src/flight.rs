@@ -25,7 +25,7 @@ pub use due::{Due, due, next_deadline};
 pub use inbox::{Waits, actions, waits};
 pub use landings::Landings;
 pub use steering::{Steering, steer};
-pub use view::{branch, flight_status, status, view, waypoint_view};
+pub use view::{branch, flight_status, status, view};
 
 /// The state of a flight.
 #[derive(Debug, Clone, PartialEq)]

@@ -13,6 +13,7 @@ pub mod feedback;
 pub mod flight;
 pub mod gates;
 pub mod handed;
+pub mod pages;
 pub mod paths;
 pub mod plan;
 pub mod policy;

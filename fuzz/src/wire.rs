@@ -65,6 +65,7 @@ fn calls(data: &[u8], encoding: Encoding) {
     reads::<api::InboxQuery>(data, encoding);
     reads::<api::StatusQuery>(data, encoding);
     reads::<api::Flights>(data, encoding);
+    reads::<api::FlightsQuery>(data, encoding);
     reads::<api::FlightLine>(data, encoding);
     reads::<api::HistoryLine>(data, encoding);
     reads::<api::Progress>(data, encoding);

@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use holdpoint_bus::api::{ApiRequest, Failure};
-use holdpoint_core::flight as core_flight;
+use holdpoint_core::{flight as core_flight, pages};
 use holdpoint_protocol::{
     Digest,
     api::{
         ACT, ARTIFACT, ATTEST, ActQuery, ActStanding, ArtifactQuery, DEAD, DeadQuery, DeadTurns, EXPORT, FLIGHTS,
-        FlightLine, Flights, HISTORY, History, HistoryQuery, INBOX, Inbox, InboxItem, InboxQuery, MESSAGES, PROGRESS,
-        Progress, ProgressAnswer, STATUS, SUBMIT, StatusQuery, Submit,
+        Flights, FlightsQuery, HISTORY, History, HistoryQuery, INBOX, Inbox, InboxQuery, MESSAGES, PROGRESS, Progress,
+        ProgressAnswer, STATUS, SUBMIT, StatusQuery, Submit,
     },
     codec::{self, Encoding},
-    ids::FlightId,
+    ids::{FlightId, WaypointId},
     journal::{Fleet, Sequence},
     streams,
     view::FlightView,
@@ -52,8 +52,11 @@ impl Api {
     pub(crate) async fn answer(self, request: ApiRequest) -> Result<Bytes, Failure> {
         match request.endpoint.as_str() {
             SUBMIT => write(&self.submit(read(&request)?).await?),
-            STATUS => write(&self.view(&read::<StatusQuery>(&request)?.flight).await?),
-            FLIGHTS => write(&Flights { flights: self.flights().await? }),
+            STATUS => {
+                let StatusQuery { flight, after } = read(&request)?;
+                write(&self.view(&flight, after).await?)
+            }
+            FLIGHTS => write(&self.flights(&read(&request)?).await?),
             HISTORY => {
                 let query: HistoryQuery = read(&request)?;
                 let lines = history::of_waypoint(&self.shell, &query.flight, &query.waypoint).await;
@@ -98,14 +101,16 @@ impl Api {
         answered(router.call(|reply| router::Msg::Find(flight.clone(), reply), Some(ANSWER_WITHIN)).await)
     }
 
-    async fn view(&self, flight: &FlightId) -> Result<FlightView, Failure> {
+    async fn view(&self, flight: &FlightId, after: Option<WaypointId>) -> Result<FlightView, Failure> {
         let actor = self.flight(flight).await?;
-        answered(actor.call(flight::Msg::View, Some(ANSWER_WITHIN)).await)?
+        answered(actor.call(|reply| flight::Msg::View(after, reply), Some(ANSWER_WITHIN)).await)?
     }
 
-    async fn flights(&self) -> Result<Vec<FlightLine>, Failure> {
+    async fn flights(&self, query: &FlightsQuery) -> Result<Flights, Failure> {
         let catalog = catalog::read(&self.shell, Sequence(0), &Wanted::All).await;
-        Ok(catalog.map_err(|e| Failure::new(503, ErrorChain(&e).to_string()))?.lines())
+        let lines = catalog.map_err(|e| Failure::new(503, ErrorChain(&e).to_string()))?.lines();
+        let page = pages::of_flights(lines, query.after.as_ref());
+        page.ok_or_else(|| Failure::new(404, "there is no flight to go on behind"))
     }
 
     async fn submit(&self, mut submit: Submit) -> Result<FlightView, Failure> {
@@ -119,12 +124,12 @@ impl Api {
         let flight = submit.flight.clone();
         match submit::submit(&self.shell, submit, digest).await? {
             Taken::Now(books) => {
-                let view = core_flight::view(&books.flight, &books.waypoints);
+                let first = core_flight::view(&books.flight, &books.waypoints, None, Vec::new(), |_, _| None);
                 // Without a router at this moment, the next scan finds it.
                 self.router.cast(router::Msg::Begin(books));
-                Ok(view)
+                first.ok_or_else(|| Failure::new(500, "every view has a first page"))
             }
-            Taken::Earlier => self.view(&flight).await,
+            Taken::Earlier => self.view(&flight, None).await,
         }
     }
 
@@ -139,7 +144,7 @@ impl Api {
         answered(actor.call(|reply| flight::Msg::Standing(query, reply), Some(ANSWER_WITHIN)).await)?
     }
 
-    /// What waits in one flight, or in all; the newest of them where there are too many.
+    /// A page of what waits in one flight, or in all; in the newest of them where there are too many.
     async fn inbox(&self, query: InboxQuery) -> Result<Inbox, Failure> {
         let flights = match query.flight {
             Some(flight) => vec![flight],
@@ -148,13 +153,12 @@ impl Api {
                 catalog.map_err(|e| Failure::new(503, ErrorChain(&e).to_string()))?.waiting()
             }
         };
-        let mut items: Vec<InboxItem> = Vec::new();
+        let mut waiting = Vec::new();
         for flight in flights.iter().take(INBOX_FLIGHTS_MAX) {
-            let actor = self.flight(flight).await?;
-            items.extend(answered(actor.call(flight::Msg::Inbox, Some(ANSWER_WITHIN)).await)??);
+            let (actor, after) = (self.flight(flight).await?, query.after.clone());
+            waiting.push(answered(actor.call(|reply| flight::Msg::Inbox(after, reply), Some(ANSWER_WITHIN)).await)??);
         }
-        items.sort_by_key(|item| item.since);
-        Ok(Inbox { items })
+        Ok(pages::of_inbox(waiting))
     }
 
     async fn progress(&self, progress: Progress, request: &ApiRequest) -> Result<ProgressAnswer, Failure> {

@@ -26,7 +26,7 @@ use holders::Holders;
 use holdpoint_bus::api::Failure;
 use holdpoint_core::{engine, flight};
 use holdpoint_protocol::{
-    api::{ActQuery, ActStanding, InboxItem, Progress, ProgressAnswer},
+    api::{ActQuery, ActStanding, InboxItem, InboxPlace, Progress, ProgressAnswer},
     ids::{AgentName, FlightId, TurnId, WaypointId},
     plan::Waypoint,
     state::Status,
@@ -88,12 +88,12 @@ pub(crate) enum Msg {
     Leave,
     /// Another actor has the flight now: end when what is under way is done.
     End,
-    /// How does it stand?
-    View(RpcReplyPort<Result<FlightView, Failure>>),
+    /// How does it stand? A page, from behind a waypoint on.
+    View(Option<WaypointId>, RpcReplyPort<Result<FlightView, Failure>>),
     /// What became of an act?
     Standing(ActQuery, RpcReplyPort<Result<ActStanding, Failure>>),
-    /// What waits for people?
-    Inbox(RpcReplyPort<Result<Vec<InboxItem>, Failure>>),
+    /// What waits for people, from behind a place on? With whether there is more.
+    Inbox(Option<InboxPlace>, RpcReplyPort<Result<(Vec<InboxItem>, bool), Failure>>),
     /// Is this turn still wanted?
     Progress(Progress, AgentName, RpcReplyPort<Result<ProgressAnswer, Failure>>),
 }
@@ -193,15 +193,15 @@ impl Actor for FlightActor {
             }
             Msg::Leave => state.leave(&myself),
             Msg::End => state.idleness.end(),
-            Msg::View(reply) => {
+            Msg::View(after, reply) => {
                 // Here and below: the caller may have given up waiting.
-                let _ = reply.send(state.view(&myself).await);
+                let _ = reply.send(state.view(&myself, after.as_ref()).await);
             }
             Msg::Standing(query, reply) => {
                 let _ = reply.send(state.standing(&query).await);
             }
-            Msg::Inbox(reply) => {
-                let _ = reply.send(state.inbox().await);
+            Msg::Inbox(after, reply) => {
+                let _ = reply.send(state.inbox(after.as_ref()).await);
             }
             Msg::Progress(progress, agent, reply) => {
                 let _ = reply.send(state.on_progress(&progress, agent).await);
@@ -243,19 +243,15 @@ impl State {
         self.books.as_ref().is_some_and(|books| books.flight.submitted.fleet.pool == self.shell.serves)
     }
 
-    /// The public view; reads what others appended first.
-    async fn view(&mut self, myself: &ActorRef<Msg>) -> Result<FlightView, Failure> {
+    /// A page of the public view; reads what others appended first.
+    async fn view(&mut self, myself: &ActorRef<Msg>, after: Option<&WaypointId>) -> Result<FlightView, Failure> {
         self.fresh_books().await.map_err(|e| failure(&e))?;
+        let trouble = self.current_troubles();
         let Some(books) = &self.books else { return Err(Failure::new(503, "the flight is being read: try again")) };
-        let mut view = flight::view(&books.flight, &books.waypoints);
-        for waypoint in &mut view.waypoints {
-            if let Some(turn) = &mut waypoint.turn {
-                turn.agent = self.holders.of(&waypoint.id, &turn.turn).cloned();
-            }
-        }
-        view.trouble = self.current_troubles();
+        let holder = |waypoint: &WaypointId, turn: &TurnId| self.holders.of(waypoint, turn).cloned();
+        let view = flight::view(&books.flight, &books.waypoints, after, trouble, holder);
         myself.cast(Msg::Look).ok();
-        Ok(view)
+        view.ok_or_else(|| Failure::new(404, format!("the plan of flight {} has no such waypoint", self.id)))
     }
 
     /// What fails at the moment and still matters.

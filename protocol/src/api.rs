@@ -22,7 +22,7 @@ use crate::{
 pub const SUBMIT: &str = "submit";
 /// Endpoint of [`StatusQuery`].
 pub const STATUS: &str = "status";
-/// Endpoint that answers with [`Flights`]; its request is an empty object.
+/// Endpoint of [`FlightsQuery`].
 pub const FLIGHTS: &str = "flights";
 /// Endpoint of [`HistoryQuery`].
 pub const HISTORY: &str = "history";
@@ -63,18 +63,40 @@ pub struct Submit {
     pub workflows: Vec<WorkflowSpec>,
 }
 
-/// Asks how a flight stands; the answer is a `FlightView`.
+/// Asks how a flight stands, a page at a time; the answer is a `FlightView`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StatusQuery {
     /// The flight.
     pub flight: FlightId,
+    /// The page behind this waypoint: `next` of the page before. Absent for the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<WaypointId>,
 }
 
-/// All flights, newest first.
+impl StatusQuery {
+    /// Asks for the first page.
+    #[must_use]
+    pub fn first(flight: FlightId) -> Self {
+        Self { flight, after: None }
+    }
+}
+
+/// Asks for all flights, a page at a time; the answer is [`Flights`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FlightsQuery {
+    /// The page behind this flight: `next` of the page before. Absent for the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<FlightId>,
+}
+
+/// A page of all flights, newest first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Flights {
     /// One line each.
     pub flights: Vec<FlightLine>,
+    /// There are more: ask again with this as `after`. Absent on the last page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<FlightId>,
 }
 
 /// One flight in the answer of `flights`.
@@ -213,18 +235,43 @@ pub struct ActRefused {
     pub details: serde_json::Value,
 }
 
-/// Asks what waits for people; the answer is an [`Inbox`].
+/// Asks what waits for people, a page at a time; the answer is an [`Inbox`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct InboxQuery {
     /// In this flight; `None`: in all.
     pub flight: Option<FlightId>,
+    /// The page behind this place: `next` of the page before. Absent for the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<InboxPlace>,
 }
 
-/// Everything that waits for people, longest first.
+impl InboxQuery {
+    /// Asks for the first page.
+    #[must_use]
+    pub fn first(flight: Option<FlightId>) -> Self {
+        Self { flight, after: None }
+    }
+}
+
+/// A page of what waits for people, longest first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Inbox {
     /// One item for each waypoint that waits.
     pub items: Vec<InboxItem>,
+    /// More waits: ask again with this as `after`. Absent on the last page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<InboxPlace>,
+}
+
+/// A place among what waits for people. The longest wait comes first.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+pub struct InboxPlace {
+    /// Since when it waits.
+    pub since: Timestamp,
+    /// The flight.
+    pub flight: FlightId,
+    /// The waypoint.
+    pub waypoint: WaypointId,
 }
 
 /// What kind of thing waits.
@@ -275,6 +322,14 @@ pub struct InboxItem {
     /// Names what waits: an act that carries it changes nothing once something else waits.
     #[serde(rename = "ref")]
     pub reference: String,
+}
+
+impl InboxItem {
+    /// Where it stands among what waits.
+    #[must_use]
+    pub fn place(&self) -> InboxPlace {
+        InboxPlace { since: self.since, flight: self.flight.clone(), waypoint: self.waypoint.clone() }
+    }
 }
 
 /// What an agent says every few seconds while it holds a turn.

@@ -11,7 +11,7 @@ use crate::{headers, refusal::RefusalCode, version};
 use survey::Survey;
 
 /// The largest payload that is sent or read, in bytes, and the limit our brokers are given: what their makers advise at
-/// most. A plan of some ten thousand waypoints and its status fit.
+/// most. A plan of some ten thousand waypoints fits; what may be longer is answered in pages.
 pub const PAYLOAD_MAX: usize = 8 * 1024 * 1024;
 
 /// The deepest nesting of a payload in either form. A plan may have 32 levels in its free values, and is inside of one

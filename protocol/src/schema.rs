@@ -33,6 +33,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("flight_line", schema_for!(api::FlightLine)),
         ("flight_view", schema_for!(view::FlightView)),
         ("flights", schema_for!(api::Flights)),
+        ("flights_query", schema_for!(api::FlightsQuery)),
         ("given_back", schema_for!(artifact::GivenBack)),
         ("guidance_packet", schema_for!(artifact::GuidancePacket)),
         ("help_request", schema_for!(artifact::HelpRequest)),

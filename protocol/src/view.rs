@@ -26,7 +26,8 @@ pub enum FlightStatus {
     Incomplete,
 }
 
-/// A flight as users see it.
+/// A flight as users see it. The API answers with a page of it: all fields but the lists are on each page, `landings`,
+/// `brought_by` and `trouble` on the first one only.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FlightView {
     /// The flight.
@@ -46,6 +47,9 @@ pub struct FlightView {
     pub paused: bool,
     /// The waypoints, in the plan's order.
     pub waypoints: Vec<WaypointView>,
+    /// More waypoints follow this one: ask again with it as `after`. Absent on the last page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<WaypointId>,
     /// What brings the branch, in order, on top of the base.
     pub landings: Vec<BundleRef>,
     /// The fewest bundles that bring the head, in order, on top of the base: some bring several landings. Empty where
@@ -53,9 +57,12 @@ pub struct FlightView {
     #[serde(default)]
     pub brought_by: Vec<BundleRef>,
     /// What fails at the moment and is tried again, as far as the orchestrator that answers knows. Nothing is lost
-    /// meanwhile, and it goes away by itself once the cause is mended.
+    /// meanwhile, and it goes away by itself once the cause is mended. The oldest of them, where there are many.
     #[serde(default)]
     pub trouble: Vec<Trouble>,
+    /// How many more there are.
+    #[serde(default)]
+    pub trouble_left_out: u64,
 }
 
 /// Something that fails again and again for a reason that is not the work's: a full disk, a missing blob.

@@ -17,7 +17,7 @@ pub(super) async fn inbox(args: InboxArgs) -> Result<Exit, Failure> {
         None => Vec::new(),
     };
     if args.json {
-        output::json(&Inbox { items });
+        output::json(&Inbox { items, next: None });
     } else if items.is_empty() {
         output::out("nothing waits for a person");
     } else {

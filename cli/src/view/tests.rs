@@ -49,9 +49,11 @@ pub(crate) fn flight() -> FlightView {
         head: oid("b"),
         paused: false,
         waypoints: vec![waypoint("one"), blocked],
+        next: None,
         landings: Vec::new(),
         brought_by: Vec::new(),
         trouble: Vec::new(),
+        trouble_left_out: 0,
     }
 }
 

@@ -3,10 +3,11 @@ use std::time::Duration;
 use holdpoint_protocol::{
     Digest,
     facts::Verdict,
+    ids::TurnId,
     plan::{Priority, Waypoint},
     time::Millis,
     version,
-    view::FlightStatus,
+    view::{FlightStatus, Trouble},
 };
 
 use super::*;
@@ -336,7 +337,7 @@ fn the_view_shows_what_the_contract_asks_for() {
     fixture.feed("b", Input::Open);
     fixture.build_ok("b");
     fixture.report("b", |r| r.criteria[0].result.verdict = Verdict::Fail).turn();
-    let shown = serde_json::to_value(view(&fixture.flight, &fixture.waypoints)).unwrap();
+    let shown = serde_json::to_value(view(&fixture.flight, &fixture.waypoints, None, Vec::new(), |_, _| None)).unwrap();
     let landed = fixture.flight.landed[0].commit.to_string();
     assert_eq!(shown["status"], "running");
     assert_eq!((&shown["branch"], &shown["plan"]), (&"holdpoint/demo-1".into(), &"demo".into()));
@@ -354,4 +355,29 @@ fn the_view_shows_what_the_contract_asks_for() {
     assert_eq!(line(2), r#""c" "pending" null null null 0 null"#);
     assert_eq!(shown["waypoints"][1]["criteria"][0]["verdict"], "fail");
     assert_eq!(shown["waypoints"][1]["criteria"][0]["evidence"].as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn a_later_page_of_the_view_begins_behind_a_waypoint_and_has_the_lists_of_the_first_no_more() {
+    let mut fixture = fixture(vec![waypoint("a", &[]), waypoint("b", &[]), waypoint("c", &["b"])]);
+    fixture.accept("a");
+    fixture.land("a");
+    fixture.feed("b", Input::Open);
+    let trouble = || {
+        let (message, now) = ("disk full".to_owned(), fixture.now);
+        vec![Trouble { waypoint: None, message, since: now, last: now, failures: 1 }]
+    };
+    let holder = |_: &WaypointId, _: &TurnId| Some("b1".parse().unwrap());
+    let page = |after: Option<&str>| {
+        let after = after.map(|after| after.parse().unwrap());
+        view(&fixture.flight, &fixture.waypoints, after.as_ref(), trouble(), holder)
+    };
+    let first = page(None).unwrap();
+    assert_eq!((first.waypoints.len(), first.landings.len(), first.trouble.len(), first.next), (3, 1, 1, None));
+    assert_eq!(first.waypoints[1].turn.as_ref().unwrap().agent, Some("b1".parse().unwrap()));
+    let later = page(Some("a")).unwrap();
+    assert_eq!(later.waypoints, first.waypoints[1..]);
+    assert_eq!((later.status, later.head), (first.status, first.head));
+    assert_eq!((later.landings.len(), later.brought_by.len(), later.trouble.len()), (0, 0, 0));
+    assert_eq!(page(Some("none")), None);
 }

@@ -1,13 +1,14 @@
 //! The public view of a flight: what users see is computed from the fold, nothing is kept for it.
 
 use holdpoint_protocol::{
-    ids::{FlightId, WaypointId},
+    ids::{AgentName, FlightId, TurnId, WaypointId},
     plan::Waypoint,
     state::{Phase, Status},
-    view::{FlightStatus, FlightView, TurnView, WaypointView},
+    view::{FlightStatus, FlightView, Trouble, TurnView, WaypointView},
 };
 
 use super::{FlightState, Waypoints, actions, due::cancelling};
+use crate::pages;
 
 /// The branch that a flight's accepted work stands on.
 #[must_use]
@@ -62,12 +63,23 @@ pub fn flight_status(flight: &FlightState, waypoints: &Waypoints) -> FlightStatu
     if waiting { FlightStatus::Waiting } else { FlightStatus::Incomplete }
 }
 
-/// The whole flight as users see it. Who holds a turn and what fails at the moment is not in the journal: the caller
-/// fills it in.
+/// The flight as users see it: its first page, or the one behind a waypoint; `None` if its plan has no such waypoint. What
+/// fails at the moment and who holds a turn is not in the journal: the caller says it.
 #[must_use]
-pub fn view(flight: &FlightState, waypoints: &Waypoints) -> FlightView {
+pub fn view(
+    flight: &FlightState,
+    waypoints: &Waypoints,
+    after: Option<&WaypointId>,
+    trouble: Vec<Trouble>,
+    holder: impl Fn(&WaypointId, &TurnId) -> Option<AgentName>,
+) -> Option<FlightView> {
     let plan = &flight.submitted.plan;
-    FlightView {
+    let is_first = after.is_none();
+    let from = match after {
+        Some(after) => plan.waypoints.iter().position(|waypoint| waypoint.id == *after)? + 1,
+        None => 0,
+    };
+    let head = FlightView {
         flight: flight.submitted.flight.clone(),
         plan: plan.plan.clone(),
         status: flight_status(flight, waypoints),
@@ -75,17 +87,26 @@ pub fn view(flight: &FlightState, waypoints: &Waypoints) -> FlightView {
         branch: branch(&flight.submitted.flight),
         head: flight.head().clone(),
         paused: flight.steering.is_paused(),
-        waypoints: plan.waypoints.iter().map(|w| waypoint_view(flight, waypoints, w)).collect(),
-        landings: flight.landed.iter().map(|l| l.bundle.clone()).collect(),
+        waypoints: Vec::new(),
+        next: None,
+        landings: flight.landed.iter().filter(|_| is_first).map(|l| l.bundle.clone()).collect(),
         // The first one brings the base.
-        brought_by: flight.bundles_up_to(flight.head()).split_off(1),
-        trouble: Vec::new(),
-    }
+        brought_by: if is_first { flight.bundles_up_to(flight.head()).split_off(1) } else { Vec::new() },
+        trouble: if is_first { trouble } else { Vec::new() },
+        trouble_left_out: 0,
+    };
+    let shown = plan.waypoints.iter().skip(from).map(|planned| {
+        let mut waypoint = waypoint_view(flight, waypoints, planned);
+        if let Some(turn) = &mut waypoint.turn {
+            turn.agent = holder(&waypoint.id, &turn.turn);
+        }
+        waypoint
+    });
+    Some(pages::of_view(head, shown))
 }
 
 /// One waypoint as users see it.
-#[must_use]
-pub fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoint) -> WaypointView {
+fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoint) -> WaypointView {
     let actions = actions(flight, &waypoint.id, waypoints.get(&waypoint.id));
     let state = waypoints.get(&waypoint.id).cloned().unwrap_or_default();
     let gate = match &state.phase {

@@ -9,10 +9,11 @@ use holdpoint_bus::{Bus, api::Failure, handoffs};
 use holdpoint_core::{
     engine::{self, Answering, Input, Refusal, Retrying},
     flight,
+    pages::{self, Page},
 };
 use holdpoint_protocol::{
     Digest,
-    api::{ActQuery, ActRefused, ActStanding, InboxItem},
+    api::{ActQuery, ActRefused, ActStanding, InboxItem, InboxPlace},
     artifact::{Act, ActCode, Artifact as _, ClarificationRequest, Handed, HandedError, HelpRequest, Verb},
     facts::Verdict,
     ids::{WaypointId, role},
@@ -295,11 +296,15 @@ impl State {
     }
 
     /// What waits for people in this flight.
-    pub(super) async fn inbox(&mut self) -> Result<Vec<InboxItem>, Failure> {
+    pub(super) async fn inbox(&mut self, after: Option<&InboxPlace>) -> Result<(Vec<InboxItem>, bool), Failure> {
         let bus = self.shell.bus.clone();
         let books = self.fresh_books().await.map_err(|error| failure(&error))?;
-        let mut items = Vec::new();
+        let mut page = Page::new(pages::inbox_room());
         for waits in flight::waits(&books.flight, &books.waypoints) {
+            let place = InboxPlace { since: waits.since, flight: books.id().clone(), waypoint: waits.waypoint.clone() };
+            if after.is_some_and(|after| place <= *after) {
+                continue;
+            }
             let state = books.state(&waits.waypoint);
             let asked = match &waits.question {
                 Some(question) => asked(&bus, question).await.map_err(|error| Failure::new(503, error.to_string()))?,
@@ -314,7 +319,7 @@ impl State {
                 _ => (about(books, &waits.waypoint), Vec::new(), None),
             };
             let passed = state.criteria.iter().chain(&state.guards).filter(|result| result.verdict == Verdict::Pass);
-            items.push(InboxItem {
+            let item = InboxItem {
                 kind: waits.kind,
                 flight: books.id().clone(),
                 gate: waits.gate,
@@ -329,9 +334,12 @@ impl State {
                 actions: flight::actions(&books.flight, &waits.waypoint, Some(&state)),
                 reference: waits.reference,
                 waypoint: waits.waypoint,
-            });
+            };
+            if !page.take(item) {
+                break;
+            }
         }
-        Ok(items)
+        Ok(page.finish())
     }
 }
 

@@ -1,8 +1,12 @@
 //! Taking flights in, once.
 
 use holdpoint_bus::api::ApiError;
-use holdpoint_core::workflows;
-use holdpoint_protocol::{api::SUBMIT, ids::role, view::FlightView};
+use holdpoint_core::{pages, workflows};
+use holdpoint_protocol::{
+    api::{STATUS, SUBMIT, StatusQuery},
+    ids::role,
+    view::FlightView,
+};
 
 use crate::support::World;
 
@@ -96,4 +100,33 @@ async fn a_workflow_that_is_sent_along_has_a_name_of_its_own() {
     submit.workflows = vec![workflow];
     let begun: FlightView = world.call(SUBMIT, &submit).await.unwrap();
     assert_eq!(begun.waypoints.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_status_of_a_plan_of_thousands_with_long_texts_comes_whole_in_pages() {
+    const WAYPOINTS: usize = 3_000;
+    let world = World::start().await;
+    let mut plan = "plan: p\nwaypoints:\n".to_owned();
+    for n in 0..WAYPOINTS {
+        // A quotation mark is two bytes in JSON.
+        let title = "\"".repeat(500) + &"t".repeat(400);
+        plan.push_str(&format!(
+            "  - {{id: w{n}, title: '{title}', goal: g, criteria: [{{id: c, statement: s, check: 'true'}}]}}\n"
+        ));
+    }
+    let submit = world.submission(&plan, Some(1)).await;
+    let begun: FlightView = world.call(SUBMIT, &submit).await.unwrap();
+    let short = |page: &FlightView| serde_json::to_vec(page).unwrap().len() <= pages::PAGE_LEN;
+    assert!(short(&begun) && begun.next.is_some(), "{} waypoints in the first answer", begun.waypoints.len());
+
+    let pages = world.view_pages().await;
+    assert!(pages.len() > 4 && pages.iter().all(short), "{} pages", pages.len());
+    let ids: Vec<String> = pages.iter().flat_map(|page| &page.waypoints).map(|w| w.id.to_string()).collect();
+    assert_eq!(ids, (0..WAYPOINTS).map(|n| format!("w{n}")).collect::<Vec<_>>());
+    let again: FlightView = world.call(SUBMIT, &submit).await.unwrap();
+    assert_eq!(again.next, begun.next, "what was taken earlier is answered with its first page, too");
+
+    let query = StatusQuery { after: Some("none".parse().unwrap()), ..StatusQuery::first(world.flight.clone()) };
+    let refused = world.call::<_, FlightView>(STATUS, &query).await.unwrap_err();
+    assert!(matches!(&refused, ApiError::Refused { failure, .. } if failure.code == 404), "{refused:?}");
 }

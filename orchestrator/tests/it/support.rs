@@ -19,7 +19,7 @@ use holdpoint_bus::{
     blobs,
     broker::{LocalBroker, LocalSpec, ServerBinary},
 };
-use holdpoint_core::plan;
+use holdpoint_core::{pages, plan};
 use holdpoint_orchestrator::Orchestrator;
 use holdpoint_protocol::{
     api::{STATUS, SUBMIT, StatusQuery, Submit},
@@ -205,7 +205,23 @@ impl World {
     }
 
     pub(crate) async fn view(&self) -> FlightView {
-        self.call(STATUS, &StatusQuery { flight: self.flight.clone() }).await.unwrap()
+        let mut pages = self.view_pages().await.into_iter();
+        let mut whole = pages.next().unwrap();
+        pages.for_each(|page| pages::join_view(&mut whole, page));
+        whole
+    }
+
+    /// The view as it comes.
+    pub(crate) async fn view_pages(&self) -> Vec<FlightView> {
+        let (mut pages, mut query) = (Vec::new(), StatusQuery::first(self.flight.clone()));
+        loop {
+            let page: FlightView = self.call(STATUS, &query).await.unwrap();
+            query.after.clone_from(&page.next);
+            pages.push(page);
+            if query.after.is_none() {
+                return pages;
+            }
+        }
     }
 
     /// A stored blob, as a user's command reads it.

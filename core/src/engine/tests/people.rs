@@ -446,7 +446,8 @@ fn nothing_is_due_in_a_paused_flight_and_its_deadlines_move() {
     fixture.now = deadline.after(Millis(36_000_000).duration());
     assert_eq!(flight::due(&fixture.flight, &fixture.waypoints, fixture.now), []);
     assert_eq!(flight::next_deadline(&fixture.flight, &fixture.waypoints, fixture.now), None);
-    assert!(flight::view(&fixture.flight, &fixture.waypoints).paused);
+    let view = flight::view(&fixture.flight, &fixture.waypoints, None, Vec::new(), |_, _| None).unwrap();
+    assert!(view.paused);
     fixture.steer(Verb::Resume).unwrap();
     assert_eq!(flight::due(&fixture.flight, &fixture.waypoints, fixture.now), [], "the pause does not count");
     let next = flight::next_deadline(&fixture.flight, &fixture.waypoints, fixture.now).unwrap();

@@ -37,7 +37,7 @@ impl World {
 
     /// What waits for people in the flight.
     pub(crate) async fn inbox(&self) -> Vec<InboxItem> {
-        let query = InboxQuery { flight: Some(self.flight.clone()) };
+        let query = InboxQuery::first(Some(self.flight.clone()));
         self.call::<_, Inbox>(INBOX, &query).await.unwrap().items
     }
 

@@ -103,13 +103,14 @@ fn inbox() -> Inbox {
         actions: vec![Verb::Retry, Verb::Cancel],
         ..question.clone()
     };
-    Inbox { items: vec![question, failed] }
+    let next = Some(failed.place());
+    Inbox { items: vec![question, failed], next }
 }
 
 pub(super) fn all() -> Kinds {
     let mut all = acts();
     all.extend(standings());
     all.push(published("inbox", inbox()));
-    all.push(published("inbox_query", InboxQuery { flight: Some("demo-1".parse().unwrap()) }));
+    all.push(published("inbox_query", InboxQuery { flight: Some("demo-1".parse().unwrap()), after: inbox().next }));
     all
 }

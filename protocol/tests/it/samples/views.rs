@@ -2,8 +2,8 @@
 
 use holdpoint_protocol::{
     api::{
-        ArtifactQuery, DeadQuery, DeadTurn, DeadTurns, FlightLine, Flights, History, HistoryLine, HistoryQuery,
-        Presence, Progress, ProgressAnswer, RefusedHandoff, Standing, StatusQuery, Submit,
+        ArtifactQuery, DeadQuery, DeadTurn, DeadTurns, FlightLine, Flights, FlightsQuery, History, HistoryLine,
+        HistoryQuery, Presence, Progress, ProgressAnswer, RefusedHandoff, Standing, StatusQuery, Submit,
     },
     artifact::{Disposition, Verb, VerificationPurpose},
     attestation::{AttestQuery, Envelope, EnvelopeSignature, PAYLOAD_TYPE},
@@ -58,6 +58,7 @@ fn flight_view() -> FlightView {
         head: oid('e'),
         paused: true,
         waypoints: vec![waypoint_view()],
+        next: Some("retry-backoff".parse().unwrap()),
         landings: vec![bundle('e')],
         brought_by: vec![bundle('e')],
         trouble: vec![Trouble {
@@ -67,6 +68,7 @@ fn flight_view() -> FlightView {
             last: at(6),
             failures: 2,
         }],
+        trouble_left_out: 3,
     }
 }
 
@@ -112,12 +114,16 @@ fn api() -> Kinds {
     let (flight, waypoint) = ("demo-1".parse().unwrap(), "w1".parse().unwrap());
     vec![
         published("artifact_query", ArtifactQuery { reference: "HP_HANDOFF_BUILDER/43".to_owned() }),
-        published("flights", Flights { flights: vec![line.clone()] }),
+        published("flights", Flights { flights: vec![line.clone()], next: Some("demo-1".parse().unwrap()) }),
         published("history", History { lines: vec![history.clone()] }),
         published("history_query", HistoryQuery { flight, waypoint }),
         published("presence", presence),
         published("submit", submit),
-        published("status_query", StatusQuery { flight: "demo-1".parse().unwrap() }),
+        published("flights_query", FlightsQuery { after: Some("demo-1".parse().unwrap()) }),
+        published(
+            "status_query",
+            StatusQuery { flight: "demo-1".parse().unwrap(), after: Some("retry-backoff".parse().unwrap()) },
+        ),
         published("flight_line", line),
         published("history_line", history),
         published("progress", progress),
