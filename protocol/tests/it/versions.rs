@@ -2,7 +2,10 @@
 
 use std::error::Error as _;
 
-use holdpoint_protocol::codec::{CodecError, Encoding, PAYLOAD_MAX, decode};
+use holdpoint_protocol::{
+    codec::{CodecError, Encoding, PAYLOAD_MAX, decode},
+    journal::Entry,
+};
 use serde_json::Value;
 
 use crate::samples;
@@ -62,6 +65,24 @@ fn a_newer_major_version_is_refused_by_name_and_a_newer_minor_one_is_read() {
             assert!(cause.contains("2.0 is newer than 1.0") && cause.contains("update this program"), "{cause}");
         }
     }
+}
+
+#[test]
+fn a_signed_turn_reads_as_any_and_one_of_a_newer_version_is_refused_by_name() {
+    const SUBJECT: &str = "hp.v1.journal.demo-1.w1.turn.builder.medium";
+    let kind = samples::all().into_iter().find(|kind| kind.name() == "turn").unwrap();
+    let read = |value: &Value| Entry::decode_signed(SUBJECT, &serde_json::to_vec(value).unwrap(), None);
+    let mut value = sample_value(kind.as_ref());
+    let Entry::Turn(turn) = read(&value).unwrap() else { panic!("a turn") };
+    assert_eq!(serde_json::to_value(&turn).unwrap(), value);
+    let newer = serde_json::json!({"schema_version": "2.0", "renamed": true});
+    value["schema_version"] = "2.0".into();
+    for value in [&value, &newer] {
+        let error = read(value).unwrap_err();
+        assert!(matches!(error, CodecError::Version(_)), "{error:?}");
+    }
+    let error = read(&serde_json::json!({"schema_version": "1.0"})).unwrap_err();
+    assert!(matches!(error, CodecError::Shape(_)), "{error:?}");
 }
 
 #[test]
