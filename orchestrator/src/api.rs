@@ -102,7 +102,8 @@ impl Api {
     }
 
     async fn view(&self, flight: &FlightId, after: Option<WaypointId>) -> Result<FlightView, Failure> {
-        let actor = self.flight(flight).await?;
+        let find = |reply| router::Msg::FindByAndBy(flight.clone(), reply);
+        let actor = answered(self.router()?.call(find, Some(ANSWER_WITHIN)).await)?;
         answered(actor.call(|reply| flight::Msg::View(after, reply), Some(ANSWER_WITHIN)).await)?
     }
 

@@ -2,15 +2,15 @@
 //!
 //! A cache. It can be thrown away at any time; an append that meets a newer entry refreshes it.
 
+mod checked;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use holdpoint_bus::{
     Outgoing, Stored,
-    auth::TrustRoots,
     journal::{Append, AppendError, ReadError},
     topology::{self, TopologyError},
 };
@@ -33,6 +33,8 @@ use holdpoint_protocol::{
 };
 
 use crate::shell::Shell;
+pub(crate) use checked::Checked;
+use checked::{Says, trusted};
 
 /// Why a flight's journals cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -99,23 +101,24 @@ impl Books {
         let mut entries = shell.journal.replay(&filter).await.map_err(read)?;
         let mut books: Option<Self> = None;
         while let Some(stored) = entries.next().await.map_err(read)? {
+            let checked = Checked::of(&shell.trust.roots(), &stored);
             match &mut books {
-                Some(books) => books.take(&shell.trust.roots(), &stored)?,
-                None => books = Self::begin(&shell.trust.roots(), flight, &stored)?,
+                Some(books) => books.take(checked)?,
+                None => books = Self::begin(flight, checked)?,
             }
         }
         books.ok_or_else(|| BooksError::Unknown { flight: flight.clone() })
     }
 
     /// The first entry that counts is the submission.
-    pub(crate) fn begin(roots: &TrustRoots, flight: &FlightId, stored: &Stored) -> Result<Option<Self>, BooksError> {
-        if !trusted(roots, stored) {
-            return Ok(None);
+    pub(crate) fn begin(flight: &FlightId, checked: Checked) -> Result<Option<Self>, BooksError> {
+        let sequence = checked.sequence;
+        match checked.says {
+            Says::Nothing => Ok(None),
+            Says::Entry(digest, Entry::Submitted(submitted)) => Ok(Some(Self::new(*submitted, sequence, digest))),
+            Says::Entry(..) => Err(BooksError::ChainBroken { flight: flight.clone(), sequence }),
+            Says::Unreadable(source) => Err(BooksError::Entry { flight: flight.clone(), sequence, source }),
         }
-        let encoding = Encoding::from_content_type(stored.content_type.as_deref());
-        let submitted: Result<Submitted, _> = encoding.and_then(|encoding| codec::decode(&stored.payload, encoding));
-        let submitted = submitted.map_err(|source| unreadable(flight, stored, source))?;
-        Ok(Some(Self::new(submitted, stored.sequence, Digest::of(&stored.payload))))
     }
 
     /// A flight of which nothing but its submission is journalled: at this place, with this digest.
@@ -136,7 +139,7 @@ impl Books {
         let filter = subjects::journal_of_flight(&flight);
         let mut entries = shell.journal.replay_after(&filter, self.known).await.map_err(read)?;
         while let Some(stored) = entries.next().await.map_err(read)? {
-            self.take(&shell.trust.roots(), &stored)?;
+            self.take(Checked::of(&shell.trust.roots(), &stored))?;
         }
         Ok(())
     }
@@ -254,43 +257,46 @@ impl Books {
         }
     }
 
-    /// Takes a stored entry in; what no orchestrator signed is ignored, with an alarm, and still counted.
+    /// Takes a stored entry in; what no orchestrator signed is ignored, and still counted.
     ///
     /// # Errors
     /// [`BooksError`], as often as it is tried: what cannot be read is never passed over, so that nothing can be appended
     /// behind it.
-    pub(crate) fn take(&mut self, roots: &TrustRoots, stored: &Stored) -> Result<(), BooksError> {
-        let Some(key) = subjects::parse_journal(&stored.subject) else { return Ok(()) };
+    pub(crate) fn take(&mut self, checked: Checked) -> Result<(), BooksError> {
+        let Checked { key, sequence, is_submission: _, says } = checked;
+        let Some(key) = key else { return Ok(()) };
         let end = self.ends.get(&key.waypoint).cloned().unwrap_or_default();
-        if stored.sequence > end.sequence {
-            self.take_next(roots, key.waypoint, end, stored)?;
+        if sequence > end.sequence {
+            self.take_next(key.waypoint, end, sequence, says)?;
         }
-        self.known = self.known.max(stored.sequence);
+        self.known = self.known.max(sequence);
         Ok(())
     }
 
     fn take_next(
         &mut self,
-        roots: &TrustRoots,
         waypoint: Option<WaypointId>,
         end: End,
-        stored: &Stored,
+        sequence: Sequence,
+        says: Says,
     ) -> Result<(), BooksError> {
-        if !trusted(roots, stored) {
-            self.ends.insert(waypoint, End { sequence: stored.sequence, ..end });
-            return Ok(());
-        }
-        let flight = self.id().clone();
-        let digest = Digest::of(&stored.payload);
-        let entry = decode_entry(&flight, stored)?;
+        let flight = || self.id().clone();
+        let (digest, entry) = match says {
+            Says::Nothing => {
+                self.ends.insert(waypoint, End { sequence, ..end });
+                return Ok(());
+            }
+            Says::Unreadable(source) => return Err(BooksError::Entry { flight: flight(), sequence, source }),
+            Says::Entry(digest, entry) => (digest, entry),
+        };
         if let Some(waypoint) = &waypoint {
             let mut folded = Folded { state: self.state(waypoint), last: end.digest };
-            let alarm = |source| BooksError::Alarm { flight: flight.clone(), source };
-            folded.take(stored.sequence, digest, &entry).map_err(alarm)?;
+            let alarm = |source| BooksError::Alarm { flight: flight(), source };
+            folded.take(sequence, digest, &entry).map_err(alarm)?;
         } else if entry.record().previous != end.digest {
-            return Err(BooksError::ChainBroken { flight, sequence: stored.sequence });
+            return Err(BooksError::ChainBroken { flight: flight(), sequence });
         }
-        self.ends.insert(waypoint.clone(), End { sequence: stored.sequence, digest: Some(digest) });
+        self.ends.insert(waypoint.clone(), End { sequence, digest: Some(digest) });
         self.remember(waypoint, entry);
         Ok(())
     }
@@ -338,14 +344,6 @@ fn unsendable(key: &JournalKey, source: CodecError) -> AppendError {
         CodecError::TooLarge { bytes } => AppendError::TooLarge { journal, bytes, most: codec::PAYLOAD_MAX },
         source => AppendError::Refused { journal, source: source.into() },
     }
-}
-
-fn trusted(roots: &TrustRoots, stored: &Stored) -> bool {
-    let trusted = stored.is_orchestrators(roots);
-    if !trusted {
-        tracing::error!(subject = %stored.subject, sequence = stored.sequence.0, "journal entry without an orchestrator's signature: ignored");
-    }
-    trusted
 }
 
 fn unreadable(flight: &FlightId, stored: &Stored, source: CodecError) -> BooksError {

@@ -2,15 +2,19 @@
 //!
 //! A flight that cannot be read is left out with an error in the log; whoever asks for it is told why.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    num::NonZero,
+};
 
-use holdpoint_bus::{Stored, journal::ReadError};
+use futures::{Stream, StreamExt as _, stream};
+use holdpoint_bus::journal::{ReadError, Replay};
 use holdpoint_core::flight::{self as core_flight, flight_status};
 use holdpoint_protocol::{api::FlightLine, ids::FlightId, journal::Sequence, subjects, view::FlightStatus};
 use holdpoint_runtime::telemetry::{ErrorChain, fields};
 
 use crate::{
-    books::{Books, BooksError},
+    books::{Books, BooksError, Checked},
     shell::Shell,
 };
 
@@ -80,7 +84,7 @@ pub(crate) async fn touched(
     let mut flights = BTreeMap::new();
     while let Some(stored) = entries.next().await? {
         let Some(key) = subjects::parse_journal(&stored.subject) else { continue };
-        let submitted = is_submission(&stored.subject).then_some(stored.sequence);
+        let submitted = subjects::is_submission(&stored.subject).then_some(stored.sequence);
         flights.entry(key.flight).or_insert(submitted);
     }
     Ok((flights, end))
@@ -89,23 +93,59 @@ pub(crate) async fn touched(
 /// Reads all entries after a place in the stream, and folds those of the wanted flights, whose submissions have to be
 /// among them.
 pub(crate) async fn read(shell: &Shell, after: Sequence, wanted: &Wanted<'_>) -> Result<Catalog, ReadError> {
-    let mut entries = shell.journal.replay_after(&subjects::journals(), after).await?;
+    let entries = shell.journal.replay_after(&subjects::journals(), after).await?;
     let mut catalog = Catalog::default();
-    while let Some(stored) = entries.next().await? {
-        catalog.take(shell, &stored, wanted);
+    let mut batches = Box::pin(checked(shell, entries, wanted).buffered(batches_at_once()));
+    while let Some(batch) = batches.next().await {
+        for entry in batch? {
+            catalog.take(entry, wanted);
+        }
     }
     catalog.read_reopened(shell).await?;
     catalog.close_all(wanted);
     Ok(catalog)
 }
 
-impl Catalog {
-    fn take(&mut self, shell: &Shell, stored: &Stored, wanted: &Wanted<'_>) {
-        let Some(flight) = subjects::parse_journal(&stored.subject).map(|key| key.flight) else { return };
-        if !wanted.wants(&flight) {
-            return;
+/// The entries of wanted flights, checked a batch at a time: several batches at once, but given out in order.
+fn checked(
+    shell: &Shell,
+    entries: Replay,
+    wanted: &Wanted<'_>,
+) -> impl Stream<Item = impl Future<Output = Result<Vec<Checked>, ReadError>>> {
+    let batches = stream::try_unfold(entries, async |mut entries| {
+        let batch = entries.next_batch().await?;
+        Ok((!batch.is_empty()).then_some((batch, entries)))
+    });
+    batches.map(|batch| {
+        // Begun before anybody waits for it.
+        let checking = batch.map(|mut batch| {
+            batch
+                .retain(|stored| subjects::parse_journal(&stored.subject).is_some_and(|key| wanted.wants(&key.flight)));
+            let roots = shell.trust.roots();
+            tokio::task::spawn_blocking(move || batch.iter().map(|stored| Checked::of(&roots, stored)).collect())
+        });
+        async {
+            match checking?.await {
+                Ok(checked) => Ok(checked),
+                Err(error) => match error.try_into_panic() {
+                    Ok(panic) => std::panic::resume_unwind(panic),
+                    // The process ends.
+                    Err(_) => Err(ReadError::Interrupted { filter: subjects::journals() }),
+                },
+            }
         }
-        if let Err(error) = self.fold(shell, &flight, stored) {
+    })
+}
+
+/// Batches that are checked at once: one on each core, and one that comes meanwhile.
+fn batches_at_once() -> usize {
+    std::thread::available_parallelism().map_or(1, NonZero::get) + 1
+}
+
+impl Catalog {
+    fn take(&mut self, entry: Checked, wanted: &Wanted<'_>) {
+        let Some(flight) = entry.key.as_ref().map(|key| key.flight.clone()) else { return };
+        if let Err(error) = self.fold(&flight, entry) {
             self.leave_out(flight, &error);
             return;
         }
@@ -158,15 +198,15 @@ impl Catalog {
         }
     }
 
-    fn fold(&mut self, shell: &Shell, flight: &FlightId, stored: &Stored) -> Result<(), BooksError> {
+    fn fold(&mut self, flight: &FlightId, entry: Checked) -> Result<(), BooksError> {
         if let Some(books) = self.open.get_mut(flight) {
-            return books.take(&shell.trust.roots(), stored);
+            return books.take(entry);
         }
-        if !is_submission(&stored.subject) {
+        if !entry.is_submission {
             if !self.unreadable.contains(flight) {
                 self.reopened.insert(flight.clone());
             }
-        } else if let Some(books) = Books::begin(&shell.trust.roots(), flight, stored)? {
+        } else if let Some(books) = Books::begin(flight, entry)? {
             self.open.insert(flight.clone(), books);
         }
         Ok(())
@@ -188,10 +228,6 @@ impl Catalog {
         lines.sort_by(|a, b| b.submitted_at.cmp(&a.submitted_at).then_with(|| a.flight.cmp(&b.flight)));
         lines
     }
-}
-
-fn is_submission(subject: &str) -> bool {
-    subject.ends_with("._.submitted")
 }
 
 impl Books {

@@ -1,19 +1,24 @@
 //! Knows the flight actors: starts them when something concerns their flight, and forgets them when nothing does.
 //!
 //! A flight is in memory while it moves. One that is over, or that only waits for its agents, has no actor: what is
-//! kept of it is when its next deadline passes. It is folded again from its journals when something concerns it.
+//! kept of it is when its next deadline passes, and for a while after a start its fold. Later it is folded again from its
+//! journals when something concerns it.
 
+mod ahead;
 mod asleep;
+mod handle;
 mod scans;
 mod survey;
 
 use std::{
     collections::{HashMap, HashSet},
     path::PathBuf,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
+use ahead::Ahead;
 use asleep::Asleep;
+pub(crate) use handle::RouterHandle;
 use holdpoint_core::flight::{due, next_deadline};
 use holdpoint_protocol::{Timestamp, ids::FlightId, refusal::RefusalCode, streams, subjects};
 use holdpoint_runtime::{
@@ -24,7 +29,6 @@ use holdpoint_runtime::{
 use ractor::{Actor, ActorId, ActorProcessingErr, ActorRef, RpcReplyPort, SupervisionEvent};
 use scans::{Reach, Scans};
 use survey::{Scan, survey};
-use tokio::sync::watch;
 
 use crate::{
     books::Books,
@@ -43,41 +47,6 @@ const WAKE_PERIOD: Duration = Duration::from_secs(1);
 /// The pause before a handoff that cannot be placed is delivered again.
 const RETRY_DELAY: Duration = Duration::from_secs(2);
 
-/// The router, whichever actor it is at the moment.
-#[derive(Clone)]
-pub(crate) struct RouterHandle(watch::Sender<Option<ActorRef<Msg>>>);
-
-impl RouterHandle {
-    /// A handle to no router yet.
-    pub(crate) fn new() -> Self {
-        Self(watch::Sender::new(None))
-    }
-
-    /// From now on it is this actor.
-    pub(crate) fn set(&self, actor: ActorRef<Msg>) {
-        self.0.send_replace(Some(actor));
-    }
-
-    /// Waits until there is a router.
-    pub(crate) async fn there(&self) {
-        // The sender is this handle's own: it cannot be closed.
-        let _ = self.0.subscribe().wait_for(Option::is_some).await;
-    }
-
-    /// The actor, if there is one.
-    pub(crate) fn actor(&self) -> Option<ActorRef<Msg>> {
-        self.0.borrow().clone()
-    }
-
-    /// Sends a message; lost if there is no router right now.
-    pub(crate) fn cast(&self, msg: Msg) {
-        if let Some(actor) = self.actor() {
-            // It has just ended: whoever waits for the outcome tries again.
-            let _ = actor.cast(msg);
-        }
-    }
-}
-
 /// What the router is started with.
 #[derive(Clone)]
 pub(crate) struct Args {
@@ -95,6 +64,8 @@ pub(crate) enum Msg {
     Begin(Box<Books>),
     /// Which actor has this flight? It may turn out not to exist.
     Find(FlightId, RpcReplyPort<ActorRef<flight::Msg>>),
+    /// The same, for a question that may wait a little for a scan which reads the flight anyway.
+    FindByAndBy(FlightId, RpcReplyPort<ActorRef<flight::Msg>>),
     /// A flight's actor has nothing to do before this time, if ever.
     Idle(FlightId, ActorId, Option<Timestamp>),
     /// It was to leave, but something has come.
@@ -128,6 +99,7 @@ pub(crate) struct State {
     /// Whose actor is which, to forget it when it ends.
     names: HashMap<ActorId, FlightId>,
     asleep: Asleep,
+    ahead: Ahead,
     /// Flights that were begun here since the last scan, and between the last two: a scan need not look at them.
     begun: HashSet<FlightId>,
     begun_before: HashSet<FlightId>,
@@ -158,6 +130,7 @@ impl Actor for Router {
             flights: HashMap::new(),
             names: HashMap::new(),
             asleep: Asleep::default(),
+            ahead: Ahead::default(),
             begun: HashSet::new(),
             begun_before: HashSet::new(),
             failed: HashSet::new(),
@@ -177,10 +150,12 @@ impl Actor for Router {
                     let _ = actor.cast(flight::Msg::Look);
                 }
             }
-            Msg::Find(flight, reply) => {
-                if let Some(actor) = state.actor(&myself, &flight, None).await {
-                    // The caller may have given up waiting.
-                    let _ = reply.send(actor);
+            Msg::Find(flight, reply) => state.find(&myself, [(flight, reply)]).await,
+            Msg::FindByAndBy(flight, reply) => {
+                if state.scans.reads_everything() && !state.flights.contains_key(&flight) {
+                    state.ahead.wait((flight, reply), Instant::now());
+                } else {
+                    state.find(&myself, [(flight, reply)]).await;
                 }
             }
             Msg::Idle(flight, actor, until) => state.idle(flight, actor, until),
@@ -196,6 +171,9 @@ impl Actor for Router {
             Msg::Wake => {
                 let due = state.asleep.due(clock::now());
                 state.start_all(&myself, due).await;
+                let impatient = state.ahead.impatient(Instant::now());
+                state.find(&myself, impatient).await;
+                state.ahead.drop_old(Instant::now());
             }
         }
         Ok(())
@@ -229,6 +207,8 @@ impl State {
             return Some(actor.clone());
         }
         self.asleep.remove(flight);
+        let kept = self.ahead.take(flight);
+        let books = books.or(kept);
         let args =
             flight::Args { shell: self.shell.clone(), flight: flight.clone(), books, router: self.handle.clone() };
         match Actor::spawn_linked(None, FlightActor, args, myself.get_cell()).await {
@@ -241,6 +221,15 @@ impl State {
                 tracing::error!({ fields::FLIGHT } = %flight, error = %ErrorChain(&error), "flight actor did not start");
                 self.failed.insert(flight.clone());
                 None
+            }
+        }
+    }
+
+    async fn find(&mut self, myself: &ActorRef<Msg>, askers: impl IntoIterator<Item = ahead::Asker>) {
+        for (flight, reply) in askers {
+            if let Some(actor) = self.actor(myself, &flight, None).await {
+                // The caller may have given up waiting.
+                let _ = reply.send(actor);
             }
         }
     }
@@ -331,22 +320,36 @@ impl State {
     }
 
     async fn scanned(&mut self, myself: &ActorRef<Msg>, scan: Option<Scan>) {
-        let Some(Scan { open, until }) = scan else {
-            self.scans.failed();
-            return;
-        };
+        match scan {
+            Some(scan) => self.found(myself, scan).await,
+            None => self.scans.failed(),
+        }
+        let waiting = self.ahead.all();
+        self.find(myself, waiting).await;
+    }
+
+    async fn found(&mut self, myself: &ActorRef<Msg>, scan: Scan) {
+        let Scan { open, until } = scan;
+        let everything = self.scans.reads_everything();
         self.scans.succeeded(until);
         // Those that were begun while it went on may stand behind where it ended.
         self.begun_before = std::mem::take(&mut self.begun);
+        let mut kept = HashMap::new();
         for books in open {
-            let flight = books.id().clone();
+            let (flight, books) = (books.id().clone(), Box::new(books));
             if self.flights.contains_key(&flight) {
                 continue;
             }
             match sleeps_until(&books, &self.shell) {
-                Some(until) => self.asleep.insert(flight, until),
-                None => drop(self.actor(myself, &flight, Some(Box::new(books))).await),
+                Some(until) => {
+                    self.asleep.insert(flight.clone(), until);
+                    kept.insert(flight, books);
+                }
+                None => drop(self.actor(myself, &flight, Some(books)).await),
             }
+        }
+        if everything {
+            self.ahead.keep(kept, Instant::now());
         }
         tracing::info!(
             moving = self.flights.len(),

@@ -73,6 +73,12 @@ pub fn journal_submissions() -> String {
     format!("{ROOT}.journal.*.{FLIGHT_TOKEN}.submitted")
 }
 
+/// Whether this is the subject of a flight's submission.
+#[must_use]
+pub fn is_submission(subject: &str) -> bool {
+    subject.strip_suffix(".submitted").is_some_and(|journal| journal.ends_with(&format!(".{FLIGHT_TOKEN}")))
+}
+
 /// All turns that were ever given up: of one flight, or of all.
 #[must_use]
 pub fn journal_deaths(flight: Option<&FlightId>) -> String {

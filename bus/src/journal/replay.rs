@@ -86,6 +86,15 @@ impl Replay {
         Ok(self.buffer.pop_front())
     }
 
+    /// The next entries, as many as the broker gave at once; none after the last.
+    ///
+    /// # Errors
+    /// The broker does not answer.
+    pub async fn next_batch(&mut self) -> Result<Vec<Stored>, ReadError> {
+        let Some(first) = self.next().await? else { return Ok(Vec::new()) };
+        Ok(std::iter::once(first).chain(self.buffer.drain(..)).collect())
+    }
+
     /// Reads no further.
     pub async fn close(mut self) {
         self.finish().await;

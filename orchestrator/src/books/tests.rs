@@ -1,4 +1,4 @@
-use holdpoint_bus::auth::{Authority, Signer};
+use holdpoint_bus::auth::{Authority, Signer, TrustRoots};
 use holdpoint_core::{plan, workflows};
 use holdpoint_protocol::{
     Timestamp,
@@ -55,14 +55,18 @@ fn submitted() -> Submitted {
     }
 }
 
+/// A flight of which only the submission is there.
+pub(crate) fn books() -> Books {
+    Books::new(submitted(), Sequence(1), Digest::of(b"submitted"))
+}
+
 impl World {
     /// Only the submission is there.
     fn new() -> Self {
         let mut authority = Authority::create();
         let signer = authority.mint_orchestrator(&"orchestrator".parse().unwrap()).signer();
         let roots = authority.trust_roots().clone();
-        let books = Books::new(submitted(), Sequence(1), Digest::of(b"submitted"));
-        Self { roots, signer, books }
+        Self { roots, signer, books: books() }
     }
 
     /// The landing of the only waypoint, behind an entry with this digest.
@@ -99,7 +103,7 @@ impl World {
     }
 
     fn take(&mut self, stored: &Stored) -> Result<(), BooksError> {
-        self.books.take(&self.roots, stored)
+        self.books.take(Checked::of(&self.roots, stored))
     }
 
     /// What the next append to the flight's own journal would stand on.

@@ -48,6 +48,11 @@ impl Scans {
         self.running
     }
 
+    /// Whether one runs that reads all flights that are not over.
+    pub(super) fn reads_everything(&self) -> bool {
+        self.running == Some(Reach::Everything)
+    }
+
     /// The one that ran has read up to this place.
     pub(super) fn succeeded(&mut self, until: Sequence) {
         self.running = None;

@@ -5,7 +5,7 @@ use holdpoint_protocol::{
     artifact::{Artifact, BuildArtifact, VerificationReport},
     facts::Verdict,
     ids::role,
-    state::Status,
+    state::{Phase, Status},
     view::FlightStatus,
 };
 
@@ -98,4 +98,18 @@ async fn a_start_knows_from_the_last_one_which_flights_are_over_and_finds_those_
     ada.does(&world, Some("w"), &ada.retry()).await;
     world.start_orchestrator().await;
     checkpoint(&world, open).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_appended_since_the_scan_of_a_start_is_in_the_first_answer() {
+    let mut world = World::of_a_fleet().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let (turn, _delivery) = builder.take().await;
+    world.start_orchestrator().await;
+    checkpoint(&world, serde_json::json!({ world.flight.as_str(): 1 })).await;
+    // By another orchestrator: nobody tells this one.
+    world.forge_decision(&turn.waypoint, |state| state.phase = Phase::Cancelled).await;
+    let view = world.view().await;
+    assert_eq!((view.waypoints[0].status, view.status), (Status::Cancelled, FlightStatus::Incomplete));
 }
