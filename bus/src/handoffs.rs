@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use async_nats::jetstream::{self, AckKind, consumer::pull};
+use async_nats::{
+    HeaderMap,
+    jetstream::{self, AckKind, consumer::pull},
+};
 use futures::StreamExt as _;
 use holdpoint_protocol::{headers, ids::RoleId, journal::Sequence, streams};
 
@@ -64,6 +67,28 @@ pub async fn publish(
     if show_jwt == ShowJwt::Yes {
         map.insert(headers::JWT, bus.jwt());
     }
+    store(bus, subject, outgoing, map).await
+}
+
+/// Like [`publish`], for a plan that asks whether its turn is open: who takes it says so with this nonce, which nobody else
+/// may be able to guess ([`headers::PROGRESS`]).
+///
+/// # Errors
+/// [`PublishError`].
+pub async fn publish_plan(
+    bus: &Bus,
+    subject: &str,
+    outgoing: &Outgoing,
+    nonce: &str,
+) -> Result<Sequence, PublishError> {
+    let mut map = outgoing.headers(&bus.sign(subject, &outgoing.payload));
+    map.insert(headers::JWT, bus.jwt());
+    map.insert(headers::PROGRESS, nonce);
+    store(bus, subject, outgoing, map).await
+}
+
+/// Sends it until the broker answers.
+async fn store(bus: &Bus, subject: &str, outgoing: &Outgoing, map: HeaderMap) -> Result<Sequence, PublishError> {
     let mut attempt = 1;
     loop {
         let sent = publish::store(bus, subject.to_owned(), map.clone(), outgoing.payload.clone()).await;

@@ -58,6 +58,8 @@ pub struct Stored {
     pub traceparent: Option<String>,
     /// `Nats-Msg-Id`.
     pub message_id: Option<String>,
+    /// `Hp-Progress`.
+    pub nonce: Option<String>,
 }
 
 impl Stored {
@@ -88,6 +90,7 @@ impl Stored {
             (headers::SIGNATURE, &self.signature),
             (headers::JWT, &self.jwt),
             (headers::TRACEPARENT, &self.traceparent),
+            (headers::PROGRESS, &self.nonce),
         ];
         let headers = named.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value.clone()?))).collect();
         export::Message {
@@ -129,6 +132,7 @@ impl Stored {
             content_type: text(headers::CONTENT_TYPE),
             traceparent: text(headers::TRACEPARENT),
             message_id: text(headers::MESSAGE_ID),
+            nonce: text(headers::PROGRESS),
         }
     }
 }

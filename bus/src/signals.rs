@@ -36,8 +36,15 @@ pub enum SignalError {
 /// # Errors
 /// [`SignalError::Send`]. Agents look by themselves every few seconds, so nothing is lost.
 pub async fn wake(bus: &Bus, role: &RoleId, priority: Priority) -> Result<(), SignalError> {
-    let subject = subjects::wake(role);
-    let sent = bus.client().publish(subject.clone(), Bytes::from_static(priority.as_str().as_bytes())).await;
+    tell(bus, subjects::wake(role), Bytes::from_static(priority.as_str().as_bytes())).await
+}
+
+/// Sends a signal that is not signed: its hearer has to know it by what it says.
+///
+/// # Errors
+/// [`SignalError::Send`].
+pub async fn tell(bus: &Bus, subject: String, payload: Bytes) -> Result<(), SignalError> {
+    let sent = bus.client().publish(subject.clone(), payload).await;
     sent.map_err(|source| SignalError::Send { subject, source })
 }
 

@@ -157,6 +157,7 @@ mod tests {
             content_type: None,
             traceparent: None,
             message_id: None,
+            nonce: None,
         }
     }
 

@@ -363,6 +363,20 @@ pub enum ProgressAnswer {
     },
 }
 
+/// What is published on `hp.v1.progress.<role>.<agent>`: the answer to a plan that asked ([`crate::headers::PROGRESS`]).
+///
+/// It is not signed. Only its sender and the orchestrators know the nonce.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ProgressNotice {
+    /// The turn that was planned for.
+    pub turn: TurnId,
+    /// As the plan's header has it.
+    pub nonce: String,
+    /// The answer.
+    #[serde(flatten)]
+    pub answer: ProgressAnswer,
+}
+
 /// What is published on `hp.v1.refused.<role>.<agent>`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RefusedHandoff {

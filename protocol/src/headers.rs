@@ -8,6 +8,10 @@ pub const SCHEMA: &str = "Hp-Schema";
 pub const SIGNATURE: &str = "Hp-Signature";
 /// The sender's user JWT.
 pub const JWT: &str = "Hp-Jwt";
+/// On a plan: a nonce of its sender, who wants to hear with it on [`crate::subjects::progress`] whether the turn is open.
+pub const PROGRESS: &str = "Hp-Progress";
+/// The longest nonce, in bytes.
+pub const NONCE_LEN_MAX: usize = 64;
 /// W3C trace context.
 pub const TRACEPARENT: &str = "traceparent";
 /// The broker's deduplication id.

@@ -311,6 +311,14 @@ fn agent_subjects(stand: &Stand) -> Vec<Subject> {
             "what is wrong with a handoff of this agent",
         ),
         plain(
+            "progress_notice",
+            subjects::progress(&stand.role, &stand.agent),
+            ORCHESTRATOR,
+            AGENTS,
+            vec!["progress_notice"],
+            "whether the turn is open that this agent's plan asked about",
+        ),
+        plain(
             "presence",
             subjects::presence(&stand.role, &stand.agent),
             AGENTS,

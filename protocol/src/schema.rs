@@ -49,6 +49,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("presence", schema_for!(api::Presence)),
         ("progress", schema_for!(api::Progress)),
         ("progress_answer", schema_for!(api::ProgressAnswer)),
+        ("progress_notice", schema_for!(api::ProgressNotice)),
         ("refused_handoff", schema_for!(api::RefusedHandoff)),
         ("resume", schema_for!(artifact::Resume)),
         ("retry", schema_for!(artifact::Retry)),

@@ -162,6 +162,12 @@ pub fn refused(role: &RoleId, agent: &AgentName) -> String {
     format!("{ROOT}.refused.{role}.{agent}")
 }
 
+/// Where an agent that asked with its plan hears whether the turn is open.
+#[must_use]
+pub fn progress(role: &RoleId, agent: &AgentName) -> String {
+    format!("{ROOT}.progress.{role}.{agent}")
+}
+
 /// Where an agent says that it is there and what it does.
 #[must_use]
 pub fn presence(role: &RoleId, agent: &AgentName) -> String {

@@ -15,6 +15,12 @@ pub fn turn() -> TurnId {
     TurnId::try_new(Uuid::new_v4().simple().to_string()).expect("hex digits are an id")
 }
 
+/// What only its maker and its reader know: 122 random bits.
+#[must_use]
+pub fn nonce() -> String {
+    Uuid::new_v4().simple().to_string()
+}
+
 /// Eight random lower-case hex digits, for the tail of names that people read.
 #[must_use]
 pub fn suffix() -> String {

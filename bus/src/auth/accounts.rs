@@ -37,8 +37,8 @@ fn services() -> Vec<(String, Answers)> {
     services
 }
 
-fn to_agents() -> [String; 2] {
-    [format!("{}.wake.>", subjects::ROOT), format!("{}.refused.>", subjects::ROOT)]
+fn to_agents() -> [String; 3] {
+    ["wake", "refused", "progress"].map(|signal| format!("{}.{signal}.>", subjects::ROOT))
 }
 
 fn from_agents() -> [String; 2] {

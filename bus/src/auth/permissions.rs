@@ -53,7 +53,7 @@ pub(super) fn template(role: &RoleId) -> Template {
         publish.allow.push(subjects::api(PROGRESS));
         let consumers = Priority::ALL.map(|priority| format!("{role}_{}_{{{{tag({POOL_TAG})}}}}", priority.as_str()));
         publish.allow.extend(consumers.iter().flat_map(|consumer| turn_subjects(consumer)));
-        subscribe.allow.push(subjects::wake(role));
+        subscribe.allow.extend([subjects::wake(role), format!("{root}.progress.{role}.{{{{name()}}}}")]);
     } else {
         publish.allow.push(subjects::api(">"));
         publish.deny.push(subjects::api(PROGRESS));

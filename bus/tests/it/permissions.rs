@@ -151,7 +151,9 @@ async fn an_agent_reads_its_own_inbox_only() {
     let spy = broker.raw_agent(role::BUILDER, "b1").await;
     let mut theirs = own.0.subscribe("_INBOX.v1.>").await.unwrap();
     let mut spied = Vec::new();
-    for subject in ["_INBOX.v1.>", "_INBOX.>", ">", "hp.v1.refused.verifier.v1", "hp.v1.handoff.>"] {
+    for subject in
+        ["_INBOX.v1.>", "_INBOX.>", ">", "hp.v1.refused.verifier.v1", "hp.v1.progress.verifier.v1", "hp.v1.handoff.>"]
+    {
         spied.push(spy.0.subscribe(subject).await.unwrap());
     }
     let missing = subjects::blob_chunk(&role::id(role::BUILDER), &Digest::of(b"none"), 0);

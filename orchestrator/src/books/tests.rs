@@ -99,6 +99,7 @@ impl World {
             content_type: Some(Encoding::MsgPack.content_type().to_owned()),
             traceparent: None,
             message_id: None,
+            nonce: None,
         }
     }
 

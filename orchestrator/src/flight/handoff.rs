@@ -114,6 +114,7 @@ impl State {
             Handed::Plan => {
                 self.planned.insert(subject.waypoint.clone(), turn.clone());
                 self.took(&subject.waypoint, &turn, head.agent.clone());
+                self.notify(&received.stored, &subject, &head, &turn).await;
                 self.on_plan(myself, received, subject, &head, handoff.cause).await;
             }
             Handed::GivenBack => acknowledge(&received, &subject, Settled::Taken).await,

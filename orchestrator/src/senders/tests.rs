@@ -25,6 +25,7 @@ fn stored(shown: &Credentials, signed: &Credentials) -> Stored {
         content_type: Some(headers::JSON.to_owned()),
         traceparent: None,
         message_id: None,
+        nonce: None,
     }
 }
 

@@ -130,6 +130,21 @@ async fn accepted_work_that_nothing_brings_is_shown_and_holds_up_nothing_else() 
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_plan_that_asks_hears_whether_its_turn_is_open() {
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let (turn, _delivery) = builder.take().await;
+    let heard = builder.plan_and_ask(&turn, "secret").await;
+    assert_eq!((&heard.turn, heard.nonce.as_str()), (&turn.turn_id, "secret"));
+    assert_eq!(heard.answer, ProgressAnswer::Continue);
+    let ada = world.person("human-ada").await;
+    ada.does(&world, Some(turn.waypoint.as_str()), &ada.cancel()).await;
+    let heard = builder.plan_and_ask(&turn, "another").await;
+    assert!(matches!(heard.answer, ProgressAnswer::Stop { .. }) && heard.nonce == "another", "{heard:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn whether_a_turn_is_open_is_not_guessed_of_a_flight_that_cannot_be_read() {
     let world = World::start().await;
     world.submit(PLAN).await;

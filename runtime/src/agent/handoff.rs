@@ -46,7 +46,18 @@ pub(super) struct Handoff {
     stream: String,
     subject: String,
     outgoing: Outgoing,
-    show_jwt: ShowJwt,
+    shown: Shown,
+}
+
+/// What a handoff shows besides its signature.
+#[derive(Debug)]
+enum Shown {
+    /// Nothing.
+    Nothing,
+    /// Its sender's JWT.
+    Jwt,
+    /// The JWT, and a question: is the turn open?
+    JwtAnd { nonce: String },
 }
 
 /// The `n`th message of a kind that an agent publishes in one delivery of a turn, `n` from 0.
@@ -56,20 +67,21 @@ pub fn message_id(turn: &TurnId, delivery: u32, agent: &AgentName, kind: &str, n
 }
 
 impl Handoff {
-    /// The plan shows the agent's JWT: it is what says who holds the turn.
-    pub(super) fn of_plan(job: &Job, plan: &Plan) -> Result<Self, HandoffError> {
+    /// The plan shows the agent's JWT: it is what says who holds the turn. With a nonce it asks whether the turn is open.
+    pub(super) fn of_plan(job: &Job, plan: &Plan, nonce: Option<String>) -> Result<Self, HandoffError> {
+        let shown = nonce.map_or(Shown::Jwt, |nonce| Shown::JwtAnd { nonce });
         match plan {
-            Plan::Build(artifact) => Self::new(job, artifact, ShowJwt::Yes),
-            Plan::Verify(artifact) => Self::new(job, artifact, ShowJwt::Yes),
+            Plan::Build(artifact) => Self::new(job, artifact, shown),
+            Plan::Verify(artifact) => Self::new(job, artifact, shown),
         }
     }
 
     pub(super) fn of_final(job: &Job, artifact: &Final) -> Result<Self, HandoffError> {
         match artifact {
-            Final::Build(artifact) => Self::new(job, artifact, ShowJwt::No),
-            Final::Verify(artifact) => Self::new(job, artifact, ShowJwt::No),
-            Final::Clarify(artifact) => Self::new(job, artifact, ShowJwt::No),
-            Final::Help(artifact) => Self::new(job, artifact, ShowJwt::No),
+            Final::Build(artifact) => Self::new(job, artifact, Shown::Nothing),
+            Final::Verify(artifact) => Self::new(job, artifact, Shown::Nothing),
+            Final::Clarify(artifact) => Self::new(job, artifact, Shown::Nothing),
+            Final::Help(artifact) => Self::new(job, artifact, Shown::Nothing),
         }
     }
 
@@ -80,16 +92,25 @@ impl Handoff {
             job.origin(),
             GivenBackBody { turn: job.turn.turn_id.clone(), delivery: job.delivery, agent: job.agent.clone(), reason },
         );
-        Self::new(job, &artifact, ShowJwt::No)
+        Self::new(job, &artifact, Shown::Nothing)
     }
 
     /// Sends it once. If the broker does not have it, a death is counted that was none.
     pub(super) async fn publish_once(&self, bus: &Bus) -> Result<(), HandoffError> {
-        let sent = handoffs::publish(bus, &self.subject, &self.outgoing, self.show_jwt).await;
-        sent.map(drop).map_err(HandoffError::Refused)
+        self.send(bus).await.map_err(HandoffError::Refused)
     }
 
-    fn new<A: Artifact>(job: &Job, artifact: &A, show_jwt: ShowJwt) -> Result<Self, HandoffError> {
+    async fn send(&self, bus: &Bus) -> Result<(), PublishError> {
+        let (subject, outgoing) = (&self.subject, &self.outgoing);
+        let sent = match &self.shown {
+            Shown::Nothing => handoffs::publish(bus, subject, outgoing, ShowJwt::No).await,
+            Shown::Jwt => handoffs::publish(bus, subject, outgoing, ShowJwt::Yes).await,
+            Shown::JwtAnd { nonce } => handoffs::publish_plan(bus, subject, outgoing, nonce).await,
+        };
+        sent.map(drop)
+    }
+
+    fn new<A: Artifact>(job: &Job, artifact: &A, shown: Shown) -> Result<Self, HandoffError> {
         // JSON, as external agents write it.
         let payload = codec::encode(artifact, Encoding::Json).map_err(HandoffError::Encode)?;
         let outgoing = Outgoing {
@@ -100,7 +121,7 @@ impl Handoff {
             traceparent: job.traceparent.clone(),
         };
         let subject = format!("{}.{}", job.turn.handoff_subject, A::KIND);
-        Ok(Self { kind: A::KIND, stream: streams::handoff(&job.role), subject, outgoing, show_jwt })
+        Ok(Self { kind: A::KIND, stream: streams::handoff(&job.role), subject, outgoing, shown })
     }
 
     /// The digest of what is sent.
@@ -130,8 +151,8 @@ impl Handoff {
         let planned = [BuildPlan::KIND, VerificationPlan::KIND].contains(&self.kind);
         let _at = holdpoint_faults::at(if planned { Step::PublishPlan } else { Step::PublishResult });
         loop {
-            match handoffs::publish(bus, &self.subject, &self.outgoing, self.show_jwt).await {
-                Ok(_) => return Ok(()),
+            match self.send(bus).await {
+                Ok(()) => return Ok(()),
                 Err(error @ PublishError::Unacknowledged { .. }) => {
                     tracing::warn!(error = %ErrorChain(&error), "sending a handoff again");
                     tokio::time::sleep(PAUSE).await;

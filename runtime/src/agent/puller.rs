@@ -5,9 +5,16 @@
 
 use std::{marker::PhantomData, sync::Arc, time::Duration};
 
-use holdpoint_bus::turns::{Delivery, TurnQueue};
+use holdpoint_bus::{
+    Bus,
+    signals::{SignalError, Signals},
+    turns::{Delivery, TurnQueue},
+};
 use holdpoint_protocol::{
+    api::ProgressNotice,
     codec::{self, CodecError, Encoding},
+    ids::RoleId,
+    subjects,
     turn::Turn,
 };
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
@@ -33,7 +40,7 @@ pub(super) enum Msg {
     /// The queue is open.
     Opened(Box<TurnQueue>),
     /// It cannot be opened.
-    NotOpened(holdpoint_bus::signals::SignalError),
+    NotOpened(SignalError),
     /// A turn came.
     Pulled(Box<TurnQueue>, Box<Delivery>),
     /// Pull no more; end when the turn in hand is done, or given back after this time.
@@ -42,6 +49,10 @@ pub(super) enum Msg {
     DrainOver,
     /// Every delivery that no runner answers is answered.
     Answered,
+    /// An orchestrator answered a plan.
+    Noticed(ProgressNotice),
+    /// No more of them will come.
+    Deaf(Option<SignalError>),
     /// A task panicked: what is waited for never comes.
     TaskFailed(TaskFailed),
 }
@@ -74,6 +85,8 @@ pub(super) struct State<W> {
     pulling: Tasks,
     /// Answers to deliveries that no runner gives.
     answering: JoinSet<()>,
+    /// Listening for answers to plans: ends with the actor.
+    _listening: Tasks,
 }
 
 enum Phase {
@@ -98,7 +111,11 @@ impl<W: Worker> Actor for Puller<W> {
                 Err(error) => Msg::NotOpened(error),
             }
         });
-        Ok(State { args, phase: Phase::Pulling, draining: false, pulling, answering: JoinSet::new() })
+        let AgentArgs { bus, role, .. } = &args.agent;
+        let mut listening = Tasks::default();
+        listening.run(&myself, "listen", listen(myself.clone(), bus.clone(), role.clone()));
+        let (phase, answering) = (Phase::Pulling, JoinSet::new());
+        Ok(State { args, phase, draining: false, pulling, answering, _listening: listening })
     }
 
     async fn handle(
@@ -114,7 +131,15 @@ impl<W: Worker> Actor for Puller<W> {
                 state.pull(&myself, queue);
                 Ok(())
             }
-            Msg::NotOpened(error) => Err(error.into()),
+            Msg::NotOpened(error) | Msg::Deaf(Some(error)) => Err(error.into()),
+            Msg::Deaf(None) => Err("the connection was closed".into()),
+            Msg::Noticed(notice) => {
+                if let Phase::Running { runner, .. } = &state.phase {
+                    // Fails only when it has ended.
+                    let _ = runner.cast(runner::Msg::Noticed(notice));
+                }
+                Ok(())
+            }
             Msg::TaskFailed(failed) => Err(failed.into()),
             Msg::Answered => {
                 myself.stop(None);
@@ -244,6 +269,22 @@ impl<W: Worker> State<W> {
             while answering.join_next().await.is_some() {}
             Msg::Answered
         });
+    }
+}
+
+/// Listens for answers to this agent's plans. What is no such answer is passed over.
+async fn listen(puller: ActorRef<Msg>, bus: Bus, role: RoleId) -> Msg {
+    match Signals::listen(&bus, subjects::progress(&role, bus.name())).await {
+        Ok(mut signals) => {
+            while let Some(signal) = signals.next().await {
+                if let Ok(notice) = codec::decode(&signal.payload, Encoding::Json) {
+                    // Fails only when the actor has ended.
+                    let _ = puller.cast(Msg::Noticed(notice));
+                }
+            }
+            Msg::Deaf(None)
+        }
+        Err(error) => Msg::Deaf(Some(error)),
     }
 }
 

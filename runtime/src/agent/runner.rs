@@ -15,7 +15,12 @@
 use std::{marker::PhantomData, sync::Arc, time::Duration};
 
 use holdpoint_bus::turns::Delivery;
-use holdpoint_protocol::{Digest, api::ProgressAnswer, journal::EntryRef, turn::Turn};
+use holdpoint_protocol::{
+    Digest,
+    api::{ProgressAnswer, ProgressNotice},
+    journal::EntryRef,
+    turn::Turn,
+};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::task::JoinSet;
 use tracing::{Instrument as _, Span};
@@ -31,7 +36,7 @@ use super::{
     worker::{Final, WorkError, Worker},
 };
 use crate::{
-    clock,
+    clock, fresh,
     supervise::{TaskFailed, Tasks},
     telemetry::{self, ErrorChain, TraceContext, WaypointTrace, fields},
 };
@@ -50,6 +55,8 @@ pub(super) enum Msg {
     AskProgress,
     /// The answer to that.
     Progress(Result<ProgressAnswer, ProgressError>),
+    /// An orchestrator answered a plan.
+    Noticed(ProgressNotice),
     /// The plan is stored, under this digest.
     Planned(Result<String, HandoffError>),
     /// The worker returned.
@@ -94,6 +101,8 @@ pub(super) struct State<W> {
     phase: Phase,
     /// An orchestrator said that the turn is open.
     open: bool,
+    /// What an answer to the plan has to name.
+    nonce: String,
     /// What log lines show.
     span: Span,
     /// What is exported.
@@ -170,6 +179,7 @@ impl<W: Worker> State<W> {
             stopper,
             phase,
             open: false,
+            nonce: fresh::nonce(),
             span,
             trace,
             tasks: Tasks::default(),
@@ -177,15 +187,20 @@ impl<W: Worker> State<W> {
         }
     }
 
-    /// Clocks decide only what is done first. Without an answer it is asked again at the usual time.
+    /// The plan of a turn that was just opened asks whether it is. Clocks decide only what is done first, and without an
+    /// answer it is asked at the usual time.
     fn begin(&mut self, myself: &ActorRef<Msg>) {
         tracing::info!("turn taken");
-        self.ask_progress(myself);
         if self.job.delivery == 1 && clock::now().since(self.job.turn.record.at) < JUST_OPENED {
             self.publish_plan(myself);
         } else {
             self.phase = Phase::Asking;
+            self.ask_progress(myself);
         }
+    }
+
+    fn is_answered_by(&self, notice: &ProgressNotice) -> bool {
+        notice.turn == self.job.turn.turn_id && notice.nonce == self.nonce
     }
 
     fn on(&mut self, myself: &ActorRef<Msg>, message: Msg) -> Result<(), TaskFailed> {
@@ -194,6 +209,8 @@ impl<W: Worker> State<W> {
             Msg::Heartbeat => self.heartbeat(),
             Msg::AskProgress => self.ask_progress(myself),
             Msg::Progress(answer) => self.on_progress(myself, answer),
+            Msg::Noticed(notice) if self.is_answered_by(&notice) => self.on_progress(myself, Ok(notice.answer)),
+            Msg::Noticed(_) => tracing::warn!("somebody else's answer to a plan: ignored"),
             Msg::Planned(planned) => self.on_planned(myself, planned),
             Msg::Worked(result) => self.on_worked(myself, *result),
             Msg::HandedOff(result) => self.on_handed_off(myself, result),
@@ -251,9 +268,10 @@ impl<W: Worker> State<W> {
     fn publish_plan(&mut self, myself: &ActorRef<Msg>) {
         self.phase = Phase::Planning;
         let (worker, job) = (self.worker.clone(), self.job.clone());
+        let nonce = (!self.open).then(|| self.nonce.clone());
         self.spawn(myself, "plan", async move {
             let stored = async {
-                let mut handoff = Handoff::of_plan(&job, &worker.plan(&job))?;
+                let mut handoff = Handoff::of_plan(&job, &worker.plan(&job), nonce)?;
                 handoff.publish(&job.bus).await?;
                 Ok(handoff.digest().to_string())
             };

@@ -8,6 +8,7 @@ use holdpoint_bus::{
 };
 use holdpoint_protocol::{
     Timestamp,
+    api::ProgressAnswer,
     artifact::{BuildArtifact, BuildPlan},
     ids::role,
     subjects,
@@ -192,6 +193,20 @@ async fn a_turn_that_nobody_answers_for_is_held_without_work_and_given_back_at_t
     assert_eq!(fleet.given_back().await.delivery, 1);
     assert_eq!(fleet.poll().await.unwrap().number, 2);
     fleet.nothing_began();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_to_a_plan_counts_with_its_nonce_only() {
+    let mut fleet = Fleet::start().await;
+    fleet.go_silent().await;
+    fleet.open_turn("w1").await;
+    let _agent = fleet.agent("builder-1", Script::Finish).await;
+    let nonce = fleet.handoff().await.stored.nonce.expect("the plan of a turn that was just opened asks");
+    let stop = || ProgressAnswer::Stop { reason: "forged".to_owned() };
+    fleet.notify("builder-1", "turn-w1", "another", stop()).await;
+    fleet.notify("builder-1", "turn-w2", &nonce, stop()).await;
+    fleet.notify("builder-1", "turn-w1", &nonce, ProgressAnswer::Continue).await;
+    assert_eq!(fleet.final_handoff().await.waypoint_id.as_str(), "w1");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -201,6 +201,7 @@ fn signals() -> Vec<Family> {
         Family::new("inner reply", |_, mark| format!("_R_.{mark}")),
         Family::new("anything", |_, mark| format!("anything.{mark}")),
         Family::new("own refusals", |actor, _| format!("hp.v1.refused.{}.{}", actor.role, actor.name)),
+        Family::new("own progress", |actor, _| format!("hp.v1.progress.{}.{}", actor.role, actor.name)),
         Family::new("own presence", |actor, _| format!("hp.v1.presence.{}.{}", actor.role, actor.name)),
         Family::new("own log", |actor, mark| format!("hp.v1.log.{}.{}.{mark}", actor.role, actor.name)),
         Family::new("presence of a colleague", |actor, _| format!("hp.v1.presence.{}.{}", actor.role, "colleague")),
@@ -209,6 +210,7 @@ fn signals() -> Vec<Family> {
     for role in ROLES {
         all.push(Family::new(format!("wake {role}"), move |_, _| format!("hp.v1.wake.{role}")));
         all.push(Family::new(format!("refusals {role}"), move |_, _| format!("hp.v1.refused.{role}.{role}-9")));
+        all.push(Family::new(format!("progress {role}"), move |_, _| format!("hp.v1.progress.{role}.{role}-9")));
         all.push(Family::new(format!("presence {role}"), move |_, _| format!("hp.v1.presence.{role}.{role}-9")));
         all.push(Family::new(format!("log {role}"), move |_, mark| format!("hp.v1.log.{role}.{role}-9.{mark}")));
     }
@@ -226,6 +228,7 @@ fn wildcards() -> Vec<Family> {
         "hp.v1.api.>",
         "hp.v1.wake.>",
         "hp.v1.refused.>",
+        "hp.v1.progress.>",
         "hp.v1.presence.>",
         "hp.v1.log.>",
         "_INBOX.>",

@@ -55,6 +55,7 @@ builder verifier repair operator | own presence           | publish request mess
 builder verifier repair operator | own log                | publish request message-id schedule-* rollup ttl batch reply-* | agents holdpoint
 
 builder verifier repair          | wake <role>            | subscribe queue                                                | hears-agents hears-holdpoint
+builder verifier repair          | own progress           | subscribe queue                                                | hears-agents hears-holdpoint
 builder verifier repair operator | own refusals           | subscribe queue                                                | hears-agents hears-holdpoint
 builder verifier repair operator | own inbox              | subscribe queue                                                | hears-agents
 operator                         | own presence           | subscribe queue                                                | hears-agents
@@ -91,6 +92,8 @@ orchestrator                     | hp.v1.log.>            | subscribe queue     
 orchestrator                     | wake *                 | publish request message-id reply-* schedule-* rollup ttl batch trace-* | agents
 orchestrator                     | own refusals           | publish request message-id reply-* schedule-* rollup ttl batch trace-* | agents
 orchestrator                     | refusals *             | publish request message-id reply-* schedule-* rollup ttl batch trace-* | agents
+orchestrator                     | own progress           | publish request message-id reply-* schedule-* rollup ttl batch trace-* | agents
+orchestrator                     | progress *             | publish request message-id reply-* schedule-* rollup ttl batch trace-* | agents
 orchestrator                     | $JS.API.INFO           | publish request message-id reply-* schedule-* rollup ttl batch trace-* | system
 orchestrator                     | $JS.API.STREAM.NAMES   | publish request message-id reply-* schedule-* rollup ttl batch trace-* | system
 orchestrator                     | $JS.API.STREAM.LIST    | publish request message-id reply-* schedule-* rollup ttl batch trace-* | system

@@ -14,7 +14,7 @@ use holdpoint_bus::{
 };
 use holdpoint_protocol::{
     Digest,
-    api::{PROGRESS, Progress, ProgressAnswer, RefusedHandoff},
+    api::{PROGRESS, Progress, ProgressAnswer, ProgressNotice, RefusedHandoff},
     artifact::{
         Artifact, BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, ChecklistReceipt,
         ClarificationRequest, ClarificationRequestBody, Confidence, CriterionReport, HelpRequest, HelpRequestBody,
@@ -145,7 +145,22 @@ impl Agent {
 
     /// Says that it holds the turn.
     pub(crate) async fn plan(&mut self, turn: &Turn, delivery: u64) {
-        let plan = BuildPlan::new(
+        let plan = self.build_plan(turn, delivery);
+        self.hand_off(turn, BuildPlan::KIND, &plan).await;
+    }
+
+    /// Says that it holds the turn, and asks whether it is open.
+    pub(crate) async fn plan_and_ask(&mut self, turn: &Turn, nonce: &str) -> ProgressNotice {
+        let mut notices = Signals::listen(&self.bus, subjects::progress(&self.role, &self.name)).await.unwrap();
+        let plan = self.build_plan(turn, 1);
+        let (subject, outgoing) = self.outgoing(turn, BuildPlan::KIND, &plan);
+        handoffs::publish_plan(&self.bus, &subject, &outgoing, nonce).await.unwrap();
+        let signal = tokio::time::timeout(SOON, notices.next()).await.expect("an answer").unwrap();
+        codec::decode(&signal.payload, Encoding::Json).unwrap()
+    }
+
+    fn build_plan(&self, turn: &Turn, delivery: u64) -> BuildPlan {
+        BuildPlan::new(
             origin(turn, &self.role),
             BuildPlanBody {
                 turn: turn.turn_id.clone(),
@@ -157,12 +172,18 @@ impl Agent {
                 coverage: vec![],
                 budget: TurnBudget::default(),
             },
-        );
-        self.hand_off(turn, BuildPlan::KIND, &plan).await;
+        )
     }
 
     /// Publishes anything on the turn's subject.
     pub(crate) async fn hand_off<T: serde::Serialize>(&mut self, turn: &Turn, kind: &str, artifact: &T) {
+        let (subject, outgoing) = self.outgoing(turn, kind, artifact);
+        // As an agent does: its plan says who it is.
+        let show_jwt = if PLAN_KINDS.contains(&kind) { ShowJwt::Yes } else { ShowJwt::No };
+        handoffs::publish(&self.bus, &subject, &outgoing, show_jwt).await.unwrap();
+    }
+
+    fn outgoing<T: serde::Serialize>(&mut self, turn: &Turn, kind: &str, artifact: &T) -> (String, Outgoing) {
         self.handoffs += 1;
         let outgoing = Outgoing {
             payload: codec::encode(artifact, Encoding::Json).unwrap().into(),
@@ -171,10 +192,7 @@ impl Agent {
             message_id: format!("{}.1.{}.{kind}.{}", turn.turn_id, self.name, self.handoffs),
             traceparent: None,
         };
-        let subject = format!("{}.{kind}", turn.handoff_subject);
-        // As an agent does: its plan says who it is.
-        let show_jwt = if PLAN_KINDS.contains(&kind) { ShowJwt::Yes } else { ShowJwt::No };
-        handoffs::publish(&self.bus, &subject, &outgoing, show_jwt).await.unwrap();
+        (format!("{}.{kind}", turn.handoff_subject), outgoing)
     }
 
     /// Says that it cannot go on with a turn.

@@ -3,7 +3,8 @@
 use holdpoint_protocol::{
     api::{
         ArtifactQuery, DeadQuery, DeadTurn, DeadTurns, FlightLine, Flights, FlightsQuery, History, HistoryLine,
-        HistoryQuery, Presence, Progress, ProgressAnswer, RefusedHandoff, Standing, StatusQuery, Submit,
+        HistoryQuery, Presence, Progress, ProgressAnswer, ProgressNotice, RefusedHandoff, Standing, StatusQuery,
+        Submit,
     },
     artifact::{Disposition, Verb, VerificationPurpose},
     attestation::{AttestQuery, Envelope, EnvelopeSignature, PAYLOAD_TYPE},
@@ -103,6 +104,8 @@ fn api() -> Kinds {
         note: Some("running checks".to_owned()),
         trouble: Some("the disk is full".to_owned()),
     };
+    let notice =
+        ProgressNotice { turn: turn(), nonce: "5f0e8c2d1b7a4936".to_owned(), answer: ProgressAnswer::Continue };
     let refused = RefusedHandoff::new(
         Some("turn-0a1b.1.builder-1.build_artifact.0".to_owned()),
         "HP_HANDOFF_BUILDER/43".to_owned(),
@@ -129,6 +132,7 @@ fn api() -> Kinds {
         published("progress", progress),
         unpublished("progress_continue", ProgressAnswer::Continue),
         published("progress_answer", ProgressAnswer::Stop { reason: "superseded".to_owned() }),
+        published("progress_notice", notice),
         published("refused_handoff", refused),
         published("dead_turn", dead_turn()),
         published("dsse_envelope", envelope()),

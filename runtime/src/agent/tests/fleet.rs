@@ -23,13 +23,13 @@ use holdpoint_bus::{
 };
 use holdpoint_protocol::{
     Digest,
-    api::{PROGRESS, Progress, ProgressAnswer},
+    api::{PROGRESS, Progress, ProgressAnswer, ProgressNotice},
     artifact::{
         Artifact, BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, GivenBack, GuidancePacket,
-        GuidancePacketBody, Metered, Origin,
+        GuidancePacketBody, HandedHead, Metered, Origin,
     },
     headers,
-    ids::{FlightId, PoolId, RoleId, WaypointId, role},
+    ids::{AgentName, FlightId, PoolId, RoleId, WaypointId, role},
     journal::{EntryKind, Record, Sequence},
     plan::{Priority, TurnBudget},
     subjects::{self, JournalKey},
@@ -39,7 +39,10 @@ use holdpoint_protocol::{
 };
 use holdpoint_sandbox::service::Lifetime;
 use tempfile::TempDir;
-use tokio::sync::{Notify, mpsc};
+use tokio::{
+    sync::{Notify, mpsc},
+    task::JoinSet,
+};
 
 use crate::{
     agent::{AgentArgs, Final, Job, Plan, StopReason, WorkError, Worker, start},
@@ -161,7 +164,9 @@ pub(super) struct Fleet {
     pub(super) roots: Arc<TrustRoots>,
     flight: FlightId,
     pool: PoolId,
-    handoffs: HandoffQueue,
+    handoffs: mpsc::UnboundedReceiver<Received>,
+    /// Takes the handoffs and answers the plans among them.
+    _intake: JoinSet<()>,
     watcher: TurnQueue,
     events: (mpsc::UnboundedSender<Event>, mpsc::UnboundedReceiver<Event>),
     go: Arc<Notify>,
@@ -174,6 +179,37 @@ pub(super) struct Fleet {
 
 fn builder() -> RoleId {
     role::id(role::BUILDER)
+}
+
+/// What agents hear of a turn, and how often they did.
+type Answers = (Arc<Mutex<Result<ProgressAnswer, Failure>>>, Arc<AtomicU32>);
+
+/// Takes handoffs as an orchestrator does. A plan that asks is answered, unless the answer is a failure.
+async fn take(
+    mut handoffs: HandoffQueue,
+    orchestrator: Bus,
+    (answer, answered): Answers,
+    taken: mpsc::UnboundedSender<Received>,
+) {
+    while let Ok(received) = handoffs.next(SOON).await {
+        let Some(received) = received else { continue };
+        received.ack().await.unwrap();
+        let said = answer.lock().unwrap().clone();
+        if let (Some(nonce), Ok(answer)) = (received.stored.nonce.clone(), said) {
+            let head = HandedHead::decode(&received.stored.payload, None).unwrap();
+            let notice = ProgressNotice { turn: head.turn.unwrap(), nonce, answer };
+            notify(&orchestrator, &head.agent, &notice).await;
+            answered.fetch_add(1, Ordering::SeqCst);
+        }
+        if taken.send(received).is_err() {
+            return;
+        }
+    }
+}
+
+async fn notify(orchestrator: &Bus, agent: &AgentName, notice: &ProgressNotice) {
+    let payload = Bytes::from(serde_json::to_vec(notice).unwrap());
+    signals::tell(orchestrator, subjects::progress(&builder(), agent), payload).await.unwrap();
 }
 
 impl Fleet {
@@ -212,6 +248,9 @@ impl Fleet {
             }
         };
         let api = api::serve(&orchestrator, KnownUsers::new(roots.clone()), &[PROGRESS], handler).await.unwrap();
+        let (taken, received) = mpsc::unbounded_channel();
+        let mut intake = JoinSet::new();
+        intake.spawn(take(handoffs, orchestrator.clone(), (answer.clone(), answered.clone()), taken));
         let watcher = local.authority.mint_agent(&builder(), &"watcher".parse().unwrap(), &pool, None).unwrap();
         let watcher = local.connect(&watcher).await.unwrap();
         let watcher = TurnQueue::open(&watcher, &builder(), &pool, roots.clone()).await.unwrap();
@@ -222,7 +261,8 @@ impl Fleet {
             roots,
             flight,
             pool,
-            handoffs,
+            handoffs: received,
+            _intake: intake,
             watcher,
             events,
             go,
@@ -347,9 +387,16 @@ impl Fleet {
 
     /// No orchestrator answers any more.
     pub(super) async fn go_silent(&mut self) {
+        self.fail(503);
         if let Some(api) = self.api.take() {
             api.stop().await;
         }
+    }
+
+    /// Answers a plan of an agent.
+    pub(super) async fn notify(&self, agent: &str, turn: &str, nonce: &str, answer: ProgressAnswer) {
+        let notice = ProgressNotice { turn: turn.parse().unwrap(), nonce: nonce.to_owned(), answer };
+        notify(&self.orchestrator, &agent.parse().unwrap(), &notice).await;
     }
 
     /// How many questions on progress were answered.
@@ -387,9 +434,7 @@ impl Fleet {
 
     /// The next handoff of any kind.
     pub(super) async fn handoff(&mut self) -> Received {
-        let received = self.handoffs.next(SOON).await.unwrap().expect("a handoff in time");
-        received.ack().await.unwrap();
-        received
+        soon(self.handoffs.recv()).await.expect("a handoff in time")
     }
 
     /// The next final handoff.
