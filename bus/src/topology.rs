@@ -23,6 +23,9 @@ const MESSAGE_LEN_MAX: i32 = 8 << 20;
 const CHUNK_HEADERS_LEN_MAX: usize = 8 << 10;
 /// How long the consumers of a local flight are kept without an agent that asks: longer than any pause of a running one.
 const FLIGHT_CONSUMER_IDLE_MAX: Duration = Duration::from_secs(12 * 60 * 60);
+/// How long a pull of an agent may wait in the broker. A turn that reaches a pull nobody reads is lost for the
+/// acknowledgement wait.
+const PULL_WAIT_MAX: Duration = Duration::from_secs(1);
 /// Deliveries that may be out at once per consumer. Far more than there are agents, and bounded.
 const ACKS_PENDING_MAX: i64 = 10_000;
 
@@ -117,6 +120,8 @@ pub async fn ensure_turn_consumers(
             durable_name: Some(streams::turn_consumer(role, pool, priority)),
             filter_subject: subjects::turns(flight, role, priority, pool),
             inactive_threshold: if flight.is_some() { FLIGHT_CONSUMER_IDLE_MAX } else { Duration::ZERO },
+            max_batch: 1,
+            max_expires: PULL_WAIT_MAX,
             ..durable(settings.turn_ack_wait, settings)
         };
         ensure_consumer(bus, streams::JOURNAL, consumer).await?;

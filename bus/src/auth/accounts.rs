@@ -13,27 +13,16 @@ use serde_json::{Value, json};
 
 use super::{jwt::VERSION, permissions};
 
-/// How many answers a service gives to one request.
-#[derive(Clone, Copy)]
-enum Answers {
-    /// One: acknowledgements of publishes, direct gets, the API.
-    One,
-    /// Any number: pulls, whose answers are messages and status lines.
-    Many,
-}
-
-/// The services of `HOLDPOINT` that `AGENTS` uses.
-fn services() -> Vec<(String, Answers)> {
+/// The services of `HOLDPOINT` that `AGENTS` uses. Each gives one answer to a request: a pull is for one turn.
+fn services() -> Vec<String> {
     let mut services = Vec::new();
     for name in role::HANDING {
-        services.push((subjects::handoffs_of(&role::id(name)), Answers::One));
-        services.push((subjects::blobs_of(&role::id(name)), Answers::One));
+        services.push(subjects::handoffs_of(&role::id(name)));
+        services.push(subjects::blobs_of(&role::id(name)));
     }
-    let [next, ack, ack_long] = permissions::turn_subjects("*");
-    services.push((next, Answers::Many));
-    services.extend([ack, ack_long].map(|subject| (subject, Answers::One)));
-    services.push((format!("$JS.API.DIRECT.GET.{}.>", streams::BLOB), Answers::One));
-    services.push((subjects::api(">"), Answers::One));
+    services.extend(permissions::turn_subjects("*"));
+    services.push(format!("$JS.API.DIRECT.GET.{}.>", streams::BLOB));
+    services.push(subjects::api(">"));
     services
 }
 
@@ -74,14 +63,7 @@ pub(super) fn system() -> Value {
 
 /// `nats` of the account with the streams. `revoked` is by public key, seconds since the epoch.
 pub(super) fn holdpoint(agents: &str, signing_keys: &[String], revoked: &BTreeMap<String, u64>) -> Value {
-    let mut exports = Vec::new();
-    for (subject, answers) in services() {
-        let mut claim = export(&subject, "service");
-        if matches!(answers, Answers::Many) {
-            claim["response_type"] = json!("Stream");
-        }
-        exports.push(claim);
-    }
+    let mut exports: Vec<Value> = services().iter().map(|subject| export(subject, "service")).collect();
     exports.extend(to_agents().iter().map(|subject| export(subject, "stream")));
     let imports: Vec<Value> = from_agents().iter().map(|subject| import(subject, "stream", agents)).collect();
     json!({
@@ -92,7 +74,7 @@ pub(super) fn holdpoint(agents: &str, signing_keys: &[String], revoked: &BTreeMa
 
 /// `nats` of the account of agents and people. Each signing key is scoped to its role.
 pub(super) fn agents(holdpoint: &str, signing_keys: &[(&RoleId, &str)], revoked: &BTreeMap<String, u64>) -> Value {
-    let mut imports: Vec<Value> = services().iter().map(|(subject, _)| import(subject, "service", holdpoint)).collect();
+    let mut imports: Vec<Value> = services().iter().map(|subject| import(subject, "service", holdpoint)).collect();
     imports.extend(to_agents().iter().map(|subject| import(subject, "stream", holdpoint)));
     let exports: Vec<Value> = from_agents().iter().map(|subject| export(subject, "stream")).collect();
     let scopes: Vec<Value> = signing_keys

@@ -84,6 +84,30 @@ async fn a_turn_that_is_given_back_or_forgotten_is_delivered_again() {
 }
 
 #[tokio::test]
+async fn a_pull_of_more_than_one_turn_or_of_a_long_wait_is_refused_and_takes_nothing() {
+    let broker = TestBroker::start().await;
+    let builder = broker.bus(role::BUILDER, "b1").await;
+    let mut queue = queue(&broker, &builder, role::BUILDER, &streams::fleet_pool()).await;
+    let greedy = broker.raw_agent(role::BUILDER, "b2").await;
+    let consumer = streams::turn_consumer(&role::id(role::BUILDER), &streams::fleet_pool(), Priority::High);
+    let pull = format!("$JS.API.CONSUMER.MSG.NEXT.{}.{consumer}", streams::JOURNAL);
+    for asked in [r#"{"batch":1000000}"#, r#"{"batch":2,"expires":900000000}"#, r#"{"batch":1,"expires":60000000000}"#]
+    {
+        // It says so at once; what it would take waits for it otherwise.
+        assert_eq!(greedy.ask(&pull, asked).await, "409", "{asked}");
+    }
+    let ids = ["w1", "w2", "w3"];
+    for id in ids {
+        broker.open_turn(&flight("f"), id, role::BUILDER, Priority::High).await;
+    }
+    for id in ids {
+        let delivery = queue.poll().await.unwrap();
+        let key = subjects::parse_journal(&delivery.stored.subject).unwrap();
+        assert_eq!((key.waypoint, delivery.number), (Some(waypoint(id)), 1));
+    }
+}
+
+#[tokio::test]
 async fn agents_of_a_flights_pool_get_turns_of_that_flight_only() {
     let broker = TestBroker::start().await;
     let (mine, other) = (flight("Mine"), flight("Other"));
