@@ -257,7 +257,7 @@ fn step_of(kind: &EntryKind) -> Step {
         EntryKind::Submitted => Step::AppendSubmitted,
         EntryKind::Landed => Step::AppendLanded,
         EntryKind::Turn { .. } => Step::AppendTurn,
-        EntryKind::Decided | EntryKind::Dead | EntryKind::Steered => Step::AppendDecided,
+        EntryKind::Decided | EntryKind::Dead | EntryKind::Steered | EntryKind::Answered => Step::AppendDecided,
     }
 }
 

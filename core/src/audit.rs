@@ -35,7 +35,7 @@ pub use finding::{Finding, Link};
 pub use lines::{EntryLine, HandoffLine};
 
 use crate::{
-    engine::{Alarm, Folded},
+    engine::{self, Alarm, Folded},
     flight::FlightState,
 };
 use lines::reference;
@@ -281,6 +281,11 @@ impl Auditor {
         }
         match entry {
             Entry::Turn(turn) => journal.last_turn = Some(turn.clone()),
+            Entry::Answered(answered) => {
+                if let Some(turn) = &mut journal.last_turn {
+                    engine::reply(turn, &answered.answer);
+                }
+            }
             Entry::Decided(decided) => journal.feedback.clone_from(&decided.feedback),
             _ => {}
         }

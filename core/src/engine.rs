@@ -4,6 +4,7 @@
 //! waypoints is [`crate::flight`]; the decision table is [`crate::policy`]; where an outcome leads is [`crate::gates`].
 
 mod acts;
+mod asking;
 mod dead;
 mod fold;
 mod handoff;
@@ -20,8 +21,11 @@ mod visits;
 use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
-    Timestamp,
-    artifact::{Cancel, ClarificationResponse, Completion, Failure, Retry, VerificationReport},
+    Digest, Timestamp,
+    artifact::{
+        Cancel, ClarificationRequest, ClarificationResponse, Completion, Failure, HelpRequest, Retry,
+        VerificationReport,
+    },
     facts::{BundleRef, Oid, Violation},
     ids::{AgentName, ArtifactId, RoleId, TurnId, WaypointId},
     journal::{Cause, Death, Entry},
@@ -31,11 +35,12 @@ use holdpoint_protocol::{
 };
 
 pub use acts::{BLOCKERS_MAX, GRANT_MAX, NOTE_BYTES_MAX, reference};
+pub use asking::{QUESTIONS_IN_TURN_MAX, questions_left};
 pub use dead::deaths;
 pub use fold::{Alarm, Folded, invariants};
 pub use questions::{ANSWER_BYTES_MAX, CONSTRAINT_BYTES_MAX, CONSTRAINTS_MAX};
 pub use refusal::Refusal;
-pub use turns::{policy_hash, queue};
+pub use turns::{policy_hash, queue, reply};
 pub use visits::VISITS_MAX;
 
 use crate::{flight::FlightState, gates::Workflow};
@@ -85,7 +90,7 @@ pub enum Input {
     Retried(Act<Box<Retrying>>),
     /// A person ends the waypoint; without a body, its whole flight.
     Cancelled(Act<Option<Box<Cancel>>>),
-    /// Nothing was handed off in time on this turn, the journal's last entry.
+    /// Nothing was handed off in time on this turn, as it stands.
     DeadlinePassed(Box<Turn>),
     /// Agents took this turn and were never heard of again.
     Died(Died),
@@ -154,10 +159,59 @@ pub struct Asked {
     pub question: String,
     /// The answers that its asker can work with.
     pub options: Vec<String>,
+    /// Tells it from other questions of the turn: the digest of its words.
+    pub words: Digest,
+    /// Whether it ends its turn.
+    pub ends: Ends,
     /// What was there when it was asked, as the orchestrator found it in the objects.
     pub work: Option<Commit>,
-    /// The open turn, the journal's last entry.
+    /// The open turn, as it stands.
     pub turn: Box<Turn>,
+}
+
+/// Whether a question ends its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ends {
+    /// It is the turn's result.
+    Turn,
+    /// It is the turn's result now; its agent waited for the answer in the turn before.
+    TurnAfterAll,
+    /// Not before the agent has waited for the answer until then.
+    NotBefore(Timestamp),
+}
+
+impl Asked {
+    /// A question as it was handed off, with the work in progress and the open turn.
+    #[must_use]
+    pub fn question(asked: &ClarificationRequest, work: Option<Commit>, turn: Box<Turn>) -> Self {
+        Self {
+            kind: QuestionKind::Clarification,
+            question: asked.question.clone(),
+            options: asked.options.clone(),
+            words: asked.words(),
+            ends: match asked.waits_until {
+                Some(until) => Ends::NotBefore(until),
+                None if asked.waited => Ends::TurnAfterAll,
+                None => Ends::Turn,
+            },
+            work,
+            turn,
+        }
+    }
+
+    /// A call for help as it was handed off.
+    #[must_use]
+    pub fn help(call: &HelpRequest, work: Option<Commit>, turn: Box<Turn>) -> Self {
+        Self {
+            kind: QuestionKind::Help,
+            question: call.raw_line.clone(),
+            options: Vec::new(),
+            words: Digest::of(call.raw_line.as_bytes()),
+            ends: Ends::Turn,
+            work,
+            turn,
+        }
+    }
 }
 
 /// An answer, with what it answers.
@@ -169,7 +223,7 @@ pub struct Answering {
     pub question: String,
     /// Its options.
     pub options: Vec<String>,
-    /// The turn in which it was asked, as it was opened last; `None` where no question is open.
+    /// The turn in which it was asked, as it stands; `None` where no question is open.
     pub turn: Option<Box<Turn>>,
 }
 

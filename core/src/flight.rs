@@ -22,7 +22,7 @@ use holdpoint_protocol::{
 use crate::gates::Workflow;
 
 pub use due::{Due, due, next_deadline};
-pub use inbox::{Waits, actions, waits};
+pub use inbox::{OpenQuestion, Waits, actions, waits};
 pub use landings::Landings;
 pub use steering::{Steering, steer};
 pub use view::{branch, flight_status, status, view};

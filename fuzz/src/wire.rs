@@ -53,6 +53,7 @@ fn entries(data: &[u8], encoding: Encoding) {
     reads::<journal::Decided>(data, encoding);
     reads::<journal::Dead>(data, encoding);
     reads::<journal::Steered>(data, encoding);
+    reads::<journal::Answered>(data, encoding);
     reads::<turn::Turn>(data, encoding);
     reads::<turn::Feedback>(data, encoding);
 }

@@ -20,11 +20,12 @@ use holdpoint_core::{
 };
 use holdpoint_protocol::{
     Digest,
+    api::GivenAnswer,
     codec::{self, CodecError, Encoding},
     ids::{FlightId, TurnId, WaypointId, role},
-    journal::{Entry, EntryKind, Sequence, Submitted},
+    journal::{Answered, Entry, EntryKind, Sequence, Submitted},
     plan::Priority,
-    state::WaypointState,
+    state::{Phase, WaypointState},
     streams,
     subjects::{self, JournalKey},
     turn::Turn,
@@ -175,8 +176,13 @@ impl Books {
         self.waypoints.get(waypoint).cloned().unwrap_or_default()
     }
 
-    /// The turn that is a waypoint's last entry in the journal; `None` if the last entry is something else.
+    /// The turn that is open in a waypoint, as it stands; `None` if none is.
     pub(crate) async fn last_turn(&self, shell: &Shell, waypoint: &WaypointId) -> Result<Option<Turn>, BooksError> {
+        let Phase::InTurn(open) = self.state(waypoint).phase else { return Ok(None) };
+        if !open.questions.is_empty() {
+            return self.turn(shell, waypoint, &open.turn).await;
+        }
+        // Nothing stands behind the entry that opened it.
         let key = JournalKey::waypoint(self.id(), waypoint);
         let last = shell.journal.last(&key).await;
         let last = last.map_err(|source| BooksError::Read { flight: self.id().clone(), source })?;
@@ -187,7 +193,7 @@ impl Books {
         }
     }
 
-    /// A turn of a waypoint as it was opened, wherever it stands in the journal.
+    /// A turn of a waypoint as it stands, wherever it was opened in the journal: with what was answered in it since.
     pub(crate) async fn turn(
         &self,
         shell: &Shell,
@@ -195,10 +201,26 @@ impl Books {
         turn: &TurnId,
     ) -> Result<Option<Turn>, BooksError> {
         let entries = self.entries(shell, waypoint).await?;
-        Ok(entries.into_iter().find_map(|entry| match entry {
-            Entry::Turn(opened) if opened.turn_id == *turn => Some(*opened),
+        let opened = entries.iter().find_map(|entry| match entry {
+            Entry::Turn(opened) if opened.turn_id == *turn => Some(opened.as_ref().clone()),
             _ => None,
+        });
+        Ok(opened.map(|mut opened| {
+            answered_in(&entries, turn).for_each(|answered| engine::reply(&mut opened, &answered.answer));
+            opened
         }))
+    }
+
+    /// The answers that were given in a turn while it was open, oldest first.
+    pub(crate) async fn answers(
+        &self,
+        shell: &Shell,
+        waypoint: &WaypointId,
+        turn: &TurnId,
+    ) -> Result<Vec<GivenAnswer>, BooksError> {
+        let entries = self.entries(shell, waypoint).await?;
+        let given = |answered: &Answered| GivenAnswer { words: answered.words, answer: answered.answer.clone() };
+        Ok(answered_in(&entries, turn).map(given).collect())
     }
 
     /// All entries of a waypoint's journal that count.
@@ -248,6 +270,7 @@ impl Books {
             Entry::Decided(_) => EntryKind::Decided,
             Entry::Dead(_) => EntryKind::Dead,
             Entry::Steered(_) => EntryKind::Steered,
+            Entry::Answered(_) => EntryKind::Answered,
             Entry::Turn(turn) => {
                 let planned = self.flight.submitted.plan.waypoint(&turn.waypoint);
                 let priority = engine::queue(turn, planned.map_or(Priority::Medium, |w| w.priority));
@@ -327,6 +350,7 @@ pub(crate) fn outgoing(
         Entry::Decided(decided) => (Encoding::MsgPack, codec::encode(decided, Encoding::MsgPack)?),
         Entry::Dead(dead) => (Encoding::MsgPack, codec::encode(dead, Encoding::MsgPack)?),
         Entry::Steered(steered) => (Encoding::MsgPack, codec::encode(steered, Encoding::MsgPack)?),
+        Entry::Answered(answered) => (Encoding::MsgPack, codec::encode(answered, Encoding::MsgPack)?),
     };
     Ok(Outgoing {
         payload: Bytes::from(payload),
@@ -344,6 +368,14 @@ fn unsendable(key: &JournalKey, source: CodecError) -> AppendError {
         CodecError::TooLarge { bytes } => AppendError::TooLarge { journal, bytes, most: codec::PAYLOAD_MAX },
         source => AppendError::Refused { journal, source: source.into() },
     }
+}
+
+/// What was answered in a turn, of all entries of its waypoint.
+fn answered_in<'a>(entries: &'a [Entry], turn: &'a TurnId) -> impl Iterator<Item = &'a Answered> {
+    entries.iter().filter_map(move |entry| match entry {
+        Entry::Answered(answered) if answered.turn == *turn => Some(answered.as_ref()),
+        _ => None,
+    })
 }
 
 fn unreadable(flight: &FlightId, stored: &Stored, source: CodecError) -> BooksError {

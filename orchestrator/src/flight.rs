@@ -11,6 +11,7 @@ mod due;
 mod handoff;
 mod holders;
 mod idle;
+mod progress;
 mod report;
 mod slow;
 mod trace;
@@ -23,17 +24,14 @@ use std::{
 
 use apply::{Applied, ApplyError};
 use holders::Holders;
-use holdpoint_bus::{Stored, api::Failure, signals};
+use holdpoint_bus::api::Failure;
 use holdpoint_core::{engine, flight};
 use holdpoint_protocol::{
-    api::{ActQuery, ActStanding, InboxItem, InboxPlace, Progress, ProgressAnswer, ProgressNotice},
-    artifact::HandedHead,
-    codec::{self, Encoding},
-    headers,
+    api::{ActQuery, ActStanding, InboxItem, InboxPlace, Progress, ProgressAnswer},
     ids::{AgentName, FlightId, TurnId, WaypointId},
     plan::Waypoint,
     state::Status,
-    subjects::{self, HandedSubject, HandoffSubject},
+    subjects::HandedSubject,
     view::{FlightView, Trouble},
 };
 use holdpoint_runtime::{
@@ -267,41 +265,6 @@ impl State {
                 flight::status(&books.flight, &books.waypoints, waypoint) == Status::Running
             }
         })
-    }
-
-    /// A failure is no answer: agents begin nothing without one, and go on with what they have begun.
-    async fn on_progress(&mut self, progress: &Progress, agent: AgentName) -> Result<ProgressAnswer, Failure> {
-        let answer = self.progress(&progress.waypoint, &progress.turn).await.map_err(|error| failure(&error))?;
-        if answer != ProgressAnswer::Continue {
-            return Ok(answer);
-        }
-        let place = Place::Turn(progress.waypoint.clone(), progress.turn.clone());
-        match &progress.trouble {
-            Some(trouble) => self.troubles.failed(place, &format!("{agent}: {trouble}"), clock::now()),
-            None => self.took(&progress.waypoint, &progress.turn, agent),
-        }
-        Ok(answer)
-    }
-
-    /// Whether the work on a turn goes on.
-    async fn progress(&mut self, waypoint: &WaypointId, turn: &TurnId) -> Result<ProgressAnswer, BooksError> {
-        Ok(if self.is_current(waypoint, turn).await? {
-            ProgressAnswer::Continue
-        } else {
-            ProgressAnswer::Stop { reason: "the turn was answered, superseded or cancelled".to_owned() }
-        })
-    }
-
-    /// Answers a plan that asks whether its turn is open. An agent that hears nothing asks by a request.
-    async fn notify(&mut self, plan: &Stored, subject: &HandoffSubject, head: &HandedHead, turn: &TurnId) {
-        let Some(nonce) = plan.nonce.clone().filter(|nonce| nonce.len() <= headers::NONCE_LEN_MAX) else { return };
-        let Ok(answer) = self.progress(&subject.waypoint, turn).await else { return };
-        let notice = ProgressNotice { turn: turn.clone(), nonce, answer };
-        let Ok(payload) = codec::encode(&notice, Encoding::Json) else { return };
-        let to = subjects::progress(&subject.role, &head.agent);
-        if let Err(error) = signals::tell(&self.shell.bus, to, payload.into()).await {
-            tracing::debug!(error = %ErrorChain(&error), "a plan is not answered");
-        }
     }
 
     /// An agent says that it has a turn.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Digest, Timestamp,
-    artifact::{ActCode, Confidence, Verb},
+    artifact::{ActCode, Clarified, Confidence, Verb},
     facts::{BundleRef, Oid},
     ids::{AgentName, FlightId, GateId, RoleId, TurnId, WaypointId},
     journal::{Death, Fleet, Sequence},
@@ -309,6 +309,10 @@ pub struct InboxItem {
     pub options: Vec<String>,
     /// How sure the asker is of its own best guess.
     pub confidence: Option<Confidence>,
+    /// Until when the asker waits in its turn; then the question ends the turn, and stays open. `None`: nobody waits in a
+    /// turn.
+    #[serde(default)]
+    pub waits_until: Option<Timestamp>,
     /// Which question of the waypoint it is, from 1.
     pub round: Option<u32>,
     /// Why it waits.
@@ -348,6 +352,12 @@ pub struct Progress {
     /// Why it gives the turn back: a failure that is not the work's. One line.
     #[serde(default)]
     pub trouble: Option<String>,
+    /// How many answers to questions of this turn it has: it is told the others.
+    #[serde(default)]
+    pub answers: u32,
+    /// It wants to be told by everything that is journalled by now: it waits for an answer, or others had the turn before.
+    #[serde(default)]
+    pub newest: bool,
 }
 
 /// Whether the turn is still wanted.
@@ -355,7 +365,7 @@ pub struct Progress {
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum ProgressAnswer {
     /// Go on.
-    Continue,
+    Continue(Going),
     /// End the work; nothing that is handed off counts any more.
     Stop {
         /// Why.
@@ -375,6 +385,26 @@ pub struct ProgressNotice {
     /// The answer.
     #[serde(flatten)]
     pub answer: ProgressAnswer,
+}
+
+/// What whoever holds an open turn is told.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Going {
+    /// Answers to questions of this turn that it does not have, oldest first. A bounded part of them: it asks again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answers: Vec<GivenAnswer>,
+    /// How many questions of this waypoint may still wait in their turn; `None`: not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub questions_left: Option<u32>,
+}
+
+/// An answer that was given while its turn stays open.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GivenAnswer {
+    /// The question, by the digest of its words.
+    pub words: Digest,
+    /// The question and its answer.
+    pub answer: Clarified,
 }
 
 /// What is published on `hp.v1.refused.<role>.<agent>`.

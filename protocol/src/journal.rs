@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Digest, Timestamp,
-    artifact::{OrchestratorDecision, Verb},
+    artifact::{Clarified, OrchestratorDecision, Verb},
     codec::{self, CodecError, Encoding},
     facts::{BundleRef, Oid},
     ids::{AgentName, ArtifactId, FlightId, PoolId, RoleId, TurnId, WaypointId},
@@ -24,6 +24,8 @@ use crate::{
 const DEAD: &str = "dead";
 /// The word for entries by which people steer a flight.
 const STEERED: &str = "steered";
+/// The word for entries that answer a question in its turn.
+const ANSWERED: &str = "answered";
 
 /// A position in a stream, from 1; 0 is "before the first".
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -116,6 +118,8 @@ pub enum EntryKind {
     Dead,
     /// A person paused, resumed or ended the flight.
     Steered,
+    /// A question was answered in its turn, which stays open.
+    Answered,
 }
 
 impl EntryKind {
@@ -129,6 +133,7 @@ impl EntryKind {
             Self::Decided => "decided".to_owned(),
             Self::Dead => DEAD.to_owned(),
             Self::Steered => STEERED.to_owned(),
+            Self::Answered => ANSWERED.to_owned(),
         }
     }
 
@@ -142,6 +147,7 @@ impl EntryKind {
             Self::Decided => "decided",
             Self::Dead => DEAD,
             Self::Steered => STEERED,
+            Self::Answered => ANSWERED,
         }
     }
 }
@@ -161,6 +167,8 @@ pub enum Entry {
     Dead(Box<Dead>),
     /// A person paused, resumed or ended the flight.
     Steered(Box<Steered>),
+    /// A question was answered in its turn.
+    Answered(Box<Answered>),
 }
 
 impl Entry {
@@ -177,6 +185,7 @@ impl Entry {
             Some("decided") => codec::decode(payload, encoding).map(Self::Decided),
             Some(DEAD) => codec::decode(payload, encoding).map(Self::Dead),
             Some(STEERED) => codec::decode(payload, encoding).map(Self::Steered),
+            Some(ANSWERED) => codec::decode(payload, encoding).map(Self::Answered),
             _ => codec::decode(payload, encoding).map(Self::Turn),
         }
     }
@@ -206,6 +215,7 @@ impl Entry {
             Self::Decided(_) => "decided",
             Self::Dead(_) => DEAD,
             Self::Steered(_) => STEERED,
+            Self::Answered(_) => ANSWERED,
         }
     }
 
@@ -216,7 +226,7 @@ impl Entry {
             Self::Decided(decided) => Some(&decided.decision),
             Self::Turn(turn) => turn.decision.as_ref(),
             Self::Dead(dead) => Some(&dead.decision),
-            Self::Submitted(_) | Self::Landed(_) | Self::Steered(_) => None,
+            Self::Submitted(_) | Self::Landed(_) | Self::Steered(_) | Self::Answered(_) => None,
         }
     }
 
@@ -230,6 +240,7 @@ impl Entry {
             Self::Decided(e) => &e.record,
             Self::Dead(e) => &e.record,
             Self::Steered(e) => &e.record,
+            Self::Answered(e) => &e.record,
         }
     }
 
@@ -242,6 +253,7 @@ impl Entry {
             Self::Decided(e) => &mut e.record,
             Self::Dead(e) => &mut e.record,
             Self::Steered(e) => &mut e.record,
+            Self::Answered(e) => &mut e.record,
         }
     }
 }
@@ -347,6 +359,21 @@ pub struct Steered {
     pub verb: Verb,
     /// Who did it.
     pub by: AgentName,
+    /// The journal's part.
+    pub record: Record,
+}
+
+/// A question that waits in its turn was answered. The turn stays open: whoever has it gets the answer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Answered {
+    /// `MAJOR.MINOR`.
+    pub schema_version: SchemaVersion,
+    /// The turn.
+    pub turn: TurnId,
+    /// The question, by the digest of its words.
+    pub words: Digest,
+    /// The question and its answer.
+    pub answer: Clarified,
     /// The journal's part.
     pub record: Record,
 }

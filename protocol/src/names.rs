@@ -238,6 +238,12 @@ fn journal_subjects(stand: &Stand) -> Vec<Subject> {
             name: "turn_dead",
             ..entry("dead", waypoint.entry(&EntryKind::Dead), ORCHESTRATOR, "a turn is given up")
         },
+        entry(
+            "answered",
+            waypoint.entry(&EntryKind::Answered),
+            ORCHESTRATOR,
+            "a question was answered in its turn, which stays open",
+        ),
         entry("submitted", flight.entry(&EntryKind::Submitted), ORCHESTRATOR, "a flight begins"),
         entry("landed", flight.entry(&EntryKind::Landed), ORCHESTRATOR, "accepted work stands on the branch"),
         entry(

@@ -10,6 +10,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
     vec![
         ("act_query", schema_for!(api::ActQuery)),
         ("act_standing", schema_for!(api::ActStanding)),
+        ("answered", schema_for!(journal::Answered)),
         ("artifact_query", schema_for!(api::ArtifactQuery)),
         ("attest_query", schema_for!(attestation::AttestQuery)),
         ("build_artifact", schema_for!(artifact::BuildArtifact)),

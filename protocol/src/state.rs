@@ -147,6 +147,48 @@ pub struct OpenTurn {
     pub opened_at: Timestamp,
     /// When it is opened anew if nothing was handed off.
     pub deadline: Timestamp,
+    /// Questions that its agents asked and wait for while it stays open, oldest first, a bounded list. Only the last may be
+    /// open.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<TurnQuestion>,
+}
+
+/// A question that waits in its turn: a reference, never its words (FLY-18).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnQuestion {
+    /// The handoff that asks.
+    pub asked: Cause,
+    /// Tells it from other questions: the digest of its words.
+    pub words: crate::Digest,
+    /// Since when.
+    pub since: Timestamp,
+    /// How long its asker waits, by the asker's clock. Then the question ends the turn.
+    pub until: Timestamp,
+    /// What became of it.
+    pub standing: QuestionStanding,
+}
+
+/// What became of a question that waits in its turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum QuestionStanding {
+    /// It is open.
+    Open,
+    /// It was answered.
+    Answered {
+        /// The act of a person; `None`: the plan's `answers` did.
+        by: Option<Cause>,
+    },
+    /// Another question took its place.
+    Withdrawn,
+}
+
+impl OpenTurn {
+    /// The question that waits for an answer.
+    #[must_use]
+    pub fn asking(&self) -> Option<&TurnQuestion> {
+        self.questions.last().filter(|question| question.standing == QuestionStanding::Open)
+    }
 }
 
 /// Work that was handed off: one commit on the base.

@@ -292,6 +292,7 @@ mod tests {
                 EntryKind::Decided,
                 EntryKind::Dead,
                 EntryKind::Steered,
+                EntryKind::Answered,
                 EntryKind::Turn {
                     role: role::id(role::BUILDER),
                     priority: Priority::High,

@@ -23,6 +23,7 @@ mod refusals;
 mod reply;
 mod runner;
 mod stop;
+mod talk;
 mod trace;
 mod tree;
 mod trust;
@@ -30,10 +31,12 @@ mod worker;
 
 pub use connect::connect;
 pub use error::AgentError;
-pub use handoff::message_id;
+pub use handoff::{HandoffError, ask_in_turn, message_id};
 pub use holdpoint_protocol::api::Presence;
 pub use job::{Job, JobArgs};
+pub use progress::{ProgressError, newest};
 pub use stop::{StopReason, StopSignal, Stopper, stop_signal};
+pub use talk::Talk;
 pub use tree::{AgentArgs, run, start};
 pub use worker::{Final, Plan, WorkError, Worker};
 

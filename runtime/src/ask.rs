@@ -1,23 +1,25 @@
 //! How an agent's program asks while it runs: `holdpoint-ask` in its sandbox, and the harness's end of the line.
 //!
 //! The line is a unix socket in a folder that only this one program is granted. Where a program may make no sockets,
-//! because nothing would keep it from all others, it is a pair of named pipes at the same place. No answer comes while
-//! the turn is open: the first valid question becomes the turn's result, and the asker is told so.
+//! because nothing would keep it from all others, it is a pair of named pipes at the same place. A question waits for its
+//! answer in the open turn, as long as its asker does; then it becomes the turn's result.
 //!
 //! - [`arguments`], [`message`]: pure; what can be typed, and what goes over the line.
 //! - [`client`]: the program `holdpoint-ask`, a personality of every executable of ours that runs agents.
-//! - [`line`](mod@line): the harness's end; [`attend`](mod@attend): a program's run with an ear at it; [`handoff`]: what
-//!   becomes of it.
+//! - [`line`](mod@line): the harness's end; [`attend`](mod@attend): a program's run with an ear at it; [`desk`]: where a
+//!   question waits; [`handoff`]: what becomes of it.
 
 pub mod arguments;
 pub mod attend;
 pub mod client;
+pub mod desk;
 mod handoff;
 pub mod line;
 pub mod message;
 
 pub use attend::{Ending, Heard, attend, ending};
 pub use client::maybe_run;
+pub use desk::{Desk, Nobody, TurnDesk, Waited, Waiting};
 pub use handoff::handoff;
 pub use line::{Access, Line};
 pub use message::Ask;

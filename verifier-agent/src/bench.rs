@@ -5,7 +5,10 @@ use holdpoint_protocol::{
     facts::{DiffSummary, Oid, Violation},
     plan::Criterion,
 };
-use holdpoint_runtime::mirror::{from_wire, to_wire};
+use holdpoint_runtime::{
+    ask::Desk,
+    mirror::{from_wire, to_wire},
+};
 use holdpoint_sandbox::{Command, Limits, Network, Profile, PropertyReport, Sandbox};
 use holdpoint_workspace::{Error as GitError, Mirror};
 
@@ -82,7 +85,8 @@ impl Bench {
         Ok(self.sandbox.run(&command, None).await?.properties)
     }
 
-    /// Judges what a request names, in a folder called `name` that goes afterwards. Dropping the future ends all
+    /// Judges what a request names, in a folder called `name` that goes afterwards. The judge's questions wait at the desk.
+    /// Dropping the future ends all
     /// programs.
     ///
     /// # Errors
@@ -93,6 +97,7 @@ impl Bench {
         request: &VerificationRequest,
         mirror: &Mirror,
         notes: Notes<'_>,
+        desk: &dyn Desk,
     ) -> Result<Findings, BenchError> {
         let base_tree = match base_tree(mirror, request).await? {
             Ok(base_tree) => base_tree,
@@ -114,7 +119,7 @@ impl Bench {
             clarifications: &request.clarifications,
         };
         let folder = TurnFolder::create(&self.settings.state_dir, name)?;
-        let mut runs = Runs::new(&self.settings, &self.sandbox, mirror, request.prepare.as_deref(), folder);
+        let mut runs = Runs::new(&self.settings, &self.sandbox, mirror, request.prepare.as_deref(), folder, desk);
         let mut verdicts = Verdicts::default();
         for criterion in asked(request) {
             notes(&format!("criterion {}", criterion.id));

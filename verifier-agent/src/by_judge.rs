@@ -1,5 +1,7 @@
 //! A criterion that has no check: the judge's run, and the report on it, or what it asks.
 
+use std::time::Duration;
+
 use holdpoint_protocol::{
     Digest,
     artifact::{CriterionReport, TreeTested},
@@ -8,7 +10,8 @@ use holdpoint_protocol::{
     plan::Criterion,
 };
 use holdpoint_runtime::{
-    ask::Ask,
+    ask::{Ask, Desk, Waiting},
+    backend::question::Question as AskedQuestion,
     telemetry::{TRACE, fields},
 };
 use tracing::{Instrument as _, field, info_span};
@@ -44,8 +47,14 @@ pub(crate) async fn by_judge(
     let stdin = Question::new(criterion, subject.tree, shown.iter(), subject.clarifications).to_bytes();
     let allowed =
         Allowed { network: judge.network, writes_dir: false, writes_caches: false, wall: judge::JUDGE_TIMEOUT };
-    let program =
-        Program { command: &judge.command, env: &judge.env, read: &judge.read_paths, stdin, allowed, asks: true };
+    let program = Program {
+        command: &judge.command,
+        env: &judge.env,
+        read: &judge.read_paths,
+        stdin,
+        allowed,
+        asks: Some(&criterion.id),
+    };
     let span = info_span!(
         target: TRACE, "invoke_agent judge", { fields::GEN_AI_OPERATION } = "invoke_agent",
         { fields::GEN_AI_AGENT_NAME } = "judge", { fields::CRITERION } = %criterion.id, { fields::VERDICT } = field::Empty,
@@ -83,6 +92,28 @@ pub(crate) enum ByJudge {
 impl ByJudge {
     fn open(report: CriterionReport) -> Self {
         Self::Report(Box::new(report), Vec::new())
+    }
+}
+
+/// A question with the criterion that it is about.
+pub(crate) fn about(criterion: &CriterionId, question: AskedQuestion) -> AskedQuestion {
+    let context = format!("criterion {criterion}\n{}", question.decision_context);
+    AskedQuestion { decision_context: context.trim_end().to_owned(), ..question }
+}
+
+/// A desk that is told which criterion a question is about.
+pub(crate) struct AboutCriterion<'a> {
+    pub(crate) desk: &'a dyn Desk,
+    pub(crate) criterion: &'a CriterionId,
+}
+
+impl Desk for AboutCriterion<'_> {
+    fn patience_max(&self) -> Duration {
+        self.desk.patience_max()
+    }
+
+    fn ask(&self, question: AskedQuestion, patience: Duration) -> Waiting<'_> {
+        self.desk.ask(about(self.criterion, question), patience)
     }
 }
 

@@ -20,7 +20,7 @@ use holdpoint_protocol::{
     time::Millis,
 };
 use holdpoint_runtime::{
-    ask::{self, Ask, Line},
+    ask::{self, Ask, Desk, Line},
     mirror::from_wire,
     telemetry::{self, TRACE, fields},
 };
@@ -33,6 +33,7 @@ use tracing::{Instrument as _, Span, field, info_span};
 pub(crate) use record::Record;
 
 use crate::{
+    by_judge::AboutCriterion,
     error::BenchError,
     evidence::{self, Evidence},
     folder::{TurnFolder, make_dir},
@@ -88,8 +89,8 @@ pub(crate) struct Program<'a> {
     pub(crate) read: &'a [PathBuf],
     pub(crate) stdin: Vec<u8>,
     pub(crate) allowed: Allowed,
-    /// It may ask while it runs; only the judge may.
-    pub(crate) asks: bool,
+    /// The criterion about which it may ask while it runs; only the judge may.
+    pub(crate) asks: Option<&'a CriterionId>,
 }
 
 /// A turn's bench in use: its folder, the trees that are ready, and the record so far.
@@ -103,6 +104,7 @@ pub(crate) struct Runs<'a> {
     /// What was run so far.
     pub(crate) record: Record,
     folder: TurnFolder,
+    desk: &'a dyn Desk,
 }
 
 /// A tree that is checked out and prepared.
@@ -121,6 +123,7 @@ impl<'a> Runs<'a> {
         mirror: &'a Mirror,
         prepare: Option<&'a str>,
         folder: TurnFolder,
+        desk: &'a dyn Desk,
     ) -> Self {
         Self {
             settings,
@@ -131,6 +134,7 @@ impl<'a> Runs<'a> {
             started: 0,
             record: Record::default(),
             folder,
+            desk,
         }
     }
 
@@ -147,7 +151,7 @@ impl<'a> Runs<'a> {
             wall: args.check.timeout.duration(),
         };
         let env = &self.settings.check_env;
-        let program = Program { command: &args.check.command, env, read: &[], stdin: Vec::new(), allowed, asks: false };
+        let program = Program { command: &args.check.command, env, read: &[], stdin: Vec::new(), allowed, asks: None };
         let span = info_span!(
             target: TRACE, "check", { fields::CRITERION } = %args.id, { fields::TESTED } = tested(args.tree.tested),
             { fields::VERDICT } = field::Empty, { fields::REASON } = field::Empty, { fields::EXIT_CODE } = field::Empty,
@@ -205,7 +209,7 @@ impl<'a> Runs<'a> {
         let Some(command) = self.prepare else { return Ok(None) };
         let allowed = Allowed { network: true, writes_dir: false, writes_caches: true, wall: PREPARE_TIMEOUT };
         let program =
-            Program { command, env: &self.settings.check_env, read: &[], stdin: Vec::new(), allowed, asks: false };
+            Program { command, env: &self.settings.check_env, read: &[], stdin: Vec::new(), allowed, asks: None };
         let span = info_span!(
             target: TRACE, "prepare", { fields::TESTED } = tested(tree.tested), { fields::VERDICT } = field::Empty,
             { fields::REASON } = field::Empty, { fields::EXIT_CODE } = field::Empty,
@@ -242,8 +246,8 @@ impl<'a> Runs<'a> {
         }
         let (sender, mut receiver) = mpsc::channel(CHUNKS_KEPT);
         let _at = holdpoint_faults::at(Step::RunCheck);
-        let (outcome, asked) = if program.asks {
-            self.attended(command, &scratch.join("line"), sender).await?
+        let (outcome, asked) = if let Some(criterion) = program.asks {
+            self.attended(command, &scratch.join("line"), sender, criterion).await?
         } else {
             (self.sandbox.run(&command, Some(sender)).await?, None)
         };
@@ -258,12 +262,14 @@ impl<'a> Runs<'a> {
         Ok((outcome, tail, asked))
     }
 
-    /// Runs a program with a line in `dir` over which it asks. With the first question it is over.
+    /// Runs a program with a line in `dir` over which it asks. With a question that
+    /// nobody answers in time it is over.
     async fn attended(
         &self,
         mut command: Command,
         dir: &Path,
         tail: mpsc::Sender<Chunk>,
+        criterion: &CriterionId,
     ) -> Result<(Outcome, Option<Ask>), BenchError> {
         let opened = Line::open(dir, self.sandbox, command.profile.network).await;
         let mut line = opened.map_err(BenchError::io("open the line in", dir))?;
@@ -271,7 +277,8 @@ impl<'a> Runs<'a> {
         let (ending, end) = ask::ending();
         let run = self.sandbox.run_until(&command, Some(tail), end);
         // It leaves nothing that is handed on, so there is nothing to keep.
-        let (outcome, heard) = ask::attend(&mut line, std::future::ready(true), ending, run).await;
+        let desk = AboutCriterion { desk: self.desk, criterion };
+        let (outcome, heard) = ask::attend(&mut line, &desk, std::future::ready(true), ending, run).await;
         Ok((outcome?, heard.map(|heard| heard.ask)))
     }
 

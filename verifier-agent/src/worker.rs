@@ -1,6 +1,6 @@
 //! The verifier's turn, with the broker around the bench: plan, mirror, verdicts, evidence stored, report.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use holdpoint_bus::{
     Bus,
@@ -16,8 +16,8 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::{
     agent::{Final, Job, Plan, WorkError, Worker},
-    ask::{self, Ask},
-    backend::{command::own_environment, question::Question},
+    ask::{self, Ask, TurnDesk},
+    backend::command::own_environment,
     config::Config,
     mirror::MirrorStore,
     process::exit,
@@ -29,7 +29,7 @@ use tracing::{Instrument as _, info_span};
 
 use crate::{
     bench::{Bench, Findings},
-    by_judge::JudgeAsks,
+    by_judge::{JudgeAsks, about},
     error::BenchError,
     evidence::Evidence,
     settings::Settings,
@@ -86,6 +86,8 @@ pub struct VerifyWorker {
     bench: Bench,
     mirrors: MirrorStore,
     properties: Vec<PropertyReport>,
+    /// The longest that a question may wait.
+    patience: Duration,
 }
 
 impl VerifyWorker {
@@ -104,7 +106,7 @@ impl VerifyWorker {
         );
         let bench = bench.map_err(StartError::Bench)?;
         let properties = bench.prove().await.map_err(StartError::Sandbox)?;
-        Ok(Self { bench, mirrors, properties })
+        Ok(Self { bench, mirrors, properties, patience: config.agent.question_patience.duration() })
     }
 
     /// What the sandbox promises to checks here, and by what.
@@ -122,7 +124,8 @@ impl VerifyWorker {
             Err(error) => return Err(WorkError::new("fetch what is to be judged", error)),
         };
         let name = format!("{}-{}", job.turn.turn_id, job.delivery);
-        match self.bench.verify(&name, request, &mirror, &|note| job.note(note)).await {
+        let desk = TurnDesk::new(job, self.patience);
+        match self.bench.verify(&name, request, &mirror, &|note| job.note(note), &desk).await {
             Ok(findings) => Ok(findings),
             Err(error) if error.is_permanent() => Ok(refused(request, &error)),
             Err(error) => Err(WorkError::new("judge the tree", error)),
@@ -130,7 +133,8 @@ impl VerifyWorker {
     }
 
     async fn report(&self, job: &Job) -> Result<Final, WorkError> {
-        let TurnRequest::Verify(request) = &job.turn.request else {
+        let turn = job.turn_as_it_stands();
+        let TurnRequest::Verify(request) = &turn.request else {
             return Err(WorkError::new("take the turn", NoVerification));
         };
         let findings = self.findings(job, request).await?;
@@ -139,7 +143,7 @@ impl VerifyWorker {
         let stored = stored.instrument(info_span!(target: TRACE, "store")).await;
         stored.map_err(|error| WorkError::new("store the evidence", error))?;
         Ok(match findings.asks {
-            Some(JudgeAsks { criterion, ask, output }) => ask::handoff(job, about(&criterion, ask), None, output),
+            Some(JudgeAsks { criterion, ask, output }) => ask::handoff(job, named(&criterion, ask), None, output),
             None => Final::Verify(report(job, request, findings)),
         })
     }
@@ -167,13 +171,10 @@ impl Worker for VerifyWorker {
     }
 }
 
-/// The question with the criterion that it is about.
-fn about(criterion: &CriterionId, ask: Ask) -> Ask {
+/// What the judge asks, with the criterion that it is about.
+fn named(criterion: &CriterionId, ask: Ask) -> Ask {
     match ask {
-        Ask::Question(question) => {
-            let context = format!("criterion {criterion}\n{}", question.decision_context);
-            Ask::Question(Question { decision_context: context.trim_end().to_owned(), ..question })
-        }
+        Ask::Question(question) => Ask::Question(about(criterion, question)),
         Ask::Help(call) => Ask::Help(call),
     }
 }

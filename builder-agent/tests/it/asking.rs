@@ -1,7 +1,13 @@
 //! How a program asks: with `holdpoint-ask` while it runs, or by what it prints; and what of its files goes with that.
 
-use holdpoint_protocol::{artifact::Confidence, reason::ReasonCode};
+use std::{sync::Mutex, time::Duration};
+
+use holdpoint_protocol::{
+    artifact::{Clarified, Confidence},
+    reason::ReasonCode,
+};
 use holdpoint_runtime::{
+    ask::{Desk, Nobody, Waited, Waiting},
     backend::question::Question,
     build_turn::{Built, Outcome, Work},
 };
@@ -17,7 +23,36 @@ fn walls() -> [Sandbox; 2] {
 }
 
 async fn run_in(shop: &Shop, sandbox: Sandbox, command: &str) -> Built {
-    shop.bench_in(sandbox, command, |_| {}).await.run(&shop.turn(), &agent(), &shop.mirror).await.unwrap()
+    shop.bench_in(sandbox, command, |_| {}).await.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap()
+}
+
+/// A person beside the harness: answers what has options, by the first of them, and never anything else.
+#[derive(Default)]
+struct Person(Mutex<Vec<(String, Duration)>>);
+
+impl Desk for Person {
+    fn patience_max(&self) -> Duration {
+        Duration::from_secs(600)
+    }
+
+    fn ask(&self, question: Question, patience: Duration) -> Waiting<'_> {
+        self.0.lock().unwrap().push((question.question.clone(), patience));
+        Box::pin(async move {
+            let Some(option) = question.options.first().cloned() else { return std::future::pending().await };
+            Waited::Answered(Box::new(Clarified {
+                question: question.question,
+                option: Some(option),
+                text: None,
+                rationale: Some("it is\nshort".to_owned()),
+                constraints: vec!["no detour".to_owned()],
+                by: "human-ann".to_owned(),
+            }))
+        })
+    }
+}
+
+async fn run_at(desk: &dyn Desk, shop: &Shop, sandbox: Sandbox, command: &str) -> Built {
+    shop.bench_in(sandbox, command, |_| {}).await.run(&shop.turn(), &agent(), &shop.mirror, desk).await.unwrap()
 }
 
 fn question(built: &Built) -> (&Question, Option<&Work>) {
@@ -60,6 +95,52 @@ async fn a_question_while_it_runs_becomes_the_result_with_the_files_of_that_mome
         let output = output(&built);
         assert!(output.contains("\nasked: 75\n") && output.contains("the turn's result now"), "{output}");
         assert_eq!(built.exit_code, None, "the program was ended");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_in_time_is_printed_and_the_program_goes_on_in_its_turn() {
+    for sandbox in walls() {
+        let (shop, person) = (Shop::new().await, Person::default());
+        let command = "for way in left right; do
+                holdpoint-ask question \"$way or straight on?\" --option $way --option 'straight on' >> said.txt 2>> beside.txt
+                echo \"exit $?\" >> said.txt
+            done
+            holdpoint-ask question 'Too long?' --option yes --patience 11m 2>> beside.txt; echo \"exit $?\" >> said.txt";
+        let built = run_at(&person, &shop, sandbox, command).await;
+        let ready = ready(&built);
+        let text = async |name| shop.text(&ready.tree, name).await.unwrap_or_default();
+        assert_eq!(text("said.txt").await, "left\nexit 0\nright\nexit 0\nexit 2\n", "{}", output(&built));
+        let beside = text("beside.txt").await;
+        assert!(beside.contains("answered by human-ann\nrationale: it is\nshort\nconstraint: no detour\n"), "{beside}");
+        assert!(beside.contains("600s at most (agent.question_patience)"), "{beside}");
+        let minute = Duration::from_secs(60);
+        let asked = [("left or straight on?".to_owned(), minute), ("right or straight on?".to_owned(), minute)];
+        assert_eq!(*person.0.lock().unwrap(), asked);
+    }
+}
+
+#[tokio::test]
+async fn one_question_waits_at_a_time_and_one_that_nobody_waits_for_ends_nothing() {
+    for (sandbox, sockets) in walls().into_iter().zip([true, false]) {
+        let (shop, person) = (Shop::new().await, Person::default());
+        // Over pipes the second asker waits for its turn; over a socket it is refused.
+        let second = "holdpoint-ask question 'Which?' --option a >> said.txt 2>&1; echo \"exit $?\" >> said.txt";
+        let while_one_waits = if sockets { second } else { "" };
+        let command = format!(
+            "holdpoint-ask question 'Nobody knows' & asker=$!; sleep 1
+            {while_one_waits}
+            kill -9 $asker; wait $asker
+            for attempt in $(seq 60); do
+                answer=$(holdpoint-ask question 'Which way?' --option left 2> why.txt) && break; sleep 0.5
+            done
+            rm why.txt; echo \"$answer\" >> said.txt"
+        );
+        let built = run_at(&person, &shop, sandbox, &command).await;
+        let said = shop.text(&ready(&built).tree, "said.txt").await.unwrap_or_default();
+        assert!(said.ends_with("left\n"), "{said}: {}", output(&built));
+        assert!(!sockets || said.contains("another question of this turn waits") && said.contains("exit 2"), "{said}");
+        assert_eq!(person.0.lock().unwrap().len(), 2);
     }
 }
 

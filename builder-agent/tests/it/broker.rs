@@ -141,7 +141,7 @@ async fn a_turn_ends_with_a_handoff_whose_blobs_are_stored() {
 #[tokio::test]
 async fn a_question_goes_with_the_work_so_far_as_a_stored_bundle() {
     let fleet = Fleet::new().await;
-    let worker = fleet.worker("echo two >> a.txt; holdpoint-ask question 'Which?' --option a").await;
+    let worker = fleet.worker("echo two >> a.txt; holdpoint-ask question 'Which?' --option a --patience 0s").await;
     let (job, _stopper) = fleet.job(|_| {});
     let Final::Clarify(asked) = worker.work(job).await.unwrap() else { panic!("no question") };
     assert_eq!((asked.question.as_str(), asked.options.as_slice()), ("Which?", &["a".to_owned()][..]));

@@ -1,7 +1,7 @@
 //! What is handed off: a tree on the base, as git sees it.
 
 use holdpoint_protocol::{facts::ChangeStatus, reason::ReasonCode};
-use holdpoint_runtime::{build_turn::Ready, mirror::to_wire};
+use holdpoint_runtime::{ask::Nobody, build_turn::Ready, mirror::to_wire};
 use holdpoint_workspace::{HANDOFF_REF, Import, Limits, Mirror, Oid};
 
 use crate::support::{Shop, agent, failure, ready};
@@ -80,7 +80,7 @@ async fn a_rework_starts_from_the_last_handoff_and_stays_one_commit_on_the_base(
     let last = commit(ready(&first)).clone();
     drop(first);
     let turn = shop.turn_with(|request| request.start = to_wire(&last));
-    let built = shop.bench("echo three >> a.txt").await.run(&turn, &agent(), &shop.mirror).await.unwrap();
+    let built = shop.bench("echo three >> a.txt").await.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
     let ready = ready(&built);
     assert_eq!(shop.text(&ready.tree, "a.txt").await.unwrap(), "one\ntwo\nthree\n");
     assert_eq!(shop.mirror.parents(commit(ready)).await.unwrap(), std::slice::from_ref(&shop.base));

@@ -16,6 +16,7 @@ use holdpoint_protocol::{
     version,
 };
 use holdpoint_runtime::{
+    ask::Nobody,
     backend::{CommandBackend, CommandSettings, command::own_environment},
     build_turn::{Built, Outcome, Ready, TurnFolders, Workbench},
     config::ProgramConfig,
@@ -125,7 +126,7 @@ impl Shop {
 
     /// Runs a program on a first turn.
     pub(crate) async fn run(&self, command: &str) -> Built {
-        self.bench(command).await.run(&self.turn(), &agent(), &self.mirror).await.unwrap()
+        self.bench(command).await.run(&self.turn(), &agent(), &self.mirror, &Nobody).await.unwrap()
     }
 
     /// The text of a file in a tree; `None` if it is not there.

@@ -6,6 +6,8 @@ use std::{
     sync::Arc,
 };
 
+use holdpoint_runtime::ask::Nobody;
+
 use crate::support::{Shop, agent, make_executable, ready, wait_until};
 
 #[tokio::test]
@@ -23,7 +25,7 @@ async fn state_other_turns_and_the_users_repository_are_out_of_reach() {
     // The whole temporary folder may be read: what is denied in it stays closed.
     let readable = shop.temp.path().to_owned();
     let bench = shop.bench_with(&command, |program| program.read_paths.push(readable)).await;
-    let built = bench.run(&shop.turn(), &agent(), &shop.mirror).await.unwrap();
+    let built = bench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
     let tree = &ready(&built).tree;
     assert_eq!(shop.text(tree, "stolen").await.unwrap(), "");
     assert!(!shop.text(tree, "listed").await.unwrap().contains("lock"));
@@ -37,7 +39,7 @@ async fn writes_outside_are_refused_and_configured_paths_are_open() {
     let command = format!("echo x > '{0}/shared/in'; echo x > '{0}/out'; true", shop.temp.path().display());
     let shared = shop.path("shared");
     let bench = shop.bench_with(&command, |program| program.write_paths.push(shared)).await;
-    bench.run(&shop.turn(), &agent(), &shop.mirror).await.unwrap();
+    bench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
     assert!(shop.path("shared/in").exists() && !shop.path("out").exists());
 }
 

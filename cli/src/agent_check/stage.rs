@@ -18,7 +18,7 @@ use holdpoint_bus::{
     topology::{self, Settings},
 };
 use holdpoint_protocol::{
-    api::{PROGRESS, Progress, ProgressAnswer, RefusedHandoff},
+    api::{Going, PROGRESS, Progress, ProgressAnswer, RefusedHandoff},
     codec::{self, Encoding},
     headers,
     ids::{AgentName, RoleId, TurnId},
@@ -201,7 +201,7 @@ async fn serve(bus: &Bus, users: KnownUsers, told: &Arc<Mutex<Told>>) -> Result<
             *told.asked.entry(asked.turn.clone()).or_default() += 1;
             let answer = match told.stop.get(&asked.turn) {
                 Some(reason) => ProgressAnswer::Stop { reason: reason.clone() },
-                None => ProgressAnswer::Continue,
+                None => ProgressAnswer::Continue(Going::default()),
             };
             Ok(Bytes::from(codec::encode(&answer, Encoding::Json).expect("plain data with text keys")))
         }

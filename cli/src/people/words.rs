@@ -40,6 +40,9 @@ pub(crate) fn details(item: &InboxItem) -> Vec<String> {
         let round = item.round.map(|round| format!(", question {round}")).unwrap_or_default();
         lines.push(format!("confidence of its best guess: {}{round}", sure(confidence)));
     }
+    if let Some(until) = item.waits_until {
+        lines.push(format!("its program waits for the answer until {}", seconds(until)));
+    }
     // Of what is open the commands below say it.
     let is_held = matches!(item.kind, InboxKind::Held | InboxKind::Failed);
     lines.extend(item.remediation.as_deref().filter(|_| is_held).map(plain));
@@ -127,6 +130,7 @@ pub(crate) mod tests {
             question: Some("Which\u{1b}[2J one?\nReally.".to_owned()),
             options: vec!["a".to_owned(), "b\u{7}".to_owned()],
             confidence: Some(Confidence::Low),
+            waits_until: Some(Timestamp::from_millis(60_000)),
             round: Some(1),
             reason_code: None,
             remediation: None,
@@ -142,6 +146,7 @@ pub(crate) mod tests {
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines[0], "question  w  of f, in build, since 1970-01-01T00:00:00Z");
         assert_eq!(lines[1..5], ["    Which one?", "    Really.", "    - a", "    - b "]);
+        assert!(shown.contains("its program waits for the answer until 1970-01-01T00:01:00Z"), "{shown}");
         assert!(shown.contains("> holdpoint answer w --flight f"), "{shown}");
         assert!(shown.contains("> holdpoint cancel f w"), "{shown}");
         assert!(!shown.contains('\u{1b}') && !shown.contains('\u{7}'));

@@ -13,7 +13,7 @@ use holdpoint_protocol::{
     journal::{Cause, Entry, Record},
     plan::Waypoint,
     reason::ReasonCode,
-    state::{Phase, QuestionKind, WaypointState, Work},
+    state::{Phase, WaypointState, Work},
     turn::{Feedback, Turn, TurnRequest},
 };
 use serde_json::{Value, json};
@@ -56,11 +56,12 @@ impl Auditor {
         let record = entry.record();
         let cause = record.cause.as_ref().and_then(|c| self.handoffs.get(&(c.stream.clone(), c.sequence)));
         let asked = match &before.folded.state.phase {
-            Phase::Waiting(question) => {
-                self.handoffs.get(&(question.asked.stream.clone(), question.asked.sequence)).map(|known| &known.line)
-            }
+            Phase::Waiting(question) => Some(&question.asked),
+            Phase::InTurn(open) => open.asking().map(|question| &question.asked),
             _ => None,
         };
+        let asked = asked.and_then(|asked| self.handoffs.get(&(asked.stream.clone(), asked.sequence)));
+        let asked = asked.map(|known| &known.line);
         let Before { folded, last_turn, feedback } = before;
         let seen = Seen { entry, record, before: &folded.state, last_turn, feedback, asked };
         let input = match cause {
@@ -131,12 +132,10 @@ impl Seen<'_> {
 
     /// A question. What git said of the work in progress is in the entry.
     fn question(&self, body: &Handed) -> Result<Asked, Difference> {
-        let (kind, question, options, work) = match body {
-            Handed::Clarify(asked) => {
-                (QuestionKind::Clarification, asked.question.clone(), asked.options.clone(), asked.work.as_ref())
-            }
-            Handed::Help(help) => (QuestionKind::Help, help.raw_line.clone(), Vec::new(), help.work.as_ref()),
-            _ => return Err(("a question".to_owned(), "something else".to_owned())),
+        let work = match body {
+            Handed::Clarify(asked) => asked.work.as_ref(),
+            Handed::Help(help) => help.work.as_ref(),
+            _ => None,
         };
         let kept = self.after().and_then(|state| state.work.as_ref());
         let work = work.zip(kept).filter(|(handed, kept)| kept.commit.as_ref() == Some(&handed.commit));
@@ -145,7 +144,11 @@ impl Seen<'_> {
             tree: kept.tree.clone(),
             bundle: handed.bundle.clone(),
         });
-        Ok(Asked { kind, question, options, work, turn: self.turn()? })
+        match body {
+            Handed::Clarify(asked) => Ok(Asked::question(asked, work, self.turn()?)),
+            Handed::Help(help) => Ok(Asked::help(help, work, self.turn()?)),
+            _ => Err(("a question".to_owned(), "something else".to_owned())),
+        }
     }
 
     /// What a person did.
@@ -330,13 +333,17 @@ fn facts(entry: &Entry) -> Value {
             "source_refs": decision.source_refs,
         })
     });
+    let answer = match entry {
+        Entry::Answered(answered) => json!({"turn": answered.turn, "words": answered.words, "answer": answered.answer}),
+        _ => Value::Null,
+    };
     let turn = match entry {
         Entry::Turn(turn) => json!({
             "role": turn.role, "gate": turn.gate, "attempt": turn.attempt, "request": request(&turn.request),
         }),
         _ => Value::Null,
     };
-    json!({"entry": entry.schema_name(), "decision": decision, "turn": turn, "state": state})
+    json!({"entry": entry.schema_name(), "decision": decision, "turn": turn, "answer": answer, "state": state})
 }
 
 fn request(request: &TurnRequest) -> Value {

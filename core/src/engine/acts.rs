@@ -52,6 +52,10 @@ pub(super) fn unopened(state: &WaypointState, verb: Verb, cx: &Context<'_>) -> S
     if state.acted.as_ref().is_some_and(|acted| acted.verb == verb) {
         return Step::Refuse(late(state, "somebody was first", cx));
     }
+    let asked_last = state.decision.as_ref().is_some_and(|last| last.reason_code == ReasonCode::ClarificationOpen);
+    if verb == Verb::Answer && asked_last {
+        return Step::Refuse(late(state, "its question was withdrawn: the agent went on without the answer", cx));
+    }
     let status = format!("{:?}", phase_status(state)).to_ascii_lowercase();
     let what = match verb {
         Verb::Answer => "no open question",
@@ -86,6 +90,7 @@ fn is_about(seen: Option<&String>, there: &str) -> bool {
 pub fn reference(state: &WaypointState) -> Option<String> {
     match &state.phase {
         Phase::InTurn(open) if open.people => Some(open.turn.to_string()),
+        Phase::InTurn(open) => open.asking().map(|question| question.asked.reference()),
         Phase::Waiting(question) => Some(question.asked.reference()),
         Phase::Held(_) => state.decision.as_ref().map(|decision| decision.id.to_string()),
         _ => None,

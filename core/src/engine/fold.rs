@@ -7,7 +7,7 @@ use holdpoint_protocol::{
     state::{Counters, Held, Phase, Resume, Status, WaypointState},
 };
 
-use super::visits;
+use super::{asking, visits};
 
 /// Something in a journal that cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -88,17 +88,20 @@ pub fn invariants(before: &WaypointState, after: &WaypointState, entry: &Entry) 
         }
         _ => None,
     };
-    left.map(str::to_owned).or_else(|| misfit(after, entry)).or_else(|| {
+    left.map(str::to_owned).or_else(|| misfit(before, after, entry)).or_else(|| {
         let lost = !visits::only_grew(before, after);
         lost.then(|| "a visit of a gate was changed or lost".to_owned())
     })
 }
 
 /// Whether the state after an entry is not one that such an entry leads to.
-fn misfit(after: &WaypointState, entry: &Entry) -> Option<String> {
+fn misfit(before: &WaypointState, after: &WaypointState, entry: &Entry) -> Option<String> {
     let another = || "the state names another turn than the entry".to_owned();
     match (&after.phase, entry) {
         (Phase::InTurn(open), Entry::Turn(turn)) => (open.turn != turn.turn_id || open.role != turn.role).then(another),
+        (Phase::InTurn(open), Entry::Decided(_) | Entry::Answered(_)) => {
+            asking::misfit(before, open, entry).map(str::to_owned)
+        }
         (Phase::Held(Held { resume: Resume::Turn(open), .. }), Entry::Dead(dead)) => {
             (open.turn != dead.turn).then(another)
         }

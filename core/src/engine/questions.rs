@@ -1,7 +1,8 @@
 //! Questions and calls for help: policy answers first, then a person, as long as it takes (FLY-21 … FLY-23, RETRY-10).
 //!
-//! A question ends its turn: no agent holds anything while it is open. Its answer opens the same turn again, from the work
-//! in progress. It uses up no attempt and no rework; its rounds have a bound of their own.
+//! A question that ends its turn: no agent holds anything while it is open. Its answer opens the same turn again, from the
+//! work in progress. It uses up no attempt and no rework; its rounds have a bound of their own. One that waits in its turn
+//! first is [`super::asking`].
 
 use holdpoint_protocol::{
     artifact::{ActCode, ClarificationResponse, Clarified, Disposition, Verb},
@@ -14,10 +15,13 @@ use holdpoint_protocol::{
 use regex::Regex;
 
 use super::{
-    Act, Answering, Asked, Commit, Context, Fresh, Handoff, Refusal, Step, acts, handoff::open_turn,
+    Act, Answering, Asked, Commit, Context, Ends, Fresh, Handoff, Refusal, Step, acts, asking, handoff::open_turn,
     transition::Transition, turns,
 };
-use crate::{feedback, policy::escalate};
+use crate::{
+    feedback,
+    policy::{Ruling, escalate},
+};
 
 /// Constraints of people that a waypoint keeps, at most: they ride in every entry.
 pub const CONSTRAINTS_MAX: usize = 32;
@@ -35,33 +39,41 @@ pub(super) fn asked(state: &WaypointState, handoff: Handoff<Box<Asked>>, cx: &Co
         Ok(open) => open.clone(),
         Err(step) => return step,
     };
+    if let Ends::NotBefore(until) = handoff.body.ends {
+        return asking::asked(state, &open, handoff, until, cx, fresh);
+    }
     let Handoff { role, agent, cause, body, .. } = handoff;
-    let Asked { kind, question, work, turn, .. } = *body;
+    let Asked { kind, question, words, ends, work, turn, .. } = *body;
     let mut transition = Transition::new(state, cx, fresh).answered(cause.clone(), Outcome::Blocked);
     if let (Some(commit), Purpose::Build) = (work, open.purpose) {
         transition.next.work = Some(in_progress(commit, role, agent));
     }
-    let rounds = transition.next.counters.clarifications + 1;
+    let waited = open.asking().filter(|asking| asking.words == words);
+    if waited.is_none() && ends == Ends::TurnAfterAll && asking::is_answered(&open, &words) {
+        // The answer and the end of the patience crossed: the turn as it stands has the answer.
+        return again(transition, &open, *turn);
+    }
+    // What waited in the turn is the same question still: it keeps its name, and was counted.
+    let (asked, since) = waited.map_or((cause, cx.now), |waited| (waited.asked.clone(), waited.since));
+    let rounds = transition.next.counters.clarifications + u32::from(waited.is_none());
     transition.next.counters.clarifications = rounds;
-    let deadline = cx.flight.submitted.plan.answer_within.map(|within| cx.now.after(within.duration()));
-    let waiting = Question { turn: open.clone(), asked: cause, kind, since: cx.now, deadline };
+    let deadline = cx.flight.submitted.plan.answer_within.map(|within| since.after(within.duration()));
+    let turn_asked_in = OpenTurn { questions: Vec::new(), ..open.clone() };
+    let waiting = Question { turn: turn_asked_in, asked, kind, since, deadline };
     if rounds > cx.flight.submitted.plan.policy.max_clarifications {
         let text =
             "its agents ask again and again: say more in the goal, or `holdpoint retry --note` with what they need";
         return transition.hold(Resume::Turn(open), escalate(ReasonCode::ClarificationExhausted, text).into());
     }
-    let answer = (kind == QuestionKind::Clarification).then(|| by_policy(&cx.flight.submitted.plan.answers, &question));
-    if let Some(answer) = answer.flatten() {
-        let answered = Clarified {
-            question,
-            option: Some(answer.option.clone()),
-            text: None,
-            rationale: answer.rationale.clone(),
-            constraints: Vec::new(),
-            by: POLICY.to_owned(),
-        };
+    let answered = (kind == QuestionKind::Clarification).then(|| by_policy(question, cx)).flatten();
+    if let Some(answered) = answered {
         return go_on(transition, &open, *turn, answered);
     }
+    transition.decided(Phase::Waiting(waiting), &opens(kind, &open, cx), None)
+}
+
+/// What the decision says that opens a question.
+pub(super) fn opens(kind: QuestionKind, open: &OpenTurn, cx: &Context<'_>) -> Ruling {
     let (reason, what) = match kind {
         QuestionKind::Clarification => (ReasonCode::ClarificationOpen, "asks"),
         QuestionKind::Help => (ReasonCode::HelpRequested, "calls for help"),
@@ -69,7 +81,7 @@ pub(super) fn asked(state: &WaypointState, handoff: Handoff<Box<Asked>>, cx: &Co
     let (flight, waypoint) = (&cx.flight.submitted.flight, &cx.waypoint.id);
     let text =
         format!("its {} {what}: `holdpoint inbox`, then `holdpoint answer {waypoint} --flight {flight}`", open.role);
-    transition.decided(Phase::Waiting(waiting), &escalate(reason, &text), None)
+    escalate(reason, &text)
 }
 
 /// Work that is not finished: nobody judges it, and the next turn starts from it.
@@ -82,8 +94,17 @@ fn in_progress(
 }
 
 /// The plan's answer to a question, if it has one. Expressions were checked when the plan was taken.
-fn by_policy<'a>(answers: &'a [Answer], question: &str) -> Option<&'a Answer> {
-    answers.iter().find(|answer| Regex::new(&answer.matches).is_ok_and(|matches| matches.is_match(question)))
+pub(super) fn by_policy(question: String, cx: &Context<'_>) -> Option<Clarified> {
+    let fits = |answer: &&Answer| Regex::new(&answer.matches).is_ok_and(|matches| matches.is_match(&question));
+    let answer = cx.flight.submitted.plan.answers.iter().find(fits)?;
+    Some(Clarified {
+        option: Some(answer.option.clone()),
+        text: None,
+        rationale: answer.rationale.clone(),
+        constraints: Vec::new(),
+        by: POLICY.to_owned(),
+        question,
+    })
 }
 
 /// Feedback of a turn whose role only got answers.
@@ -95,6 +116,11 @@ pub(super) fn only_answers() -> Feedback {
 fn go_on(transition: Transition<'_>, open: &OpenTurn, mut turn: Turn, answered: Clarified) -> Step {
     turns::constrain(&mut turn, &answered.constraints);
     turns::clarify(&mut turn, answered);
+    again(transition, open, turn)
+}
+
+/// The turn opens again, from the work in progress.
+fn again(transition: Transition<'_>, open: &OpenTurn, mut turn: Turn) -> Step {
     turns::start_from(&mut turn, &transition.next, transition.cx);
     turns::open_again(transition, open, turn)
 }
@@ -103,14 +129,21 @@ fn go_on(transition: Transition<'_>, open: &OpenTurn, mut turn: Turn, answered: 
 pub(super) fn answered(state: &WaypointState, act: Act<Box<Answering>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
     let Act { by, cause, body } = act;
     let Answering { response, question, options, turn } = *body;
-    let Phase::Waiting(open) = &state.phase else { return acts::unopened(state, Verb::Answer, cx) };
+    let (open, asked, waits) = match &state.phase {
+        Phase::Waiting(question) => (&question.turn, &question.asked, None),
+        Phase::InTurn(open) => match open.asking() {
+            Some(asking) => (open, &asking.asked, Some(asking)),
+            None => return acts::unopened(state, Verb::Answer, cx),
+        },
+        _ => return acts::unopened(state, Verb::Answer, cx),
+    };
     if let Some(meant) = &response.request
-        && meant != &open.asked.artifact
+        && meant != &asked.artifact
     {
         return Step::Refuse(acts::late(state, "that question was answered or withdrawn", cx));
     }
-    let Some(turn) = turn.filter(|turn| turn.turn_id == open.turn.turn) else {
-        let message = format!("no entry opens turn {}, in which it was asked", open.turn.turn);
+    let Some(turn) = turn.filter(|turn| turn.turn_id == open.turn) else {
+        let message = format!("no entry opens turn {}, in which it was asked", open.turn);
         return Step::Refuse(Refusal::act(
             ActCode::NothingOpen,
             message,
@@ -120,7 +153,7 @@ pub(super) fn answered(state: &WaypointState, act: Act<Box<Answering>>, cx: &Con
     if let Some(refusal) = invalid(&response, &options, state) {
         return Step::Refuse(refusal);
     }
-    let mut transition = Transition::new(state, cx, fresh).acted(by.clone(), Verb::Answer, cause);
+    let mut transition = Transition::new(state, cx, fresh).acted(by.clone(), Verb::Answer, cause.clone());
     transition.next.constraints.extend(response.updated_constraints.iter().cloned());
     let answered = Clarified {
         question,
@@ -130,7 +163,10 @@ pub(super) fn answered(state: &WaypointState, act: Act<Box<Answering>>, cx: &Con
         constraints: response.updated_constraints,
         by: by.to_string(),
     };
-    go_on(transition, &open.turn, *turn, answered)
+    match waits {
+        Some(asking) => asking::reply(transition, open.clone(), asking.words, Some(cause), answered),
+        None => go_on(transition, open, *turn, answered),
+    }
 }
 
 /// What is wrong with an answer.

@@ -161,6 +161,11 @@ impl<'a> Transition<'a> {
 
     /// The phase of work that is held.
     pub(super) fn held(&self, resume: Resume, ruling: &Ruling) -> Held {
+        // Nobody waits for an answer in a turn that is held.
+        let resume = match resume {
+            Resume::Turn(open) => Resume::Turn(OpenTurn { questions: Vec::new(), ..open }),
+            other => other,
+        };
         let status = if ruling.exhausted { Status::Failed } else { Status::Blocked };
         Held { status, since: self.cx.now, resume }
     }

@@ -127,6 +127,7 @@ pub(super) fn open_again(mut transition: Transition<'_>, earlier: &OpenTurn, tur
         turn: fresh.turn.clone(),
         opened_at: cx.now,
         deadline: deadline(gate, earlier.purpose, cx),
+        questions: Vec::new(),
         ..earlier.clone()
     };
     transition.visit(&open);
@@ -150,6 +151,12 @@ fn bound(request: &mut TurnRequest) {
         }
     };
     *feedback = feedback.take().map(|told| feedback::bounded(told, None));
+}
+
+/// A turn as it stands has every answer that was given since it was opened: each agent that takes it gets them.
+pub fn reply(turn: &mut Turn, answer: &Clarified) {
+    constrain(turn, &answer.constraints);
+    clarify(turn, answer.clone());
 }
 
 /// What was answered goes with the next turn of the role that asked, after what was answered before.
@@ -191,6 +198,7 @@ fn open_turn(opening: &Opening<'_>, cx: &Context<'_>, fresh: &Fresh) -> OpenTurn
         people: opening.purpose == Purpose::Complete && opening.gate.require_human,
         opened_at: cx.now,
         deadline: deadline(opening.gate, opening.purpose, cx),
+        questions: Vec::new(),
     }
 }
 

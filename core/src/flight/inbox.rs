@@ -6,7 +6,8 @@ use holdpoint_protocol::{
     api::InboxKind,
     artifact::Verb,
     ids::{GateId, WaypointId},
-    state::{Phase, Question, QuestionKind, Status, WaypointState},
+    journal::Cause,
+    state::{Phase, QuestionKind, Status, TurnQuestion, WaypointState},
 };
 
 use super::{FlightState, Waypoints};
@@ -24,9 +25,20 @@ pub struct Waits {
     /// Since when.
     pub since: Timestamp,
     /// The question, where it is one.
-    pub question: Option<Question>,
+    pub question: Option<OpenQuestion>,
     /// Names what waits ([`engine::reference`]).
     pub reference: String,
+}
+
+/// A question that is open, by where its words are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenQuestion {
+    /// The handoff that asks.
+    pub asked: Cause,
+    /// A question, or a call for help.
+    pub kind: QuestionKind,
+    /// Until when its asker waits in its turn; `None`: the question ended the turn.
+    pub waits_until: Option<Timestamp>,
 }
 
 /// Everything that waits for people in a flight, longest first.
@@ -50,13 +62,19 @@ fn waiting(id: &WaypointId, state: &WaypointState) -> Option<Waits> {
                 QuestionKind::Clarification => InboxKind::Question,
                 QuestionKind::Help => InboxKind::Help,
             };
-            (kind, Some(question.turn.gate.clone()), question.since, Some(question.clone()))
+            let open = OpenQuestion { asked: question.asked.clone(), kind: question.kind, waits_until: None };
+            (kind, Some(question.turn.gate.clone()), question.since, Some(open))
+        }
+        Phase::InTurn(open) => {
+            let TurnQuestion { asked, since, until, .. } = open.asking()?.clone();
+            let question = OpenQuestion { asked, kind: QuestionKind::Clarification, waits_until: Some(until) };
+            (InboxKind::Question, Some(open.gate.clone()), since, Some(question))
         }
         Phase::Held(held) => {
             let kind = if held.status == Status::Failed { InboxKind::Failed } else { InboxKind::Held };
             (kind, last_gate(), held.since, None)
         }
-        Phase::Pending | Phase::InTurn(_) | Phase::Accepted { .. } | Phase::Cancelled => return None,
+        Phase::Pending | Phase::Accepted { .. } | Phase::Cancelled => return None,
     };
     Some(Waits { kind, waypoint: id.clone(), gate, since, question, reference: engine::reference(state)? })
 }
@@ -88,6 +106,7 @@ fn unpaused(flight: &FlightState, id: &WaypointId, state: Option<&WaypointState>
         Some((Phase::Waiting(_), _)) => vec![Verb::Answer, Verb::Cancel],
         Some((Phase::Held(_), _)) => vec![Verb::Retry, Verb::Cancel],
         Some((Phase::Accepted { .. }, Some(work))) if work.commit.is_some() => vec![Verb::Cancel],
+        Some((Phase::InTurn(open), _)) if open.asking().is_some() => vec![Verb::Answer, Verb::Cancel],
         Some((Phase::InTurn(_), _)) => vec![Verb::Cancel],
         Some((Phase::Accepted { .. } | Phase::Cancelled, _)) => Vec::new(),
     }

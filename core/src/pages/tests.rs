@@ -95,6 +95,7 @@ fn read(whole: &FlightView) -> (FlightView, Vec<FlightView>) {
 
 fn item(flight: usize, waypoint: usize, since: i64, question: String) -> InboxItem {
     InboxItem {
+        waits_until: None,
         kind: InboxKind::Question,
         flight: format!("f{flight}").parse().unwrap(),
         waypoint: format!("w{waypoint}").parse().unwrap(),

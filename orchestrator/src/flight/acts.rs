@@ -18,7 +18,7 @@ use holdpoint_protocol::{
     facts::Verdict,
     ids::{WaypointId, role},
     journal::{Cause, Entry, Sequence},
-    state::{Phase, Question, QuestionKind, Resume},
+    state::{Phase, QuestionKind, Resume},
     streams,
     subjects::HandedSubject,
     turn::{Feedback, Turn},
@@ -222,11 +222,16 @@ impl State {
     ) -> Result<(String, Vec<String>, Option<Box<Turn>>), Untaken> {
         let shell = self.shell.clone();
         let books = self.books().await?;
-        let Phase::Waiting(question) = books.state(waypoint).phase else {
-            return Ok((String::new(), Vec::new(), None));
+        let (turn, cause, kind) = match books.state(waypoint).phase {
+            Phase::Waiting(question) => (question.turn.turn, question.asked, question.kind),
+            Phase::InTurn(open) => match open.asking() {
+                Some(asking) => (open.turn.clone(), asking.asked.clone(), QuestionKind::Clarification),
+                None => return Ok((String::new(), Vec::new(), None)),
+            },
+            _ => return Ok((String::new(), Vec::new(), None)),
         };
-        let turn = books.turn(&shell, waypoint, &question.turn.turn).await?;
-        let (words, options) = match asked(&shell.bus, &question).await.map_err(Untaken::NotNow)? {
+        let turn = books.turn(&shell, waypoint, &turn).await?;
+        let (words, options) = match asked(&shell.bus, &cause, kind).await.map_err(Untaken::NotNow)? {
             Some(Handed::Clarify(asked)) => (asked.question, asked.options),
             Some(Handed::Help(help)) => (help.raw_line, Vec::new()),
             _ => (String::new(), Vec::new()),
@@ -307,7 +312,9 @@ impl State {
             }
             let state = books.state(&waits.waypoint);
             let asked = match &waits.question {
-                Some(question) => asked(&bus, question).await.map_err(|error| Failure::new(503, error.to_string()))?,
+                Some(open) => {
+                    asked(&bus, &open.asked, open.kind).await.map_err(|error| Failure::new(503, error.to_string()))?
+                }
                 None => None,
             };
             let (question, options, confidence) = match asked {
@@ -327,6 +334,7 @@ impl State {
                 question,
                 options,
                 confidence,
+                waits_until: waits.question.as_ref().and_then(|open| open.waits_until),
                 round: waits.question.as_ref().map(|_| state.counters.clarifications),
                 reason_code: state.decision.as_ref().map(|decision| decision.reason_code),
                 remediation: state.decision.as_ref().and_then(|decision| decision.remediation.clone()),
@@ -355,10 +363,14 @@ fn about(books: &Books, waypoint: &WaypointId) -> Option<String> {
 }
 
 /// The handoff that asked a question, as it is stored.
-async fn asked(bus: &Bus, question: &Question) -> Result<Option<Handed>, Box<dyn std::error::Error + Send + Sync>> {
-    let Cause { stream, sequence, .. } = &question.asked;
+async fn asked(
+    bus: &Bus,
+    asked: &Cause,
+    kind: QuestionKind,
+) -> Result<Option<Handed>, Box<dyn std::error::Error + Send + Sync>> {
+    let Cause { stream, sequence, .. } = asked;
     let Some(stored) = handoffs::get(bus, stream, *sequence).await? else { return Ok(None) };
-    let kind = match question.kind {
+    let kind = match kind {
         QuestionKind::Clarification => ClarificationRequest::KIND,
         QuestionKind::Help => HelpRequest::KIND,
     };

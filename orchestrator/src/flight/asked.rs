@@ -3,7 +3,6 @@
 use holdpoint_core::engine::{Asked, Commit, Handoff, Input};
 use holdpoint_protocol::{
     artifact::{ClarificationRequest, HelpRequest, WorkInProgress},
-    state::QuestionKind,
     subjects::HandoffSubject,
 };
 use ractor::ActorRef;
@@ -21,10 +20,10 @@ pub(super) enum Asks {
 }
 
 impl Asks {
-    fn into_parts(self) -> (QuestionKind, String, Vec<String>, Option<WorkInProgress>) {
+    fn work(&self) -> Option<&WorkInProgress> {
         match self {
-            Self::Clarify(asked) => (QuestionKind::Clarification, asked.question, asked.options, asked.work),
-            Self::Help(help) => (QuestionKind::Help, help.raw_line, Vec::new(), help.work),
+            Self::Clarify(asked) => asked.work.as_ref(),
+            Self::Help(help) => help.work.as_ref(),
         }
     }
 }
@@ -34,9 +33,7 @@ pub(crate) struct Looked {
     received: Box<Taken>,
     subject: HandoffSubject,
     handoff: Handoff<()>,
-    kind: QuestionKind,
-    question: String,
-    options: Vec<String>,
+    asks: Asks,
     work: Result<Option<Commit>, ExamineError>,
 }
 
@@ -49,8 +46,8 @@ impl State {
         handoff: Handoff<()>,
         asks: Asks,
     ) {
-        let (kind, question, options, work) = asks.into_parts();
-        let looked = Looked { received, subject, handoff, kind, question, options, work: Ok(None) };
+        let work = asks.work().cloned();
+        let looked = Looked { received, subject, handoff, asks, work: Ok(None) };
         let Some(work) = work else { return self.on_question_looked_at(myself, looked).await };
         let against = match self.against(&looked.subject.waypoint).await {
             Ok(against) => against,
@@ -84,7 +81,7 @@ impl State {
 
     /// The question with the turn that it is asked in. One on a turn that is over is refused by the core.
     async fn question(&mut self, looked: &Looked, work: Option<Commit>) -> Result<Input, ApplyError> {
-        let Looked { subject, handoff, kind, question, options, .. } = looked;
+        let Looked { subject, handoff, asks, .. } = looked;
         let shell = self.shell.clone();
         let turn = self.books().await?.turn(&shell, &subject.waypoint, &handoff.turn).await?;
         let Handoff { turn: id, role, agent, cause, body: () } = handoff.clone();
@@ -93,7 +90,10 @@ impl State {
             let body = holdpoint_core::engine::BuildOutcome::Work { commit: None, violations: Vec::new() };
             return Ok(Input::Built(Handoff { turn: id, role, agent, cause, body }));
         };
-        let body = Asked { kind: *kind, question: question.clone(), options: options.clone(), work, turn };
+        let body = match asks {
+            Asks::Clarify(asked) => Asked::question(asked, work, turn),
+            Asks::Help(call) => Asked::help(call, work, turn),
+        };
         Ok(Input::Asked(Handoff { turn: id, role, agent, cause, body: Box::new(body) }))
     }
 

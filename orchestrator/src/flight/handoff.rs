@@ -119,9 +119,12 @@ impl State {
             }
             Handed::GivenBack => acknowledge(&received, &subject, Settled::Taken).await,
             Handed::Clarify(question) => {
-                self.on_question(myself, received, subject, handoff, Asks::Clarify(question)).await;
+                let asks = Asks::Clarify(question);
+                Box::pin(self.on_question(myself, received, subject, handoff, asks)).await;
             }
-            Handed::Help(help) => self.on_question(myself, received, subject, handoff, Asks::Help(help)).await,
+            Handed::Help(help) => {
+                Box::pin(self.on_question(myself, received, subject, handoff, Asks::Help(help))).await;
+            }
             Handed::Act(_) => {
                 let what = format!("a {} is a person's to send", subject.kind);
                 self.refuse(&received, &subject, RefusalCode::WrongKind, &what).await;

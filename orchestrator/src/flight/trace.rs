@@ -8,7 +8,7 @@ use std::time::SystemTime;
 
 use holdpoint_bus::handoffs::Received;
 use holdpoint_core::{
-    engine::{BuildOutcome, Input},
+    engine::{self, BuildOutcome, Input},
     flight,
 };
 use holdpoint_protocol::{
@@ -145,6 +145,9 @@ pub(super) fn note(entry: &Entry) {
     if let Entry::Turn(turn) = entry {
         tracing::info!({ fields::TURN } = %turn.turn_id, { fields::ROLE } = %turn.role, { fields::ATTEMPT } = turn.attempt, "turn opens");
     }
+    if let Entry::Answered(answered) = entry {
+        tracing::info!({ fields::TURN } = %answered.turn, by = answered.answer.by, "answered in its turn");
+    }
     if let Some(decision) = entry.decision() {
         tracing::info!({ fields::DISPOSITION } = %decision.disposition, { fields::REASON } = %decision.reason_code, "decided");
     }
@@ -156,7 +159,7 @@ pub(super) fn context_of(trace: &WaypointTrace, entry: &Entry) -> TraceContext {
         Entry::Turn(turn) => trace.turn(&turn.turn_id),
         Entry::Decided(decided) => trace.decision(&decided.decision.artifact_id),
         Entry::Dead(dead) => trace.decision(&dead.decision.artifact_id),
-        Entry::Submitted(_) | Entry::Landed(_) | Entry::Steered(_) => trace.root(),
+        Entry::Submitted(_) | Entry::Landed(_) | Entry::Steered(_) | Entry::Answered(_) => trace.root(),
     }
 }
 
@@ -178,7 +181,10 @@ impl Decision<'_> {
             .with_some(fields::REASON, decision.map(|d| d.reason_code.as_str()))
             .with_some(fields::TURN, opened.map(|turn| turn.turn_id.to_string()))
             .ended(now);
-        if let Phase::InTurn(open) = &self.before.phase {
+        let stays = |turn: &TurnId| entry.record().state.as_ref().is_some_and(|after| engine::is_current(after, turn));
+        if let Phase::InTurn(open) = &self.before.phase
+            && !stays(&open.turn)
+        {
             self.tell_turn(open, input, now);
         }
     }

@@ -2,6 +2,7 @@
 
 mod acts;
 mod approvals;
+mod asking;
 mod cancels;
 mod pauses;
 mod questions;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize, de::Error as _};
 use serde_json::Value;
 
 use crate::{
+    Digest, Timestamp,
     artifact::artifact,
     facts::{BundleRef, Oid},
     ids::{AgentName, ArtifactId, TurnId},
@@ -42,6 +43,21 @@ artifact! {
         /// What was there when it asked; the next turn goes on from it.
         #[serde(default)]
         work: Option<WorkInProgress>,
+        /// The turn goes on, and its agent waits in it until then; `None`: the question ends the turn.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        waits_until: Option<Timestamp>,
+        /// It waited in its turn without an answer, and ends it now.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        waited: bool,
+    }
+}
+
+impl ClarificationRequest {
+    /// Tells one question of a turn from another: the same words are the same question.
+    #[must_use]
+    pub fn words(&self) -> Digest {
+        let words = (&self.question, &self.decision_context, &self.options);
+        Digest::of(&serde_json::to_vec(&words).expect("texts have a JSON form"))
     }
 }
 

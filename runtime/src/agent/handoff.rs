@@ -10,7 +10,7 @@ use holdpoint_bus::{
 use holdpoint_faults::Step;
 use holdpoint_protocol::{
     Digest,
-    artifact::{Artifact, BuildPlan, GivenBack, GivenBackBody, VerificationPlan},
+    artifact::{Artifact, BuildPlan, ClarificationRequest, GivenBack, GivenBackBody, VerificationPlan},
     codec::{self, CodecError, Encoding},
     headers,
     ids::{AgentName, TurnId},
@@ -32,11 +32,21 @@ const REASON_LEN_MAX: usize = 1_000;
 
 /// Why a handoff is not stored, and will not be.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum HandoffError {
+pub enum HandoffError {
+    /// It has no form.
     #[error("a handoff cannot be written")]
     Encode(#[source] CodecError),
+    /// The broker does not take it.
     #[error("a handoff cannot be stored")]
     Refused(#[source] PublishError),
+}
+
+/// Hands off a question that waits in its turn, until the broker has it. The one that ends the turn is numbered 0.
+///
+/// # Errors
+/// [`HandoffError`].
+pub async fn ask_in_turn(job: &Job, asked: &ClarificationRequest) -> Result<(), HandoffError> {
+    Handoff::numbered(job, asked, Shown::Nothing, job.talk().next())?.publish(&job.bus).await
 }
 
 /// A handoff as it is sent.
@@ -111,13 +121,18 @@ impl Handoff {
     }
 
     fn new<A: Artifact>(job: &Job, artifact: &A, shown: Shown) -> Result<Self, HandoffError> {
+        Self::numbered(job, artifact, shown, 0)
+    }
+
+    /// The `n`th of its kind in this delivery.
+    fn numbered<A: Artifact>(job: &Job, artifact: &A, shown: Shown, n: u32) -> Result<Self, HandoffError> {
         // JSON, as external agents write it.
         let payload = codec::encode(artifact, Encoding::Json).map_err(HandoffError::Encode)?;
         let outgoing = Outgoing {
             payload: Bytes::from(payload),
             content_type: headers::JSON,
             schema: format!("{}/{}", A::KIND, artifact.schema_version()),
-            message_id: message_id(&job.turn.turn_id, job.delivery, &job.agent, A::KIND, 0),
+            message_id: message_id(&job.turn.turn_id, job.delivery, &job.agent, A::KIND, n),
             traceparent: job.traceparent.clone(),
         };
         let subject = format!("{}.{}", job.turn.handoff_subject, A::KIND);

@@ -3,13 +3,14 @@
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use holdpoint_bus::Bus;
+use holdpoint_core::engine;
 use holdpoint_protocol::{
     artifact::Origin,
     ids::{AgentName, RoleId},
     turn::Turn,
 };
 
-use super::stop::StopSignal;
+use super::{stop::StopSignal, talk::Talk};
 use crate::{clock, fresh};
 
 /// The longest note, in characters. It is one line in a live view.
@@ -36,6 +37,7 @@ pub struct Job {
     pub traceparent: Option<String>,
     plan_ref: OnceLock<String>,
     note: Mutex<String>,
+    talk: Talk,
 }
 
 /// What a job is made of.
@@ -64,7 +66,22 @@ impl Job {
     pub fn new(args: JobArgs) -> Self {
         let JobArgs { turn, turn_ref, delivery, agent, role, bus, stop, traceparent } = args;
         let (plan_ref, note) = (OnceLock::new(), Mutex::new(String::new()));
-        Self { turn, turn_ref, delivery, agent, role, bus, stop, traceparent, plan_ref, note }
+        let talk = Talk::default();
+        Self { turn, turn_ref, delivery, agent, role, bus, stop, traceparent, plan_ref, note, talk }
+    }
+
+    /// What was asked and answered in it.
+    #[must_use]
+    pub fn talk(&self) -> &Talk {
+        &self.talk
+    }
+
+    /// The turn as it stands: with what was answered since it was opened.
+    #[must_use]
+    pub fn turn_as_it_stands(&self) -> Turn {
+        let mut turn = self.turn.clone();
+        self.talk.answers().iter().for_each(|answer| engine::reply(&mut turn, answer));
+        turn
     }
 
     /// The digest of the plan handoff; `None` before it is published.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use holdpoint_bus::api::{self, ApiError, Call};
-use holdpoint_protocol::api::{PROGRESS, Progress, ProgressAnswer};
+use holdpoint_protocol::api::{PROGRESS, Progress, ProgressAnswer, ProgressNotice};
 
 use super::job::Job;
 
@@ -17,7 +17,7 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why there is no answer. Work that has begun goes on without: the orchestrator may be away, and the turn has a deadline.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ProgressError {
+pub enum ProgressError {
     /// Nobody answered.
     #[error("no answer on the progress of a turn")]
     Api(#[source] ApiError),
@@ -37,8 +37,17 @@ impl ProgressError {
     }
 }
 
-/// Asks; with `trouble`, says why the turn is given back.
-pub(super) async fn ask(job: &Job, trouble: Option<String>) -> Result<ProgressAnswer, ProgressError> {
+/// Asks for everything that is journalled by now.
+///
+/// # Errors
+/// [`ProgressError`].
+pub async fn newest(job: &Job) -> Result<ProgressAnswer, ProgressError> {
+    ask(job, None, true).await
+}
+
+/// Asks; with `trouble`, says why the turn is given back. What was answered in the turn is taken in.
+pub(super) async fn ask(job: &Job, trouble: Option<String>, newest: bool) -> Result<ProgressAnswer, ProgressError> {
+    let known = job.talk().known();
     let progress = Progress {
         flight: job.turn.flight.clone(),
         waypoint: job.turn.waypoint.clone(),
@@ -46,9 +55,26 @@ pub(super) async fn ask(job: &Job, trouble: Option<String>) -> Result<ProgressAn
         delivery: job.delivery,
         note: Some(job.current_note()).filter(|note| !note.is_empty()),
         trouble,
+        answers: known,
+        newest,
     };
     let payload = Bytes::from(serde_json::to_vec(&progress).expect("plain data with text keys"));
     let call = Call { endpoint: PROGRESS, payload, timeout: TIMEOUT, traceparent: job.traceparent.as_deref() };
     let answer = api::request(&job.bus, call).await.map_err(ProgressError::Api)?;
-    serde_json::from_slice(&answer).map_err(ProgressError::Shape)
+    let answer = serde_json::from_slice(&answer).map_err(ProgressError::Shape)?;
+    if let ProgressAnswer::Continue(going) = &answer {
+        job.talk().heard(known, going);
+    }
+    Ok(answer)
+}
+
+/// The answer to this turn's plan; `None` for anything else. What was answered in the turn is taken in.
+pub(super) fn noticed(job: &Job, nonce: &str, notice: ProgressNotice) -> Option<ProgressAnswer> {
+    if notice.turn != job.turn.turn_id || notice.nonce != nonce {
+        return None;
+    }
+    if let ProgressAnswer::Continue(going) = &notice.answer {
+        job.talk().heard(0, going);
+    }
+    Some(notice.answer)
 }

@@ -199,18 +199,16 @@ impl<W: Worker> State<W> {
         }
     }
 
-    fn is_answered_by(&self, notice: &ProgressNotice) -> bool {
-        notice.turn == self.job.turn.turn_id && notice.nonce == self.nonce
-    }
-
     fn on(&mut self, myself: &ActorRef<Msg>, message: Msg) -> Result<(), TaskFailed> {
         match message {
             Msg::TaskFailed(failed) => return Err(failed),
             Msg::Heartbeat => self.heartbeat(),
             Msg::AskProgress => self.ask_progress(myself),
             Msg::Progress(answer) => self.on_progress(myself, answer),
-            Msg::Noticed(notice) if self.is_answered_by(&notice) => self.on_progress(myself, Ok(notice.answer)),
-            Msg::Noticed(_) => tracing::warn!("somebody else's answer to a plan: ignored"),
+            Msg::Noticed(notice) => match progress::noticed(&self.job, &self.nonce, notice) {
+                Some(answer) => self.on_progress(myself, Ok(answer)),
+                None => tracing::warn!("an answer to no plan of this turn: ignored"),
+            },
             Msg::Planned(planned) => self.on_planned(myself, planned),
             Msg::Worked(result) => self.on_worked(myself, *result),
             Msg::HandedOff(result) => self.on_handed_off(myself, result),
@@ -238,14 +236,15 @@ impl<W: Worker> State<W> {
     }
 
     fn ask_progress(&mut self, myself: &ActorRef<Msg>) {
-        let job = self.job.clone();
-        self.spawn(myself, "ask", async move { Msg::Progress(progress::ask(&job, None).await) });
+        // What others were answered in the turn before goes with the work.
+        let (job, newest) = (self.job.clone(), !self.open && self.job.delivery > 1);
+        self.spawn(myself, "ask", async move { Msg::Progress(progress::ask(&job, None, newest).await) });
     }
 
     fn on_progress(&mut self, myself: &ActorRef<Msg>, answer: Result<ProgressAnswer, ProgressError>) {
         match answer {
             Ok(ProgressAnswer::Stop { reason }) => self.stop(myself, StopReason::Told { reason }),
-            Ok(ProgressAnswer::Continue) => {
+            Ok(ProgressAnswer::Continue(_)) => {
                 self.open = true;
                 match self.phase {
                     Phase::Asking => self.publish_plan(myself),
@@ -408,7 +407,7 @@ impl<W: Worker> State<W> {
             drop(span);
             if let Reply::Failed(trouble) = reply {
                 tracing::error!(trouble, pause_s = pause.as_secs(), "turn given back");
-                if let Err(error) = progress::ask(&job, Some(trouble)).await {
+                if let Err(error) = progress::ask(&job, Some(trouble), false).await {
                     tracing::debug!(error = %ErrorChain(&error), "nobody is told of the trouble");
                 }
             }

@@ -8,7 +8,7 @@ use holdpoint_bus::{
 };
 use holdpoint_protocol::{
     Timestamp,
-    api::ProgressAnswer,
+    api::{Going, ProgressAnswer},
     artifact::{BuildArtifact, BuildPlan},
     ids::role,
     subjects,
@@ -205,7 +205,7 @@ async fn an_answer_to_a_plan_counts_with_its_nonce_only() {
     let stop = || ProgressAnswer::Stop { reason: "forged".to_owned() };
     fleet.notify("builder-1", "turn-w1", "another", stop()).await;
     fleet.notify("builder-1", "turn-w2", &nonce, stop()).await;
-    fleet.notify("builder-1", "turn-w1", &nonce, ProgressAnswer::Continue).await;
+    fleet.notify("builder-1", "turn-w1", &nonce, ProgressAnswer::Continue(Going::default())).await;
     assert_eq!(fleet.final_handoff().await.waypoint_id.as_str(), "w1");
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::message::Wanted;
+use super::message::{PATIENCE_DEFAULT, Wanted};
 use crate::backend::question::confidence_word;
 
 /// What `--help` prints.
@@ -15,10 +15,11 @@ Usage: holdpoint-ask question TEXT [--option TEXT]... [--confidence low|medium|h
 --option      an answer that you can work with; may be repeated
 --confidence  how sure you are of your own best guess (default: low)
 --context     what depends on the answer
---patience    how long to wait for an answer, such as 60s or 5m
+--patience    how long to wait for an answer, such as 60s (the default) or 5m; 0s: not at all
 
-No answer comes while a turn is open. The question becomes the turn's result at once: holdpoint-ask exits with 75, and
-your program should end. What it left in its files is kept. The next turn has the answer.
+An answer that comes in time is printed on standard output, and your program goes on. Otherwise the question becomes
+the turn's result: holdpoint-ask exits with 75, and your program should end. What it left in its files is kept, and the
+next turn has the answer. A call for help is the turn's result at once.
 
 Exit codes: 0 answered, 75 the question became the turn's result, 2 it cannot be asked so, 3 nobody listens.
 ";
@@ -50,6 +51,7 @@ pub fn read(arguments: impl IntoIterator<Item = String>) -> Result<Typed, String
 
 fn question(mut arguments: impl Iterator<Item = String>) -> Result<Wanted, String> {
     let (mut texts, mut options, mut confidence, mut context) = (Vec::new(), Vec::new(), None, String::new());
+    let mut waits = PATIENCE_DEFAULT;
     while let Some(argument) = arguments.next() {
         let (name, inline) = match argument.split_once('=') {
             Some((name, value)) if name.starts_with("--") => (name.to_owned(), Some(value.to_owned())),
@@ -59,7 +61,7 @@ fn question(mut arguments: impl Iterator<Item = String>) -> Result<Wanted, Strin
         match name.as_str() {
             "--option" => options.push(value()?),
             "--context" => context = value()?,
-            "--patience" => drop(patience(&value()?)?),
+            "--patience" => waits = patience(&value()?)?.as_secs(),
             "--confidence" => {
                 let word = value()?;
                 let unknown = || format!("{word:?} is no confidence: low, medium or high");
@@ -70,7 +72,7 @@ fn question(mut arguments: impl Iterator<Item = String>) -> Result<Wanted, Strin
             _ => texts.push(argument),
         }
     }
-    Ok(Wanted::Question { text: one("question", texts)?, options, confidence, context })
+    Ok(Wanted::Question { text: one("question", texts)?, options, confidence, context, patience: waits })
 }
 
 fn help(arguments: impl Iterator<Item = String>) -> Result<Wanted, String> {
@@ -85,7 +87,7 @@ fn one(of: &str, texts: Vec<String>) -> Result<String, String> {
     }
 }
 
-/// A time such as `60s`, `5m`, `1h` or `60`. It is read so that a typing error shows; nothing waits for it yet.
+/// A time such as `60s`, `5m`, `1h` or `60`.
 fn patience(text: &str) -> Result<Duration, String> {
     let bad = || format!("{text:?} is no time: write 60s, 5m or 1h");
     let (digits, seconds) = match text.strip_suffix(['s', 'm', 'h']) {
@@ -115,12 +117,16 @@ mod tests {
             options: vec!["a=1".to_owned(), "b".to_owned()],
             confidence: Some(Confidence::Medium),
             context: "why".to_owned(),
+            patience: PATIENCE_DEFAULT,
         };
         let line = ["question", "--option=a=1", "Which?", "--option", "b", "--confidence", "medium", "--context=why"];
         assert_eq!(typed(&line), Ok(Typed::Ask(wanted)));
-        let plain =
-            Wanted::Question { text: "--odd?".to_owned(), options: vec![], confidence: None, context: "".into() };
-        assert_eq!(typed(&["question", "--patience", "60s", "--", "--odd?"]), Ok(Typed::Ask(plain)));
+        let plain = |patience| {
+            let (text, context) = ("--odd?".to_owned(), String::new());
+            Ok(Typed::Ask(Wanted::Question { text, options: vec![], confidence: None, context, patience }))
+        };
+        assert_eq!(typed(&["question", "--patience", "5m", "--", "--odd?"]), plain(300));
+        assert_eq!(typed(&["question", "--patience=0s", "--", "--odd?"]), plain(0));
         assert_eq!(typed(&["help", "stuck"]), Ok(Typed::Ask(Wanted::Help { text: "stuck".to_owned() })));
     }
 

@@ -10,6 +10,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use holdpoint_protocol::artifact::Clarified;
+
 use super::{
     PROGRAM, REPLY_SUFFIX, SOCKET_VARIABLE,
     arguments::{self, Typed, USAGE},
@@ -19,8 +21,8 @@ use crate::{fresh, process::exit};
 
 /// The question became the turn's result ("temporary failure" in `sysexits.h`).
 pub const EXIT_RESULT: u8 = 75;
-/// The longest reply that is read, in bytes.
-const REPLY_BYTES_MAX: u64 = 16 << 10;
+/// The longest reply that is read, in bytes: an answer with its constraints at their bounds, written with escapes.
+const REPLY_BYTES_MAX: u64 = 1 << 20;
 
 /// Becomes `holdpoint-ask` if this executable was started under that name; returns otherwise.
 ///
@@ -57,6 +59,11 @@ fn ask(wanted: Wanted, socket: Option<PathBuf>) -> (u8, String) {
         return (exit::ENVIRONMENT, format!("{SOCKET_VARIABLE} is not set: this works in an agent's turn only"));
     };
     match exchange(&socket, Request { id: fresh::suffix(), wanted }) {
+        Ok(Became::Answer(answer)) => {
+            // Nobody is left to tell when standard output is gone.
+            let _ = io::stdout().write_all(printed(&answer).as_bytes());
+            (0, remarks(&answer))
+        }
         Ok(Became::Result) => {
             let said = "this is the turn's result now, and a person answers it. End your program: the answer opens \
                         another turn that goes on from your files as they are";
@@ -65,6 +72,23 @@ fn ask(wanted: Wanted, socket: Option<PathBuf>) -> (u8, String) {
         Ok(Became::Refused(why)) => (exit::USAGE, why),
         Err(error) => (exit::ENVIRONMENT, format!("nobody listens at {}: {error}", socket.display())),
     }
+}
+
+/// An answer as it is printed: the option, the words, or both.
+fn printed(answer: &Clarified) -> String {
+    [&answer.option, &answer.text].into_iter().flatten().map(|text| format!("{}\n", text.trim_end())).collect()
+}
+
+/// What was said with an answer.
+fn remarks(answer: &Clarified) -> String {
+    let mut said = format!("answered by {}", answer.by);
+    if let Some(rationale) = &answer.rationale {
+        said.push_str(&format!("\nrationale: {}", rationale.trim_end()));
+    }
+    for constraint in &answer.constraints {
+        said.push_str(&format!("\nconstraint: {}", constraint.trim_end()));
+    }
+    said
 }
 
 /// Sends a request and waits for its reply, over whatever the line is.
@@ -108,5 +132,24 @@ fn reply_to(id: &str, replies: impl Read) -> io::Result<Became> {
         if reply.id == id || reply.id.is_empty() {
             return Ok(reply.became);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_is_printed_alone_and_what_was_said_with_it_beside() {
+        let answer = Clarified {
+            question: "Which?".to_owned(),
+            option: Some("left".to_owned()),
+            text: Some("but \u{1b}[31mslowly\n\n".to_owned()),
+            rationale: Some("it is short".to_owned()),
+            constraints: vec!["no detour".to_owned()],
+            by: "human-ann".to_owned(),
+        };
+        assert_eq!(printed(&answer), "left\nbut \u{1b}[31mslowly\n");
+        assert_eq!(remarks(&answer), "answered by human-ann\nrationale: it is short\nconstraint: no detour");
     }
 }

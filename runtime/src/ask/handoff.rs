@@ -1,7 +1,7 @@
 //! What was asked as the final handoff of its turn.
 
 use holdpoint_protocol::{
-    Digest,
+    Digest, Timestamp,
     artifact::{ClarificationRequest, ClarificationRequestBody, HelpRequest, HelpRequestBody, Origin, WorkInProgress},
 };
 
@@ -24,10 +24,21 @@ pub fn handoff(job: &Job, ask: Ask, work: Option<WorkInProgress>, output: Digest
     }
 }
 
+/// A question that waits in its turn until then. No work goes with it: the turn goes on.
+pub(super) fn waiting(job: &Job, asked: Question, until: Timestamp) -> ClarificationRequest {
+    let asked = question(job, asked, None, job.origin());
+    ClarificationRequest { waits_until: Some(until), ..asked }
+}
+
 fn clarification(job: &Job, asked: Question, work: Option<WorkInProgress>, output: Digest) -> ClarificationRequest {
+    let asked = question(job, asked, work, origin_with(job, output));
+    ClarificationRequest { waited: job.talk().waited(&asked.words()), ..asked }
+}
+
+fn question(job: &Job, asked: Question, work: Option<WorkInProgress>, origin: Origin) -> ClarificationRequest {
     let Question { question, decision_context, confidence, options } = asked;
     ClarificationRequest::new(
-        origin_with(job, output),
+        origin,
         ClarificationRequestBody {
             turn: job.turn.turn_id.clone(),
             delivery: job.delivery,
@@ -37,6 +48,8 @@ fn clarification(job: &Job, asked: Question, work: Option<WorkInProgress>, outpu
             confidence,
             options,
             work,
+            waits_until: None,
+            waited: false,
         },
     )
 }

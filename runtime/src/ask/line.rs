@@ -1,4 +1,4 @@
-//! The harness's end of the line: listens where one program can reach it, and hears the first valid request.
+//! The harness's end of the line: listens where one program can reach it, and hears its valid requests.
 //!
 //! Whoever is at the other end is not trusted: connections, requests, bytes and time are bounded, and what is over a
 //! bound is not heard.
@@ -16,7 +16,7 @@ use std::{
 
 use holdpoint_sandbox::{Command, Network, Sandbox, pipe::make};
 use tokio::{
-    io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader},
+    io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWrite, AsyncWriteExt, BufReader, Interest},
     net::{
         UnixListener, UnixStream,
         unix::pipe::{self, Receiver, Sender},
@@ -27,7 +27,7 @@ use tokio::{
 
 use super::{
     PROGRAM, REPLY_SUFFIX, SOCKET_VARIABLE,
-    message::{self, Ask, Became, REQUEST_BYTES_MAX, Reply},
+    message::{self, Ask, Became, Patient, REQUEST_BYTES_MAX, Reply},
 };
 
 /// Requests that are heard in a turn. A program that sends more has something other in mind than asking.
@@ -36,6 +36,8 @@ const REQUESTS_MAX: usize = 64;
 const CONNECTIONS_MAX: usize = 8;
 /// How long a request may take to come, and a reply to go.
 const REQUEST_TIME: Duration = Duration::from_secs(10);
+/// How often it is looked whether an asker still waits.
+const LOOK_EVERY: Duration = Duration::from_millis(500);
 /// Only this user may reach the line at all.
 const PRIVATE: u32 = 0o700;
 /// The folder with the program, below the line's.
@@ -61,7 +63,7 @@ pub struct Line {
 
 #[derive(Debug)]
 enum End {
-    Socket { listener: UnixListener, open: JoinSet<Option<(Ask, Reached)>> },
+    Socket { listener: UnixListener, open: JoinSet<Option<Asked>> },
     Pipes { requests: BufReader<Receiver>, replies: Option<Sender> },
 }
 
@@ -70,6 +72,8 @@ enum End {
 pub struct Asked {
     /// What was asked.
     pub ask: Ask,
+    /// How long its asker waits for an answer.
+    pub patience: Duration,
     reached: Reached,
 }
 
@@ -82,7 +86,11 @@ struct Reached {
 #[derive(Debug)]
 enum Way {
     Socket(BufReader<UnixStream>),
-    Pipe(Sender),
+    Pipe {
+        replies: Sender,
+        /// Locked by the asker until it has its reply.
+        requests: PathBuf,
+    },
 }
 
 impl Line {
@@ -122,14 +130,32 @@ impl Line {
         &self.access
     }
 
-    /// The first valid request. Others are refused, and the askers are told why. Never, if none comes.
+    /// Another request, while one waits for its reply. `None`: over pipes one asks at a time, so whoever asked first is gone.
+    pub async fn another(&mut self) -> Option<Asked> {
+        if let End::Pipes { requests, .. } = &mut self.end {
+            // It stays where it is, to be heard next. The pipe is never closed.
+            let _ = requests.fill_buf().await;
+            return None;
+        }
+        Some(self.asked().await)
+    }
+
+    /// Nobody waits for a reply to this request any more: another may come.
+    pub fn settled(&mut self, asked: Asked) {
+        if let (End::Pipes { replies, .. }, Way::Pipe { replies: back, .. }) = (&mut self.end, asked.reached.way) {
+            *replies = Some(back);
+        }
+    }
+
+    /// The next valid request. Others are refused, and the askers are told why. Never, if none comes. Over pipes none comes
+    /// before the last one is settled.
     pub async fn asked(&mut self) -> Asked {
         match &mut self.end {
             End::Socket { listener, open } => loop {
                 let free = self.left > 0 && open.len() < CONNECTIONS_MAX;
                 tokio::select! {
-                    Some(heard) = open.join_next() => if let Ok(Some((ask, reached))) = heard {
-                        return Asked { ask, reached };
+                    Some(heard) = open.join_next() => if let Ok(Some(asked)) = heard {
+                        return asked;
                     },
                     connected = listener.accept(), if free => {
                         self.left -= 1;
@@ -148,9 +174,10 @@ impl Line {
                     let Ok(line) = request(requests).await else { break };
                     let (id, asked) = message::read(&line);
                     match asked {
-                        Ok(ask) => {
-                            let Some(sender) = replies.take() else { break };
-                            return Asked { ask, reached: Reached { id, way: Way::Pipe(sender) } };
+                        Ok(Patient { ask, patience }) => {
+                            let Some(replies) = replies.take() else { break };
+                            let way = Way::Pipe { replies, requests: self.access.dir.join(SOCKET) };
+                            return Asked { ask, patience, reached: Reached { id, way } };
                         }
                         Err(why) => reply(way, id, Became::Refused(why)).await,
                     }
@@ -162,14 +189,39 @@ impl Line {
 }
 
 impl Asked {
-    /// Tells the asker that its request became the turn's result.
-    pub async fn taken(&mut self) {
+    /// Tells the asker what became of its request.
+    pub async fn became(&mut self, became: Became) {
         let id = self.reached.id.clone();
         match &mut self.reached.way {
-            Way::Socket(stream) => reply(stream, id, Became::Result).await,
-            Way::Pipe(sender) => reply(sender, id, Became::Result).await,
+            Way::Socket(stream) => reply(stream, id, became).await,
+            Way::Pipe { replies, .. } => reply(replies, id, became).await,
         }
     }
+
+    /// Completes when the asker is gone without its reply.
+    pub async fn gone(&self) {
+        loop {
+            tokio::time::sleep(LOOK_EVERY).await;
+            let gone = match &self.reached.way {
+                // Ready at once, and also when the other end has closed both directions. One that only says no more waits.
+                Way::Socket(stream) => match stream.get_ref().ready(Interest::WRITABLE).await {
+                    Ok(ready) => ready.is_write_closed(),
+                    Err(_) => true,
+                },
+                Way::Pipe { requests, .. } => is_unlocked(requests),
+            };
+            if gone {
+                return;
+            }
+        }
+    }
+}
+
+/// Whether nobody holds the lock that an asker holds until it has its reply.
+fn is_unlocked(requests: &Path) -> bool {
+    // For both directions, so that opening does not wait for another end. The lock goes with the file.
+    let opened = File::options().read(true).write(true).open(requests);
+    opened.is_ok_and(|requests| requests.try_lock().is_ok())
 }
 
 impl Access {
@@ -186,12 +238,14 @@ impl Access {
 }
 
 /// One request over a connection of its own.
-async fn hear_once(stream: UnixStream) -> Option<(Ask, Reached)> {
+async fn hear_once(stream: UnixStream) -> Option<Asked> {
     let mut stream = BufReader::new(stream);
     let line = timeout(REQUEST_TIME, request(&mut stream)).await.ok()?.ok()?;
     let (id, asked) = message::read(&line);
     match asked {
-        Ok(ask) => Some((ask, Reached { id, way: Way::Socket(stream) })),
+        Ok(Patient { ask, patience }) => {
+            Some(Asked { ask, patience, reached: Reached { id, way: Way::Socket(stream) } })
+        }
         Err(why) => {
             reply(&mut stream, id, Became::Refused(why)).await;
             None

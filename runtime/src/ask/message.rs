@@ -3,7 +3,9 @@
 //! Pure. Requests come from programs that are not ours: they are bounded, and read again by the same rules by which
 //! printed questions are.
 
-use holdpoint_protocol::artifact::Confidence;
+use std::time::Duration;
+
+use holdpoint_protocol::artifact::{Clarified, Confidence};
 use serde::{Deserialize, Serialize};
 
 use crate::backend::{
@@ -13,8 +15,14 @@ use crate::backend::{
 
 /// The longest request, in bytes with its line feed: a question with everything at its bound, written with escapes.
 pub const REQUEST_BYTES_MAX: usize = 128 << 10;
+/// How long a question waits whose asker does not say, in seconds.
+pub const PATIENCE_DEFAULT: u64 = 60;
 /// The longest id that a request may give itself.
 const ID_BYTES_MAX: usize = 64;
+
+fn default_patience() -> u64 {
+    PATIENCE_DEFAULT
+}
 
 /// A request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,6 +51,9 @@ pub enum Wanted {
         /// What depends on the answer.
         #[serde(default)]
         context: String,
+        /// How long it waits for the answer while the turn goes on, in seconds; 0: the question ends the turn at once.
+        #[serde(default = "default_patience")]
+        patience: u64,
     },
     /// Help.
     Help {
@@ -65,6 +76,8 @@ pub struct Reply {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Became {
+    /// It was answered, and the turn goes on.
+    Answer(Box<Clarified>),
     /// It is the turn's result: the program should end.
     Result,
     /// It is none, and why.
@@ -80,8 +93,17 @@ pub enum Ask {
     Help(HelpCall),
 }
 
+/// What is asked, and how long its asker waits for the answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Patient {
+    /// What is asked.
+    pub ask: Ask,
+    /// How long; nothing: it ends the turn at once.
+    pub patience: Duration,
+}
+
 /// Reads a request as it came: its id, and what is asked or why that cannot be.
-pub fn read(line: &[u8]) -> (String, Result<Ask, String>) {
+pub fn read(line: &[u8]) -> (String, Result<Patient, String>) {
     if line.len() > REQUEST_BYTES_MAX {
         return (String::new(), Err(format!("the request is longer than {REQUEST_BYTES_MAX} bytes")));
     }
@@ -92,8 +114,12 @@ pub fn read(line: &[u8]) -> (String, Result<Ask, String>) {
     if request.id.len() > ID_BYTES_MAX {
         return (String::new(), Err(format!("the request's id is longer than {ID_BYTES_MAX} bytes")));
     }
+    let patience = match &request.wanted {
+        Wanted::Question { patience, .. } => Duration::from_secs(*patience),
+        Wanted::Help { .. } => Duration::ZERO,
+    };
     let asked = checked(request.wanted).map_err(|bad| format!("the question cannot be asked: {bad}"));
-    (request.id, asked)
+    (request.id, asked.map(|ask| Patient { ask, patience }))
 }
 
 /// What is asked, if it keeps to the bounds.
@@ -102,7 +128,7 @@ pub fn read(line: &[u8]) -> (String, Result<Ask, String>) {
 /// [`BadQuestion`].
 pub fn checked(wanted: Wanted) -> Result<Ask, BadQuestion> {
     match wanted {
-        Wanted::Question { text, options, confidence, context } => {
+        Wanted::Question { text, options, confidence, context, patience: _ } => {
             let confidence = confidence.unwrap_or(Confidence::Low);
             let question = Question { question: text, decision_context: context, confidence, options };
             question.checked().map(Ask::Question)
@@ -119,11 +145,14 @@ mod tests {
     fn a_request_is_read_with_its_id() {
         let line = br#"{"id": "7", "ask": "question", "text": "Which?", "options": ["a", "b"], "confidence": "high"}"#;
         let (id, asked) = read(line);
-        let Ok(Ask::Question(question)) = asked else { panic!("{asked:?}") };
+        let Ok(Patient { ask: Ask::Question(question), patience }) = asked else { panic!("{asked:?}") };
+        assert_eq!(patience.as_secs(), PATIENCE_DEFAULT, "it does not say");
         assert_eq!((id.as_str(), question.question.as_str(), question.options.len()), ("7", "Which?", 2));
         assert_eq!(question.confidence, Confidence::High);
         let (_, asked) = read(br#"{"id": "8", "ask": "help", "text": "stuck"}"#);
-        assert!(matches!(asked, Ok(Ask::Help(call)) if call.raw_line == "stuck"));
+        assert!(matches!(asked, Ok(Patient { ask: Ask::Help(call), .. }) if call.raw_line == "stuck"));
+        let (_, asked) = read(br#"{"id": "9", "ask": "question", "text": "Which?", "patience": 5}"#);
+        assert_eq!(asked.map(|asked| asked.patience), Ok(Duration::from_secs(5)));
     }
 
     #[test]
@@ -135,6 +164,7 @@ mod tests {
             (r#"{"id": "1", "ask": "help", "text": " "}"#, "no text"),
             (r#"{"id": "1", "ask": "question", "text": "q", "options": ["a", "a"]}"#, "twice"),
             (r#"{"id": "1", "ask": "question", "text": "q", "confidence": "sure"}"#, "cannot be read"),
+            (r#"{"id": "1", "ask": "question", "text": "q", "patience": -1}"#, "cannot be read"),
             (&long, "longer than"),
         ] {
             let refused = read(line.as_bytes()).1.unwrap_err();

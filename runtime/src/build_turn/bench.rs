@@ -20,7 +20,7 @@ use super::{
     output::evidence,
 };
 use crate::{
-    ask::{self, Ask, Heard},
+    ask::{self, Ask, Desk, Heard},
     backend::{
         Backend, BackendError, BackendResult, BackendTask, markers::HelpCall, prompt::prompt, question::Question,
     },
@@ -97,11 +97,17 @@ impl<B: Backend> Workbench<B> {
         Self { backend, folders }
     }
 
-    /// Does a turn whose objects are in the mirror. When the future is dropped, the program is ended and its files go.
+    /// Does a turn whose objects are in the mirror. Questions that wait do so at the desk. When the future is dropped, the program is ended and its files go.
     ///
     /// # Errors
     /// [`BenchError`]. How the program ended and what it left is never an error.
-    pub async fn run(&self, turn: &Turn, agent: &AgentName, mirror: &Mirror) -> Result<Built, BenchError> {
+    pub async fn run(
+        &self,
+        turn: &Turn,
+        agent: &AgentName,
+        mirror: &Mirror,
+        desk: &dyn Desk,
+    ) -> Result<Built, BenchError> {
         let TurnRequest::Build(request) = &turn.request else { return Err(BenchError::NotABuildTurn) };
         let folder = self.folders.create(&turn.turn_id)?;
         let clone = {
@@ -110,7 +116,7 @@ impl<B: Backend> Workbench<B> {
             mirror.clone_for_agent(&start, &dir).instrument(info_span!(target: TRACE, "clone")).await?
         };
         // Boxed, as the program's run is large.
-        let (result, heard) = Box::pin(self.attended(turn, agent, request, &folder)).await?;
+        let (result, heard) = Box::pin(self.attended(turn, agent, request, &folder, desk)).await?;
         let output = folder.own().join("output");
         write(&output, &evidence(&result))?;
         let (said, files) = match heard {
@@ -140,6 +146,7 @@ impl<B: Backend> Workbench<B> {
         agent: &AgentName,
         request: &BuildRequest,
         folder: &TurnFolder,
+        desk: &dyn Desk,
     ) -> Result<(BackendResult, Option<Heard>), BenchError> {
         let mut line = self.backend.line(&folder.line()).await?;
         let task = BackendTask { line: Some(line.access().clone()), ..task(turn, request, folder)? };
@@ -148,7 +155,7 @@ impl<B: Backend> Workbench<B> {
             std::fs::create_dir(&to).is_ok() && self.backend.copy(&from, &to).await
         };
         let (ending, end) = ask::ending();
-        let (result, heard) = ask::attend(&mut line, keep, ending, self.invoke(turn, agent, task, end)).await;
+        let (result, heard) = ask::attend(&mut line, desk, keep, ending, self.invoke(turn, agent, task, end)).await;
         Ok((result?, heard))
     }
 

@@ -3,6 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use holdpoint_bus::blobs::{self, BlobError};
@@ -23,6 +24,7 @@ use super::{
 };
 use crate::{
     agent::{Final, Job, Plan, WorkError, Worker},
+    ask::TurnDesk,
     backend::{BackendError, CommandBackend, CommandSettings, SettingsError, command::own_environment},
     config::{Config, ProgramConfig},
     mirror::{MirrorError, MirrorStore},
@@ -80,6 +82,8 @@ pub struct BuildWorker {
     bench: Workbench<CommandBackend>,
     mirrors: MirrorStore,
     properties: Vec<PropertyReport>,
+    /// The longest that a question may wait.
+    patience: Duration,
 }
 
 /// A turn that was stopped: what is returned for it is not handed off.
@@ -114,7 +118,8 @@ impl BuildWorker {
         let properties = backend.prove(&trial.scratch()).await.map_err(StartError::Sandbox)?;
         drop(trial);
         let mirrors = MirrorStore::new(state_dir.join("mirrors"), Limits::default());
-        Ok(Self { bench: Workbench::new(backend, folders), mirrors, properties })
+        let patience = config.agent.question_patience.duration();
+        Ok(Self { bench: Workbench::new(backend, folders), mirrors, properties, patience })
     }
 
     /// What the sandbox promises to the program, and who keeps it here.
@@ -129,7 +134,8 @@ impl BuildWorker {
         let fetched = fetched.instrument(info_span!(target: TRACE, "fetch")).await;
         let mirror = fetched.map_err(|error: MirrorError| WorkError::new("fetch the repository", error))?;
         job.note("the agent's program runs");
-        let built = self.bench.run(&job.turn, &job.agent, &mirror).await;
+        let (turn, desk) = (job.turn_as_it_stands(), TurnDesk::new(job, self.patience));
+        let built = self.bench.run(&turn, &job.agent, &mirror, &desk).await;
         let built = built.map_err(|error: BenchError| WorkError::new("do the turn", error))?;
         job.note("storing the result");
         let stored = store(job, &built).instrument(info_span!(target: TRACE, "store")).await;

@@ -79,6 +79,8 @@ pub struct AgentConfig {
     /// How long it may be silent before its turn is given to another. A heartbeat is sent at a third of it. The
     /// consumers of the broker are made with the same value.
     pub ack_wait: Span,
+    /// How long a program may have a question wait in its turn, at most.
+    pub question_patience: Span,
 }
 
 impl Default for AgentConfig {
@@ -88,6 +90,7 @@ impl Default for AgentConfig {
             pool: streams::fleet_pool(),
             state_dir: default_state_dir().join("agent"),
             ack_wait: Span::from_secs(30),
+            question_patience: Span::from_secs(10 * 60),
         }
     }
 }

@@ -6,6 +6,8 @@ use holdpoint_protocol::{
     plan::Check,
 };
 
+use holdpoint_runtime::ask::Nobody;
+
 use crate::support::{Rig, check, criterion, guard, judged, tested, wait_until_empty};
 
 fn red_first(command: &str) -> Check {
@@ -127,7 +129,7 @@ async fn dropping_a_verification_leaves_nothing_behind() {
         }
     };
     tokio::select! {
-        _ = rig.bench.verify("turn-1", &request, &rig.mirror, &|_| {}) => panic!("it sleeps for minutes"),
+        _ = rig.bench.verify("turn-1", &request, &rig.mirror, &|_| {}, &Nobody) => panic!("it sleeps for minutes"),
         () = running => {}
     }
     wait_until_empty(&turns);

@@ -6,6 +6,7 @@ use holdpoint_protocol::{
     reason::CriterionReason,
 };
 
+use holdpoint_runtime::ask::Nobody;
 use holdpoint_sandbox::{Bounds, Error, Sandbox};
 
 use crate::support::{Rig, SHIM, check, criterion, only, settings};
@@ -150,7 +151,7 @@ async fn missing_property_is_refused_or_by_setting_reported() {
         panic!("without namespaces there is no loopback of its own")
     };
     let request = rig.request(&rig.base, vec![criterion("only", check("true"))]).await;
-    assert!(rig.bench.verify("turn", &request, &rig.mirror, &|_| {}).await.is_err());
+    assert!(rig.bench.verify("turn", &request, &rig.mirror, &|_| {}, &Nobody).await.is_err());
 
     let waived = weaker().waiving(properties.iter().copied());
     let rig = Rig::in_sandbox(&[("a.txt", "a\n")], |_| {}, waived).await;

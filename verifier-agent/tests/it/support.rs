@@ -18,6 +18,7 @@ use holdpoint_protocol::{
     reason::CriterionReason,
     time::Millis,
 };
+use holdpoint_runtime::ask::Nobody;
 use holdpoint_sandbox::Sandbox;
 use holdpoint_verifier_agent::{Bench, Findings, JudgeSettings, Settings};
 use holdpoint_workspace::{CommitMeta, Import, Limits, Mirror, ObjectFormat, Oid, SNAPSHOT_REF, UserRepo};
@@ -124,7 +125,7 @@ impl Rig {
 
     /// Judges, and checks what holds for all findings.
     pub(crate) async fn verify(&self, request: &VerificationRequest) -> Findings {
-        let findings = self.bench.verify("turn-1", request, &self.mirror, &|_| {}).await.unwrap();
+        let findings = self.bench.verify("turn-1", request, &self.mirror, &|_| {}, &Nobody).await.unwrap();
         let stored: Vec<_> = findings.evidence.iter().map(|evidence| evidence.digest).collect();
         for report in findings.criteria.iter().chain(&findings.guards) {
             assert!(!report.result.evidence.is_empty(), "{report:?}");

@@ -20,7 +20,7 @@ use proptest::prelude::*;
 use crate::{
     audit::{Audit, Auditor, Bytes, EntryLine, HandoffLine},
     engine::{
-        Asked, BuildOutcome, Handoff, Input,
+        Asked, BuildOutcome, Ends, Handoff, Input,
         tests::{
             fixture::Fixture,
             histories::{Story, events, setup},
@@ -204,6 +204,8 @@ fn question(handoff: &Handoff<Box<Asked>>, entry: &EntryLine) -> Handed {
                 confidence: Confidence::Low,
                 options: asked.options.clone(),
                 work,
+                waits_until: if let Ends::NotBefore(until) = asked.ends { Some(until) } else { None },
+                waited: asked.ends == Ends::TurnAfterAll,
             },
         ))),
         QuestionKind::Help => Handed::Help(Box::new(HelpRequest::new(

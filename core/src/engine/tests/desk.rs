@@ -1,9 +1,12 @@
 //! What people do to a flight in memory, and what agents ask them.
 
+use std::time::Duration;
+
 use holdpoint_protocol::{
     artifact::{
-        Cancel, CancelBody, ClarificationResponse, ClarificationResponseBody, Completion, CompletionBody, Origin,
-        Retry, RetryBody, Verb,
+        Cancel, CancelBody, ClarificationRequest, ClarificationRequestBody, ClarificationResponse,
+        ClarificationResponseBody, Completion, CompletionBody, Confidence, HelpRequest, HelpRequestBody, Origin, Retry,
+        RetryBody, Verb,
     },
     ids::{AgentName, role},
     journal::{Cause, Entry},
@@ -13,7 +16,7 @@ use holdpoint_protocol::{
 
 use super::fixture::{Fixture, Taken};
 use crate::{
-    engine::{Act, Answering, Asked, Commit, Input, Refusal, Retrying, reference},
+    engine::{Act, Answering, Asked, Commit, Ends, Input, Refusal, Retrying, reference, reply},
     flight,
 };
 
@@ -44,9 +47,43 @@ impl Fixture {
     /// A question of the open turn's agent, as the orchestrator gives it to the machine.
     pub(crate) fn question(&mut self, name: &str, kind: QuestionKind, question: &str, work: Option<Commit>) -> Input {
         let turn = Box::new(self.turn(name));
-        let options = if kind == QuestionKind::Help { Vec::new() } else { OPTIONS.map(str::to_owned).to_vec() };
-        let asked = Asked { kind, question: question.to_owned(), options, work, turn };
+        let (_, origin) = self.act_of(name);
+        let (turn_id, agent) = (turn.turn_id.clone(), person("agent-1"));
+        let asked = if kind == QuestionKind::Help {
+            let raw_line = question.to_owned();
+            let body = HelpRequestBody { turn: turn_id, delivery: 1, agent, raw_line, context: None, work: None };
+            Asked::help(&HelpRequest::new(origin, body), work, turn)
+        } else {
+            let body = ClarificationRequestBody {
+                turn: turn_id,
+                delivery: 1,
+                agent,
+                question: question.to_owned(),
+                decision_context: String::new(),
+                confidence: Confidence::Low,
+                options: OPTIONS.map(str::to_owned).to_vec(),
+                work: None,
+                waits_until: None,
+                waited: false,
+            };
+            Asked::question(&ClarificationRequest::new(origin, body), work, turn)
+        };
         Input::Asked(self.handoff(name, Box::new(asked)))
+    }
+
+    /// A question that its agent waits for in the open turn.
+    pub(crate) fn waiting_question(&mut self, name: &str, question: &str) -> Input {
+        let until = self.now.after(Duration::from_secs(60));
+        self.question_that(name, question, Ends::NotBefore(until))
+    }
+
+    /// A question of the open turn that ends it, or not yet.
+    pub(crate) fn question_that(&mut self, name: &str, question: &str, ends: Ends) -> Input {
+        let Input::Asked(mut asked) = self.question(name, QuestionKind::Clarification, question, None) else {
+            unreachable!("a question is asked")
+        };
+        asked.body.ends = ends;
+        Input::Asked(asked)
     }
 
     pub(crate) fn ask(&mut self, name: &str, question: &str) -> Taken {
@@ -54,11 +91,15 @@ impl Fixture {
         self.feed(name, input)
     }
 
-    /// The turn that was opened last.
+    /// The turn that was opened last, as it stands.
     pub(crate) fn last_turn(&self, name: &str) -> Option<Box<Turn>> {
-        self.journal(name).iter().rev().find_map(|stored| match stored.read() {
-            Entry::Turn(turn) => Some(turn),
-            _ => None,
+        self.journal(name).iter().fold(None, |last, stored| match (stored.read(), last) {
+            (Entry::Turn(turn), _) => Some(turn),
+            (Entry::Answered(answered), Some(mut turn)) => {
+                reply(&mut turn, &answered.answer);
+                Some(turn)
+            }
+            (_, last) => last,
         })
     }
 
@@ -71,6 +112,7 @@ impl Fixture {
         let (cause, origin) = self.act_of(name);
         let request = match self.state(name).phase {
             Phase::Waiting(question) => Some(question.asked.artifact),
+            Phase::InTurn(open) => open.asking().map(|question| question.asked.artifact.clone()),
             _ => None,
         };
         let asked = self.trace.iter().rev().find_map(|t| match &t.input {

@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     codec::{self, Encoding},
     facts::Violation,
     ids::{ArtifactId, RoleId, WaypointId},
-    journal::{Cause, Dead, Decided, Entry, Fleet, Landed, Record, Sequence, Submitted},
+    journal::{Answered, Cause, Dead, Decided, Entry, Fleet, Landed, Record, Sequence, Submitted},
     plan::Plan,
     state::{OpenTurn, Phase, Status, WaypointState},
     streams,
@@ -52,6 +52,16 @@ impl Taken {
                 other => panic!("expected a decision, got {other:?}"),
             },
             other => panic!("expected a decision, got {other:?}"),
+        }
+    }
+
+    pub(crate) fn answered(self) -> Answered {
+        match self {
+            Self::Appended(entry) => match *entry {
+                Entry::Answered(answered) => *answered,
+                other => panic!("expected an answer in the turn, got {other:?}"),
+            },
+            other => panic!("expected an answer in the turn, got {other:?}"),
         }
     }
 
@@ -120,6 +130,7 @@ impl Stored {
             Entry::Turn(turn) => (Encoding::Json, codec::encode(turn.as_ref(), Encoding::Json)),
             Entry::Decided(decided) => (Encoding::MsgPack, codec::encode(decided.as_ref(), Encoding::MsgPack)),
             Entry::Dead(dead) => (Encoding::MsgPack, codec::encode(dead.as_ref(), Encoding::MsgPack)),
+            Entry::Answered(answered) => (Encoding::MsgPack, codec::encode(answered.as_ref(), Encoding::MsgPack)),
             other => panic!("not an entry of a waypoint's journal: {other:?}"),
         };
         Self { kind: entry.schema_name(), encoding, bytes: bytes.unwrap() }
@@ -286,13 +297,12 @@ impl Fixture {
         }
     }
 
-    /// The turn that is open, as an agent pulls it.
+    /// The turn that is open, as it stands.
     pub(crate) fn turn(&self, name: &str) -> Turn {
         let open = self.open_turn(name).expect("a turn is open");
-        match self.journal(name).last().expect("an open turn has an entry").read() {
-            Entry::Turn(turn) if turn.turn_id == open.turn => *turn,
-            other => panic!("the open turn is not the last entry: {other:?}"),
-        }
+        let turn = self.last_turn(name).expect("an open turn has an entry");
+        assert_eq!(turn.turn_id, open.turn, "the open turn is the last that was opened");
+        *turn
     }
 
     /// A handoff on the open turn, by its role.

@@ -21,7 +21,7 @@ use super::{
     parts::{NARRATIVE, check, criterion, failure, fleet, guard, id, oid, plan, sound_report, waypoint},
 };
 use crate::{
-    engine::{BuildOutcome, Died, Handoff, Input, Merge, Oversize},
+    engine::{BuildOutcome, Died, Ends, Handoff, Input, Merge, Oversize},
     flight::{self, Due},
 };
 
@@ -105,12 +105,12 @@ pub(crate) fn events() -> impl Strategy<Value = Vec<Event>> {
     let event = prop_oneof![
         12 => (any_one(), any::<u8>()).prop_map(|(n, how)| Event::Due(n, how)),
         16 => (any_one(), any::<u8>()).prop_map(|(n, how)| Event::Answer(n, how)),
-        2 => (any_one(), any::<u8>()).prop_map(|(n, how)| Event::Ask(n, how)),
+        4 => (any_one(), any::<u8>()).prop_map(|(n, how)| Event::Ask(n, how)),
         3 => any_one().prop_map(Event::Again),
         2 => any_one().prop_map(Event::Late),
         2 => any_one().prop_map(Event::Impostor),
         1 => (any_one(), any::<u8>()).prop_map(|(n, count)| Event::Die(n, count)),
-        5 => (any_one(), any::<u8>()).prop_map(|(n, how)| Event::Person(n, how)),
+        7 => (any_one(), any::<u8>()).prop_map(|(n, how)| Event::Person(n, how)),
         1 => prop::bool::weighted(0.2).prop_flat_map(move |it_is| {
             let n = any::<usize>();
             if it_is { n.prop_map(Event::Cancel).boxed() } else { Just(Event::Crash).boxed() }
@@ -328,6 +328,9 @@ impl Story {
     /// The agent of an open turn asks; a builder may hand its work in progress along.
     fn ask(&mut self, name: &'static str, how: u8) {
         let kind = if how.is_multiple_of(4) { QuestionKind::Help } else { QuestionKind::Clarification };
+        if how & 1 == 1 && self.end_with_what_waited(name) {
+            return;
+        }
         let work = (how & 8 == 8).then(|| self.fixture.commit());
         let builds = self.fixture.open_turn(name).is_some_and(|open| open.purpose == Purpose::Build);
         let words = match (how & 2, builds) {
@@ -336,7 +339,28 @@ impl Story {
             (_, false) => "which evidence?",
         };
         let input = self.fixture.question(name, kind, words, work);
+        let Input::Asked(mut asked) = input else { unreachable!("a question is asked") };
+        if kind == QuestionKind::Clarification {
+            asked.body.ends = match how / 16 % 4 {
+                0 | 1 => Ends::NotBefore(self.fixture.now.after(Duration::from_secs(60))),
+                2 => Ends::TurnAfterAll,
+                _ => Ends::Turn,
+            };
+        }
+        self.send(name, Input::Asked(asked));
+    }
+
+    /// The turn ends with the last question that waited in it, answered or not; whether there is one.
+    fn end_with_what_waited(&mut self, name: &'static str) -> bool {
+        let last = self.fixture.open_turn(name).and_then(|open| open.questions.last().cloned());
+        let asked = self.fixture.trace.iter().rev().find_map(|transition| match &transition.input {
+            Input::Asked(asked) => last.as_ref().filter(|last| last.asked == asked.cause).map(|_| &asked.body),
+            _ => None,
+        });
+        let Some(question) = asked.map(|asked| asked.question.clone()) else { return false };
+        let input = self.fixture.question_that(name, &question, Ends::TurnAfterAll);
         self.send(name, input);
+        true
     }
 
     /// A person does what a waypoint waits for; what does not fit changes nothing.
@@ -353,6 +377,7 @@ impl Story {
                     answer.updated_constraints.extend((how & 4 == 4).then(|| "keep it small".to_owned()));
                 }),
             ),
+            Phase::InTurn(open) if open.asking().is_some() => (true, self.fixture.answer_act(name, ADA, |_| {})),
             Phase::InTurn(open) if open.people => (true, self.fixture.completion(name, ADA, outcome)),
             Phase::Held(_) => (true, self.fixture.retry_act(name, |retry| retry.reworks = u32::from(how % 2))),
             _ => (false, self.fixture.completion(name, ADA, outcome)),

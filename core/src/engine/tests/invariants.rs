@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     ids::{TurnId, WaypointId, role},
     journal::{Cause, Entry},
     reason::ReasonCode,
-    state::{Phase, Purpose, Status, WaypointState},
+    state::{Phase, Purpose, QuestionStanding, Status, WaypointState},
     turn::{Turn, TurnRequest},
     view::FlightStatus,
 };
@@ -23,7 +23,7 @@ use super::{
     parts::{NARRATIVE, id},
 };
 use crate::{
-    engine::{Input, transition::phase_status},
+    engine::{Ends, Input, QUESTIONS_IN_TURN_MAX, is_current, transition::phase_status},
     flight::{self, flight_status},
 };
 
@@ -228,11 +228,43 @@ fn a_turn_is_answered_at_most_once_and_tokens_are_never_reused() {
         let mut answered = BTreeSet::new();
         for transition in story.fixture.trace.iter().filter(|t| t.entry.record().cause.is_some()) {
             let Phase::InTurn(open) = &transition.before.phase else { continue };
+            if is_current(&transition.after, &open.turn) {
+                let about_questions = matches!(transition.input, Input::Asked(_) | Input::Answered(_));
+                prop_assert!(about_questions, "{} stayed open: {transition:?}", open.turn);
+                continue;
+            }
             prop_assert!(answered.insert(&open.turn), "{} was answered twice", open.turn);
         }
         for name in NAMES {
             let landings = story.fixture.flight.landed.iter().filter(|l| l.waypoint == id(name));
             prop_assert!(landings.count() <= 1, "{name} landed twice");
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn a_question_that_waits_leaves_its_turn_as_it_is_and_is_answered_at_most_once() {
+    in_every_history(|story| {
+        let mut answered = BTreeSet::new();
+        for transition in &story.fixture.trace {
+            let Phase::InTurn(after) = &transition.after.phase else { continue };
+            let open = after.questions.iter().filter(|q| q.standing == QuestionStanding::Open).count();
+            prop_assert!(open <= 1 && (open == 0) == after.asking().is_none(), "{after:?}");
+            prop_assert!(after.questions.len() <= QUESTIONS_IN_TURN_MAX, "{after:?}");
+            let Phase::InTurn(before) = &transition.before.phase else { continue };
+            if before.turn != after.turn {
+                prop_assert!(after.questions.is_empty(), "another turn begins without questions: {after:?}");
+                continue;
+            }
+            let (one, other) = (&transition.before, &transition.after);
+            prop_assert_eq!((&one.base, &one.work, &one.answered), (&other.base, &other.work, &other.answered));
+            prop_assert_eq!(&one.history, &other.history);
+            if let Entry::Answered(entry) = &transition.entry {
+                let last = after.questions.last().expect("a question was answered");
+                prop_assert_eq!((&entry.turn, entry.words), (&after.turn, last.words));
+                prop_assert!(answered.insert(last.asked.artifact.clone()), "answered again: {last:?}");
+            }
         }
         Ok(())
     });
@@ -392,6 +424,23 @@ fn no_word_of_a_builder_reaches_a_verifier() {
     });
 }
 
+/// What happened to a question that waits in its turn.
+fn of_questions(transition: &Transition) -> Option<&'static str> {
+    let Phase::InTurn(open) = &transition.before.phase else { return None };
+    match (&transition.entry, &transition.input, &transition.after.phase) {
+        (Entry::Answered(_), Input::Asked(_), _) => Some("answered in its turn by policy"),
+        (Entry::Answered(_), _, _) => Some("answered in its turn by a person"),
+        (_, Input::Asked(_), Phase::Waiting(question)) => {
+            open.asking().is_some_and(|asking| asking.asked == question.asked).then_some("waited and ended the turn")
+        }
+        (_, Input::Asked(asked), Phase::InTurn(again)) if again.turn != open.turn => {
+            (asked.body.ends == Ends::TurnAfterAll).then_some("answer and patience crossed")
+        }
+        (_, Input::Built(_) | Input::Reported(_), _) => open.asking().map(|_| "withdrawn by a result"),
+        _ => None,
+    }
+}
+
 #[test]
 fn histories_reach_what_they_are_meant_to_try() {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
@@ -414,6 +463,7 @@ fn histories_reach_what_they_are_meant_to_try() {
             if matches!(transition.input, Input::Answered(_)) {
                 asked.insert(transition.waypoint.clone());
             }
+            seen.extend(of_questions(transition));
             if matches!(transition.after.phase, Phase::Accepted { .. }) && asked.contains(&transition.waypoint) {
                 seen.insert("accepted after an answer");
             }
@@ -430,7 +480,10 @@ fn histories_reach_what_they_are_meant_to_try() {
         "accepted after an answer",
         "agent_failed",
         "all complete",
+        "answer and patience crossed",
         "answer_overdue",
+        "answered in its turn by a person",
+        "answered in its turn by policy",
         "approval_open",
         "approval_rejected",
         "attempts_exhausted",
@@ -456,6 +509,8 @@ fn histories_reach_what_they_are_meant_to_try() {
         "regression",
         "rolled back",
         "scope_violation",
+        "waited and ended the turn",
+        "withdrawn by a result",
     ];
     let missing: Vec<&str> = wanted.into_iter().filter(|w| !seen.contains(w)).collect();
     assert_eq!(missing, Vec::<&str>::new(), "seen: {seen:?}");

@@ -1,6 +1,7 @@
 //! Questions and acts of people: what waits, who may do what, what happens instead, where it goes on.
 
 mod approvals;
+mod asking;
 mod questions;
 mod retries;
 mod steering;

@@ -14,7 +14,7 @@ use holdpoint_bus::{
 };
 use holdpoint_protocol::{
     Digest,
-    api::{PROGRESS, Progress, ProgressAnswer, ProgressNotice, RefusedHandoff},
+    api::{Going, PROGRESS, Progress, ProgressAnswer, ProgressNotice, RefusedHandoff},
     artifact::{
         Artifact, BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, ChecklistReceipt,
         ClarificationRequest, ClarificationRequestBody, Confidence, CriterionReport, HelpRequest, HelpRequestBody,
@@ -114,6 +114,34 @@ impl Agent {
         options: &[&str],
         work: Option<WorkInProgress>,
     ) -> ClarificationRequest {
+        let asked = self.question(turn, question, options, work);
+        self.hand_off(turn, ClarificationRequest::KIND, &asked).await;
+        asked
+    }
+
+    /// Asks a question in a turn that it has, and keeps the turn.
+    pub(crate) async fn ask_in_turn(&mut self, turn: &Turn, question: &str, options: &[&str]) -> ClarificationRequest {
+        let waits_until = Some(clock::now().after(SOON));
+        let asked = ClarificationRequest { waits_until, ..self.question(turn, question, options, None) };
+        self.hand_off(turn, ClarificationRequest::KIND, &asked).await;
+        asked
+    }
+
+    /// Ends its turn with the question that it waited for.
+    pub(crate) async fn end_waiting(&mut self, turn: &Turn, asked: &ClarificationRequest) {
+        let origin = origin(turn, &self.role);
+        let ends =
+            ClarificationRequest { artifact_id: origin.artifact_id, waits_until: None, waited: true, ..asked.clone() };
+        self.hand_off(turn, ClarificationRequest::KIND, &ends).await;
+    }
+
+    fn question(
+        &self,
+        turn: &Turn,
+        question: &str,
+        options: &[&str],
+        work: Option<WorkInProgress>,
+    ) -> ClarificationRequest {
         let body = ClarificationRequestBody {
             turn: turn.turn_id.clone(),
             delivery: 1,
@@ -123,10 +151,10 @@ impl Agent {
             confidence: Confidence::Low,
             options: options.iter().map(|&option| option.to_owned()).collect(),
             work,
+            waits_until: None,
+            waited: false,
         };
-        let asked = ClarificationRequest::new(origin(turn, &self.role), body);
-        self.hand_off(turn, ClarificationRequest::KIND, &asked).await;
-        asked
+        ClarificationRequest::new(origin(turn, &self.role), body)
     }
 
     /// Calls for help in a turn that it has.
@@ -206,6 +234,24 @@ impl Agent {
         turn: &Turn,
         trouble: Option<String>,
     ) -> Result<ProgressAnswer, api::ApiError> {
+        self.progress(turn, trouble, 0, false).await
+    }
+
+    /// What whoever holds an open turn is told that has so many of its answers.
+    pub(crate) async fn going(&self, turn: &Turn, answers: u32) -> Going {
+        match self.progress(turn, None, answers, true).await.unwrap() {
+            ProgressAnswer::Continue(going) => going,
+            stop @ ProgressAnswer::Stop { .. } => panic!("{stop:?}"),
+        }
+    }
+
+    async fn progress(
+        &self,
+        turn: &Turn,
+        trouble: Option<String>,
+        answers: u32,
+        newest: bool,
+    ) -> Result<ProgressAnswer, api::ApiError> {
         let progress = Progress {
             flight: turn.flight.clone(),
             waypoint: turn.waypoint.clone(),
@@ -213,6 +259,8 @@ impl Agent {
             delivery: 1,
             note: None,
             trouble,
+            answers,
+            newest,
         };
         let payload = Bytes::from(codec::encode(&progress, Encoding::Json).unwrap());
         let call = Call { endpoint: PROGRESS, payload, timeout: SOON, traceparent: None };

@@ -194,8 +194,12 @@ fn conversation() -> Kinds {
             confidence: Confidence::Low,
             options: vec!["anyhow".to_owned(), "thiserror".to_owned()],
             work: Some(work_in_progress()),
+            waits_until: None,
+            waited: false,
         },
     );
+    let waits = ClarificationRequest { work: None, waits_until: Some(at(64)), ..question.clone() };
+    let waited = ClarificationRequest { waited: true, ..question.clone() };
     let help = HelpRequest::new(
         origin("help-1", role::BUILDER),
         HelpRequestBody {
@@ -214,6 +218,8 @@ fn conversation() -> Kinds {
     vec![
         published("given_back", given_back),
         published("clarification_request", question),
+        another("clarification_request_waits", "clarification_request", waits),
+        another("clarification_request_waited", "clarification_request", waited),
         published("help_request", help),
     ]
 }

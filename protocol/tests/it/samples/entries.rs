@@ -3,11 +3,11 @@
 use holdpoint_protocol::{
     artifact::{Confidence, Disposition, Verb, VerificationPurpose},
     ids::role,
-    journal::{Dead, Death, Decided, Landed, Record, Steered, Submitted},
+    journal::{self, Dead, Death, Decided, Landed, Record, Steered, Submitted},
     reason::ReasonCode,
     state::{
         Acted, Answered, Counters, GateVisit, Held, LastDecision, OpenTurn, Outcome, Phase, Purpose, Question,
-        QuestionKind, Resume, Status, Verified, WaypointState, Work,
+        QuestionKind, QuestionStanding, Resume, Status, TurnQuestion, Verified, WaypointState, Work,
     },
     subjects,
     turn::{BuildRequest, Collision, CollisionKind, CompletionRequest, Feedback, LandedMeanwhile, Turn, TurnRequest},
@@ -104,6 +104,32 @@ fn open_turn(role_name: &'static str, purpose: Purpose) -> OpenTurn {
         people,
         opened_at: at(3),
         deadline: at(1800),
+        questions: Vec::new(),
+    }
+}
+
+/// A turn in which one question was answered by policy, one by a person, one withdrawn, and one is open.
+fn asking() -> Phase {
+    let answered = |by| QuestionStanding::Answered { by };
+    let standings =
+        [answered(None), answered(Some(cause())), QuestionStanding::Withdrawn, QuestionStanding::Open].into_iter();
+    let questions = standings.map(|standing| TurnQuestion {
+        asked: cause(),
+        words: digest("words"),
+        since: at(4),
+        until: at(64),
+        standing,
+    });
+    Phase::InTurn(OpenTurn { questions: questions.collect(), ..open_turn(role::BUILDER, Purpose::Build) })
+}
+
+fn answered() -> journal::Answered {
+    journal::Answered {
+        schema_version: version::CURRENT,
+        turn: turn(),
+        words: digest("words"),
+        answer: clarified(),
+        record: record(asking()),
     }
 }
 
@@ -198,6 +224,7 @@ fn decisions() -> Kinds {
     ];
     let phases = [
         ("decided_unverified", Phase::Accepted { at: at(4), report: None }),
+        ("decided_asking", asking()),
         ("decided_waiting", waiting(QuestionKind::Clarification)),
         ("decided_waiting_for_help", waiting(QuestionKind::Help)),
         ("decided_held", held(Status::Blocked, Resume::Beginning)),
@@ -265,6 +292,7 @@ pub(super) fn all() -> Kinds {
         published("dead", dead()),
         published("feedback", feedback()),
         published("steered", steered()),
+        published("answered", answered()),
     ];
     all.extend(decisions());
     all

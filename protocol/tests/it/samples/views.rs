@@ -2,9 +2,9 @@
 
 use holdpoint_protocol::{
     api::{
-        ArtifactQuery, DeadQuery, DeadTurn, DeadTurns, FlightLine, Flights, FlightsQuery, History, HistoryLine,
-        HistoryQuery, Presence, Progress, ProgressAnswer, ProgressNotice, RefusedHandoff, Standing, StatusQuery,
-        Submit,
+        ArtifactQuery, DeadQuery, DeadTurn, DeadTurns, FlightLine, Flights, FlightsQuery, GivenAnswer, Going, History,
+        HistoryLine, HistoryQuery, Presence, Progress, ProgressAnswer, ProgressNotice, RefusedHandoff, Standing,
+        StatusQuery, Submit,
     },
     artifact::{Disposition, Verb, VerificationPurpose},
     attestation::{AttestQuery, Envelope, EnvelopeSignature, PAYLOAD_TYPE},
@@ -103,9 +103,16 @@ fn api() -> Kinds {
         delivery: 1,
         note: Some("running checks".to_owned()),
         trouble: Some("the disk is full".to_owned()),
+        answers: 1,
+        newest: true,
     };
-    let notice =
-        ProgressNotice { turn: turn(), nonce: "5f0e8c2d1b7a4936".to_owned(), answer: ProgressAnswer::Continue };
+    let going =
+        Going { answers: vec![GivenAnswer { words: digest("words"), answer: clarified() }], questions_left: Some(1) };
+    let notice = ProgressNotice {
+        turn: turn(),
+        nonce: "5f0e8c2d1b7a4936".to_owned(),
+        answer: ProgressAnswer::Continue(Going::default()),
+    };
     let refused = RefusedHandoff::new(
         Some("turn-0a1b.1.builder-1.build_artifact.0".to_owned()),
         "HP_HANDOFF_BUILDER/43".to_owned(),
@@ -130,7 +137,8 @@ fn api() -> Kinds {
         published("flight_line", line),
         published("history_line", history),
         published("progress", progress),
-        unpublished("progress_continue", ProgressAnswer::Continue),
+        unpublished("progress_continue", ProgressAnswer::Continue(Going::default())),
+        unpublished("progress_continue_answered", ProgressAnswer::Continue(going)),
         published("progress_answer", ProgressAnswer::Stop { reason: "superseded".to_owned() }),
         published("progress_notice", notice),
         published("refused_handoff", refused),

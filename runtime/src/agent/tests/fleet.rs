@@ -23,7 +23,7 @@ use holdpoint_bus::{
 };
 use holdpoint_protocol::{
     Digest,
-    api::{PROGRESS, Progress, ProgressAnswer, ProgressNotice},
+    api::{Going, PROGRESS, Progress, ProgressAnswer, ProgressNotice},
     artifact::{
         Artifact, BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, GivenBack, GuidancePacket,
         GuidancePacketBody, HandedHead, Metered, Origin,
@@ -235,7 +235,8 @@ impl Fleet {
         topology::ensure_turn_consumers(&orchestrator, &builder(), &pool, None, &settings).await.unwrap();
         let roots = Arc::new(local.authority.trust_roots().clone());
         let handoffs = HandoffQueue::open(&orchestrator, &builder(), subjects::partition(&flight)).await.unwrap();
-        let (answer, answered) = (Arc::new(Mutex::new(Ok(ProgressAnswer::Continue))), Arc::new(AtomicU32::new(0)));
+        let (answer, answered) =
+            (Arc::new(Mutex::new(Ok(ProgressAnswer::Continue(Going::default())))), Arc::new(AtomicU32::new(0)));
         let troubles = Arc::<Mutex<Vec<String>>>::default();
         let handler = {
             let (answer, answered, troubles) = (answer.clone(), answered.clone(), troubles.clone());
@@ -377,7 +378,7 @@ impl Fleet {
     }
 
     pub(super) fn say_continue(&self) {
-        *self.answer.lock().unwrap() = Ok(ProgressAnswer::Continue);
+        *self.answer.lock().unwrap() = Ok(ProgressAnswer::Continue(Going::default()));
     }
 
     /// The orchestrator answers with a failure.

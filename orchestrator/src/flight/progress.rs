@@ -1,0 +1,131 @@
+//! What whoever holds a turn is told: whether it is wanted, and what was answered in it.
+
+use holdpoint_bus::{Stored, signals};
+use holdpoint_core::engine;
+use holdpoint_protocol::{
+    api::{GivenAnswer, Going, Progress, ProgressAnswer, ProgressNotice},
+    artifact::HandedHead,
+    codec::{self, Encoding},
+    headers,
+    ids::{AgentName, TurnId},
+    state::{Phase, QuestionStanding, WaypointState},
+    subjects::{self, HandoffSubject},
+};
+use holdpoint_runtime::{clock, telemetry::ErrorChain};
+
+use super::{Failure, Place, State, failure};
+use crate::books::BooksError;
+
+/// Bytes of the answers in one reply, beside the first: whoever has more to hear asks again.
+const ANSWERS_BYTES_MAX: usize = 256 << 10;
+
+impl State {
+    /// A failure is no answer: agents begin nothing without one, and go on with what they have begun.
+    pub(super) async fn on_progress(
+        &mut self,
+        progress: &Progress,
+        agent: AgentName,
+    ) -> Result<ProgressAnswer, Failure> {
+        let is_current = match progress.newest {
+            true => self.fresh_books().await.map(|books| is_open(&books.state(&progress.waypoint), progress)),
+            false => self.is_current(&progress.waypoint, &progress.turn).await,
+        };
+        if !is_current.map_err(|error| failure(&error))? {
+            return Ok(ProgressAnswer::Stop { reason: "the turn was answered, superseded or cancelled".to_owned() });
+        }
+        let place = Place::Turn(progress.waypoint.clone(), progress.turn.clone());
+        match &progress.trouble {
+            Some(trouble) => self.troubles.failed(place, &format!("{agent}: {trouble}"), clock::now()),
+            None => self.took(&progress.waypoint, &progress.turn, agent),
+        }
+        let going = self.going(progress).await.map_err(|error| failure(&error))?;
+        Ok(ProgressAnswer::Continue(going))
+    }
+
+    /// Answers a plan that asks whether its turn is open. An agent that hears nothing asks by a request.
+    pub(super) async fn notify(&mut self, plan: &Stored, subject: &HandoffSubject, head: &HandedHead, turn: &TurnId) {
+        let Some(nonce) = plan.nonce.clone().filter(|nonce| nonce.len() <= headers::NONCE_LEN_MAX) else { return };
+        let progress = Progress {
+            flight: subject.flight.clone(),
+            waypoint: subject.waypoint.clone(),
+            turn: turn.clone(),
+            delivery: head.delivery,
+            note: None,
+            trouble: None,
+            answers: 0,
+            newest: false,
+        };
+        let Ok(answer) = self.on_progress(&progress, head.agent.clone()).await else { return };
+        let Ok(payload) = codec::encode(&ProgressNotice { turn: progress.turn, nonce, answer }, Encoding::Json) else {
+            return;
+        };
+        let to = subjects::progress(&subject.role, &head.agent);
+        if let Err(error) = signals::tell(&self.shell.bus, to, payload.into()).await {
+            tracing::debug!(error = %ErrorChain(&error), "a plan is not answered");
+        }
+    }
+
+    async fn going(&mut self, progress: &Progress) -> Result<Going, BooksError> {
+        let shell = self.shell.clone();
+        let books = self.books().await?;
+        let state = books.state(&progress.waypoint);
+        let most = books.flight.submitted.plan.policy.max_clarifications;
+        let has = usize::try_from(progress.answers).unwrap_or(usize::MAX);
+        // The journal is read only for who lacks something.
+        let answers = if answered(&state) > has {
+            let all = books.answers(&shell, &progress.waypoint, &progress.turn).await?;
+            bounded(all.into_iter().skip(has))
+        } else {
+            Vec::new()
+        };
+        Ok(Going { answers, questions_left: Some(engine::questions_left(&state, most)) })
+    }
+}
+
+fn is_open(state: &WaypointState, progress: &Progress) -> bool {
+    engine::is_current(state, &progress.turn)
+}
+
+/// How many questions were answered in the open turn.
+fn answered(state: &WaypointState) -> usize {
+    let Phase::InTurn(open) = &state.phase else { return 0 };
+    open.questions.iter().filter(|question| matches!(question.standing, QuestionStanding::Answered { .. })).count()
+}
+
+/// The first of them, and what fits beside it.
+fn bounded(answers: impl Iterator<Item = GivenAnswer>) -> Vec<GivenAnswer> {
+    let mut bytes = 0;
+    let mut first = true;
+    let fits = |given: &GivenAnswer| {
+        bytes += serde_json::to_vec(given).map_or(usize::MAX, |json| json.len());
+        std::mem::take(&mut first) || bytes <= ANSWERS_BYTES_MAX
+    };
+    answers.take_while(fits).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use holdpoint_protocol::{Digest, artifact::Clarified};
+
+    use super::*;
+
+    fn given(bytes: usize) -> GivenAnswer {
+        let answer = Clarified {
+            question: "which?".to_owned(),
+            option: None,
+            text: Some("x".repeat(bytes)),
+            rationale: None,
+            constraints: Vec::new(),
+            by: "policy".to_owned(),
+        };
+        GivenAnswer { words: Digest::of(b"words"), answer }
+    }
+
+    #[test]
+    fn a_reply_has_one_answer_at_least_and_no_more_than_fit() {
+        let lengths = |sizes: &[usize]| bounded(sizes.iter().map(|size| given(*size))).len();
+        assert_eq!(lengths(&[]), 0);
+        assert_eq!(lengths(&[ANSWERS_BYTES_MAX * 2, 1]), 1);
+        assert_eq!(lengths(&[1, 1, ANSWERS_BYTES_MAX, 1]), 2);
+    }
+}
