@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use holdpoint_protocol::{
     Timestamp,
     api::FlightLine,
+    artifact::Verb,
     facts::{Oid, Verdict},
     ids::FlightId,
     state::Status,
@@ -122,6 +123,11 @@ fn summary(waypoint: &WaypointView) -> String {
         None => {}
     }
     parts.join(", ")
+}
+
+/// Whether an agent waits for an answer while its turn goes on.
+pub(crate) fn asks_in_turn(waypoint: &WaypointView) -> bool {
+    waypoint.status == Status::Running && waypoint.actions.contains(&Verb::Answer)
 }
 
 fn needs_people(status: Status) -> bool {

@@ -16,7 +16,7 @@ use holdpoint_protocol::{
 
 pub(super) use past::Gap;
 
-use crate::view::{short, status};
+use crate::view::{asks_in_turn, short, status};
 
 /// A turn without an agent is news only after this long: usually its agent is known at the next look.
 const PATIENCE_MS: u128 = 3_000;
@@ -59,6 +59,7 @@ struct Told {
     decision: Option<Decision>,
     results: Vec<CriterionResult>,
     status: Option<Status>,
+    asks: bool,
     sent_back: u32,
 }
 
@@ -82,7 +83,8 @@ impl Tracker {
             if past::gap(told, waypoint).is_none() {
                 told.sent_back = told.sent_back.max(waypoint.sent_back);
             }
-            let news = [decided(told, waypoint), ended(told, waypoint), turn(told, waypoint, now)];
+            let news =
+                [decided(told, waypoint), asks(told, waypoint), ended(told, waypoint), turn(told, waypoint, now)];
             all.extend(news.into_iter().flatten());
         }
         all
@@ -101,7 +103,7 @@ fn decided(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
     }
     let results = decision.results.clone();
     told.decision = Some(decision);
-    if disposition == Disposition::Escalate && waypoint.status == Status::Waiting {
+    if disposition == Disposition::Escalate && (waypoint.status == Status::Waiting || asks_in_turn(waypoint)) {
         // That it waits, and for what, is a line of its own.
         return None;
     }
@@ -177,6 +179,14 @@ fn ended(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
     };
     let waits = matches!(waypoint.status, Status::Waiting | Status::Blocked | Status::Failed);
     Some(News { waits, ..news(&waypoint.id, text) })
+}
+
+/// Its agent waits for an answer in the open turn.
+fn asks(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
+    let asks = asks_in_turn(waypoint);
+    let asked = std::mem::replace(&mut told.asks, asks);
+    let text = || "asks, and waits for the answer in its turn".to_owned();
+    (asks && !asked).then(|| News { waits: true, ..news(&waypoint.id, text()) })
 }
 
 fn turn(told: &mut Told, waypoint: &WaypointView, now: Timestamp) -> Option<News> {

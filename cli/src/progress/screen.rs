@@ -15,7 +15,7 @@ use holdpoint_runtime::clock;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use super::news::activity;
-use crate::{output, people::words};
+use crate::{output, people::words, view::asks_in_turn};
 
 /// How often the live view moves.
 const TICK: Duration = Duration::from_millis(120);
@@ -61,7 +61,7 @@ impl Screen {
         let now = clock::now();
         for waypoint in &view.waypoints {
             let text = match &waypoint.turn {
-                _ if waypoint.status == Status::Waiting => waits(view, waypoint),
+                _ if waypoint.status == Status::Waiting || asks_in_turn(waypoint) => waits(view, waypoint),
                 Some(turn) => format!("{}  {}", activity(waypoint, turn), minutes(now.since(turn.opened_at))),
                 None => {
                     if let Some(bar) = live.bars.remove(&waypoint.id) {

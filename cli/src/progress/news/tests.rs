@@ -1,4 +1,7 @@
-use holdpoint_protocol::api::{HistoryLine, Standing};
+use holdpoint_protocol::{
+    api::{HistoryLine, Standing},
+    artifact::Verb,
+};
 
 use super::*;
 use crate::view::tests::flight;
@@ -225,5 +228,27 @@ fn a_failed_turn_is_told_with_its_own_words_and_without_them_if_they_cannot_be_h
         let after = texts(&mut tracker, &view, 0);
         assert_eq!(after.contains(&rework.to_owned()), history.is_empty(), "once: {after:?}");
         assert!(tracker.gaps(&view).is_empty());
+    }
+}
+
+#[test]
+fn a_question_that_waits_in_its_turn_is_told_each_time_one_opens() {
+    let mut tracker = Tracker::default();
+    let turn = running(Some("builder-1"), Purpose::Build, "builder");
+    assert_eq!(texts(&mut tracker, &turn, 10), ["building  attempt 1  builder-1"]);
+    let mut asks = turn.clone();
+    let waypoint = &mut asks.waypoints[0];
+    (waypoint.disposition, waypoint.reason_code) = (Some(Disposition::Escalate), Some(ReasonCode::ClarificationOpen));
+    let mut answered = asks.clone();
+    asks.waypoints[0].actions = vec![Verb::Answer, Verb::Cancel];
+    answered.waypoints[0].actions = vec![Verb::Cancel];
+    for _ in 0..2 {
+        let news = tracker.update(&asks, Timestamp::from_millis(NOW));
+        assert_eq!(
+            news.iter().map(|news| (news.text.as_str(), news.waits)).collect::<Vec<_>>(),
+            [("asks, and waits for the answer in its turn", true)]
+        );
+        assert!(texts(&mut tracker, &asks, 20).is_empty());
+        assert!(texts(&mut tracker, &answered, 30).is_empty(), "the turn goes on");
     }
 }
