@@ -100,6 +100,64 @@ fn a_question_waits_for_an_answer_and_the_flight_goes_on_with_it() {
     world.holdpoint(&["audit", &flight]).expect(0);
 }
 
+/// Asks in its turn as long as this, and builds with the answer.
+fn asks_in_turn(patience: &str) -> String {
+    format!(
+        "echo started >> \"$HOME/started\"; echo begun > begun
+        code=0
+        answer=$(holdpoint-ask question 'Which colour?' --option red --option blue --patience {patience}) || code=$?
+        echo \"exit $code\" >> \"$HOME/exits\"
+        [ $code = 0 ] || exit $code
+        echo \"$answer\" > colour; cat \"$HOME/started\" \"$HOME/exits\" > runs; echo done > result"
+    )
+}
+
+#[test]
+fn a_program_waits_for_its_answer_and_goes_on_in_the_same_turn() {
+    let world = world(PLAN);
+    let builder = world.program("builder.sh", &asks_in_turn("10m"));
+    let running = world.start(&world.run_args(&["--builder", &builder]));
+    let item = eventually("the question", || {
+        let inbox = world.holdpoint(&["inbox", "--json"]).expect(0).json();
+        inbox["items"].as_array().unwrap().first().cloned()
+    });
+    assert_eq!((&item["kind"], &item["question"]), (&"question".into(), &"Which colour?".into()));
+    assert!(item["waits_until"].is_string(), "{item}");
+    let flight = item["flight"].as_str().unwrap().to_owned();
+    let status = world.holdpoint(&["status", &flight, "--json"]);
+    assert_eq!(status.expect(0).waypoint("w")["status"], "running", "its turn is open");
+    assert_eq!(refused(&world, &["answer", "w", "--option", "green"]), "invalid");
+    world.holdpoint(&["answer", "w", "--option", "blue", "--constraint", "stay calm"]).expect(0);
+    let run = running.finish();
+    assert_eq!(run.expect(0).waypoint("w")["attempts"], 1);
+    let branch = run.json()["branch"].as_str().unwrap().to_owned();
+    assert_eq!(world.git(&["show", &format!("{branch}:colour")]), "blue\n");
+    assert_eq!(world.git(&["show", &format!("{branch}:runs")]), "started\nexit 0\n", "it was started once");
+    assert_eq!(refused(&world, &["answer", "w", "--option", "red"]), "over");
+    world.holdpoint(&["audit", &flight]).expect(0);
+}
+
+#[test]
+fn a_question_whose_patience_is_over_becomes_the_result_of_its_turn() {
+    let world = world(PLAN);
+    let builder = world.program("builder.sh", &asks_in_turn("2s"));
+    let run = world.fly(&builder, &[]);
+    assert_eq!(run.expect(1).json()["status"], "waiting");
+    let flight = flight_of(&run);
+    let item = waiting(&world);
+    assert_eq!((&item["round"], &item["waits_until"]), (&1.into(), &Value::Null));
+    world.holdpoint(&["answer", "w", "--option", "red"]).expect(0);
+    // With the answer in its prompt it need not ask again.
+    let knows = "grep -q red \"$HOLDPOINT_FEEDBACK_FILE\" && cp \"$HOME/exits\" runs && echo done > result";
+    world.program("builder.sh", knows);
+    let resumed = world.holdpoint(&["run", "--resume", &flight, "--json"]);
+    assert_eq!(resumed.expect(0).waypoint("w")["attempts"], 1);
+    let branch = resumed.json()["branch"].as_str().unwrap().to_owned();
+    assert_eq!(world.git(&["show", &format!("{branch}:runs")]), "exit 75\n");
+    assert_eq!(world.git(&["show", &format!("{branch}:begun")]), "begun\n", "its files were kept");
+    world.holdpoint(&["audit", &flight]).expect(0);
+}
+
 #[test]
 fn an_answer_is_taken_after_everything_was_killed() {
     let world = world(PLAN);
