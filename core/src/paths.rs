@@ -151,7 +151,7 @@ pub fn judge(changes: &[PathChange], rules: &PathRules, steering_manifests: &BTr
         let steering = match class {
             PathClass::Steering => true,
             PathClass::Manifest => steering_manifests.contains(path) || changes_type(change),
-            _ => false,
+            _ => manifest::is_python_metadata(path) && changes_type(change),
         };
         let kind = if class == PathClass::Protected {
             Some(ViolationKind::Protected)

@@ -1,11 +1,13 @@
 //! Manifests: `Cargo.toml`, `package.json` and `pyproject.toml` may change in what they say about dependencies and the
-//! package, and are steering in what they say about tests, scripts and tools.
+//! package, and are steering in what they say about tests, scripts and tools. So are the entry points of an installed
+//! Python package (`entry_points.txt` in a `*.dist-info` or `*.egg-info`): runners load plug-ins by them, from every
+//! folder on Python's path.
 //!
 //! Done by taking the free parts out of both versions and comparing the rest: an unknown key is steering.
 
 use serde_json::{Map, Value};
 
-use super::file_name;
+use super::{file_name, test_path::in_test_folder};
 
 /// The parts of `[package]` that are free. Not `build`, `autotests` and the like, nor `metadata`, where tools look.
 const CARGO_PACKAGE: &[&str] = &[
@@ -78,6 +80,8 @@ const NPM_FREE: &[&str] = &[
 
 /// The keys of `[project]` that are steering: commands and plug-ins, which runners load by themselves.
 const PROJECT_STEERING: &[&str] = &["scripts", "gui-scripts", "entry-points"];
+/// The groups of entry points that are commands, and no plug-ins.
+const COMMANDS: &[&str] = &["console_scripts", "gui_scripts"];
 /// What of `[tool.poetry]` is free.
 const POETRY_FREE: &[&str] = &[
     "name",
@@ -110,7 +114,19 @@ const UV_FREE: &[&str] =
 /// Whether a path is a manifest, whose changes [`manifest_change_is_steering`] judges.
 #[must_use]
 pub fn is_manifest(path: &str) -> bool {
-    matches!(file_name(path), "Cargo.toml" | "package.json" | "pyproject.toml")
+    matches!(file_name(path), "Cargo.toml" | "package.json" | "pyproject.toml") || is_entry_points(path)
+}
+
+/// Whether a path is the metadata of an installed Python package. One that is a link may lead to any folder, so it is
+/// steering; the tests of packaging tools have many, and no runner looks for plug-ins there.
+pub(super) fn is_python_metadata(path: &str) -> bool {
+    // Python lowers the case before it compares.
+    let name = file_name(path).to_ascii_lowercase();
+    (name.ends_with(".dist-info") || name.ends_with(".egg-info")) && !in_test_folder(path)
+}
+
+fn is_entry_points(path: &str) -> bool {
+    path.strip_suffix("/entry_points.txt").is_some_and(is_python_metadata)
 }
 
 /// Whether a change of a manifest touches its test, script or tool parts. `None`: not there on that side. What cannot
@@ -132,6 +148,11 @@ pub fn manifest_change_is_steering(path: &str, base: Option<&str>, new: Option<&
             remove(&mut new, NPM_FREE);
             base != new
         }
+        "entry_points.txt" => {
+            remove(&mut base, COMMANDS);
+            remove(&mut new, COMMANDS);
+            base != new
+        }
         "pyproject.toml" => {
             strip_pyproject(&mut base);
             strip_pyproject(&mut new);
@@ -147,8 +168,26 @@ fn side(path: &str, text: Option<&str>) -> Option<Table> {
     match text {
         None => Some(Table::new()),
         Some(text) if path.ends_with(".json") => serde_json::from_str(text).ok(),
+        Some(text) if path.ends_with(".txt") => Some(entry_points(text)),
         Some(text) => toml::from_str(text).ok(),
     }
+}
+
+/// The groups of entry points. What stands before the first group is none.
+fn entry_points(text: &str) -> Table {
+    let mut groups = Table::new();
+    let mut group: Option<&str> = None;
+    for line in text.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        if let Some(name) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            group = Some(name);
+        } else if let Some(group) = group {
+            let entries = groups.entry(group).or_insert_with(|| Value::Array(Vec::new()));
+            if let Value::Array(entries) = entries {
+                entries.push(line.into());
+            }
+        }
+    }
+    groups
 }
 
 fn remove(table: &mut Table, keys: &[&str]) {
@@ -221,4 +260,76 @@ fn strip_pyproject(manifest: &mut Table) {
         });
         within(tool, "pdm", |pdm| remove(pdm, &["dev-dependencies"]));
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn manifests_are_free_in_dependencies_and_package_and_steering_in_the_rest() {
+        let cargo = "[package]\nname = \"a\"\nversion = \"0.1.0\"\n[dependencies]\nserde = \"1\"\n";
+        let npm = r#"{"name": "a", "scripts": {"test": "jest"}, "dependencies": {}}"#;
+        let python = "[project]\nname = \"a\"\n[tool.pytest.ini_options]\naddopts = \"-v\"\n";
+        let table: &[(&str, &str, &str, bool)] = &[
+            ("Cargo.toml", cargo, &cargo.replace("0.1.0", "0.2.0"), false),
+            (
+                "Cargo.toml",
+                cargo,
+                &format!("{cargo}rand = \"1\"\n[dev-dependencies]\nx = \"1\"\n[features]\nd = []\n"),
+                false,
+            ),
+            ("a/Cargo.toml", cargo, &format!("{cargo}[target.'cfg(unix)'.dependencies]\nx = \"1\"\n"), false),
+            (
+                "Cargo.toml",
+                cargo,
+                &format!("{cargo}[lints]\nworkspace = true\n[[bin]]\nname = \"b\"\npath = \"b.rs\"\n"),
+                false,
+            ),
+            ("Cargo.toml", cargo, &format!("{cargo}[lib]\ntest = false\n"), true),
+            ("Cargo.toml", cargo, &format!("{cargo}[[test]]\nname = \"it\"\nharness = false\n"), true),
+            ("Cargo.toml", cargo, &format!("{cargo}[profile.test]\ndebug-assertions = false\n"), true),
+            ("Cargo.toml", cargo, &format!("{cargo}[lints.clippy]\nall = \"allow\"\n"), true),
+            ("Cargo.toml", cargo, &cargo.replace("version", "autotests = false\nversion"), true),
+            ("Cargo.toml", cargo, &cargo.replace("version", "build = \"b.rs\"\nversion"), true),
+            ("Cargo.toml", "[workspace]\nmembers = [\"a\"]", "[workspace]\nmembers = [\"a\", \"b\"]", false),
+            ("Cargo.toml", "[workspace]\nmembers = [\"a\", \"b\"]", "[workspace]\nmembers = [\"a\"]", true),
+            ("Cargo.toml", cargo, "[package", true),
+            ("package.json", npm, &npm.replace("{}", r#"{"left-pad": "1"}"#), false),
+            ("package.json", npm, &npm.replace("jest", "true"), true),
+            ("package.json", npm, &npm.replace("\"dep", "\"jest\": {}, \"dep"), true),
+            ("package.json", npm, "[]", true),
+            ("pyproject.toml", python, &python.replace("\"a\"", "\"a\"\ndependencies = [\"x\"]"), false),
+            ("pyproject.toml", python, &python.replace("-v", "-k nothing"), true),
+            ("pyproject.toml", python, "[project]\nname = \"a\"\n", true),
+            ("pyproject.toml", python, &format!("{python}[project.entry-points.pytest11]\nx = \"y\"\n"), true),
+            (
+                "src/a-1.dist-info/entry_points.txt",
+                "[console_scripts]\na = a:main\n",
+                "[console_scripts]\nb = b:main\n",
+                false,
+            ),
+            ("a.egg-info/entry_points.txt", "", "[pytest11]\na = a\n", true),
+            (
+                "A.EGG-INFO/entry_points.txt",
+                "[console_scripts]\na = a:b\n",
+                "[console_scripts]\na = a:b\n [pytest11] \na = a\n",
+                true,
+            ),
+            (
+                "pyproject.toml",
+                python,
+                &format!("{python}[tool.poetry.dependencies]\nx = \"1\"\n[dependency-groups]\nd = []\n"),
+                false,
+            ),
+            ("setup.cfg", "", "", true),
+        ];
+        for (path, base, new, steering) in table {
+            assert_eq!(manifest_change_is_steering(path, Some(base), Some(new)), *steering, "{path}\n{new}");
+        }
+        assert!(!manifest_change_is_steering("Cargo.toml", None, Some(cargo)));
+        assert!(!manifest_change_is_steering("Cargo.toml", Some(cargo), None));
+        assert!(manifest_change_is_steering("package.json", None, Some(npm)));
+        assert!(manifest_change_is_steering("pyproject.toml", Some(python), None));
+    }
 }

@@ -187,6 +187,27 @@ fn a_rename_touches_both_paths() {
 }
 
 #[test]
+fn metadata_of_python_packages_is_free_but_for_its_entry_points() {
+    let free = rules(&[], &[]);
+    for path in ["a-1.dist-info/entry_points.txt", "src/a.egg-info/entry_points.txt", "x/A.DIST-INFO/entry_points.txt"]
+    {
+        assert_eq!(free.classify(path), PathClass::Manifest, "{path}");
+        let steers = judge(&[changed(path)], &free, &BTreeSet::from([path.to_owned()])).violations;
+        assert_eq!(steers.first().map(|violation| violation.kind), Some(ViolationKind::Steering), "{path}");
+    }
+    let others =
+        ["a.egg-info/PKG-INFO", "a.dist-info/METADATA", "docs/entry_points.txt", "tests/a.dist-info/entry_points.txt"];
+    for path in others {
+        assert_ne!(free.classify(path), PathClass::Manifest, "{path}");
+        assert_eq!(broken(&free, path), None, "{path}");
+    }
+    let mut link = changed("src/a.dist-info");
+    link.new_mode = Some("120000".to_owned());
+    assert_eq!(judge(&[link], &free, &BTreeSet::new()).violations.len(), 1);
+    assert_eq!(broken(&free, "a.egg-info"), None, "a file of metadata in one");
+}
+
+#[test]
 fn a_mode_alone_and_a_symlink_count() {
     let mut exec = changed("Makefile");
     exec.new_mode = Some("100755".to_owned());
@@ -330,60 +351,6 @@ fn what_is_protected_or_steering_by_any_of_its_names_is_so() {
     assert_eq!(broken(&rules, "build/main.make"), Some(ViolationKind::Steering));
     assert_eq!(broken(&rules, "tools/real.sh"), Some(ViolationKind::Steering));
     assert_eq!(broken(&rules, "src/a.rs"), None);
-}
-
-#[test]
-fn manifests_are_free_in_dependencies_and_package_and_steering_in_the_rest() {
-    let cargo = "[package]\nname = \"a\"\nversion = \"0.1.0\"\n[dependencies]\nserde = \"1\"\n";
-    let npm = r#"{"name": "a", "scripts": {"test": "jest"}, "dependencies": {}}"#;
-    let python = "[project]\nname = \"a\"\n[tool.pytest.ini_options]\naddopts = \"-v\"\n";
-    let table: &[(&str, &str, &str, bool)] = &[
-        ("Cargo.toml", cargo, &cargo.replace("0.1.0", "0.2.0"), false),
-        (
-            "Cargo.toml",
-            cargo,
-            &format!("{cargo}rand = \"1\"\n[dev-dependencies]\nx = \"1\"\n[features]\nd = []\n"),
-            false,
-        ),
-        ("a/Cargo.toml", cargo, &format!("{cargo}[target.'cfg(unix)'.dependencies]\nx = \"1\"\n"), false),
-        (
-            "Cargo.toml",
-            cargo,
-            &format!("{cargo}[lints]\nworkspace = true\n[[bin]]\nname = \"b\"\npath = \"b.rs\"\n"),
-            false,
-        ),
-        ("Cargo.toml", cargo, &format!("{cargo}[lib]\ntest = false\n"), true),
-        ("Cargo.toml", cargo, &format!("{cargo}[[test]]\nname = \"it\"\nharness = false\n"), true),
-        ("Cargo.toml", cargo, &format!("{cargo}[profile.test]\ndebug-assertions = false\n"), true),
-        ("Cargo.toml", cargo, &format!("{cargo}[lints.clippy]\nall = \"allow\"\n"), true),
-        ("Cargo.toml", cargo, &cargo.replace("version", "autotests = false\nversion"), true),
-        ("Cargo.toml", cargo, &cargo.replace("version", "build = \"b.rs\"\nversion"), true),
-        ("Cargo.toml", "[workspace]\nmembers = [\"a\"]", "[workspace]\nmembers = [\"a\", \"b\"]", false),
-        ("Cargo.toml", "[workspace]\nmembers = [\"a\", \"b\"]", "[workspace]\nmembers = [\"a\"]", true),
-        ("Cargo.toml", cargo, "[package", true),
-        ("package.json", npm, &npm.replace("{}", r#"{"left-pad": "1"}"#), false),
-        ("package.json", npm, &npm.replace("jest", "true"), true),
-        ("package.json", npm, &npm.replace("\"dep", "\"jest\": {}, \"dep"), true),
-        ("package.json", npm, "[]", true),
-        ("pyproject.toml", python, &python.replace("\"a\"", "\"a\"\ndependencies = [\"x\"]"), false),
-        ("pyproject.toml", python, &python.replace("-v", "-k nothing"), true),
-        ("pyproject.toml", python, "[project]\nname = \"a\"\n", true),
-        ("pyproject.toml", python, &format!("{python}[project.entry-points.pytest11]\nx = \"y\"\n"), true),
-        (
-            "pyproject.toml",
-            python,
-            &format!("{python}[tool.poetry.dependencies]\nx = \"1\"\n[dependency-groups]\nd = []\n"),
-            false,
-        ),
-        ("setup.cfg", "", "", true),
-    ];
-    for (path, base, new, steering) in table {
-        assert_eq!(manifest_change_is_steering(path, Some(base), Some(new)), *steering, "{path}\n{new}");
-    }
-    assert!(!manifest_change_is_steering("Cargo.toml", None, Some(cargo)));
-    assert!(!manifest_change_is_steering("Cargo.toml", Some(cargo), None));
-    assert!(manifest_change_is_steering("package.json", None, Some(npm)));
-    assert!(manifest_change_is_steering("pyproject.toml", Some(python), None));
 }
 
 #[test]

@@ -76,6 +76,13 @@ fn product() -> Vec<Case> {
             "printf '\\n\\ndef thrice(a):\\n    return 3 * a\\n' >> calc.py",
         ),
         of(
+            "metadata",
+            "leaves the metadata of a package",
+            SUITE,
+            "mkdir calc.egg-info; echo 'Name: calc' > calc.egg-info/PKG-INFO\n\
+                printf '[console_scripts]\\ncalc = calc:main\\n' > calc.egg-info/entry_points.txt",
+        ),
+        of(
             "dead-code",
             "takes out what nobody uses",
             SUITE,
