@@ -9,6 +9,7 @@
 
 mod follow;
 mod glob;
+mod includes;
 mod links;
 mod manifest;
 mod python;
@@ -45,8 +46,9 @@ pub struct PathRules {
     protected: Vec<Glob>,
     /// The repository's guidance document, where it is not `AGENTS.md`.
     pub covenant: Option<String>,
-    /// Scripts that checks name or come to, from [`Follow`].
-    pub scripts: BTreeSet<String>,
+    scripts: BTreeSet<String>,
+    /// Scripts of which a part of the name is not known.
+    script_globs: Vec<Glob>,
     /// Symlinks of the base: what is protected or steering by any of its names is so.
     pub links: Links,
 }
@@ -65,8 +67,20 @@ impl PathRules {
             protected: protected.into_iter().map(|text| Glob::new(text)).collect::<Result<_, _>>()?,
             covenant: None,
             scripts: BTreeSet::new(),
+            script_globs: Vec::new(),
             links: Links::default(),
         })
+    }
+
+    /// Adds what checks name or come to, from [`Follow`]: files, and globs.
+    pub fn add_scripts(&mut self, scripts: BTreeSet<String>) {
+        let globs = scripts.iter().filter(|path| path.contains(['*', '?', '[']));
+        self.script_globs.extend(globs.filter_map(|path| Glob::new(path).ok()));
+        self.scripts.extend(scripts);
+    }
+
+    fn is_script(&self, path: &str) -> bool {
+        self.scripts.contains(path) || self.script_globs.iter().any(|glob| glob.matches(path))
     }
 
     /// Whether `path` is in the scope.
@@ -79,8 +93,7 @@ impl PathRules {
     #[must_use]
     pub fn classify(&self, path: &str) -> PathClass {
         let names = self.links.names(path);
-        let steers =
-            |name: &String| is_steering(name) || self.covenant.as_ref() == Some(name) || self.scripts.contains(name);
+        let steers = |name: &String| is_steering(name) || self.covenant.as_ref() == Some(name) || self.is_script(name);
         if names.iter().any(|name| self.protected.iter().any(|glob| glob.matches(name))) {
             PathClass::Protected
         } else if names.iter().any(steers) {

@@ -69,7 +69,7 @@ pub async fn judge(mirror: &Mirror, base_tree: &Oid, tree: &Oid, texts: &RuleTex
     rules.covenant = Some(texts.covenant.clone());
     let entries = mirror.list_tree(base_tree).await?;
     rules.links = links(mirror, &entries).await?;
-    rules.scripts = scripts(mirror, &entries, &rules.links, &texts.commands).await?;
+    rules.add_scripts(scripts(mirror, &entries, &rules.links, &texts.commands).await?);
     let steering = steering_manifests(mirror, &changes).await?;
     let judgement = paths::judge(&path_changes(&changes), &rules, &steering);
     Ok(JudgedDiff { changes, judgement, rules })

@@ -10,10 +10,10 @@
 use std::collections::{BTreeSet, VecDeque};
 
 use super::{
-    file_name,
+    file_name, includes,
     recipes::{self, Call},
     resolve,
-    scripts::{commands, scripts_of},
+    scripts::{INTERPRETERS, commands, programs_of, scripts_of},
 };
 
 /// Steps from the shell line of a check to a file that is still read.
@@ -22,6 +22,8 @@ const DEPTH_MAX: usize = 3;
 const FILES_MAX: usize = 64;
 /// The longest file that is read, in bytes. Scripts are short; what a longer one calls is not known.
 pub const FOLLOWED_BYTES_MAX: usize = 256 << 10;
+/// Folders of one text that are put into `PATH`.
+const PATH_FOLDERS_MAX: usize = 16;
 /// Folders of programs that serve the work on a product and are no part of it.
 const TOOL_FOLDERS: [&str; 13] = [
     "ci",
@@ -40,6 +42,12 @@ const TOOL_FOLDERS: [&str; 13] = [
 ];
 /// Beginnings of the names of such programs.
 const TOOL_NAMES: [&str; 8] = ["check", "ci", "lint", "verify", "validate", "run-tests", "run_tests", "runtests"];
+/// Programs that checks call and that every system, or a toolchain, has.
+const SYSTEM_PROGRAMS: [&str; 34] = [
+    "awk", "cargo", "cat", "cc", "cmp", "cut", "diff", "echo", "egrep", "env", "expr", "find", "gcc", "git", "go",
+    "grep", "head", "jest", "jq", "make", "npm", "npx", "printf", "pytest", "rustc", "sed", "sort", "tail", "test",
+    "tr", "true", "uniq", "wc", "xargs",
+];
 /// How scripts name the folder they lie in.
 const OWN_FOLDER: [&str; 6] = [
     "$(dirname \"$0\")",
@@ -91,8 +99,10 @@ impl<F: Fn(&str) -> bool> Follow<F> {
         let (Some(file), text) = (self.to_read.pop_front(), text.unwrap_or_default()) else { return };
         let folder = file.path.rsplit_once('/').map_or("", |(folder, _)| folder);
         let depth = file.depth + 1;
+        self.beside(&file, folder, text);
         match &file.targets {
             Some(targets) => {
+                self.includes(&file, folder, text, targets);
                 for line in recipes::lines_of(&file.path, text, targets) {
                     self.line(&line, folder, file.own, depth);
                 }
@@ -113,7 +123,60 @@ impl<F: Fn(&str) -> bool> Follow<F> {
         self.scripts
     }
 
+    /// What a Makefile or a justfile includes. Names are read from where the runner is started, or from the file's folder.
+    fn includes(&mut self, file: &File, folder: &str, text: &str, targets: &[String]) {
+        for name in includes::of_recipes(&file.path, text) {
+            for path in [resolve(folder, &name), resolve("", &name)].into_iter().flatten() {
+                // Of a name of which nothing is known nothing can be said.
+                if path.chars().any(char::is_alphanumeric) {
+                    if (self.on_base)(&path) {
+                        let depth = file.depth + 1;
+                        self.ask(File { path: path.clone(), targets: Some(targets.to_vec()), own: file.own, depth });
+                    }
+                    self.scripts.insert(path);
+                }
+            }
+        }
+    }
+
+    /// Modules beside a program of the check. In a folder of such programs all that it imports by its name, there or not;
+    /// elsewhere the product may lie beside it.
+    fn beside(&mut self, file: &File, folder: &str, text: &str) {
+        for forms in includes::of_program(&file.path, text) {
+            let paths: Vec<String> = forms.iter().filter_map(|form| resolve(folder, form)).collect();
+            for path in paths.iter().filter(|path| is_tool(path)) {
+                if (self.on_base)(path) {
+                    self.ask(File { path: path.clone(), targets: None, own: false, depth: file.depth + 1 });
+                }
+            }
+            self.scripts.extend(paths.into_iter().filter(|path| is_tool(path)));
+        }
+    }
+
+    /// Programs in folders that a shell text puts into `PATH`: there or not, they are run in place of the system's. What a
+    /// check's own line calls and the base does not have is what is to be made.
+    fn in_path(&mut self, text: &str, folder: &str, own: bool) {
+        let text = ["$PWD", "${PWD}", "$(pwd)"].iter().fold(text.to_owned(), |text, name| text.replace(name, "."));
+        let folders = includes::path_folders(&text);
+        if folders.is_empty() {
+            return;
+        }
+        let called = programs_of(&text);
+        for entry in folders.into_iter().take(PATH_FOLDERS_MAX) {
+            let Some(path) = resolve(folder, &entry) else { continue };
+            let wanted = |name: &&String| own && !is_known_program(name) && !(self.on_base)(&format!("{path}/{name}"));
+            let to_make: Vec<&String> = called.iter().filter(wanted).collect();
+            if to_make.is_empty() {
+                self.scripts.insert(format!("{path}/*"));
+            } else {
+                let there = |name: &&String| (self.on_base)(&format!("{path}/{name}")) || is_known_program(name);
+                self.scripts.extend(called.iter().filter(there).map(|name| format!("{path}/{name}")));
+            }
+        }
+    }
+
     fn line(&mut self, line: &str, folder: &str, own: bool, depth: usize) {
+        self.in_path(line, folder, own);
         let entered = if folder.is_empty() { line.to_owned() } else { format!("cd {folder}; {line}") };
         for path in scripts_of(&entered, &self.on_base) {
             if own || is_tool(&path) {
@@ -137,6 +200,11 @@ impl<F: Fn(&str) -> bool> Follow<F> {
             self.to_read.push_back(file);
         }
     }
+}
+
+/// Whether a name is that of a program that systems have, and no product.
+fn is_known_program(name: &str) -> bool {
+    INTERPRETERS.contains(&name) || SYSTEM_PROGRAMS.contains(&name)
 }
 
 /// Whether a file is a program for the work on the product, by its folder or name.
@@ -177,6 +245,14 @@ mod tests {
             "package.json",
             r#"{"scripts": {"start": "node server.js", "lint": "node tools/lint.js", "test": "npm run lint"}}"#,
         ),
+        ("inc/Makefile", "-include local.conf more/*.inc\ncheck:\n\tsh ../ci/third.sh\n"),
+        ("tools/look.py", "import json, lib\nimport app\n"),
+        ("tools/lib.py", "import deep"),
+        ("look.py", "import helper, app"),
+        ("helper.py", ""),
+        ("tools/look.js", "const x = require('./lib2');"),
+        ("ci/path.sh", "export PATH=\"$PWD/ci/bin:$PATH\"\nlint src\n"),
+        ("bin/old", ""),
         ("loop.sh", "sh ci/loop.sh"),
         ("ci/loop.sh", "sh ci/loop.sh; make -f ci/loop.sh"),
     ];
@@ -206,6 +282,39 @@ mod tests {
         ];
         for (command, expected) in table {
             assert_eq!(scripts(command), *expected, "{command}");
+        }
+    }
+
+    /// All that decides for a command, there or not.
+    fn deciding(command: &str) -> BTreeSet<String> {
+        let on_base = |path: &str| BASE.iter().any(|(name, _)| *name == path);
+        let mut follow = Follow::new([&command.to_owned()], on_base);
+        while let Some(path) = follow.wanted() {
+            let text = BASE.iter().find(|(name, _)| *name == path).map(|(_, text)| *text);
+            follow.read(text);
+        }
+        follow.into_scripts()
+    }
+
+    #[test]
+    fn what_a_file_of_a_check_would_read_decides_before_it_is_there() {
+        let table: &[(&str, &[&str], &[&str])] = &[
+            ("make -C inc check", &["inc/local.conf", "inc/more/*.inc"], &[]),
+            (
+                "python3 tools/look.py",
+                &["tools/json.py", "tools/lib.py", "tools/deep.py", "tools/app/__init__.py"],
+                &["app.py", "json.py"],
+            ),
+            ("python3 look.py", &["look.py"], &["helper.py", "app.py"]),
+            ("node tools/look.js", &["tools/lib2", "tools/lib2.js", "tools/lib2/index.js"], &[]),
+            ("sh ci/path.sh", &["ci/bin/*"], &[]),
+            ("PATH=$PWD/bin:$PATH new --help | grep x", &["bin/grep"], &["bin/new", "bin/*"]),
+            ("PATH=bin:$PATH old", &["bin/*"], &[]),
+        ];
+        for (command, expected, others) in table {
+            let found = deciding(command);
+            assert!(expected.iter().all(|path| found.contains(*path)), "{command}: {found:?}");
+            assert!(!others.iter().any(|path| found.contains(*path)), "{command}: {found:?}");
         }
     }
 

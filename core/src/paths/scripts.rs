@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use super::{file_name, resolve, test_path::is_test_name};
 
 /// Programs whose first plain argument is a script.
-const INTERPRETERS: &[&str] = &[
+pub(super) const INTERPRETERS: &[&str] = &[
     "sh",
     "bash",
     "dash",
@@ -95,6 +95,16 @@ pub fn scripts_of(check: &str, on_base: impl Fn(&str) -> bool) -> BTreeSet<Strin
         }
     }
     scripts
+}
+
+/// The programs that a shell text calls, by the words that it calls them by.
+pub(super) fn programs_of(text: &str) -> BTreeSet<String> {
+    let first = |words: &Vec<String>| {
+        let mut found = Vec::new();
+        read_command(words, &mut found);
+        found.into_iter().next()
+    };
+    commands(text).iter().filter_map(first).collect()
 }
 
 /// Adds the words of one simple command that may be scripts; answers the folder of a `cd`.
@@ -211,7 +221,8 @@ pub(super) fn commands(line: &str) -> Vec<Vec<String>> {
             command.push(std::mem::take(word));
         }
     };
-    for c in line.chars() {
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
         match c {
             ';' | '&' | '|' | '\n' | '(' | ')' | '`' | '{' | '}' => {
                 end_word(&mut word, &mut commands);
@@ -223,6 +234,14 @@ pub(super) fn commands(line: &str) -> Vec<Vec<String>> {
                     && commands.last().is_some_and(|c| c.last().is_some_and(|w| w.ends_with('c') && w.starts_with('-')))
                 {
                     commands.push(Vec::new());
+                }
+            }
+            // A variable stays in its word: nobody knows its value, but `A=$B` is no command.
+            '$' if chars.peek().is_some_and(|next| *next != '(') => {
+                word.push(c);
+                if chars.next_if_eq(&'{').is_some() {
+                    while chars.next_if(|c| *c != '}').is_some() {}
+                    chars.next();
                 }
             }
             '<' | '>' | '$' => end_word(&mut word, &mut commands),

@@ -32,6 +32,8 @@ const FOLDERS: &[&str] = &[
     ".mvn",
     ".yarn",
     "buildSrc",
+    // Where runners of JavaScript, and what they load, are looked for first.
+    "node_modules",
     // Packages that Python imports before anything else.
     "sitecustomize",
     "usercustomize",

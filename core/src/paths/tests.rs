@@ -170,7 +170,7 @@ fn protected_rules_over_scope() {
 fn the_covenant_and_the_scripts_of_checks_are_steering() {
     let mut rules = rules(&[], &[]);
     rules.covenant = Some("docs/GUIDE.md".to_owned());
-    rules.scripts = scripts_of("sh tools/check.sh", |path| path == "tools/check.sh");
+    rules.add_scripts(scripts_of("sh tools/check.sh", |path| path == "tools/check.sh"));
     assert_eq!(broken(&rules, "docs/GUIDE.md"), Some(ViolationKind::Steering));
     assert_eq!(broken(&rules, "tools/check.sh"), Some(ViolationKind::Steering));
     assert_eq!(broken(&rules, "tools/other.sh"), None);
@@ -286,6 +286,8 @@ fn a_check_names_the_scripts_it_runs_and_not_what_it_looks_at() {
         ("bash -euo pipefail tools/check.sh", &["tools/check.sh"]),
         ("timeout -s KILL 10 ./run.sh", &["run.sh"]),
         ("env -u HOME ./run.sh", &["run.sh"]),
+        ("A=$B/${C} ./run.sh $D", &["run.sh"]),
+        ("PATH=$PWD/bin:$PATH sh tools/check.sh", &["tools/check.sh"]),
         ("$PWD/run.sh && ${PWD}/tools/check.sh", &["run.sh", "tools/check.sh"]),
         ("uv run tools/check.py", &["tools/check.py"]),
         ("node --import tsx run.sh", &["run.sh"]),
@@ -331,6 +333,10 @@ fn what_python_would_import_in_place_of_a_named_module_is_steering_where_it_is_n
     assert!(scripts_of("pytest -m slow", |_| false).is_empty());
     for (path, steering) in [
         ("argparse.py", true),
+        ("_strptime.py", true),
+        ("__future__.py", true),
+        ("_version.py", false),
+        ("node_modules/.bin/jest", true),
         ("json/__init__.py", true),
         ("json/schema.json", false),
         ("app/json.py", false),
@@ -346,7 +352,9 @@ fn what_is_protected_or_steering_by_any_of_its_names_is_so() {
     let mut rules = rules(&[], &["golden/**"]);
     let links = [("golden", "data/golden"), ("Makefile", "build/main.make"), ("check.sh", "tools/real.sh")];
     rules.links = Links::new(links.map(|(path, text)| (path.to_owned(), text.to_owned())));
-    rules.scripts = scripts_of("./check.sh", |path| path == "check.sh");
+    rules.add_scripts(scripts_of("./check.sh", |path| path == "check.sh"));
+    rules.add_scripts(["bin/*".to_owned()].into());
+    assert_eq!(broken(&rules, "bin/grep"), Some(ViolationKind::Steering));
     assert_eq!(broken(&rules, "data/golden/a"), Some(ViolationKind::Protected));
     assert_eq!(broken(&rules, "build/main.make"), Some(ViolationKind::Steering));
     assert_eq!(broken(&rules, "tools/real.sh"), Some(ViolationKind::Steering));

@@ -11,7 +11,9 @@ const SUITE: &str = "python3 -m unittest discover -s tests";
 const FILES: &[(&str, &str)] = &[
     ("greeting", "nothing yet\n"),
     ("check.sh", "grep -q hello greeting\n"),
-    ("Makefile", "check:\n\tsh ci/run.sh\n"),
+    ("Makefile", "-include local.conf\ncheck:\n\tsh ci/run.sh\n"),
+    ("tools/look.py", "import rules\n\nrules.look()\n"),
+    ("tools/rules.py", "def look():\n    assert 'hello' in open('greeting').read()\n"),
     ("ci/run.sh", "set -e\n. ci/common.sh\nlooks\n"),
     ("ci/common.sh", "looks() { grep -q hello greeting; }\n"),
     ("package.json", "{\"name\": \"greet\", \"scripts\": {\"test\": \"node tools/check.js\"}}\n"),
@@ -56,6 +58,27 @@ fn scripts() -> Vec<Case> {
             "echo 'looks() { :; }' > ci/common.sh",
         )
         .steers(&["ci/common.sh"]),
+        case(
+            "make-include",
+            "adds a file that the Makefile would include",
+            MAKE,
+            "printf 'check:\\n\\ttrue\\n' > local.conf",
+        )
+        .steers(&["local.conf"]),
+        case(
+            "module-beside",
+            "changes a module beside the check's program",
+            "python3 tools/look.py",
+            "printf 'def look():\\n    pass\\n' > tools/rules.py",
+        )
+        .steers(&["tools/rules.py"]),
+        case(
+            "path-folder",
+            "adds a program to a folder that the check puts into PATH",
+            "PATH=$PWD/bin:$PATH grep -q hello greeting",
+            "mkdir bin; printf '#!/bin/sh\\n' > bin/grep; chmod +x bin/grep",
+        )
+        .steers(&["bin/grep"]),
         case(
             "npm-script",
             "changes the test command of the manifest",
