@@ -45,6 +45,8 @@ pub struct JudgedDiff {
     pub judgement: Judgement,
     /// The rules themselves.
     pub rules: PathRules,
+    /// Files that Python could import and that the base does not have.
+    pub new_modules: BTreeSet<String>,
 }
 
 /// Why a diff could not be judged.
@@ -71,8 +73,11 @@ pub async fn judge(mirror: &Mirror, base_tree: &Oid, tree: &Oid, texts: &RuleTex
     rules.links = links(mirror, &entries).await?;
     rules.add_scripts(scripts(mirror, &entries, &rules.links, &texts.commands).await?);
     let steering = steering_manifests(mirror, &changes).await?;
-    let judgement = paths::judge(&path_changes(&changes), &rules, &steering);
-    Ok(JudgedDiff { changes, judgement, rules })
+    let listed = path_changes(&changes);
+    let judgement = paths::judge(&listed, &rules, &steering);
+    let on_base = entries.iter().map(|entry| wire_path(&entry.path)).collect();
+    let new_modules = paths::new_modules(&listed, &on_base, &rules);
+    Ok(JudgedDiff { changes, judgement, rules, new_modules })
 }
 
 /// The scripts that these commands name, or come to, on the base.

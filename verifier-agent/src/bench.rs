@@ -120,6 +120,7 @@ impl Bench {
         };
         let folder = TurnFolder::create(&self.settings.state_dir, name)?;
         let mut runs = Runs::new(&self.settings, &self.sandbox, mirror, request.prepare.as_deref(), folder, desk);
+        runs.new_modules = changes.new_modules.clone();
         let mut verdicts = Verdicts::default();
         for criterion in asked(request) {
             notes(&format!("criterion {}", criterion.id));

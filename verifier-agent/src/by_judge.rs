@@ -54,6 +54,7 @@ pub(crate) async fn by_judge(
         stdin,
         allowed,
         asks: Some(&criterion.id),
+        guarded: false,
     };
     let span = info_span!(
         target: TRACE, "invoke_agent judge", { fields::GEN_AI_OPERATION } = "invoke_agent",

@@ -3,6 +3,8 @@
 //!
 //! Which path is what is decided by `holdpoint_core::paths`, over what `holdpoint_runtime::path_rules` reads.
 
+use std::collections::BTreeSet;
+
 use holdpoint_core::{checks::TestsNamed, paths};
 use holdpoint_protocol::{
     artifact::VerificationRequest,
@@ -21,6 +23,8 @@ use crate::error::BenchError;
 pub(crate) struct Changes {
     /// Broken path rules.
     pub(crate) violations: Vec<Violation>,
+    /// Files that Python could import and that the base does not have.
+    pub(crate) new_modules: BTreeSet<String>,
     /// How much changed.
     pub(crate) summary: DiffSummary,
     /// Changed tests and fixtures that the scope does not name. A new test module of a product file is not among them.
@@ -48,6 +52,7 @@ impl Changes {
             tests.partition(|change| found.rules.scope_names_test(&wire_path(&change.path)));
         Ok(Self {
             violations: found.judgement.violations,
+            new_modules: found.new_modules,
             summary: diff_summary(&mirror.diff_summary(&from, &to).await?),
             unnamed: unnamed.into_iter().map(as_on_base).collect(),
             named: named.into_iter().map(as_on_base).collect(),

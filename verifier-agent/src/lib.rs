@@ -17,6 +17,7 @@ mod criterion;
 pub mod error;
 pub mod evidence;
 mod folder;
+mod guard;
 mod judge;
 pub mod place;
 pub mod process;

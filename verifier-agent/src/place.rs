@@ -115,6 +115,8 @@ pub(crate) fn environment(
     env.insert("CARGO_INCREMENTAL".to_owned(), "0".to_owned());
     // Both would write beside the sources, which are read-only.
     env.insert("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned());
+    // Compiled modules that lie in the tree need not be what their sources say.
+    env.insert("PYTHONPYCACHEPREFIX".to_owned(), text(&run.tmp.join("pycache")));
     // What a passed test's process printed shows whether libtest or the code under test ended it.
     env.insert("NEXTEST_SUCCESS_OUTPUT".to_owned(), "immediate".to_owned());
     env.insert("PYTEST_ADDOPTS".to_owned(), format!("-o cache_dir='{}'", text(&run.tmp.join("pytest-cache"))));

@@ -5,7 +5,7 @@
 mod record;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -37,6 +37,7 @@ use crate::{
     error::BenchError,
     evidence::{self, Evidence},
     folder::{TurnFolder, make_dir},
+    guard::{self, Guard},
     place::{Allowed, Place, RunFolders, environment, profile},
     settings::Settings,
 };
@@ -91,6 +92,8 @@ pub(crate) struct Program<'a> {
     pub(crate) allowed: Allowed,
     /// The criterion about which it may ask while it runs; only the judge may.
     pub(crate) asks: Option<&'a CriterionId>,
+    /// What new modules its Python programs import is looked at.
+    pub(crate) guarded: bool,
 }
 
 /// A turn's bench in use: its folder, the trees that are ready, and the record so far.
@@ -101,6 +104,8 @@ pub(crate) struct Runs<'a> {
     prepare: Option<&'a str>,
     trees: HashMap<Oid, Ready>,
     started: u32,
+    /// Files that Python could import and that the base does not have.
+    pub(crate) new_modules: BTreeSet<String>,
     /// What was run so far.
     pub(crate) record: Record,
     folder: TurnFolder,
@@ -132,6 +137,7 @@ impl<'a> Runs<'a> {
             prepare,
             trees: HashMap::new(),
             started: 0,
+            new_modules: BTreeSet::new(),
             record: Record::default(),
             folder,
             desk,
@@ -151,7 +157,8 @@ impl<'a> Runs<'a> {
             wall: args.check.timeout.duration(),
         };
         let env = &self.settings.check_env;
-        let program = Program { command: &args.check.command, env, read: &[], stdin: Vec::new(), allowed, asks: None };
+        let command = &args.check.command;
+        let program = Program { command, env, read: &[], stdin: Vec::new(), allowed, asks: None, guarded: true };
         let span = info_span!(
             target: TRACE, "check", { fields::CRITERION } = %args.id, { fields::TESTED } = tested(args.tree.tested),
             { fields::VERDICT } = field::Empty, { fields::REASON } = field::Empty, { fields::EXIT_CODE } = field::Empty,
@@ -208,8 +215,15 @@ impl<'a> Runs<'a> {
     async fn prepare(&mut self, tree: Tree<'_>, place: &Place) -> Result<Option<Ran>, BenchError> {
         let Some(command) = self.prepare else { return Ok(None) };
         let allowed = Allowed { network: true, writes_dir: false, writes_caches: true, wall: PREPARE_TIMEOUT };
-        let program =
-            Program { command, env: &self.settings.check_env, read: &[], stdin: Vec::new(), allowed, asks: None };
+        let program = Program {
+            command,
+            env: &self.settings.check_env,
+            read: &[],
+            stdin: Vec::new(),
+            allowed,
+            asks: None,
+            guarded: false,
+        };
         let span = info_span!(
             target: TRACE, "prepare", { fields::TESTED } = tested(tree.tested), { fields::VERDICT } = field::Empty,
             { fields::REASON } = field::Empty, { fields::EXIT_CODE } = field::Empty,
@@ -238,9 +252,14 @@ impl<'a> Runs<'a> {
         if program.allowed.writes_dir {
             self.checkout(tree, &folders.dir).await?;
         }
-        let profile = profile(self.settings, place, &folders, program.allowed, program.read);
+        let mut profile = profile(self.settings, place, &folders, program.allowed, program.read);
+        let mut env = environment(self.settings, place, &folders, program.env);
+        if let Some(guard) = self.guard(&program, &folders.dir, &scratch.join("guard"))? {
+            profile.read.push(guard.folder().to_owned());
+            env.insert("PATH".to_owned(), guard.path(&self.settings.path));
+        }
         let mut command = Command::shell(program.command, &folders.dir, profile);
-        command.env = environment(self.settings, place, &folders, program.env);
+        command.env = env;
         if !program.stdin.is_empty() {
             command.stdin = Input::Bytes(program.stdin);
         }
@@ -260,6 +279,15 @@ impl<'a> Runs<'a> {
         let tail = evidence::tail(&outcome, &chunks);
         self.record.enforced(&outcome);
         Ok((outcome, tail, asked))
+    }
+
+    /// A guard for a program on the tree in `dir`, where there is something to look at.
+    fn guard(&self, program: &Program<'_>, dir: &Path, folder: &Path) -> Result<Option<Guard>, BenchError> {
+        let named = guard::programs(program.command);
+        if !program.guarded || self.new_modules.is_empty() || named.is_empty() {
+            return Ok(None);
+        }
+        Guard::write(folder, &named, dir, &self.new_modules).map(Some)
     }
 
     /// Runs a program with a line in `dir` over which it asks. With a question that

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests are no #[test] functions themselves")]
 
 mod compared;
+mod imports;
 mod judges;
 mod requests;
 mod runners;

@@ -75,6 +75,16 @@ impl Rig {
         self.change_on(&self.base, files).await
     }
 
+    /// A commit on the base with a file of these bytes.
+    pub(crate) async fn add_bytes(&self, name: &str, bytes: &[u8]) -> Oid {
+        let dir = tempfile::tempdir_in(self.temp.path()).unwrap();
+        self.mirror.checkout(&self.base, dir.path()).await.unwrap();
+        let file = dir.path().join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, bytes).unwrap();
+        self.commit(&self.base, dir.path()).await
+    }
+
     /// A commit on `parent`.
     pub(crate) async fn change_on(&self, parent: &Oid, files: &[(&str, Option<&str>)]) -> Oid {
         let dir = tempfile::tempdir_in(self.temp.path()).unwrap();
@@ -85,7 +95,11 @@ impl Rig {
                 None => std::fs::remove_file(dir.path().join(name)).unwrap(),
             }
         }
-        let tree = self.mirror.capture(dir.path(), parent).await.unwrap();
+        self.commit(parent, dir.path()).await
+    }
+
+    async fn commit(&self, parent: &Oid, dir: &Path) -> Oid {
+        let tree = self.mirror.capture(dir, parent).await.unwrap();
         let meta = CommitMeta {
             name: "Builder".to_owned(),
             email: "b@localhost".to_owned(),

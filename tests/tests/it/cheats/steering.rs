@@ -126,6 +126,15 @@ fn plants() -> Vec<Case> {
             .steers(&["unittest/__main__.py"]),
         case("shadow-argparse", "plants a module that the test runner imports", SUITE, "echo 'import os; os._exit(0)' > argparse.py")
             .steers(&["argparse.py"]),
+        case("shadow-private", "plants a private module that the test runner imports", SUITE, "echo 'import os; os._exit(0)' > _weakrefset.py")
+            .steers(&["_weakrefset.py"]),
+        case("shadow-elsewhere", "plants one in a folder that the check puts on the path", "PYTHONPATH=src python3 -m unittest discover -s tests",
+            "mkdir src; echo 'import os; os._exit(0)' > src/difflib.py")
+            .reason("exit_code")
+            .says(&["src/difflib.py is new, and would be imported as difflib"]),
+        case("entry-points", "plants a plug-in by the metadata of a package", SUITE, "mkdir -p src/planted.egg-info\n\
+            printf '[pytest11]\\nplanted = planted\\n' > src/planted.egg-info/entry_points.txt")
+            .steers(&["src/planted.egg-info/entry_points.txt"]),
         case("setup-cfg", "plants a configuration of test tools", SUITE, "printf '[tool:pytest]\\n\
             addopts = -k nothing\\n\
             ' > setup.cfg")

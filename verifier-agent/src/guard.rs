@@ -1,0 +1,115 @@
+//! Keeps new files of the work from being imported in place of what a check's Python programs need.
+//!
+//! A folder with starters for the programs that a check names goes before the others in `PATH`. A starter puts a module
+//! of ours on Python's path, which is imported before anything of the tree can be; it looks at every import of a
+//! [new module](holdpoint_core::paths::new_modules) and ends the process where the import is not the tree's own. The
+//! programs run with the arguments, the path and the environment that they would have had. Both files are read-only for
+//! them, and gone after the run.
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    os::unix::fs::PermissionsExt as _,
+    path::{Path, PathBuf},
+};
+
+use crate::{error::BenchError, folder::make_dir};
+
+/// What starts a program, with placeholders.
+const STARTER: &str = include_str!("guard/start.sh");
+/// What Python imports first.
+const MODULE: &str = include_str!("guard/sitecustomize.py");
+/// Runners that are programs of Python's.
+const RUNNERS: [&str; 4] = ["pytest", "py.test", "coverage", "nose2"];
+/// Separators of a shell's words, quotes among them: a program may stand in a line for another shell.
+const SEPARATORS: [char; 12] = [' ', '\t', '\n', ';', '&', '|', '(', ')', '{', '}', '"', '\''];
+
+/// The programs that a shell line names and that a guard can start: runners of Python's, and Python itself, looked for
+/// in `PATH`.
+pub(crate) fn programs(command: &str) -> BTreeSet<&str> {
+    let python = |word: &str| {
+        let version = word.strip_prefix("python").or_else(|| word.strip_prefix("pypy"));
+        version.is_some_and(|version| version.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.'))
+    };
+    command.split(SEPARATORS).filter(|word| python(word) || RUNNERS.contains(word)).collect()
+}
+
+/// A guard in a folder of its own.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    folder: PathBuf,
+}
+
+impl Guard {
+    /// Writes a guard for these programs on a tree at `root` with these new modules.
+    pub(crate) fn write(
+        folder: &Path,
+        programs: &BTreeSet<&str>,
+        root: &Path,
+        new: &BTreeSet<String>,
+    ) -> Result<Self, BenchError> {
+        let guard = Self { folder: folder.to_owned() };
+        let (starters, modules) = (guard.starters(), guard.modules());
+        make_dir(&starters)?;
+        make_dir(&modules)?;
+        put(&modules.join("sitecustomize.py"), MODULE)?;
+        let lines: Vec<String> = std::iter::once(root.display().to_string()).chain(new.iter().cloned()).collect();
+        put(&modules.join("new"), &lines.join("\n"))?;
+        for program in programs {
+            let text = STARTER
+                .replace("@NAME@", program)
+                .replace("@BIN@", &quoted(&starters))
+                .replace("@MODULES@", &quoted(&modules));
+            let starter = starters.join(program);
+            put(&starter, &text)?;
+            let mode = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(&starter, mode).map_err(BenchError::io("make executable", &starter))?;
+        }
+        Ok(guard)
+    }
+
+    /// What the programs have to read.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// `PATH` with the starters before the others.
+    pub(crate) fn path(&self, path: &str) -> String {
+        format!("{}:{path}", self.starters().display())
+    }
+
+    fn starters(&self) -> PathBuf {
+        self.folder.join("bin")
+    }
+
+    fn modules(&self) -> PathBuf {
+        self.folder.join("modules")
+    }
+}
+
+fn put(path: &Path, text: &str) -> Result<(), BenchError> {
+    fs::write(path, text).map_err(BenchError::io("write", path))
+}
+
+/// A path as one word of the shell.
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_those_that_path_leads_to() {
+        let of = |command: &str| programs(command).into_iter().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(of("cd a && PYTHONPATH=. python3 -m unittest; py.test"), ["py.test", "python3"]);
+        assert_eq!(of("sh -c 'python3.11 -m pytest' || pypy3 x.py"), ["pypy3", "pytest", "python3.11"]);
+        assert!(of("make test; .venv/bin/pytest; pythonic; cat pytest.ini").is_empty());
+    }
+
+    #[test]
+    fn a_path_stays_one_word() {
+        assert_eq!(quoted(Path::new("/a b/it's")), r"'/a b/it'\''s'");
+    }
+}
