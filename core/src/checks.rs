@@ -62,6 +62,8 @@ pub struct Run {
     pub counts: Option<Counts>,
     /// A runner that its command runs plainly and that showed nothing of its end ([`runners::silent`]).
     pub silent: Option<Runner>,
+    /// Whether a runner reported failures, and the command does not ask for them ([`runners::expected`]).
+    pub red: bool,
 }
 
 impl Run {
@@ -70,7 +72,31 @@ impl Run {
     pub fn read(command: &str, end: CheckEnd, expect: Option<&Regex>, output: &str, whole: bool) -> Self {
         let counts = if whole { runners::counts(command, output) } else { None };
         let silent = if whole { runners::silent(command, counts.as_ref()) } else { None };
-        Self { outcome: classify(end, expect, output), counts, silent }
+        let red = counts.as_ref().is_some_and(Counts::is_red) && !runners::expected(command);
+        Self { outcome: classify(end, expect, output), counts, silent, red }
+    }
+
+    /// Whether it ended well, and reports no failures but those that a green `base` reports as well.
+    fn is_green(&self, base: Option<&Self>) -> bool {
+        let excused = || match (&self.counts, base) {
+            (Some(now), Some(base)) => base.outcome.0 == Verdict::Pass && runners::no_redder(base.counts.as_ref(), now),
+            _ => false,
+        };
+        self.outcome.0 == Verdict::Pass && (!self.red || excused())
+    }
+
+    /// Whether its tests were built and collected, so that what it counts is all there is.
+    fn is_collected(&self) -> bool {
+        self.outcome.0 == Verdict::Pass || self.counts.as_ref().is_some_and(|counts| !counts.total().uncollected)
+    }
+
+    /// What it says by itself, compared with nothing: a check that has to be red somewhere is red by its report as well.
+    #[must_use]
+    pub fn alone(&self) -> Outcome {
+        if self.outcome.0 == Verdict::Pass && self.red {
+            return (Verdict::Fail, Some(CriterionReason::ReportRed));
+        }
+        self.outcome
     }
 }
 
@@ -96,6 +122,17 @@ pub struct Runs<'a> {
     pub composed: Option<&'a Run>,
     /// Which of them were asked for.
     pub named: TestsNamed,
+    /// Whether every changed test is a new file, so that with the tests as on the base nothing of the base's is missing.
+    pub only_added: bool,
+    /// Whether the check had to be red on the base: failures that are reported there excuse none.
+    pub red_first: bool,
+}
+
+impl Runs<'_> {
+    /// Whether a run of them is green, by its report as well.
+    fn green(&self, run: &Run) -> bool {
+        run.is_green(self.base.filter(|_| !self.red_first))
+    }
 }
 
 /// The verdict on a criterion with a check.
@@ -110,7 +147,7 @@ pub struct CriterionJudgement {
     pub difference: Option<CriterionReason>,
     /// Whether a runner was begun and did not come to its end: what [`CriterionReason::FewerTests`] means then.
     pub ended_early: bool,
-    /// Tests of the base, by name, that the difference is about; empty where names are not understood.
+    /// Tests by name that the difference is about, most of them the base's; empty where names are not understood.
     pub lost: BTreeSet<String>,
 }
 
@@ -130,12 +167,19 @@ pub fn judge_criterion(runs: Runs<'_>) -> CriterionJudgement {
     if runs.first.outcome.0 != Verdict::Pass {
         return CriterionJudgement::of(runs.first.outcome);
     }
+    if !runs.green(runs.first) {
+        let names = runs.first.counts.as_ref().map(Counts::red_names).unwrap_or_default();
+        return CriterionJudgement::failed(CriterionReason::ReportRed, names);
+    }
     if ended_early(runs.first, runs.base) {
         let judgement = CriterionJudgement::failed(CriterionReason::FewerTests, BTreeSet::new());
         return CriterionJudgement { ended_early: true, ..judgement };
     }
     if let Some((reason, lost)) = counted(runs) {
         return CriterionJudgement::failed(reason, lost);
+    }
+    if skips_what_was_put_back(runs) {
+        return CriterionJudgement::failed(CriterionReason::MoreSkipped, BTreeSet::new());
     }
     if let Some(lost) = not_put_back(runs) {
         return CriterionJudgement::failed(CriterionReason::FewerTests, lost);
@@ -163,14 +207,21 @@ fn ended_early(first: &Run, base: Option<&Run>) -> bool {
 /// tests as on the base is compared instead, if it is green: a loss there is not what the scope asked for.
 fn counted(runs: Runs<'_>) -> Option<(CriterionReason, BTreeSet<String>)> {
     let base = runs.base?.counts.as_ref()?;
-    let composed = runs.composed.filter(|composed| composed.outcome.0 == Verdict::Pass);
+    let composed = runs.composed.filter(|composed| runs.green(composed));
     let run = match runs.named {
         TestsNamed::All => composed?,
         TestsNamed::None | TestsNamed::Some => runs.first,
     };
-    let reason = runners::compare(base, run.counts.as_ref());
-    if let (TestsNamed::All, Some(CriterionReason::MoreSkipped)) = (runs.named, reason) {
-        return None;
+    let mut reason = runners::compare(base, run.counts.as_ref());
+    if reason == Some(CriterionReason::MoreSkipped) {
+        if runs.named == TestsNamed::All {
+            return None;
+        }
+        // With all tests of the base as they were no more are skipped: the others are new.
+        let without_new = composed.filter(|_| runs.only_added);
+        if without_new.is_some_and(|composed| runners::compare(base, composed.counts.as_ref()).is_none()) {
+            reason = None;
+        }
     }
     // Where the scope names a part of the changed tests, which names it allows to go is not known.
     let lost = match runs.named {
@@ -187,14 +238,27 @@ fn counted(runs: Runs<'_>) -> Option<(CriterionReason, BTreeSet<String>)> {
     }
 }
 
+/// Whether more is skipped than with the tests as on the base, where the base itself could not collect or build them and
+/// says nothing of skipped ones.
+fn skips_what_was_put_back(runs: Runs<'_>) -> bool {
+    if runs.named != TestsNamed::None || runs.only_added || runs.base.is_none_or(Run::is_collected) {
+        return false;
+    }
+    let composed = runs.composed.filter(|composed| runs.green(composed));
+    let compared = composed.and_then(|composed| composed.counts.as_ref());
+    compared.is_some_and(|composed| {
+        runners::compare(composed, runs.first.counts.as_ref()) == Some(CriterionReason::MoreSkipped)
+    })
+}
+
 /// What a green run with the tests as on the base shows, and the first one does not. A base that is not green may have
 /// stopped before all of its tests were seen (`cargo test` does at the first red target, others are told to), so what
 /// became of the rest is known from that run alone.
 fn not_put_back(runs: Runs<'_>) -> Option<BTreeSet<String>> {
-    if runs.named == TestsNamed::All || runs.base.is_some_and(|base| base.outcome.0 == Verdict::Pass) {
+    if runs.named == TestsNamed::All || runs.base.is_some_and(|base| base.is_green(None)) {
         return None;
     }
-    let composed = runs.composed.filter(|composed| composed.outcome.0 == Verdict::Pass)?;
+    let composed = runs.composed.filter(|composed| runs.green(composed))?;
     runners::short_of(composed.counts.as_ref()?, runs.first.counts.as_ref())
 }
 
@@ -207,5 +271,5 @@ fn weakened(runs: Runs<'_>, composed: &Run) -> Option<BTreeSet<String>> {
         _ => None,
     };
     let lost = lost.unwrap_or_default();
-    (composed.outcome.0 != Verdict::Pass || !lost.is_empty()).then_some(lost)
+    (!runs.green(composed) || !lost.is_empty()).then_some(lost)
 }

@@ -14,6 +14,7 @@
 
 mod cargo;
 mod compared;
+mod failures;
 mod go;
 mod jest;
 mod lines;
@@ -30,6 +31,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 pub use compared::{compare, ended_early, missing, short_of, weakened};
+pub use failures::{expected, no_redder};
 pub use silent::silent;
 
 /// A test runner whose output is understood.
@@ -80,6 +82,11 @@ impl Runner {
         }
     }
 
+    /// Whether the words of a shell line name this runner.
+    fn is_named(self, words: &[&str]) -> bool {
+        self.words().iter().any(|named| words.windows(named.len()).any(|window| window == *named))
+    }
+
     fn read(self, command: &[&str], lines: &[&str]) -> Option<Tally> {
         match self {
             Self::CargoTest => cargo::read_test(lines),
@@ -107,6 +114,10 @@ pub struct Tally {
     pub skipped: u64,
     /// What was begun and ended well without the runner's own last word: a test process that the code under test ended.
     pub unended: u64,
+    /// Signs of failures: those that the summaries count, or those printed before them, whichever are more.
+    pub red: u64,
+    /// Whether tests were not built or collected, so that nobody knows of them.
+    pub uncollected: bool,
     /// The tests by name, where every passed one was printed and the run was not broken off.
     pub names: Option<Names>,
 }
@@ -118,6 +129,8 @@ pub struct Names {
     pub green: BTreeSet<String>,
     /// Names under which something failed.
     pub red: BTreeSet<String>,
+    /// Names of what was skipped, where every one was printed.
+    pub skipped: Option<BTreeSet<String>>,
 }
 
 /// The counts of one check, by runner: one check may run several.
@@ -137,8 +150,23 @@ impl Counts {
             failed: sum.failed.saturating_add(tally.failed),
             skipped: sum.skipped.saturating_add(tally.skipped),
             unended: sum.unended.saturating_add(tally.unended),
+            red: sum.red.saturating_add(tally.red),
+            uncollected: sum.uncollected || tally.uncollected,
             names: None,
         })
+    }
+
+    /// Whether failures were reported, whatever the exit code was.
+    #[must_use]
+    pub fn is_red(&self) -> bool {
+        self.by_runner.values().any(|tally| tally.red > 0)
+    }
+
+    /// The tests that were reported as failed, where names are known.
+    #[must_use]
+    pub fn red_names(&self) -> BTreeSet<String> {
+        let names = self.by_runner.values().filter_map(|tally| tally.names.as_ref());
+        names.flat_map(|names| names.red.iter().cloned()).collect()
     }
 }
 
@@ -149,9 +177,7 @@ pub fn counts(command: &str, output: &str) -> Option<Counts> {
     let text = lines::without_escapes(output);
     let lines: Vec<&str> = text.lines().collect();
     let words: Vec<&str> = lines::words(command);
-    let names =
-        |runner: &Runner| runner.words().iter().any(|named| words.windows(named.len()).any(|window| window == *named));
-    let named: Vec<Runner> = Runner::ALL.into_iter().filter(names).collect();
+    let named: Vec<Runner> = Runner::ALL.into_iter().filter(|runner| runner.is_named(&words)).collect();
     let looked_for = if named.is_empty() { Runner::ALL.to_vec() } else { named };
     let read = |runner: Runner| Some((runner, runner.read(&words, &lines)?));
     let by_runner: BTreeMap<Runner, Tally> = looked_for.into_iter().filter_map(read).collect();

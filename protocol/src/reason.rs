@@ -117,6 +117,8 @@ codes! {
         FewerTests = "fewer_tests",
         /// More tests were skipped than on the base.
         MoreSkipped = "more_skipped",
+        /// Exit 0, but a test runner's report has failures in it.
+        ReportRed = "report_red",
         /// Green only with its own tests, not with those of the base.
         TestsWeakened = "tests_weakened",
         /// The check did not end in time.

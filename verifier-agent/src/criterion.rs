@@ -64,7 +64,7 @@ pub(crate) async fn plain(
     let tree = Tree { oid: subject.base_tree, tested: TreeTested::Base };
     let ran = runs.check(named.on(expect.as_ref(), tree)).await?;
     keep(runs, subject, named, &ran);
-    Ok(report_of_run(named, &ran))
+    Ok(report_alone(named, &ran))
 }
 
 /// The verdict on the tree under review.
@@ -77,7 +77,7 @@ pub(crate) async fn judged(
     let expect = expect.as_ref();
     let first = runs.check(named.on(expect, Tree { oid: subject.tree, tested: TreeTested::Handoff })).await?;
     if first.unprepared || first.run.verdict != Verdict::Pass || subject.tree == subject.base_tree {
-        return Ok(report_of_run(named, &first));
+        return Ok(report_alone(named, &first));
     }
     let changes = subject.changes;
     let counted = first.read.counts.is_some() || may_run_tests(&named.check.command);
@@ -105,6 +105,8 @@ pub(crate) async fn judged(
         base: base.as_ref().map(|ran| &ran.read),
         composed: composed.as_ref().map(|ran| &ran.read).filter(|_| !nothing_there),
         named: changes.named(),
+        only_added: changes.tests_only_added(),
+        red_first: named.check.red_first,
     });
     let mut report = report(named, &judgement, &first, base.as_ref(), composed.as_ref());
     if report.note.is_none() {
@@ -119,11 +121,11 @@ pub(crate) async fn judged(
 }
 
 /// Whether the base can say something where the scope names every changed test: of a green run with the tests as on the
-/// base, or of a first run whose runner did not come to its end.
+/// base, or of a first run whose runner did not come to its end or reports failures.
 fn asks_base(first: &Ran, composed: Option<&Ran>) -> bool {
     let green = composed.is_some_and(|composed| composed.run.verdict == Verdict::Pass);
     let early = first.read.counts.as_ref().is_some_and(|counts| runners::ended_early(None, counts));
-    green || early || first.read.silent.is_some()
+    green || early || first.read.red || first.read.silent.is_some()
 }
 
 /// The report on a criterion for which nothing could be run.
@@ -190,6 +192,22 @@ fn keep(runs: &Runs<'_>, subject: &Subject<'_>, named: Named<'_>, ran: &Ran) {
 fn key(subject: &Subject<'_>, named: Named<'_>) -> Key {
     Key { tree: subject.base_tree.clone(), prepare: subject.prepare.map(str::to_owned), check: named.check.clone() }
 }
+
+/// The report where one run decided, compared with nothing. A check that has to be red on the base is so by its report
+/// as well; what others report there is the project's way.
+fn report_alone(named: Named<'_>, ran: &Ran) -> CriterionReport {
+    let mut report = report_of_run(named, ran);
+    if named.check.red_first && !ran.unprepared {
+        (report.result.verdict, report.result.reason) = ran.read.alone();
+        if report.result.reason == Some(CriterionReason::ReportRed) {
+            report.note = Some(REPORT_RED.to_owned());
+        }
+    }
+    report
+}
+
+/// What [`CriterionReason::ReportRed`] means.
+const REPORT_RED: &str = "it ended with exit code 0, but its test runner reports failures";
 
 /// The report where one run decided.
 fn report_of_run(named: Named<'_>, ran: &Ran) -> CriterionReport {
@@ -295,13 +313,22 @@ fn difference(
             let whole = composed.map(total).unwrap_or_default();
             format!("{} tests ran, {} with the tests as on the base", now.run, whole.run)
         }
+        CriterionReason::ReportRed if lost.is_empty() => REPORT_RED.to_owned(),
+        CriterionReason::ReportRed => format!("{REPORT_RED}: {lost}"),
         CriterionReason::FewerTests => format!("tests of the base that did not run: {lost}"),
-        CriterionReason::MoreSkipped => format!("{} tests were skipped, {} on the base", now.skipped, then.skipped),
+        CriterionReason::MoreSkipped if now.skipped > then.skipped && !base.is_some_and(uncollected) => {
+            format!("{} tests were skipped, {} on the base", now.skipped, then.skipped)
+        }
+        CriterionReason::MoreSkipped => "tests are skipped that are not with the tests as on the base".to_owned(),
         _ if lost.is_empty() => "it is not green with the tests as on the base".to_owned(),
         _ => format!("not green with the tests as on the base: {lost}"),
     };
     let counts = judgement.verdict == Verdict::Pass;
     Some(if counts { format!("the scope names the changed tests, so this does not count: {text}") } else { text })
+}
+
+fn uncollected(ran: &Ran) -> bool {
+    ran.read.counts.as_ref().is_none_or(|counts| counts.total().uncollected)
 }
 
 /// The first of the tests that a judgement is about.

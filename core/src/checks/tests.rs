@@ -1,3 +1,5 @@
+mod reports;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -54,7 +56,7 @@ fn run(code: i32, tests: &[(&str, bool)]) -> Run {
 
 fn judge(first: &Run, base: Option<&Run>, composed: Option<&Run>, tests_named: bool) -> (Outcome, Option<Reason>) {
     let named = if tests_named { TestsNamed::All } else { TestsNamed::None };
-    let judgement = judge_criterion(Runs { first, base, composed, named });
+    let judgement = judge_criterion(Runs { first, base, composed, named, only_added: false, red_first: false });
     ((judgement.verdict, judgement.reason), judgement.difference)
 }
 
@@ -96,8 +98,9 @@ const FEWER: (Outcome, Option<Reason>) = ((Fail, Some(Reason::FewerTests)), Some
 fn a_test_replaced_by_another_is_missed_by_its_name() {
     let base = run(1, &[("easy", true), ("hard", false)]);
     let first = run(0, &[("easy", true), ("trivial", true)]);
-    let judged =
-        |composed: Option<&Run>, named| judge_criterion(Runs { first: &first, base: Some(&base), composed, named });
+    let judged = |composed: Option<&Run>, named| {
+        judge_criterion(Runs { first: &first, base: Some(&base), composed, named, only_added: false, red_first: false })
+    };
     for composed in [None, Some(&run(101, &[("easy", true), ("hard", false)]))] {
         let judgement = judged(composed, TestsNamed::None);
         assert_eq!((judgement.verdict, judgement.reason), FEWER.0);
@@ -117,7 +120,16 @@ fn a_test_that_a_base_which_stopped_early_never_showed_is_missed_all_the_same() 
     let base = run(101, &[("a", true), ("b", false)]);
     let first = run(0, &[("a", true), ("b", true)]);
     let composed = run(0, &[("a", true), ("b", true), ("c", true)]);
-    let judged = |base, named| judge_criterion(Runs { first: &first, base, composed: Some(&composed), named });
+    let judged = |base, named| {
+        judge_criterion(Runs {
+            first: &first,
+            base,
+            composed: Some(&composed),
+            named,
+            only_added: false,
+            red_first: false,
+        })
+    };
     for named in [TestsNamed::None, TestsNamed::Some] {
         let judgement = judged(Some(&base), named);
         assert_eq!((judgement.verdict, judgement.reason), FEWER.0);
@@ -128,8 +140,14 @@ fn a_test_that_a_base_which_stopped_early_never_showed_is_missed_all_the_same() 
     assert_eq!(judged(Some(&first), TestsNamed::None).verdict, Pass);
     // The same test at another place.
     let first = run(0, &[("a", true), ("b", true), ("tests::c", true)]);
-    let moved =
-        judge_criterion(Runs { first: &first, base: Some(&base), composed: Some(&composed), named: TestsNamed::None });
+    let moved = judge_criterion(Runs {
+        first: &first,
+        base: Some(&base),
+        composed: Some(&composed),
+        named: TestsNamed::None,
+        only_added: false,
+        red_first: false,
+    });
     assert_eq!(moved.verdict, Pass);
 }
 
@@ -152,7 +170,17 @@ fn a_runner_that_did_not_come_to_its_end_shows_nothing_whatever_the_base_and_the
         for (base, named) in [(None, false), (Some(&broken), false), (None, true), (Some(&broken), true)] {
             assert_eq!(judge(first, base, None, named), FEWER);
         }
-        assert!(judge_criterion(Runs { first, base: None, composed: None, named: TestsNamed::All }).ended_early);
+        assert!(
+            judge_criterion(Runs {
+                first,
+                base: None,
+                composed: None,
+                named: TestsNamed::All,
+                only_added: false,
+                red_first: false,
+            })
+            .ended_early
+        );
         assert_eq!(judge(first, Some(first), None, false), (GREEN, None), "as on a green base");
     }
 }
@@ -162,7 +190,14 @@ fn tests_that_are_green_only_in_their_new_form_fail_the_criterion() {
     let base = run(0, &[("a", true), ("b", true)]);
     let first = run(0, &[("a", true), ("b", true)]);
     let composed = run(101, &[("a", true), ("b", false)]);
-    let runs = Runs { first: &first, base: Some(&base), composed: Some(&composed), named: TestsNamed::None };
+    let runs = Runs {
+        first: &first,
+        base: Some(&base),
+        composed: Some(&composed),
+        named: TestsNamed::None,
+        only_added: false,
+        red_first: false,
+    };
     let judgement = judge_criterion(runs);
     assert_eq!((judgement.verdict, judgement.reason), (Fail, Some(Reason::TestsWeakened)));
     assert_eq!(Vec::from_iter(judgement.lost), ["b"]);

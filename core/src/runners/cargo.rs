@@ -21,12 +21,13 @@ pub(super) fn read_test(lines: &[&str]) -> Option<Tally> {
             match outcome {
                 "ok" => seen.green(name.to_owned()),
                 "FAILED" => seen.red(name.to_owned()),
+                outcome if outcome == "ignored" || outcome.starts_with("ignored, ") => seen.skipped(name.to_owned()),
                 _ => {}
             }
         } else if begins_tests(line) {
             begun += 1;
         } else if line.starts_with("error: could not compile") {
-            seen.give_up();
+            seen.uncollected();
         }
     }
     tally.run = tally.passed.saturating_add(tally.failed);
@@ -65,8 +66,9 @@ pub(super) fn read_nextest(command: &[&str], lines: &[&str]) -> Option<Tally> {
             tests.line(line);
         }
     }
-    let (seen, ended_early) = tests.end();
-    tally.passed = tally.passed.saturating_sub(ended_early);
+    let (seen, ended_early, belied) = tests.end();
+    tally.passed = tally.passed.saturating_sub(ended_early).saturating_sub(belied);
+    tally.failed = tally.failed.saturating_add(belied);
     tally.unended = ended_early;
     tally.run = tally.passed.saturating_add(tally.failed);
     if has_filter(command) {
@@ -83,6 +85,10 @@ struct Tests {
     open: Option<String>,
     /// Passed tests without libtest's last line.
     unended: Vec<String>,
+    /// Whether its report has a failure in it.
+    open_red: bool,
+    /// Passed tests whose own report has a failure in it.
+    belied: u64,
     /// Whether the output of passed tests is shown at all.
     shown: bool,
 }
@@ -90,7 +96,7 @@ struct Tests {
 impl Tests {
     fn line(&mut self, line: &str) {
         if let Some((outcome, name)) = nextest_line(line) {
-            self.unended.extend(self.open.take());
+            self.close();
             match outcome {
                 "PASS" | "LEAK" => self.open = Some(name),
                 "FAIL" | "TIMEOUT" | "SIGABRT" | "SIGSEGV" | "XFAIL" => self.seen.red(name),
@@ -100,21 +106,36 @@ impl Tests {
             self.shown = true;
         } else if line.starts_with("test result: ok. 1 passed") {
             if let Some(name) = self.open.take() {
+                self.open_red = false;
                 self.seen.green(name);
             }
+        } else if line.starts_with("test result: FAILED") {
+            // If nothing better follows, its own report is red, and yet its process ended with 0.
+            self.open_red = self.open.is_some();
         } else if line.starts_with("error: could not compile") {
-            self.seen.give_up();
+            self.seen.uncollected();
         }
     }
 
-    /// The names, and how many tests were called passed and did not come to their end.
-    fn end(mut self) -> (Seen, u64) {
-        self.unended.extend(self.open.take());
+    /// The passed test whose output was read did not print libtest's last line, or a red one.
+    fn close(&mut self) {
+        let Some(name) = self.open.take() else { return };
+        if std::mem::take(&mut self.open_red) {
+            self.belied += 1;
+            self.seen.red(name);
+        } else {
+            self.unended.push(name);
+        }
+    }
+
+    /// The names; how many tests were called passed and did not come to their end; and how many that reported a failure.
+    fn end(mut self) -> (Seen, u64, u64) {
+        self.close();
         if self.shown {
-            return (self.seen, self.unended.len() as u64);
+            return (self.seen, self.unended.len() as u64, self.belied);
         }
         self.unended.into_iter().for_each(|name| self.seen.green(name));
-        (self.seen, 0)
+        (self.seen, 0, self.belied)
     }
 }
 

@@ -11,6 +11,9 @@ const LIBTEST_KINDS: [&str; 3] = [" - should panic", " - compile fail", " - comp
 
 /// Why a run with counts `now` is not green although it ended well: fewer tests ran, or more were skipped, than on the
 /// base. `now` is `None` when nothing was understood, which is fewer than anything.
+///
+/// Where names are known in both runs, only what ran on the base can be skipped too many. Of tests that the base could not
+/// collect nobody knows whether they were skipped there.
 #[must_use]
 pub fn compare(base: &Counts, now: Option<&Counts>) -> Option<CriterionReason> {
     let nothing = Tally::default();
@@ -22,7 +25,16 @@ pub fn compare(base: &Counts, now: Option<&Counts>) -> Option<CriterionReason> {
     if pairs().any(|(base, now)| now.run < base.run) {
         return Some(CriterionReason::FewerTests);
     }
-    pairs().any(|(base, now)| now.skipped > base.skipped).then_some(CriterionReason::MoreSkipped)
+    pairs().any(|(base, now)| more_skipped(base, now)).then_some(CriterionReason::MoreSkipped)
+}
+
+fn more_skipped(base: &Tally, now: &Tally) -> bool {
+    let skipped = now.names.as_ref().and_then(|names| names.skipped.as_ref());
+    match (&base.names, skipped) {
+        _ if base.uncollected => false,
+        (Some(base), Some(skipped)) => skipped.iter().any(|name| has(base, name)),
+        _ => now.skipped > base.skipped,
+    }
 }
 
 /// Whether something in `now` was ended by the code under test and not by its runner. Where the base has the same it is
@@ -147,7 +159,7 @@ mod tests {
 
     fn counts(runner: Runner, green: &[&str], red: &[&str]) -> Counts {
         let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        let names = Some(Names { green: set(green), red: set(red) });
+        let names = Some(Names { green: set(green), red: set(red), skipped: None });
         let (passed, failed) = (green.len() as u64, red.len() as u64);
         let tally = Tally { run: passed + failed, passed, failed, names, ..Tally::default() };
         Counts { by_runner: BTreeMap::from([(runner, tally)]) }

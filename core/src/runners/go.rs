@@ -7,7 +7,7 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
     let mut packages = Tally::default();
     let mut tests = Tally::default();
     let mut seen = Seen::default();
-    let mut pending: Vec<(&str, bool)> = Vec::new();
+    let mut pending: Vec<(&str, &str)> = Vec::new();
     let (mut found, mut verbose) = (false, false);
     for line in lines {
         if let Some((outcome, name)) = test_line(line) {
@@ -17,10 +17,11 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
                 "FAIL" => tests.failed = tests.failed.saturating_add(1),
                 _ => tests.skipped = tests.skipped.saturating_add(1),
             }
-            if outcome != "SKIP" {
-                pending.push((name, outcome == "PASS"));
-            }
+            pending.push((name, outcome));
             continue;
+        }
+        if *line == "FAIL" {
+            seen.red_mark();
         }
         let Some((outcome, package, rest)) = package_line(line) else { continue };
         found = true;
@@ -30,11 +31,15 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
             _ => {}
         }
         if rest.contains("failed]") {
-            seen.give_up();
+            seen.uncollected();
         }
-        for (name, green) in pending.drain(..) {
+        for (name, outcome) in pending.drain(..) {
             let name = format!("{package} {name}");
-            if green { seen.green(name) } else { seen.red(name) }
+            match outcome {
+                "PASS" => seen.green(name),
+                "FAIL" => seen.red(name),
+                _ => seen.skipped(name),
+            }
         }
     }
     let mut tally = if verbose { tests } else { packages };

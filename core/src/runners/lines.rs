@@ -69,8 +69,15 @@ pub(super) struct Seen {
     red: BTreeSet<String>,
     /// Green lines, repeated names included.
     green_lines: u64,
+    /// Red lines, repeated names included.
+    red_lines: u64,
+    skipped: BTreeSet<String>,
+    /// Lines of what was skipped, repeated names included.
+    skipped_lines: u64,
     /// Whether names cannot be relied on.
     broken: bool,
+    /// Whether something was not built or not collected.
+    uncollected: bool,
 }
 
 impl Seen {
@@ -80,12 +87,31 @@ impl Seen {
     }
 
     pub(super) fn red(&mut self, name: String) {
+        self.red_mark();
         self.keep(name, false);
     }
 
-    /// Gives up names: something was not built or not collected, so that names are missing without a trace.
+    /// Notes that something failed, without its name.
+    pub(super) fn red_mark(&mut self) {
+        self.red_lines += 1;
+    }
+
+    pub(super) fn skipped(&mut self, name: String) {
+        self.skipped_lines += 1;
+        if self.skipped.len() < NAMES_MAX {
+            self.skipped.insert(name);
+        }
+    }
+
+    /// Gives up names: they are not printed.
     pub(super) fn give_up(&mut self) {
         self.broken = true;
+    }
+
+    /// Gives up names: something was not built or not collected, so that they are missing without a trace.
+    pub(super) fn uncollected(&mut self) {
+        self.broken = true;
+        self.uncollected = true;
     }
 
     fn keep(&mut self, name: String, green: bool) {
@@ -102,15 +128,16 @@ impl Seen {
     /// green several times is kept as often, with its number behind it, so that the loss of one of them is seen.
     pub(super) fn complete(self, tally: Tally) -> Tally {
         let whole = !self.broken && self.green_lines == tally.passed && self.green_lines <= NAMES_MAX as u64;
-        let Self { green, red, .. } = self;
+        let all_skipped = self.skipped_lines == tally.skipped && self.skipped_lines <= NAMES_MAX as u64;
+        let Self { green, red, red_lines, skipped, uncollected, .. } = self;
         let numbered = |(name, times): (String, u64)| {
             let more = (2..=times).map(|number| format!("{name} [{number}]")).collect::<Vec<_>>();
             std::iter::once(name).chain(more)
         };
         let names = whole.then(|| {
             let green = green.into_iter().filter(|(name, _)| !red.contains(name)).flat_map(numbered).collect();
-            Names { green, red }
+            Names { green, red, skipped: all_skipped.then_some(skipped) }
         });
-        Tally { names, ..tally }
+        Tally { names, red: tally.failed.max(red_lines), uncollected, ..tally }
     }
 }

@@ -55,6 +55,10 @@ fn names(lines: &[&str]) -> (Seen, u64) {
             suites.push((indent, name));
             continue;
         }
+        if let Some(name) = left_out(text) {
+            seen.skipped(path(&suites, indent, name));
+            continue;
+        }
         let Some((name, green)) = outcome(text) else { continue };
         if let Some((name, green)) = pending.take() {
             put(&mut seen, name, green);
@@ -64,14 +68,30 @@ fn names(lines: &[&str]) -> (Seen, u64) {
         let closes = text.starts_with(['✔', '✖']) && suites.iter().any(|(at, open)| *at == indent && *open == name);
         suites.retain(|(at, _)| *at < indent);
         if !closes {
-            let path: Vec<&str> = suites.iter().map(|(_, name)| *name).chain([name]).collect();
-            pending = Some((path.join(" > "), green));
+            pending = Some((path(&suites, indent, name), green));
         }
     }
     if let Some((name, green)) = pending {
         put(&mut seen, name, green);
     }
     (seen, files)
+}
+
+/// A test's name behind those of the suites around it.
+fn path(suites: &[(usize, &str)], indent: usize, name: &str) -> String {
+    let around = suites.iter().filter(|(at, _)| *at < indent).map(|(_, suite)| *suite);
+    around.chain([name]).collect::<Vec<_>>().join(" > ")
+}
+
+/// The name of a test that is skipped or still to be done.
+fn left_out(text: &str) -> Option<&str> {
+    let head = text.split_once(" # SKIP").or_else(|| text.split_once(" # TODO"))?.0;
+    let numbered = head.strip_prefix("ok ").or_else(|| head.strip_prefix("not ok "));
+    let name = match numbered {
+        Some(rest) => rest.split_once(" - ")?.1,
+        None => ["✔ ", "✖ ", "﹣ ", "⚠ "].iter().find_map(|mark| head.strip_prefix(mark))?,
+    };
+    Some(without_time(name))
 }
 
 /// Whether a test has the name of a file of tests.
@@ -98,9 +118,13 @@ fn outcome(text: &str) -> Option<(&str, bool)> {
     if rest.contains("# SKIP") || rest.contains("# TODO") {
         return None;
     }
-    let name = match rest.rsplit_once(" (") {
+    Some((without_time(rest), green))
+}
+
+/// `name (0.2ms)` without its time.
+fn without_time(name: &str) -> &str {
+    match name.rsplit_once(" (") {
         Some((name, time)) if time.ends_with("ms)") => name,
-        _ => rest,
-    };
-    Some((name, green))
+        _ => name,
+    }
 }

@@ -14,6 +14,7 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
     let mut seen = Seen::default();
     let mut found = false;
     let mut verbose = false;
+    let mut marks = 0_u64;
     for line in lines {
         if let Some(summary) = summary(line) {
             found = true;
@@ -28,16 +29,33 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
             || line.contains(" ERROR collecting ")
             || line.contains("during collection")
         {
-            seen.give_up();
+            seen.uncollected();
         } else if let Some((name, outcome)) = verbose_line(line) {
             verbose = true;
             note(&mut seen, name, outcome);
         } else if !verbose && let Some((outcome, name)) = report_line(line) {
             note(&mut seen, name, outcome);
+        } else {
+            marks = marks.saturating_add(progress(line));
         }
     }
     tally.run = tally.passed.saturating_add(tally.failed);
-    found.then(|| seen.complete(tally))
+    found.then(|| {
+        let tally = seen.complete(tally);
+        Tally { red: tally.red.max(marks), ..tally }
+    })
+}
+
+/// Failures and errors in a line of marks: `tests/test_a.py ..F.   [ 50%]`, with `-q` without the file.
+fn progress(line: &str) -> u64 {
+    let Some((text, _)) = line.rsplit_once('[').filter(|(_, percent)| percent.ends_with("%]")) else { return 0 };
+    let mut words = text.split_whitespace().rev();
+    let marks = words.next().unwrap_or_default();
+    let of_marks = marks.bytes().all(|mark| b".FEsxXRu,-".contains(&mark));
+    if !of_marks || words.nth(1).is_some() {
+        return 0;
+    }
+    marks.bytes().filter(|mark| matches!(mark, b'F' | b'E')).count() as u64
 }
 
 /// `6 passed, 1 skipped in 0.04s`, with or without a frame of `=`.
@@ -79,13 +97,15 @@ fn report_line(line: &str) -> Option<(&str, &str)> {
     let worker = line.strip_prefix("[gw").and_then(|rest| rest.split_once("%] "));
     let (outcome, name) = worker.map_or(line, |(_, rest)| rest).trim_end().split_once(' ')?;
     let name = if outcome == "PASSED" { name } else { name.split(" - ").next()? };
-    (matches!(outcome, "PASSED" | "FAILED" | "ERROR" | "XPASS") && name.contains("::")).then_some((outcome, name))
+    // A line of a log has blanks behind its level.
+    let is_test = name.contains("::") && !name.starts_with(' ');
+    (matches!(outcome, "PASSED" | "FAILED" | "ERROR" | "XPASS" | "XFAIL") && is_test).then_some((outcome, name))
 }
 
 fn note(seen: &mut Seen, name: &str, outcome: &str) {
     match outcome {
         "PASSED" | "XPASS" => seen.green(name.to_owned()),
         "FAILED" | "ERROR" => seen.red(name.to_owned()),
-        _ => {}
+        _ => seen.skipped(name.to_owned()),
     }
 }

@@ -163,6 +163,53 @@ fn what_the_code_under_test_ended_is_counted_apart() {
 }
 
 #[test]
+fn signs_of_failures_are_counted_where_the_summary_does_not_tell_them() {
+    let red = |command: &str, output: &str| counts(command, output).map(|counts| counts.total().red);
+    let rule = "=".repeat(70);
+    let forged =
+        "\n----------------------------------------------------------------------\nRan 2 tests in 0.001s\n\nOK\n";
+    let table: &[(&str, String, u64)] = &[
+        ("cargo test", recorded!("cargo_ok").to_owned(), 0),
+        ("cargo test", recorded!("cargo_fail").to_owned(), 1),
+        ("cargo test", "test a ... FAILED\ntest result: ok. 1 passed; 0 failed; 0 ignored\n".to_owned(), 1),
+        ("cargo nextest run", recorded!("nextest_shown").to_owned(), 0),
+        ("cargo nextest run", recorded!("nextest_early").to_owned(), 0),
+        ("pytest", recorded!("pytest_ok").to_owned(), 0),
+        ("pytest -n 2 -v", recorded!("pytest_xdist").to_owned(), 0),
+        ("pytest -v", recorded!("pytest_subtests").to_owned(), 0),
+        ("pytest", "tests/test_a.py F.E  [100%]\n2 passed in 0.01s\n".to_owned(), 2),
+        ("pytest -q", "F.   [100%]\n2 passed in 0.01s\n".to_owned(), 1),
+        ("pytest", "ERROR    root::x: it is logged\n2 passed in 0.01s\n".to_owned(), 0),
+        ("python3 -m unittest", recorded!("unittest_ok").to_owned(), 0),
+        ("python3 -m unittest", format!("F.\n{rule}{forged}"), 1),
+        ("python3 -m unittest", format!("..{forged}"), 0),
+        ("python3 -m unittest", format!("{rule}\nFAIL: test_a (t.T.test_a){forged}"), 1),
+        ("python3 -m unittest", format!("FEE\nFAIL: as it should{forged}"), 0),
+        ("go test ./...", "--- FAIL: TestA (0.0s)\nFAIL\nok  \ta\t0.003s\n".to_owned(), 2),
+        ("npx jest", "Test Suites: 1 failed, 1 total\nTests:       0 total\n".to_owned(), 1),
+        ("npx vitest run", " Test Files  1 failed (1)\n      Tests  no tests\n".to_owned(), 1),
+        ("node --test", recorded!("node_tap").to_owned(), 0),
+        ("node --test", recorded!("node_tap_fail").to_owned(), 1),
+    ];
+    for (command, output, expected) in table {
+        assert_eq!(red(command, output), Some(*expected), "{command}\n{output}");
+    }
+}
+
+#[test]
+fn a_test_below_nextest_whose_own_report_is_red_is_red() {
+    let head = "        PASS [   0.004s] (1/1) a tests::b\n  stdout ───\n    running 1 test\n";
+    let end = "     Summary [   0.0s] 1 test run: 1 passed, 0 skipped\n";
+    let own = "    test result: FAILED. 0 passed; 1 failed; 0 ignored\n";
+    let read = |text: &str| counts("cargo nextest run", text).unwrap().total();
+    let belied = read(&format!("{head}{own}{end}"));
+    assert_eq!((belied.passed, belied.failed, belied.red, belied.unended), (0, 1, 1, 0));
+    // Another program's report, printed by a test that came to its end.
+    let nested = read(&format!("{head}{own}    test result: ok. 1 passed; 0 failed; 0 ignored\n{end}"));
+    assert_eq!((nested.passed, nested.red, nested.unended), (1, 0, 0));
+}
+
+#[test]
 fn a_name_that_is_there_twice_is_kept_twice() {
     let twice = libtest(&[("works", true), ("works", true)]);
     let names = twice.by_runner[&Runner::CargoTest].names.clone().unwrap();

@@ -7,10 +7,18 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
     let mut tally = Tally::default();
     let mut seen = Seen::default();
     let mut found = false;
+    // Failures by their heads, and by the marks of a run without names.
+    let (mut headed, mut marks) = (0_u64, 0_u64);
     let mut ran: Option<u64> = None;
     // With a doc string the name stands on a line of its own, before the one with the outcome.
     let mut described: Option<&str> = None;
-    for line in lines {
+    for (at, line) in lines.iter().enumerate() {
+        let next = || lines.get(at + 1..).and_then(|rest| rest.iter().find(|line| !line.is_empty()));
+        if heads_a_failure(at.checked_sub(1).and_then(|at| lines.get(at)), line) {
+            headed += 1;
+        } else if is_progress(line) && next().is_some_and(|next| is_rule(next, '=') || is_rule(next, '-')) {
+            marks += line.bytes().filter(|mark| matches!(mark, b'F' | b'E' | b'u')).count() as u64;
+        }
         if let Some(number) = ran_line(line) {
             found = true;
             ran = Some(number);
@@ -26,19 +34,37 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
             match (name, outcome) {
                 (Some(name), "ok") => seen.green(name.to_owned()),
                 (Some(name), "FAIL" | "ERROR" | "unexpected success") => seen.red(name.to_owned()),
+                (Some(name), "expected failure") => seen.skipped(name.to_owned()),
+                (Some(name), outcome) if outcome.starts_with("skipped ") => seen.skipped(name.to_owned()),
                 _ => {}
             }
             described = None;
-        } else if line.contains("unittest.loader._FailedTest") {
-            seen.give_up();
         } else {
             described = test_name(line);
         }
         if line.contains("unittest.loader._FailedTest") {
-            seen.give_up();
+            seen.uncollected();
         }
     }
-    found.then(|| seen.complete(tally))
+    found.then(|| {
+        let tally = seen.complete(tally);
+        Tally { red: tally.red.max(headed).max(marks), ..tally }
+    })
+}
+
+/// `FAIL: test_a (…)` below a rule, as failures are told before the summary.
+fn heads_a_failure(before: Option<&&str>, line: &str) -> bool {
+    let heads = ["FAIL: ", "ERROR: ", "UNEXPECTED SUCCESS: "].iter().any(|head| line.starts_with(head));
+    heads && before.is_some_and(|before| is_rule(before, '='))
+}
+
+/// The line of one mark a test, where names are not printed.
+fn is_progress(line: &str) -> bool {
+    !line.is_empty() && line.bytes().all(|mark| matches!(mark, b'.' | b'F' | b'E' | b's' | b'x' | b'u'))
+}
+
+fn is_rule(line: &str, of: char) -> bool {
+    line.len() == 70 && line.chars().all(|c| c == of)
 }
 
 /// `Ran 7 tests in 0.001s`.

@@ -1,8 +1,12 @@
 //! Comparisons with the base: counts, and tests that were changed. With Python's own test runner.
 
 use holdpoint_protocol::{
-    artifact::TreeTested::{Base, Handoff, TestsAsOnBase},
+    artifact::{
+        TreeTested::{Base, Handoff, TestsAsOnBase},
+        VerificationPurpose,
+    },
     facts::Verdict::{Fail, Pass},
+    plan::Check,
     reason::CriterionReason as Reason,
 };
 
@@ -259,4 +263,67 @@ async fn tests_that_wait_on_the_base_for_their_product_cannot_be_bent() {
     let commit = rig.change(&[("calc.py", Some(&product)), ("tests/test_calc.py", Some(&bent))]).await;
     let findings = rig.check(&commit, "PYTHONPATH=. python3 tests/test_calc.py").await;
     assert_eq!(only(&findings), (Fail, Some(Reason::TestsWeakened)));
+}
+
+#[tokio::test]
+async fn report_with_failures_is_red_though_the_product_ends_the_runner_with_0() {
+    let rig = rig().await;
+    let wrong = PRODUCT.replace("a + b", "a - b");
+    let fork = "import os\npid = os.fork()\nif pid:\n    os.waitpid(pid, 0)\n    os._exit(0)\n";
+    let watch = "import os, threading\nthreading.Thread(target=lambda: (threading.main_thread().join(), os._exit(0))).start()\n";
+    for end in ["import atexit, os\natexit.register(os._exit, 0)\n", fork, watch] {
+        let commit = rig.change(&[("calc.py", Some(&format!("{end}{wrong}")))]).await;
+        for command in [UNITTEST, QUIET, "sh -c 'python3 -m unittest discover -s tests'"] {
+            let findings = rig.check(&commit, command).await;
+            assert_eq!(only(&findings), (Fail, Some(Reason::ReportRed)), "{command}: {:#?}", findings.criteria);
+            assert!(findings.criteria[0].note.as_deref().unwrap().contains("reports failures"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn check_that_hides_the_exit_code_of_its_runner_is_red_by_the_report() {
+    let wrong = PRODUCT.replace("a + b", "a - b");
+    let rig = Rig::new(&[("calc.py", &wrong), ("tests/test_calc.py", TESTS)]).await;
+    let piped = Check { red_first: true, ..check("python3 -m unittest discover -s tests 2>&1 | cat") };
+    let mut request = rig.request(&rig.base, vec![criterion("only", piped.clone())]).await;
+    request.purpose = VerificationPurpose::Baseline;
+    assert_eq!(only(&rig.verify(&request).await), (Fail, Some(Reason::ReportRed)), "so something is to be done");
+    let undone = rig.change(&[("calc.py", Some(&format!("{wrong}# one more line\n")))]).await;
+    let done = rig.change(&[("calc.py", Some(PRODUCT))]).await;
+    for (commit, expected) in [(undone, (Fail, Some(Reason::ReportRed))), (done, (Pass, None))] {
+        let request = rig.request(&commit, vec![criterion("only", piped.clone())]).await;
+        assert_eq!(only(&rig.verify(&request).await), expected);
+    }
+}
+
+#[tokio::test]
+async fn work_on_a_base_that_was_not_collected_may_skip_what_it_always_skipped() {
+    let later = "\n    @unittest.skip('elsewhere')\n    def test_later(self):\n        pass\n";
+    let tests = TESTS
+        .replace("import calc\n", "import calc\nfrom calc import thrice\n")
+        .replace("\nif __name__", "{later}\nif __name__");
+    let tests = tests.replace("{later}", later);
+    let rig = Rig::new(&[("calc.py", PRODUCT), ("tests/test_calc.py", &tests)]).await;
+    let done = format!("{PRODUCT}\ndef thrice(a):\n    return 3 * a\n");
+    let commit = rig.change(&[("calc.py", Some(&done))]).await;
+    let skipped = tests.replace("    def test_add", "    @unittest.skip('later')\n    def test_add");
+    let in_tests = rig.change(&[("calc.py", Some(&done)), ("tests/test_calc.py", Some(&skipped))]).await;
+    for command in [UNITTEST, QUIET] {
+        let findings = rig.check(&commit, command).await;
+        assert_eq!(only(&findings), (Pass, None), "{command}: {:#?}", findings.criteria);
+        let findings = rig.check(&in_tests, command).await;
+        assert_eq!(only(&findings), (Fail, Some(Reason::FewerTests)), "{command}: {:#?}", findings.criteria);
+    }
+}
+
+#[tokio::test]
+async fn new_test_that_is_skipped_is_not_one_of_the_base() {
+    let rig = rig().await;
+    let new = "import unittest\n\nclass New(unittest.TestCase):\n    @unittest.skip('elsewhere')\n    def test_new(self):\n        pass\n";
+    let commit = rig.change(&[("tests/test_new.py", Some(new))]).await;
+    for command in [UNITTEST, QUIET] {
+        let findings = rig.check(&commit, command).await;
+        assert_eq!(only(&findings), (Pass, None), "{command}: {:#?}", findings.criteria);
+    }
 }

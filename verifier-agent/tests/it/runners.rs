@@ -104,3 +104,17 @@ async fn a_new_test_module_of_a_product_file_stays_where_the_tests_are_as_on_the
     let findings = rig.check(&commit, "cargo test --locked").await;
     assert_eq!((only(&findings), tested(&findings).len()), ((Pass, None), 3), "{:#?}", findings.criteria);
 }
+
+#[tokio::test]
+async fn an_exit_hook_makes_no_red_report_green_below_any_runner_of_cargo() {
+    let rig = rig().await;
+    let hook = "extern \"C\" {\n    fn atexit(hook: extern \"C\" fn()) -> i32;\n    fn _exit(code: i32) -> !;\n}\n\n\
+        extern \"C\" fn end() {\n    unsafe { _exit(0) }\n}\n\n";
+    let lib = LIB.replace("    a + b\n", "    unsafe { atexit(end) };\n    a * b\n");
+    let text = format!("{}{lib}", hook.replace("extern \"C\" {", "unsafe extern \"C\" {"));
+    let commit = rig.change(&[("src/lib.rs", Some(&text))]).await;
+    for command in ["cargo test --locked", "cargo test --locked -q", "cargo nextest run --locked"] {
+        let findings = rig.check(&commit, command).await;
+        assert_eq!(only(&findings), (Fail, Some(Reason::ReportRed)), "{command}: {:#?}", findings.criteria);
+    }
+}

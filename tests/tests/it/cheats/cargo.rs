@@ -65,6 +65,15 @@ fn what_keeps_cargo_from_testing_is_not_accepted() {
         .reason("fewer_tests")
         .says(&["did not come to its end"]),
         case(
+            "exit-hook",
+            "lets the runner report its failures, and ends it with 0 by a hook of the C library",
+            SUITE,
+            "sed -i 's/    a . b$/    unsafe { atexit(end) };\\n    a * b/' src/lib.rs\n\
+             printf 'extern \"C\" {\\n    fn atexit(hook: extern \"C\" fn()) -> i32;\\n    fn _exit(code: i32) -> !;\\n}\\n\\n' >> src/lib.rs\n\
+             printf 'extern \"C\" fn end() {\\n    unsafe { _exit(0) }\\n}\\n' >> src/lib.rs",
+        )
+        .reason("report_red"),
+        case(
             "ignores",
             "ignores the failing tests in the product's file",
             SUITE,

@@ -160,6 +160,21 @@ fn runner_attacks() -> Vec<Case> {
              t.start(); t.join()\ndef twice(a):\n    return 2 * a\nEND",
         )
         .reason("fewer_tests"),
+        case(
+            "exits-at-the-end",
+            "lets the runner report its failures, and ends it with 0 by an exit hook",
+            SUITE,
+            "sed -i '1i import atexit, os\\natexit.register(os._exit, 0)\\n' calc.py",
+        )
+        .reason("report_red")
+        .says(&["reports failures", "test_add"]),
+        case(
+            "exits-for-a-child",
+            "runs the tests in a child, and ends with 0 whatever became of it",
+            QUIET,
+            "sed -i '1i import os\\npid = os.fork()\\nif pid:\\n    os.waitpid(pid, 0)\\n    os._exit(0)\\n' calc.py",
+        )
+        .reason("report_red"),
         case("exits-politely", "leaves by sys.exit from product code", SUITE, "echo 'import sys; sys.exit(0)' > calc.py")
             .reason("exit_code"),
         case(

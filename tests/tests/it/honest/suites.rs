@@ -196,6 +196,19 @@ fn moved_tests() -> Vec<Case> {
             "cd $D && python3 -m unittest discover -s tests -p 'test_new*.py' && test -e tests/test_new.py",
             "sed '/skip/,$d; s/Calc/New/' tests/test_calc.py > tests/test_new.py",
         ),
+        of(
+            "adds-skipped",
+            "adds a test that is skipped here, where no names are printed",
+            QUIET,
+            "printf 'import unittest\\n\\n\\nclass S(unittest.TestCase):\\n    @unittest.skip(\"elsewhere\")\\n    \
+                def test_s(self):\\n        pass\\n' > tests/test_s.py",
+        ),
+        of(
+            "adds-skipped-named",
+            "adds a test that is skipped here to a file",
+            SUITE,
+            "printf '\\n    @unittest.skip(\"elsewhere\")\\n    def test_s(self):\\n        pass\\n' >> tests/test_calc.py",
+        ),
         of("renames-file", "renames a file of tests", SUITE, "git mv tests/test_calc.py tests/test_sums.py"),
         of(
             "renames-file-quiet",
