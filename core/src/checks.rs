@@ -11,7 +11,10 @@ use std::collections::BTreeSet;
 use holdpoint_protocol::{facts::Verdict, reason::CriterionReason};
 use regex::Regex;
 
-use crate::runners::{self, Counts, Runner};
+use crate::{
+    runners::{self, Counts, Runner},
+    written::Softened,
+};
 
 /// The first exit code that says that the shell could not judge: 126 and 127 are "cannot run", more is a signal.
 const EXIT_NOT_JUDGED: i32 = 126;
@@ -126,6 +129,8 @@ pub struct Runs<'a> {
     pub only_added: bool,
     /// Whether the check had to be red on the base: failures that are reported there excuse none.
     pub red_first: bool,
+    /// What the change takes from tests that stand in product files.
+    pub softened: &'a Softened,
 }
 
 impl Runs<'_> {
@@ -147,13 +152,15 @@ pub struct CriterionJudgement {
     pub difference: Option<CriterionReason>,
     /// Whether a runner was begun and did not come to its end: what [`CriterionReason::FewerTests`] means then.
     pub ended_early: bool,
+    /// Whether the difference was read in the text of product files.
+    pub in_text: bool,
     /// Tests by name that the difference is about, most of them the base's; empty where names are not understood.
     pub lost: BTreeSet<String>,
 }
 
 impl CriterionJudgement {
     fn of((verdict, reason): Outcome) -> Self {
-        Self { verdict, reason, difference: None, ended_early: false, lost: BTreeSet::new() }
+        Self { verdict, reason, difference: None, ended_early: false, in_text: false, lost: BTreeSet::new() }
     }
 
     fn failed(reason: CriterionReason, lost: BTreeSet<String>) -> Self {
@@ -177,6 +184,9 @@ pub fn judge_criterion(runs: Runs<'_>) -> CriterionJudgement {
     }
     if let Some((reason, lost)) = counted(runs) {
         return CriterionJudgement::failed(reason, lost);
+    }
+    if let Some((reason, lost)) = taken_in_text(runs) {
+        return CriterionJudgement { in_text: true, ..CriterionJudgement::failed(reason, lost) };
     }
     if skips_what_was_put_back(runs) {
         return CriterionJudgement::failed(CriterionReason::MoreSkipped, BTreeSet::new());
@@ -236,6 +246,37 @@ fn counted(runs: Runs<'_>) -> Option<(CriterionReason, BTreeSet<String>)> {
         Some(reason) => Some((reason, lost)),
         None => (!lost.is_empty()).then_some((CriterionReason::FewerTests, lost)),
     }
+}
+
+/// What the text of the change takes from tests, where names do not tell it: tests behind a base that was not built or
+/// collected, attributes on tests, and macros that tests would assert with.
+fn taken_in_text(runs: Runs<'_>) -> Option<(CriterionReason, BTreeSet<String>)> {
+    let Softened { lost, reversed, conditioned, shadows, skips } = runs.softened;
+    let unknown = runs.base.is_some_and(|base| !base.is_collected());
+    let some = |reason, names: BTreeSet<String>| (!names.is_empty()).then_some((reason, names));
+    let counts = runs.first.counts.as_ref()?;
+    if unknown && *skips && counts.total().skipped > 0 {
+        return Some((CriterionReason::MoreSkipped, BTreeSet::new()));
+    }
+    let rust = |runner: Runner| counts.by_runner.get(&runner);
+    let (libtest, nextest) = (rust(Runner::CargoTest), rust(Runner::Nextest));
+    libtest.or(nextest)?;
+    // libtest writes on a test's name that it should panic; of the others all names would have to be there again.
+    let named = |run: &Run, runner| {
+        let tally = run.counts.as_ref().and_then(|counts| counts.by_runner.get(&runner));
+        tally.is_some_and(|tally| tally.names.is_some())
+    };
+    let both = |runner| named(runs.first, runner) && runs.base.is_some_and(|base| named(base, runner));
+    let by_name = both(Runner::CargoTest) || both(Runner::Nextest);
+    let mut bent = shadows.clone();
+    if runs.base.is_some() && !both(Runner::CargoTest) {
+        bent.extend(reversed.iter().cloned());
+    }
+    if runs.base.is_some() && !by_name {
+        bent.extend(conditioned.iter().cloned());
+    }
+    let gone = || lost.iter().filter(|_| unknown).cloned().collect();
+    some(CriterionReason::TestsWeakened, bent).or_else(|| some(CriterionReason::FewerTests, gone()))
 }
 
 /// Whether more is skipped than with the tests as on the base, where the base itself could not collect or build them and

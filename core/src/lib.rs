@@ -2,7 +2,7 @@
 //!
 //! Read in this order: [`gates`] (how a workflow moves), [`policy`] (the decision table), [`engine`] (one waypoint),
 //! [`flight`] (what orders several), then what they lean on: [`plan`], [`paths`], [`checks`], [`runners`],
-//! [`feedback`], [`handed`]. [`shares`] says who
+//! [`written`], [`feedback`], [`handed`]. [`shares`] says who
 //! takes which handoffs, [`standing`] says what became of handoffs, [`audit`] looks at what was left behind, and [`attest`] says it to people outside.
 
 pub mod attest;
@@ -21,3 +21,4 @@ pub mod runners;
 pub mod shares;
 pub mod standing;
 pub mod workflows;
+pub mod written;

@@ -93,7 +93,7 @@ async fn scripts(
     while let Some(path) = follow.wanted() {
         let text = match files.get(&links.resolve(path)) {
             Some((mode @ (Mode::File | Mode::Executable), oid)) => {
-                side(mirror, Some(&(*mode, (*oid).clone())), FOLLOWED_BYTES_MAX).await?
+                text_of(mirror, Some(&(*mode, (*oid).clone())), FOLLOWED_BYTES_MAX).await?
             }
             _ => None,
         };
@@ -120,8 +120,8 @@ async fn steering_manifests(mirror: &Mirror, changes: &[Change]) -> Result<BTree
         if !paths::is_manifest(&path) {
             continue;
         }
-        let old = side(mirror, change.old.as_ref(), MANIFEST_LEN_MAX).await?;
-        let new = side(mirror, change.new.as_ref(), MANIFEST_LEN_MAX).await?;
+        let old = text_of(mirror, change.old.as_ref(), MANIFEST_LEN_MAX).await?;
+        let new = text_of(mirror, change.new.as_ref(), MANIFEST_LEN_MAX).await?;
         let unreadable = change.old.is_some() != old.is_some() || change.new.is_some() != new.is_some();
         if unreadable || paths::manifest_change_is_steering(&path, old.as_deref(), new.as_deref()) {
             steering.insert(path);
@@ -131,7 +131,10 @@ async fn steering_manifests(mirror: &Mirror, changes: &[Change]) -> Result<BTree
 }
 
 /// The text of one side of a change; `None` when it is not there, no file, longer than `cap` or not UTF-8.
-async fn side(mirror: &Mirror, side: Option<&(Mode, Oid)>, cap: usize) -> Result<Option<String>, GitError> {
+///
+/// # Errors
+/// Git failed, or refused the object.
+pub async fn text_of(mirror: &Mirror, side: Option<&(Mode, Oid)>, cap: usize) -> Result<Option<String>, GitError> {
     let Some((Mode::File | Mode::Executable, oid)) = side else { return Ok(None) };
     match mirror.read_blob(oid, cap).await {
         Ok(bytes) => Ok(String::from_utf8(bytes).ok()),

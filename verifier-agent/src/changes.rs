@@ -5,7 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use holdpoint_core::{checks::TestsNamed, paths};
+use holdpoint_core::{
+    checks::TestsNamed,
+    paths,
+    written::{self, ChangedText, Softened},
+};
 use holdpoint_protocol::{
     artifact::VerificationRequest,
     facts::{DiffSummary, Oid, Violation},
@@ -25,6 +29,8 @@ pub(crate) struct Changes {
     pub(crate) violations: Vec<Violation>,
     /// Files that Python could import and that the base does not have.
     pub(crate) new_modules: BTreeSet<String>,
+    /// What the change takes from tests that stand in product files.
+    pub(crate) softened: Softened,
     /// How much changed.
     pub(crate) summary: DiffSummary,
     /// Changed tests and fixtures that the scope does not name. A new test module of a product file is not among them.
@@ -53,6 +59,7 @@ impl Changes {
         Ok(Self {
             violations: found.judgement.violations,
             new_modules: found.new_modules,
+            softened: softened(mirror, &found.changes, &found.judgement.tests).await?,
             summary: diff_summary(&mirror.diff_summary(&from, &to).await?),
             unnamed: unnamed.into_iter().map(as_on_base).collect(),
             named: named.into_iter().map(as_on_base).collect(),
@@ -90,6 +97,26 @@ impl Changes {
         let back = if self.tests_named() { &self.named } else { &self.unnamed };
         Ok(to_wire(&mirror.compose_tree(&from_wire(tree), back).await?))
     }
+}
+
+/// Reads the texts of changed files, and what they take from tests.
+async fn softened(mirror: &Mirror, changes: &[Change], tests: &BTreeSet<String>) -> Result<Softened, BenchError> {
+    let mut texts = Vec::new();
+    for change in changes {
+        let path = wire_path(&change.path);
+        if written::is_read(&path) && texts.len() < written::WRITTEN_FILES_MAX {
+            let before = path_rules::text_of(mirror, change.old.as_ref(), written::WRITTEN_BYTES_MAX).await?;
+            let after = path_rules::text_of(mirror, change.new.as_ref(), written::WRITTEN_BYTES_MAX).await?;
+            texts.push((path, before, after));
+        }
+    }
+    let files = texts.iter().map(|(path, before, after)| ChangedText {
+        path,
+        test: tests.contains(path),
+        before: before.as_deref(),
+        after: after.as_deref(),
+    });
+    Ok(written::softened(&files.collect::<Vec<_>>()))
 }
 
 /// The path as it is on the base.

@@ -107,6 +107,7 @@ pub(crate) async fn judged(
         named: changes.named(),
         only_added: changes.tests_only_added(),
         red_first: named.check.red_first,
+        softened: &changes.softened,
     });
     let mut report = report(named, &judgement, &first, base.as_ref(), composed.as_ref());
     if report.note.is_none() {
@@ -304,6 +305,18 @@ fn difference(
                 String::new()
             };
             format!("it ended well, but its test runner did not come to its end: the code under test ended it{ran}")
+        }
+        CriterionReason::FewerTests if judgement.in_text => {
+            format!("tests that stood in product files are written in none of the changed files: {lost}")
+        }
+        CriterionReason::MoreSkipped if judgement.in_text => {
+            "tests are skipped, and product code has words that skip them; the base could not collect its own"
+                .to_owned()
+        }
+        CriterionReason::TestsWeakened if judgement.in_text => {
+            format!(
+                "in product files, tests were given a condition or another outcome, or macros that they assert with were replaced: {lost}"
+            )
         }
         CriterionReason::FewerTests if now.run < then.run => {
             let which = if lost.is_empty() { lost } else { format!("; missing: {lost}") };

@@ -56,11 +56,21 @@ fn run(code: i32, tests: &[(&str, bool)]) -> Run {
 
 fn judge(first: &Run, base: Option<&Run>, composed: Option<&Run>, tests_named: bool) -> (Outcome, Option<Reason>) {
     let named = if tests_named { TestsNamed::All } else { TestsNamed::None };
-    let judgement = judge_criterion(Runs { first, base, composed, named, only_added: false, red_first: false });
+    let judgement =
+        judge_criterion(Runs { first, base, composed, named, only_added: false, red_first: false, softened: &NONE });
     ((judgement.verdict, judgement.reason), judgement.difference)
 }
 
 const GREEN: Outcome = (Pass, None);
+
+/// No test was taken from a product file.
+static NONE: Softened = Softened {
+    lost: BTreeSet::new(),
+    reversed: BTreeSet::new(),
+    conditioned: BTreeSet::new(),
+    shadows: BTreeSet::new(),
+    skips: false,
+};
 
 #[test]
 fn a_green_run_with_all_tests_of_the_base_passes() {
@@ -99,7 +109,15 @@ fn a_test_replaced_by_another_is_missed_by_its_name() {
     let base = run(1, &[("easy", true), ("hard", false)]);
     let first = run(0, &[("easy", true), ("trivial", true)]);
     let judged = |composed: Option<&Run>, named| {
-        judge_criterion(Runs { first: &first, base: Some(&base), composed, named, only_added: false, red_first: false })
+        judge_criterion(Runs {
+            first: &first,
+            base: Some(&base),
+            composed,
+            named,
+            only_added: false,
+            red_first: false,
+            softened: &NONE,
+        })
     };
     for composed in [None, Some(&run(101, &[("easy", true), ("hard", false)]))] {
         let judgement = judged(composed, TestsNamed::None);
@@ -128,6 +146,7 @@ fn a_test_that_a_base_which_stopped_early_never_showed_is_missed_all_the_same() 
             named,
             only_added: false,
             red_first: false,
+            softened: &NONE,
         })
     };
     for named in [TestsNamed::None, TestsNamed::Some] {
@@ -147,6 +166,7 @@ fn a_test_that_a_base_which_stopped_early_never_showed_is_missed_all_the_same() 
         named: TestsNamed::None,
         only_added: false,
         red_first: false,
+        softened: &NONE,
     });
     assert_eq!(moved.verdict, Pass);
 }
@@ -178,6 +198,7 @@ fn a_runner_that_did_not_come_to_its_end_shows_nothing_whatever_the_base_and_the
                 named: TestsNamed::All,
                 only_added: false,
                 red_first: false,
+                softened: &NONE
             })
             .ended_early
         );
@@ -197,6 +218,7 @@ fn tests_that_are_green_only_in_their_new_form_fail_the_criterion() {
         named: TestsNamed::None,
         only_added: false,
         red_first: false,
+        softened: &NONE,
     };
     let judgement = judge_criterion(runs);
     assert_eq!((judgement.verdict, judgement.reason), (Fail, Some(Reason::TestsWeakened)));

@@ -134,11 +134,13 @@ fn leaf(runner: Runner, name: &str) -> String {
     let after = |text: &str, separator: &str| text.rsplit(separator).next().unwrap_or(text).to_owned();
     match runner {
         Runner::CargoTest | Runner::Nextest => {
-            let name = LIBTEST_KINDS.iter().find_map(|kind| name.strip_suffix(kind)).unwrap_or(name);
+            // A test that should panic is another one than the test of that name that should not.
+            let kind = LIBTEST_KINDS.iter().find(|kind| name.ends_with(**kind)).copied().unwrap_or_default();
+            let name = name.strip_suffix(kind).unwrap_or(name);
             let name = name.split(" (line ").next().unwrap_or(name);
             let item = after(name, " - ");
             let item = if runner == Runner::Nextest { after(&item, " ") } else { item };
-            after(&item, "::")
+            after(&item, "::") + kind
         }
         Runner::Pytest => {
             let (path, parameters) = name.split_once('[').unwrap_or((name, ""));
@@ -186,6 +188,8 @@ mod tests {
             (Runner::CargoTest, "src/a.rs - add (line 5)", "src/b.rs - add (line 9)", true),
             (Runner::CargoTest, "a::bad - should panic", "b::bad - should panic", true),
             (Runner::CargoTest, "a::bad - should panic", "b::good - should panic", false),
+            (Runner::CargoTest, "a::adds", "a::adds - should panic", false),
+            (Runner::CargoTest, "src/a.rs - add (line 5)", "src/a.rs - add (line 5) - compile", false),
             (Runner::Nextest, "retry::it backs_off", "retry::all it::backs_off", true),
             (Runner::Pytest, "tests/a.py::T::test_b[x-1]", "tests/c.py::test_b[x-2]", true),
             (Runner::Pytest, "tests/a.py::test_b", "tests/a.py::test_c", false),

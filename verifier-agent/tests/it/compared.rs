@@ -307,13 +307,17 @@ async fn work_on_a_base_that_was_not_collected_may_skip_what_it_always_skipped()
     let rig = Rig::new(&[("calc.py", PRODUCT), ("tests/test_calc.py", &tests)]).await;
     let done = format!("{PRODUCT}\ndef thrice(a):\n    return 3 * a\n");
     let commit = rig.change(&[("calc.py", Some(&done))]).await;
+    let skips = done.replace("    return a + b", "    import unittest\n    raise unittest.SkipTest('later')");
+    let cheat = rig.change(&[("calc.py", Some(&skips))]).await;
     let skipped = tests.replace("    def test_add", "    @unittest.skip('later')\n    def test_add");
     let in_tests = rig.change(&[("calc.py", Some(&done)), ("tests/test_calc.py", Some(&skipped))]).await;
     for command in [UNITTEST, QUIET] {
         let findings = rig.check(&commit, command).await;
         assert_eq!(only(&findings), (Pass, None), "{command}: {:#?}", findings.criteria);
-        let findings = rig.check(&in_tests, command).await;
-        assert_eq!(only(&findings), (Fail, Some(Reason::FewerTests)), "{command}: {:#?}", findings.criteria);
+        for (commit, reason) in [(&cheat, Reason::MoreSkipped), (&in_tests, Reason::FewerTests)] {
+            let findings = rig.check(commit, command).await;
+            assert_eq!(only(&findings), (Fail, Some(reason)), "{command}: {:#?}", findings.criteria);
+        }
     }
 }
 

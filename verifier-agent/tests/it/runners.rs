@@ -118,3 +118,37 @@ async fn an_exit_hook_makes_no_red_report_green_below_any_runner_of_cargo() {
         assert_eq!(only(&findings), (Fail, Some(Reason::ReportRed)), "{command}: {:#?}", findings.criteria);
     }
 }
+
+#[tokio::test]
+async fn tests_in_a_product_file_cannot_be_bent_where_their_names_do_not_tell() {
+    let wrong = LIB.replace("    a + b\n", "    a * b\n");
+    let bent = wrong.replace("    #[test]\n    fn adds", "    #[test]\n    #[should_panic]\n    fn adds");
+    let shadowed =
+        format!("#[allow(unused_macros)]\nmacro_rules! assert_eq {{\n    ($($x:tt)*) => {{}};\n}}\n\n{wrong}");
+    let ignored = wrong.replace("    #[test]\n    fn adds", "    #[test]\n    #[ignore]\n    fn adds");
+    // Neither does this base build.
+    let broken = Rig::new(&[
+        (
+            "Cargo.toml",
+            "[package]\nname = \"sum\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[lib]\ndoctest = false\n",
+        ),
+        ("Cargo.lock", "version = 4\n\n[[package]]\nname = \"sum\"\nversion = \"0.1.0\"\n"),
+        ("src/lib.rs", &LIB.replace("pub fn add(", "pub fn other(")),
+    ])
+    .await;
+    let whole = rig().await;
+    let weakened = Some(Reason::TestsWeakened);
+    let table = [
+        (&whole, &bent, "cargo test --locked", Some(Reason::FewerTests)),
+        (&whole, &bent, "cargo test --locked -q", weakened),
+        (&whole, &shadowed, "cargo test --locked", weakened),
+        (&broken, &bent, "cargo test --locked", weakened),
+        (&broken, &ignored, "cargo test --locked", weakened),
+        (&broken, &LIB.to_owned(), "cargo test --locked", None),
+    ];
+    for (rig, text, command, reason) in table {
+        let commit = rig.change(&[("src/lib.rs", Some(text))]).await;
+        let findings = rig.check(&commit, command).await;
+        assert_eq!(only(&findings).1, reason, "{command}\n{text}: {:#?}", findings.criteria);
+    }
+}

@@ -43,6 +43,7 @@ fn failures_that_a_green_base_reports_as_well_are_the_projects_way() {
         named: TestsNamed::None,
         only_added: false,
         red_first: true,
+        softened: &NONE,
     };
     assert_eq!(judge_criterion(runs).reason, Some(Reason::ReportRed));
     assert_eq!((some.outcome, some.alone()), (GREEN, (Fail, Some(Reason::ReportRed))));
@@ -60,7 +61,8 @@ fn what_a_base_that_was_not_collected_skips_is_not_known() {
     let first = pytest(0, "==== 91 passed, 37 skipped in 0.2s ====\n");
     let judged = |only_added| {
         let (base, composed, named) = (Some(&base), Some(&fewer), TestsNamed::None);
-        judge_criterion(Runs { first: &first, base, composed, named, only_added, red_first: false }).reason
+        judge_criterion(Runs { first: &first, base, composed, named, only_added, red_first: false, softened: &NONE })
+            .reason
     };
     assert_eq!((judged(false), judged(true)), (Some(Reason::MoreSkipped), None));
     // Rust's tests were not built.
@@ -92,10 +94,55 @@ fn only_tests_of_the_base_can_be_skipped_too_many() {
     let (base, new) = (pytest(0, "=== 2 passed in 0.1s ===\n"), pytest(0, "=== 2 passed, 1 skipped in 0.1s ===\n"));
     let judged = |composed, only_added| {
         let (base, named) = (Some(&base), TestsNamed::None);
-        judge_criterion(Runs { first: &new, base, composed, named, only_added, red_first: false }).reason
+        judge_criterion(Runs { first: &new, base, composed, named, only_added, red_first: false, softened: &NONE })
+            .reason
     };
     assert_eq!(judged(Some(&base), true), None);
     assert_eq!(judged(Some(&base), false), Some(Reason::MoreSkipped));
     assert_eq!(judged(Some(&new), true), Some(Reason::MoreSkipped), "the product skips it");
     assert_eq!(judged(None, true), Some(Reason::MoreSkipped));
+}
+
+#[test]
+fn what_the_text_takes_from_tests_counts_where_their_names_do_not_tell() {
+    let set = |name: &str| BTreeSet::from([name.to_owned()]);
+    let lost = Softened { lost: set("a"), ..NONE.clone() };
+    let reversed = Softened { reversed: set("a"), ..NONE.clone() };
+    let conditioned = Softened { conditioned: set("a"), ..NONE.clone() };
+    let shadows = Softened { shadows: set("assert_eq"), ..NONE.clone() };
+    let skips = Softened { skips: true, ..NONE.clone() };
+    let quiet =
+        |code| Run::read("cargo test -q", exit(code), None, "test result: ok. 1 passed; 0 failed; 1 ignored", true);
+    let unbuilt = Run::read("cargo test", exit(101), None, "error: could not compile `a`\n", true);
+    let (named, script) = (run(0, &[("b", true)]), Run::read("./check.sh", exit(0), None, "fine\n", true));
+    let (weakened, fewer, skipped) = (Some(Reason::TestsWeakened), Some(Reason::FewerTests), Some(Reason::MoreSkipped));
+    let table = [
+        (&lost, &named, &unbuilt, fewer),
+        (&lost, &named, &named, None),
+        (&lost, &quiet(0), &quiet(0), None),
+        (&reversed, &named, &unbuilt, weakened),
+        (&reversed, &quiet(0), &quiet(0), weakened),
+        (&reversed, &named, &named, None),
+        (&conditioned, &named, &unbuilt, weakened),
+        (&conditioned, &quiet(0), &quiet(0), weakened),
+        (&conditioned, &named, &named, None),
+        (&shadows, &named, &named, weakened),
+        (&shadows, &script, &script, None),
+        (&skips, &quiet(0), &unbuilt, skipped),
+        (&skips, &named, &unbuilt, None),
+        (&skips, &quiet(0), &quiet(0), None),
+    ];
+    for (softened, first, base, expected) in table {
+        let base = Some(base);
+        let runs = Runs {
+            first,
+            base,
+            composed: None,
+            named: TestsNamed::None,
+            only_added: false,
+            red_first: false,
+            softened,
+        };
+        assert_eq!(judge_criterion(runs).reason, expected, "{softened:?} {first:?} {base:?}");
+    }
 }
