@@ -171,7 +171,12 @@ fn agent_check_names_what_a_rude_agent_does_wrong() {
             ),
             ("holdpoint_agent.py", "await message.in_progress()", "pass"),
             ("holdpoint_agent.py", "if self.stopping:\n            return \"this process ends\"", "return None"),
-            ("holdpoint_agent.py", "b'{\"batch\":1,\"no_wait\":true}'", "b'{\"batch\":5,\"expires\":500000000}'"),
+            // The broker gives nothing to who asks for several: none of the turns here is of that priority.
+            (
+                "holdpoint_agent.py",
+                "b'{\"batch\":1,\"no_wait\":true}'",
+                "b'{\"batch\":%d,\"expires\":500000000}' % (5 if priority == \"medium\" else 1)",
+            ),
             ("verifier.py", "\"evidence\": [ran[\"output\"]]", "\"evidence\": [\"sha256:\" + \"0\" * 64]"),
         ],
     );
