@@ -11,12 +11,12 @@
 
 mod group;
 mod inner;
-mod landlock;
+pub(crate) mod landlock;
 mod limits;
 mod loopback;
 mod outer;
 mod root;
-mod seccomp;
+pub(crate) mod seccomp;
 mod tree;
 mod users;
 mod watch;
@@ -59,8 +59,9 @@ pub(crate) fn args() -> [&'static str; 2] {
 }
 
 /// A step that did not work.
-#[derive(Debug)]
-struct Failure {
+#[derive(Debug, thiserror::Error)]
+#[error("{step:?}: {reason}")]
+pub(crate) struct Failure {
     step: Step,
     reason: String,
 }

@@ -1,9 +1,13 @@
 //! Running a trusted tool (git, pip, cargo) to its end.
 //!
-//! A tool gets a cleared environment, a process group of its own, an output cap and a deadline. It is *not* sandboxed:
-//! programs that are not ours go through the sandbox. Interactive and long-lived programs do not belong here either.
+//! A tool gets a cleared environment, a process group of its own, an output cap and a deadline. One that reads what
+//! somebody else made gets a [`Confinement`] too. It is *not* sandboxed: programs that are not ours go through the
+//! sandbox. Interactive and long-lived programs do not belong here either.
 
+mod confined;
+mod confinement;
 mod error;
+mod keeper;
 mod pump;
 #[cfg(test)]
 mod tests;
@@ -11,8 +15,9 @@ mod tests;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use nix::sys::signal::{Signal, killpg};
@@ -20,6 +25,7 @@ use nix::unistd::Pid;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin};
 
+pub use confinement::{Confinement, Limit};
 pub use error::ToolError;
 
 /// Time a tool gets unless told otherwise: long enough for a big clone, short enough that a hung one is noticed.
@@ -44,6 +50,7 @@ pub struct Tool {
     stdin: Input,
     timeout: Duration,
     output_cap: usize,
+    confinement: Option<Confinement>,
 }
 
 /// What a tool reads.
@@ -85,6 +92,7 @@ impl Tool {
             stdin: Input::Nothing,
             timeout: DEFAULT_TIMEOUT,
             output_cap: DEFAULT_OUTPUT_CAP,
+            confinement: None,
         }
     }
 
@@ -141,14 +149,23 @@ impl Tool {
         self
     }
 
+    /// Limits what it may use and reach, for input that is not trusted. It ends when this process does, however that
+    /// ends. Of all confined tools of this process only some run at once; waiting does not count as the tool's time.
+    pub fn confined(mut self, confinement: Confinement) -> Self {
+        self.confinement = Some(confinement);
+        self
+    }
+
     /// Runs it to its end. A non-zero exit is a normal result here.
     ///
     /// When the future is dropped, the tool's process group is killed.
     ///
     /// # Errors
-    /// The tool is not there, does not start, takes too long, writes too much, or its pipes fail.
+    /// The tool is not there, does not start, takes too long, writes too much, or its pipes fail; it cannot be confined, or
+    /// went over a limit of its confinement.
     pub async fn run(mut self) -> Result<ToolOutput, ToolError> {
-        let mut child = self.spawn()?;
+        let _place = if self.confinement.is_some() { confined::place().await } else { None };
+        let mut child = self.spawn().await?;
         let guard = GroupGuard::of(&child);
         let stdin = child.stdin.take();
         let bytes = match std::mem::replace(&mut self.stdin, Input::Nothing) {
@@ -164,7 +181,7 @@ impl Tool {
                 pump::tail(stderr, STDERR_KEPT)
             )?;
             let status = child.wait().await?;
-            Ok::<_, pump::Error>(ToolOutput { code: status.code(), stdout, stderr })
+            Ok::<_, pump::Error>((status, ToolOutput { code: status.code(), stdout, stderr }))
         };
         match tokio::time::timeout(self.timeout, work).await {
             Err(_) => Err(ToolError::TimedOut { program: self.name(), after: self.timeout }),
@@ -172,9 +189,12 @@ impl Tool {
                 Err(ToolError::OutputLimit { program: self.name(), limit: self.output_cap })
             }
             Ok(Err(pump::Error::Io(source))) => Err(ToolError::Io { program: self.name(), source }),
-            Ok(Ok(output)) => {
+            Ok(Ok((status, output))) => {
                 guard.disarm();
-                Ok(output)
+                match self.exceeded(status) {
+                    Some(limit) => Err(ToolError::OverLimit { program: self.name(), limit }),
+                    None => Ok(output),
+                }
             }
         }
     }
@@ -192,7 +212,17 @@ impl Tool {
         Err(ToolError::Failed { program, args, code: output.code, stderr: error::last_lines(&output.stderr) })
     }
 
-    fn spawn(&self) -> Result<Child, ToolError> {
+    /// Which limit ended it. Lack of memory ends no process: the tool is refused more, and says so itself.
+    fn exceeded(&self, status: ExitStatus) -> Option<Limit> {
+        let confinement = self.confinement.as_ref()?;
+        match Signal::try_from(status.signal()?).ok()? {
+            Signal::SIGXCPU => Some(Limit::ProcessorTime(confinement.cpu_seconds())),
+            Signal::SIGXFSZ => Some(Limit::FileSize(confinement.file_bytes)),
+            _ => None,
+        }
+    }
+
+    async fn spawn(&self) -> Result<Child, ToolError> {
         let mut command = tokio::process::Command::new(&self.program);
         command.args(&self.args).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into()));
@@ -202,7 +232,11 @@ impl Tool {
         }
         command.stdin(self.stdin.open().map_err(|source| ToolError::Io { program: self.name(), source })?);
         command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
-        command.spawn().map_err(|source| self.spawn_error(source))
+        let spawned = match &self.confinement {
+            Some(confinement) => confined::spawn(&self.program, command, confinement).await?,
+            None => command.spawn(),
+        };
+        spawned.map_err(|source| self.spawn_error(source))
     }
 
     /// "No such file" is said of a missing program and of a missing directory alike; users need to know which.

@@ -64,7 +64,7 @@ fn confine(spec: &Spec) -> Result<Event, Failure> {
     if landlock_abi < spec.landlock_abi {
         return Err(Failure::new(Step::Landlock, "it gives less than was found before"));
     }
-    seccomp::confine(spec.sockets, spec.namespaces)?;
+    seccomp::Filter::new(spec.sockets, spec.namespaces)?.apply()?;
     let processes_bound = spec.program.is_none() && limits::processes_are_bound();
     Ok(Event::Ready { landlock_abi, processes_limited, processes_bound })
 }

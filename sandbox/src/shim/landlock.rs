@@ -12,8 +12,8 @@ use crate::wire::Step;
 /// The newest version whose rights are asked for. Sockets by path (9) come with the mounts' trees, which hold them.
 const ABI_MAX: ABI = ABI::V7;
 
-/// Confines this thread for good. `None`: this kernel has no Landlock.
-pub(super) fn confine(rules: &Rules) -> Result<Option<u32>, Failure> {
+/// Confines this thread for good, and what it starts. `None`: this kernel has no Landlock.
+pub(crate) fn confine(rules: &Rules) -> Result<Option<u32>, Failure> {
     let status = restrict(rules).map_err(Failure::at(Step::Landlock, "restrict"))?;
     if status.ruleset == RulesetStatus::NotEnforced {
         return Ok(None);

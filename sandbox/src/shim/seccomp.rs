@@ -150,20 +150,29 @@ const TERMINAL_REQUESTS: [u64; 2] = [libc::TIOCSTI, libc::TIOCLINUX];
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Confines this thread for good.
-pub(super) fn confine(sockets: Sockets, namespaces: bool) -> Result<(), Failure> {
-    let at = |error: seccompiler::Error| Failure::new(Step::Seccomp, error.to_string());
-    let refused = refused(sockets, namespaces).map_err(Failure::at(Step::Seccomp, "rules"))?;
-    let hidden = Rules::from([libc::SYS_clone3, libc::SYS_openat2].map(|call| (call, Vec::new())));
-    // These hide their flags behind a pointer. "No such call" makes libraries fall back to `clone` and `openat`.
-    // Programs that copy files go on where a file system has no attributes.
-    let attributes = if namespaces { Rules::new() } else { ATTRIBUTES.map(|call| (call, Vec::new())).into() };
-    let filters = [(hidden, libc::ENOSYS), (attributes, libc::EOPNOTSUPP), (refused, libc::EPERM)];
-    for (rules, errno) in filters.into_iter().filter(|(rules, _)| !rules.is_empty()) {
-        let program = compile(rules, errno).map_err(Failure::at(Step::Seccomp, "compile"))?;
-        apply_filter(&program).map_err(at)?;
+/// A filter that is made once and may be put on many threads.
+#[derive(Debug)]
+pub(crate) struct Filter(Vec<BpfProgram>);
+
+impl Filter {
+    /// The filter for what may make these sockets, with or without namespaces of its own.
+    pub(crate) fn new(sockets: Sockets, namespaces: bool) -> Result<Self, Failure> {
+        let refused = refused(sockets, namespaces).map_err(Failure::at(Step::Seccomp, "rules"))?;
+        // These hide their flags behind a pointer. "No such call" makes libraries fall back to `clone` and `openat`.
+        let hidden = Rules::from([libc::SYS_clone3, libc::SYS_openat2].map(|call| (call, Vec::new())));
+        // Programs that copy files go on where a file system has no attributes.
+        let attributes = if namespaces { Rules::new() } else { ATTRIBUTES.map(|call| (call, Vec::new())).into() };
+        let filters = [(hidden, libc::ENOSYS), (attributes, libc::EOPNOTSUPP), (refused, libc::EPERM)];
+        let filters = filters.into_iter().filter(|(rules, _)| !rules.is_empty());
+        let programs = filters.map(|(rules, errno)| compile(rules, errno)).collect::<Result<_, _>>();
+        Ok(Self(programs.map_err(Failure::at(Step::Seccomp, "compile"))?))
     }
-    Ok(())
+
+    /// Confines this thread for good, and what it starts.
+    pub(crate) fn apply(&self) -> Result<(), Failure> {
+        let at = |error: seccompiler::Error| Failure::new(Step::Seccomp, error.to_string());
+        self.0.iter().try_for_each(|program| apply_filter(program).map_err(at))
+    }
 }
 
 fn compile(rules: Rules, errno: i32) -> Result<BpfProgram, BackendError> {

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::time::Duration;
 
+use super::Limit;
+
 /// Arguments shown in a message; a long list helps nobody.
 const ARGS_SHOWN: usize = 8;
 /// Characters shown of one argument.
@@ -43,6 +45,22 @@ pub enum ToolError {
         program: String,
         /// The cap, in bytes.
         limit: usize,
+    },
+    /// It could not be confined, so it was not run, or not on.
+    #[error("confine {program}: {reason}")]
+    Confine {
+        /// The program as asked for.
+        program: String,
+        /// What did not work.
+        reason: String,
+    },
+    /// It went over a limit of its confinement and was ended.
+    #[error("{program} needed more than {limit} and was ended")]
+    OverLimit {
+        /// The program as asked for.
+        program: String,
+        /// The limit.
+        limit: Limit,
     },
     /// It ended by itself, but not with exit code 0.
     #[error("{program} {args} ended with {}: {stderr}", ended(.code))]

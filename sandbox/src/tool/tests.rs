@@ -1,3 +1,5 @@
+mod confined;
+
 use std::time::{Duration, Instant};
 
 use super::{Tool, ToolError};
