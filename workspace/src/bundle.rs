@@ -45,6 +45,8 @@ pub(crate) async fn write(
     if let Some(base) = base {
         git = git.arg(format!("^{base}"));
     }
+    // Git writes it under another name first.
+    git = git.writes(out.parent().unwrap_or(&out));
     git.timeout(LONG_TIMEOUT).run_ok().await?;
     let bytes = std::fs::metadata(&out).map_err(Error::io("look at", &out))?.len();
     Ok(Bundle { path: out, bytes, ref_name: ref_name.to_owned(), tip: tip.clone() })

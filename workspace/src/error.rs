@@ -213,6 +213,14 @@ pub enum Refusal {
         /// Git's own words.
         detail: String,
     },
+    /// Git would need more for it than honest work of that size does.
+    #[error("git {command} needed more than work of this size may use: {limit}")]
+    OverLimit {
+        /// The git subcommand.
+        command: &'static str,
+        /// What it needed too much of.
+        limit: String,
+    },
     /// What the bundle's ref names is no commit.
     #[error("{oid} is not a commit")]
     NotACommit {
@@ -293,10 +301,30 @@ impl Error {
         matches!(self, Self::Refused(_))
     }
 
-    /// Whether trying again unchanged can succeed: git hung or the machine was short of something.
+    /// Whether trying again unchanged can succeed: git hung, could not be confined, or the machine was short of something.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
-        use ToolError::{Io, Start, TimedOut};
-        matches!(self, Self::Io { .. } | Self::Git { source: TimedOut { .. } | Start { .. } | Io { .. }, .. })
+        use ToolError::{Confine, Io, Start, TimedOut};
+        matches!(
+            self,
+            Self::Io { .. } | Self::Git { source: TimedOut { .. } | Start { .. } | Io { .. } | Confine { .. }, .. }
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_machine_could_not_do_is_tried_again_and_what_went_over_a_limit_is_not() {
+        let program = || "git".to_owned();
+        let failed = |source| Error::Git { command: "index-pack", source };
+        let confine = ToolError::Confine { program: program(), reason: "no thread".to_owned() };
+        assert!(failed(confine).is_retryable());
+        assert!(
+            failed(ToolError::TimedOut { program: program(), after: std::time::Duration::from_secs(1) }).is_retryable()
+        );
+        assert!(!failed(ToolError::OutputLimit { program: program(), limit: 1 }).is_retryable());
     }
 }

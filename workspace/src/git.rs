@@ -1,16 +1,18 @@
 //! One place that builds every call of git. Whatever the machine, the user or an agent configured has no say in it:
 //! no system and global configuration, no hooks, no file-system monitor, no replaced objects, no network, no
-//! credentials, no prompts. It does not know what the calls are for.
+//! credentials, no prompts. A call on objects or files that somebody else made is confined as well: see
+//! [`Git::confined`]. It does not know what the calls are for.
 
 mod version;
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use holdpoint_sandbox::{Tool, ToolError, ToolOutput};
 
-use crate::error::Error;
+use crate::allowance::Work;
+use crate::error::{Error, Refusal};
 use crate::limits::{LISTING_OUTPUT_BYTES, LONG_TIMEOUT, QUICK_TIMEOUT, SHORT_OUTPUT_BYTES};
 
 pub use version::{GIT_FLOOR, GitVersion, require_git};
@@ -29,7 +31,7 @@ const ENVIRONMENT: [(&str, &str); 9] = [
 ];
 
 /// Settings of every call. They beat the repository's own configuration.
-const SETTINGS: [(&str, &str); 28] = [
+const SETTINGS: [(&str, &str); 30] = [
     ("safe.directory", "*"),
     // Nothing is ever started by git itself.
     ("core.hooksPath", "/dev/null"),
@@ -54,7 +56,10 @@ const SETTINGS: [(&str, &str); 28] = [
     ("core.untrackedCache", "false"),
     ("core.splitIndex", "false"),
     ("core.quotePath", "false"),
+    // One thread a call: threads would reserve memory that the call's limit counts.
     ("pack.threads", "1"),
+    ("index.threads", "1"),
+    ("core.preloadIndex", "false"),
     ("merge.directoryRenames", "false"),
     ("merge.renormalize", "false"),
     // Larger files are streamed and not compared with each other, and a pack of gigabytes is not mapped whole: memory
@@ -67,6 +72,14 @@ const SETTINGS: [(&str, &str); 28] = [
 /// Lets git read another repository on this machine by its path.
 const LOCAL_TRANSPORT: (&str, &str) = ("protocol.file.allow", "always");
 
+/// What a confined call reaches, and what it is allowed for.
+#[derive(Debug, Clone, Default)]
+struct Confined {
+    work: Work,
+    read: Vec<PathBuf>,
+    write: Vec<PathBuf>,
+}
+
 /// One call of git.
 #[derive(Debug, Clone)]
 #[must_use = "a call does nothing until it is run"]
@@ -76,13 +89,14 @@ pub(crate) struct Git {
     tool: Tool,
     args: Vec<OsString>,
     local_transport: bool,
+    confined: Option<Confined>,
 }
 
 impl Git {
     /// The subcommand, for a few lines of answer within [`QUICK_TIMEOUT`].
     pub(crate) fn new(command: &'static str) -> Self {
         let tool = Tool::new("git").timeout(QUICK_TIMEOUT).output_cap(SHORT_OUTPUT_BYTES);
-        Self { command, global: Vec::new(), tool, args: Vec::new(), local_transport: false }
+        Self { command, global: Vec::new(), tool, args: Vec::new(), local_transport: false, confined: None }
     }
 
     /// Exactly this git directory; nothing is looked for.
@@ -92,11 +106,35 @@ impl Git {
         self.global(option)
     }
 
-    /// Exactly this working tree.
+    /// Exactly this working tree, which is read.
     pub(crate) fn work_tree(self, dir: &Path) -> Self {
         let mut option = OsString::from("--work-tree=");
         option.push(dir);
-        self.global(option).dir(dir)
+        self.global(option).dir(dir).reads(dir)
+    }
+
+    /// Limits the call to the system's programs, the paths of [`Git::reads`] and [`Git::writes`], no network, and what this
+    /// much honest work needs; it ends with this process. More work may be added.
+    pub(crate) fn confined(mut self, work: Work) -> Self {
+        let confined = self.confined.get_or_insert_default();
+        confined.work = confined.work.and(work);
+        self
+    }
+
+    /// A path that a confined call may read.
+    pub(crate) fn reads(mut self, path: &Path) -> Self {
+        if let Some(confined) = &mut self.confined {
+            confined.read.push(path.to_owned());
+        }
+        self
+    }
+
+    /// A folder that a confined call may change.
+    pub(crate) fn writes(mut self, path: &Path) -> Self {
+        if let Some(confined) = &mut self.confined {
+            confined.write.push(path.to_owned());
+        }
+        self
     }
 
     fn global(mut self, option: OsString) -> Self {
@@ -159,15 +197,24 @@ impl Git {
 
     /// Runs it; any exit code is an answer.
     pub(crate) async fn run(self) -> Result<ToolOutput, Error> {
-        let command = self.command;
-        self.tool().run().await.map_err(|source| tool_error(command, source))
+        let (command, confined) = (self.command, self.confined.is_some());
+        let output = self.tool().run().await.map_err(|source| tool_error(command, source))?;
+        if confined && !output.success() && lacks_memory(&String::from_utf8_lossy(&output.stderr)) {
+            return Err(over_limit(command, "memory"));
+        }
+        Ok(output)
     }
 
     /// Runs it and demands exit code 0; gives its standard output.
     pub(crate) async fn run_ok(self) -> Result<Vec<u8>, Error> {
-        let command = self.command;
-        let output = self.tool().run_ok().await.map_err(|source| tool_error(command, source))?;
-        Ok(output.stdout)
+        let (command, confined) = (self.command, self.confined.is_some());
+        match self.tool().run_ok().await {
+            Ok(output) => Ok(output.stdout),
+            Err(ToolError::Failed { stderr, .. }) if confined && lacks_memory(&stderr) => {
+                Err(over_limit(command, "memory"))
+            }
+            Err(source) => Err(tool_error(command, source)),
+        }
     }
 
     /// As [`Git::run_ok`], for an answer of one line of text.
@@ -189,6 +236,9 @@ impl Git {
     /// Settings go through the environment, so that an error message shows the subcommand and not two dozen options.
     fn tool(self) -> Tool {
         let mut tool = self.tool;
+        if let Some(Confined { work, read, write }) = self.confined {
+            tool = tool.confined(work.confinement(read, write));
+        }
         for (key, value) in ENVIRONMENT {
             tool = tool.env(key, value);
         }
@@ -205,8 +255,22 @@ impl Git {
 fn tool_error(command: &'static str, source: ToolError) -> Error {
     match source {
         ToolError::NotFound { .. } => Error::GitMissing,
+        ToolError::OverLimit { limit, .. } => over_limit(command, limit),
         source => Error::Git { command, source },
     }
+}
+
+/// What was asked for is more than honest work of that size needs.
+fn over_limit(command: &'static str, limit: impl std::fmt::Display) -> Error {
+    Refusal::OverLimit { command, limit: limit.to_string() }.into()
+}
+
+/// Whether a confined git was refused memory. The limit of its address space does that; a machine without memory ends
+/// processes instead. Only its last words count: what it says before may be quoted from the objects.
+fn lacks_memory(stderr: &str) -> bool {
+    let last = stderr.trim_end().lines().next_back().unwrap_or_default();
+    last.strip_prefix("fatal: ")
+        .is_some_and(|said| said.starts_with("Out of memory, ") || said.ends_with("Cannot allocate memory"))
 }
 
 /// An answer that cannot be read; its start is shown.

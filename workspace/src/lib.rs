@@ -10,6 +10,7 @@
 //! - [`mirror`]: a process's own bare repository, where all work on trees happens.
 //! - [`bundle`]: the file in which commits travel.
 
+mod allowance;
 pub mod bundle;
 pub mod error;
 mod files;

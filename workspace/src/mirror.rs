@@ -27,6 +27,7 @@ pub use merge::{Landing, Merge};
 
 use holdpoint_sandbox::tree::spread;
 
+use crate::allowance::Work;
 use crate::bundle::{self, Bundle};
 use crate::error::Error;
 use crate::files::{create_dir, real_path};
@@ -181,7 +182,8 @@ impl Mirror {
     }
 
     fn git(&self, command: &'static str) -> Git {
-        Git::new(command).git_dir(&self.inner.dir).dir(&self.inner.dir)
+        let git = Git::new(command).git_dir(&self.inner.dir).dir(&self.inner.dir);
+        git.confined(Work::of_packs(&self.inner.objects.dir)).writes(&self.inner.dir)
     }
 
     fn scratch(&self) -> Result<Scratch, Error> {

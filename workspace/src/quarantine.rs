@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use holdpoint_sandbox::ToolError;
 use tempfile::TempDir;
 
+use crate::allowance::Work;
 use crate::bundle::{Header, read_header};
 use crate::error::{Error, Refusal};
 use crate::files::{create_dir, write};
@@ -115,6 +116,8 @@ impl Quarantine {
     async fn unpack(&self, bundle: &Path, header: &Header, well_formed: bool) -> Result<(), Error> {
         let git = self.scratch.git("index-pack").args(["--stdin", "--fix-thin"]);
         let git = if well_formed { git.arg("--strict") } else { git };
+        let bytes = std::fs::metadata(bundle).map_err(Error::io("look at", bundle))?.len();
+        let git = git.confined(Work::of_bundle(bytes, header.objects));
         sound(git.stdin_file(bundle, header.pack_at as u64).timeout(LONG_TIMEOUT).run_ok().await).map(drop)
     }
 

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use crate::allowance::Work;
 use crate::error::Error;
 use crate::files::{create_dir, write};
 use crate::git::Git;
@@ -21,15 +22,46 @@ pub(crate) struct Objects {
     pub(crate) format: ObjectFormat,
 }
 
+/// Folders of objects that others refer to, each referring to the next: git follows no more.
+const ALTERNATES_DEPTH: usize = 5;
+
+impl Objects {
+    /// The folders of objects that these refer to (`info/alternates`), and so on.
+    pub(crate) fn alternates(&self) -> Vec<PathBuf> {
+        let mut found: Vec<PathBuf> = Vec::new();
+        let mut level = vec![self.dir.clone()];
+        for _ in 0..ALTERNATES_DEPTH {
+            level = level.iter().flat_map(|dir| referred_to_by(dir)).filter(|dir| !found.contains(dir)).collect();
+            found.extend(level.iter().cloned());
+        }
+        found
+    }
+
+    /// What there is to be read in a call that sees all these objects.
+    fn work(&self, alternates: &[PathBuf]) -> Work {
+        alternates.iter().map(|dir| Work::of_packs(dir)).fold(Work::of_packs(&self.dir), Work::and)
+    }
+}
+
+/// One folder a line. Git reads a name that begins with a quote as a C string, which we do not: it is not followed.
+fn referred_to_by(objects: &Path) -> Vec<PathBuf> {
+    use std::os::unix::ffi::OsStrExt;
+    let list = std::fs::read(objects.join("info/alternates")).unwrap_or_default();
+    let lines = list.split(|byte| *byte == b'\n').filter(|line| !matches!(line.first(), None | Some(b'#' | b'"')));
+    lines.map(|line| objects.join(std::ffi::OsStr::from_bytes(line))).collect()
+}
+
 /// A git directory for one operation. It is removed when dropped.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     dir: TempDir,
     objects: Objects,
+    /// Objects that the user of this machine has in a repository: git is as free with them as the user's own.
+    trusted: bool,
 }
 
 impl Scratch {
-    /// A fresh one, below `parent` (default: the system's folder for temporary files).
+    /// A fresh one over objects that somebody else made, below `parent` (default: the system's folder for temporary files).
     pub(crate) fn new(parent: Option<&Path>, objects: Objects) -> Result<Self, Error> {
         let mut builder = tempfile::Builder::new();
         builder.prefix("holdpoint-git-");
@@ -43,7 +75,12 @@ impl Scratch {
         write(&dir.path().join("HEAD"), "ref: refs/heads/none\n")?;
         write(&dir.path().join("info/attributes"), EXACT_BYTES)?;
         write(&dir.path().join("config"), config(objects.format))?;
-        Ok(Self { dir, objects })
+        Ok(Self { dir, objects, trusted: false })
+    }
+
+    /// As [`Scratch::new`], over the user's own objects.
+    pub(crate) fn of_user(objects: Objects) -> Result<Self, Error> {
+        Ok(Self { trusted: true, ..Self::new(None, objects)? })
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -56,7 +93,14 @@ impl Scratch {
 
     /// A call of git on this directory.
     pub(crate) fn git(&self, command: &'static str) -> Git {
-        Git::new(command).git_dir(self.path()).dir(self.path()).env("GIT_OBJECT_DIRECTORY", &self.objects.dir)
+        let git = Git::new(command).git_dir(self.path()).dir(self.path());
+        let git = git.env("GIT_OBJECT_DIRECTORY", &self.objects.dir);
+        if self.trusted {
+            return git;
+        }
+        let alternates = self.objects.alternates();
+        let git = git.confined(self.objects.work(&alternates)).writes(self.path()).writes(&self.objects.dir);
+        alternates.iter().fold(git, |git, dir| git.reads(dir))
     }
 
     /// Makes these the only refs.

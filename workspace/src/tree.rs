@@ -85,15 +85,13 @@ pub(crate) async fn list(git: Git, tree: &Oid, limits: &Limits) -> Result<Vec<Tr
 
 /// Whether a tree's files are small enough, and its gitlinks are those of the base.
 pub(crate) fn audit(entries: &[TreeEntry], base: Option<&[TreeEntry]>, limits: &Limits) -> Result<(), Refusal> {
-    let mut total = 0_u64;
     for entry in entries {
         let bytes = entry.bytes.unwrap_or(0);
         if bytes > limits.blob_bytes {
             return Err(Refusal::BlobTooLarge { path: entry.path.clone(), bytes, max: limits.blob_bytes });
         }
-        total = total.saturating_add(bytes);
     }
-    if total > limits.tree_bytes {
+    if bytes_of(entries) > limits.tree_bytes {
         return Err(Refusal::TreeTooLarge { max: limits.tree_bytes });
     }
     let Some(base) = base else { return Ok(()) };
@@ -102,6 +100,11 @@ pub(crate) fn audit(entries: &[TreeEntry], base: Option<&[TreeEntry]>, limits: &
         Some(entry) => Err(Refusal::Gitlink { path: entry.path.clone() }),
         None => Ok(()),
     }
+}
+
+/// Bytes of all files together.
+pub(crate) fn bytes_of(entries: &[TreeEntry]) -> u64 {
+    entries.iter().fold(0, |sum, entry| sum.saturating_add(entry.bytes.unwrap_or(0)))
 }
 
 pub(crate) fn gitlinks(entries: &[TreeEntry]) -> impl Iterator<Item = &TreeEntry> {

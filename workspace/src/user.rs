@@ -147,7 +147,7 @@ impl UserRepo {
     /// [`Error::Shallow`]; [`Error::Partial`] for a clone that left out objects; git fails; `out` cannot be written.
     pub async fn snapshot(&self, commit: &Oid, out: &Path) -> Result<Bundle, Error> {
         self.check_complete()?;
-        let scratch = Scratch::new(None, self.objects.clone())?;
+        let scratch = Scratch::of_user(self.objects.clone())?;
         match bundle::write(&scratch, SNAPSHOT_REF, commit, None, out).await {
             Err(Error::Git { .. }) if self.is_partial().await? => Err(Error::Partial { dir: self.dir.clone() }),
             other => other,

@@ -16,6 +16,7 @@ use holdpoint_sandbox::ToolError;
 use super::Mirror;
 use super::clone::{AgentClone, Remembered};
 use super::compose::{FileAs, Replacement, update_index, write_tree};
+use crate::allowance::Work;
 use crate::error::{Error, Refusal};
 use crate::files::{create_dir, quoted, real_path, write};
 use crate::git::unexpected;
@@ -98,7 +99,7 @@ async fn hash(
     found: Vec<Found>,
 ) -> Result<Vec<(RepoPath, FileAs)>, Error> {
     let unknown: Vec<&Found> = found.iter().filter(|file| file.known.is_none()).collect();
-    let mut names = Vec::new();
+    let (mut names, mut bytes) = (Vec::new(), 0);
     for (number, file) in unknown.iter().enumerate() {
         let mut source = dir.join(file.path.as_path());
         if file.mode == Mode::Symlink {
@@ -107,6 +108,7 @@ async fn hash(
             source = links.join(number.to_string());
             write(&source, target.as_os_str().as_bytes())?;
         }
+        bytes += std::fs::metadata(&source).map_err(Error::io("look at", &source))?.len();
         names.extend(quoted(&source));
         names.push(b'\n');
     }
@@ -114,6 +116,7 @@ async fn hash(
         return Ok(with_ids(found, Vec::new()));
     }
     let git = scratch.git("hash-object").args(["-w", "--no-filters", "--stdin-paths"]);
+    let git = git.confined(Work::of_files(bytes)).reads(dir);
     let answer = git.stdin(names).long().run_ok().await?;
     let lines = answer.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
     let oids: Option<Vec<Oid>> = lines.map(|line| ascii(line).and_then(|text| text.parse().ok())).collect();

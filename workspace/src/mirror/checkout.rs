@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use super::Mirror;
+use crate::allowance::Work;
 use crate::error::Error;
 use crate::files::create_fresh_dir;
 use crate::git::unexpected;
 use crate::limits::LINK_TARGET_BYTES_MAX;
 use crate::oid::Oid;
 use crate::path::RepoPath;
-use crate::tree::{Mode, TreeEntry, ascii, audit};
+use crate::tree::{Mode, TreeEntry, ascii, audit, bytes_of};
 
 /// What was checked out.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +34,7 @@ impl Mirror {
         let scratch = self.scratch()?;
         scratch.git("read-tree").arg(tree).long().run_ok().await?;
         let git = scratch.git("checkout-index").work_tree(&dest).args(["--all", "--quiet"]);
-        git.long().run_ok().await?;
+        git.confined(Work::of_files(bytes_of(&entries))).writes(&dest).long().run_ok().await?;
         Ok(Checkout { entries, links_out })
     }
 

@@ -12,12 +12,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::Mirror;
+use crate::allowance::Work;
 use crate::error::Error;
 use crate::files::{create_dir, create_fresh_dir, write};
 use crate::git::Git;
 use crate::limits::{CLONE_COPY_BYTES_MAX, CLONE_DEPTH};
 use crate::oid::Oid;
 use crate::scratch::EXACT_BYTES;
+use crate::tree::bytes_of;
 
 pub(super) use remembered::Remembered;
 
@@ -63,7 +65,8 @@ impl Mirror {
         text.extend(IDENTITY.bytes());
         write(&config, text)?;
         let scratch = self.scratch()?;
-        scratch.git("read-tree").work_tree(&dest).args(["--reset", "-u"]).arg(commit).long().run_ok().await?;
+        let git = scratch.git("read-tree").work_tree(&dest).args(["--reset", "-u"]).arg(commit);
+        git.confined(Work::of_files(bytes_of(&entries))).writes(&dest).long().run_ok().await?;
         copy(&scratch.path().join("index"), &git_dir.join("index"))?;
         let remembered = Arc::new(Remembered::of(&dest, entries).await?);
         Ok(AgentClone { dir: dest, remembered })
@@ -88,13 +91,15 @@ impl Mirror {
         }
         let without = tip.map(|tip| format!("^{tip}\n")).unwrap_or_default();
         let git = self.git("pack-objects").args(["--revs", "--quiet", "--delta-base-offset"]).arg(target.join("pack"));
+        let git = git.writes(&target);
         git.stdin(format!("{commit}\n{without}").into_bytes()).long().run_ok().await?;
         Ok(())
     }
 
     /// Some history, where all of it is too much.
     async fn fetch_history(&self, commit: &Oid, dest: &Path) -> Result<(), Error> {
-        let git = Git::new("fetch").git_dir(&dest.join(".git")).work_tree(dest);
+        let git = Git::new("fetch").git_dir(&dest.join(".git")).confined(Work::of_packs(&self.inner.objects.dir));
+        let git = git.work_tree(dest).reads(self.dir()).writes(dest);
         let options = ["--quiet", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--update-head-ok"];
         // Else the branch's log would say where the mirror is.
         let git = git.env("GIT_REFLOG_ACTION", "start").args(options).arg(format!("--depth={CLONE_DEPTH}"));
