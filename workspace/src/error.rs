@@ -281,6 +281,14 @@ pub enum Refusal {
         /// The name, escaped.
         shown: String,
     },
+    /// An entry of a tree that no working tree can have.
+    #[error("{shown} cannot be in a working tree: {reason}")]
+    Unfit {
+        /// Its path, escaped and shortened.
+        shown: String,
+        /// Why.
+        reason: &'static str,
+    },
     /// A part of the working tree cannot be read, so it cannot be said what the result is.
     #[error("{shown} cannot be read")]
     Unreadable {

@@ -14,6 +14,7 @@ mod allowance;
 pub mod bundle;
 pub mod error;
 mod files;
+mod fit;
 mod git;
 pub mod limits;
 pub mod mirror;

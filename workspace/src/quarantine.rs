@@ -17,6 +17,41 @@ use crate::oid::Oid;
 use crate::scratch::{Objects, Scratch};
 use crate::tree;
 
+/// What git minds in commits and tags, and modes with a zero before them: repositories that old tools wrote have it, and no
+/// working tree shows it. In trees nothing else is let pass.
+const OLD_HABITS: [&str; 24] = [
+    "badDate",
+    "badDateOverflow",
+    "badEmail",
+    "badName",
+    "badObjectSha1",
+    "badParentSha1",
+    "badTimezone",
+    "badTagName",
+    "badType",
+    "missingAuthor",
+    "missingCommitter",
+    "missingEmail",
+    "missingNameBeforeEmail",
+    "missingSpaceBeforeDate",
+    "missingSpaceBeforeEmail",
+    "missingTagEntry",
+    "missingTaggerEntry",
+    "missingType",
+    "missingTypeEntry",
+    "multipleAuthors",
+    "zeroPaddedDate",
+    "zeroPaddedFilemode",
+    "badFilemode",
+    "extraHeaderEntry",
+];
+
+/// The option with which git looks at every object, and lets these pass.
+fn strict_but_for(habits: &[&str]) -> String {
+    let ignored: Vec<String> = habits.iter().map(|habit| format!("{habit}=ignore")).collect();
+    format!("--strict={}", ignored.join(","))
+}
+
 /// What a pack consists of, in the order in which git may see it appear: the index makes it visible.
 const PACK_PARTS: [&str; 4] = ["pack", "rev", "keep", "idx"];
 
@@ -37,8 +72,8 @@ pub(crate) struct Quarantine {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Expected<'a> {
     pub(crate) ref_name: &'a str,
-    /// The commit whose gitlinks may stay; it is looked at only where the tree has any. With it, objects are also checked
-    /// for being well-formed; a snapshot of a repository that has always lived with an odd old commit is taken as it is.
+    /// The commit whose gitlinks may stay; it is looked at only where the tree has any. With it, every object has to be
+    /// well-formed; in a snapshot every tree has to be, and odd old commits are taken as they are.
     pub(crate) base: Option<&'a Oid>,
     pub(crate) limits: &'a Limits,
 }
@@ -115,7 +150,7 @@ impl Quarantine {
     /// more, and check no objects. That nothing may follow the pack it sees only because its input is a file.
     async fn unpack(&self, bundle: &Path, header: &Header, well_formed: bool) -> Result<(), Error> {
         let git = self.scratch.git("index-pack").args(["--stdin", "--fix-thin"]);
-        let git = if well_formed { git.arg("--strict") } else { git };
+        let git = if well_formed { git.arg("--strict") } else { git.arg(strict_but_for(&OLD_HABITS)) };
         let bytes = std::fs::metadata(bundle).map_err(Error::io("look at", bundle))?.len();
         let git = git.confined(Work::of_bundle(bytes, header.objects));
         sound(git.stdin_file(bundle, header.pack_at as u64).timeout(LONG_TIMEOUT).run_ok().await).map(drop)

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use holdpoint_sandbox::ToolError;
 
 use crate::error::{Error, Refusal};
+use crate::fit::{unfit_link, unfit_path};
 use crate::git::{Git, unexpected};
 use crate::limits::Limits;
 use crate::oid::Oid;
@@ -83,8 +84,9 @@ pub(crate) async fn list(git: Git, tree: &Oid, limits: &Limits) -> Result<Vec<Tr
     records().map(parse_entry).collect()
 }
 
-/// Whether a tree's files are small enough, and its gitlinks are those of the base.
+/// Whether a tree can be checked out, its files are small enough, and its gitlinks are those of the base.
 pub(crate) fn audit(entries: &[TreeEntry], base: Option<&[TreeEntry]>, limits: &Limits) -> Result<(), Refusal> {
+    fit(entries)?;
     for entry in entries {
         let bytes = entry.bytes.unwrap_or(0);
         if bytes > limits.blob_bytes {
@@ -100,6 +102,36 @@ pub(crate) fn audit(entries: &[TreeEntry], base: Option<&[TreeEntry]>, limits: &
         Some(entry) => Err(Refusal::Gitlink { path: entry.path.clone() }),
         None => Ok(()),
     }
+}
+
+/// Whether every entry can be in a working tree, beside all others.
+fn fit(entries: &[TreeEntry]) -> Result<(), Refusal> {
+    let unfit = |path: &[u8], reason| Refusal::Unfit { shown: shortened(path), reason };
+    let mut paths = HashSet::with_capacity(entries.len());
+    for entry in entries {
+        let path = entry.path.as_bytes();
+        let link = || unfit_link(path, entry.bytes.unwrap_or(0));
+        let reason = unfit_path(path).or_else(|| if entry.mode == Mode::Symlink { link() } else { None });
+        let twice = || (!paths.insert(path)).then_some("it is there twice");
+        if let Some(reason) = reason.or_else(twice) {
+            return Err(unfit(path, reason));
+        }
+    }
+    for entry in entries {
+        let path = entry.path.as_bytes();
+        let mut folders = path.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(at, _)| path.split_at(at).0);
+        if let Some(folder) = folders.find(|folder| paths.contains(folder)) {
+            return Err(unfit(folder, "it is a file and a folder at once"));
+        }
+    }
+    Ok(())
+}
+
+/// A path for a message.
+fn shortened(path: &[u8]) -> String {
+    const SHOWN: usize = 200;
+    let shown = escaped(path.get(..SHOWN).unwrap_or(path));
+    if path.len() > SHOWN { format!("{shown}…") } else { shown }
 }
 
 /// Bytes of all files together.

@@ -17,7 +17,7 @@ pub struct Import<'a> {
     pub ref_name: &'a str,
     /// The commit it was made on: its submodule links may stay, none may come or change, and every object has to be
     /// well-formed. That the bundle builds on it is not looked at ([`Mirror::parents`]). `None` for a snapshot of a user's
-    /// repository, which is taken as it is.
+    /// repository, whose trees are checked as strictly, and whose odd old commits are taken as they are.
     pub base: Option<&'a Oid>,
 }
 

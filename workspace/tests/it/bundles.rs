@@ -146,7 +146,7 @@ async fn a_tree_that_would_write_into_git_folders_is_refused() {
     let out = handoff(&bench, &clone).await;
     assert!(import_file(&bench.mirror, &out, &bench.base).await.unwrap_err().is_refusal());
     let lenient = bench.mirror.import(Import { bundle: &out, ref_name: HANDOFF_REF, base: None }).await;
-    assert!(matches!(lenient, Err(Error::Refused(Refusal::UnusablePath { .. }))), "{lenient:?}");
+    assert!(matches!(lenient, Err(Error::Refused(Refusal::BrokenObjects { .. }))), "{lenient:?}");
 }
 
 #[tokio::test]

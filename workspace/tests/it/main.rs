@@ -12,4 +12,5 @@ mod merges;
 mod repositories;
 mod support;
 mod trees;
+mod unfit;
 mod user;
