@@ -23,6 +23,8 @@ const WRONG_LAST_SEQUENCE: u32 = 10071;
 const WRONG_LAST_SEQUENCE_IN_FLIGHT: u32 = 10164;
 /// A stream refused to store; for a full subject of a write-once stream this is "already there".
 const STORE_FAILED: u32 = 10077;
+/// The words with which the server refuses to store when a stream's `max_bytes` are reached.
+const FULL: &str = "maximum bytes exceeded";
 
 /// What the broker says when it stored something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +52,9 @@ pub(crate) enum StoreFailure {
     /// It was not stored: the stream has its one message on that subject.
     #[error("already there")]
     AlreadyThere,
+    /// It was not stored: the stream has taken up its share of the broker's disk.
+    #[error("the stream is full: its share of the broker's disk (orchestrator.broker_disk) is used up")]
+    Full,
     /// It was not stored, and will not be if sent again.
     #[error("refused with code {code}: {description}")]
     Refused {
@@ -108,6 +113,7 @@ fn read_answer(payload: &[u8]) -> Result<Ack, StoreFailure> {
         Some(error) => Err(match error.err_code {
             WRONG_LAST_SEQUENCE | WRONG_LAST_SEQUENCE_IN_FLIGHT => StoreFailure::Conflict,
             STORE_FAILED if error.description.contains("per subject") => StoreFailure::AlreadyThere,
+            STORE_FAILED if error.description == FULL => StoreFailure::Full,
             code => StoreFailure::Refused { code, description: error.description },
         }),
     }
@@ -129,7 +135,8 @@ mod tests {
         assert!(matches!(error(10071, "wrong last sequence: 3"), StoreFailure::Conflict));
         assert!(matches!(error(10164, "wrong last sequence"), StoreFailure::Conflict));
         assert!(matches!(error(10077, "maximum messages per subject exceeded"), StoreFailure::AlreadyThere));
-        assert!(matches!(error(10077, "maximum bytes exceeded"), StoreFailure::Refused { code: 10077, .. }));
+        assert!(matches!(error(10077, "maximum bytes exceeded"), StoreFailure::Full));
+        assert!(matches!(error(10077, "disk full"), StoreFailure::Refused { code: 10077, .. }));
         assert!(matches!(error(10052, "x"), StoreFailure::Refused { code: 10052, .. }));
     }
 

@@ -1,10 +1,13 @@
 //! The streams and durable consumers, as the orchestrators make them. Making them again changes nothing.
 
+mod disk;
+
 use std::time::Duration;
 
 use async_nats::jetstream::{
-    self,
+    self, ErrorCode,
     consumer::{AckPolicy, DeliverPolicy, pull},
+    context::{CreateStreamError, CreateStreamErrorKind},
     stream::{Config, DiscardPolicy, StorageType},
 };
 use holdpoint_protocol::{
@@ -14,6 +17,7 @@ use holdpoint_protocol::{
 };
 
 use crate::{Bus, blobs::CHUNK_LEN};
+use disk::Shares;
 
 /// In which span a message id is known again. Longer than any retry of ours takes.
 const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
@@ -26,6 +30,8 @@ const FLIGHT_CONSUMER_IDLE_MAX: Duration = Duration::from_secs(12 * 60 * 60);
 /// How long a pull of an agent may wait in the broker. A turn that reaches a pull nobody reads is lost for the
 /// acknowledgement wait.
 const PULL_WAIT_MAX: Duration = Duration::from_secs(1);
+/// The broker's disk unless it is configured: what our brokers have.
+pub const DISK_BYTES: u64 = 20 << 30;
 /// Deliveries that may be out at once per consumer. Far more than there are agents, and bounded.
 const ACKS_PENDING_MAX: i64 = 10_000;
 
@@ -39,11 +45,19 @@ pub struct Settings {
     pub handoff_ack_wait: Duration,
     /// How long an agent may be silent before its turn is delivered again. It sends a heartbeat at a third of this.
     pub turn_ack_wait: Duration,
+    /// The disk that the broker has for streams (`max_file_store`), in bytes. Blobs and handoffs get fixed shares of it, and
+    /// the rest is kept for the journals.
+    pub disk_bytes: u64,
 }
 
 impl Default for Settings {
     fn default() -> Self {
-        Self { replicas: 1, handoff_ack_wait: Duration::from_secs(10), turn_ack_wait: Duration::from_secs(30) }
+        Self {
+            replicas: 1,
+            handoff_ack_wait: Duration::from_secs(10),
+            turn_ack_wait: Duration::from_secs(30),
+            disk_bytes: DISK_BYTES,
+        }
     }
 }
 
@@ -55,6 +69,20 @@ pub enum TopologyError {
     Stream {
         /// Its name.
         name: String,
+        /// What the client said.
+        #[source]
+        source: jetstream::context::CreateStreamError,
+    },
+    /// The broker does not have the disk that a stream's share is of.
+    #[error(
+        "the broker has no disk for the stream {name}: orchestrator.broker_disk says that it has {disk_bytes} bytes for \
+         streams. Set it to the broker's max_file_store, or give the broker more"
+    )]
+    NoDisk {
+        /// The stream.
+        name: String,
+        /// What is configured.
+        disk_bytes: u64,
         /// What the client said.
         #[source]
         source: jetstream::context::CreateStreamError,
@@ -86,11 +114,11 @@ pub enum TopologyError {
 /// # Errors
 /// [`TopologyError`] names what could not be made.
 pub async fn ensure(bus: &Bus, settings: &Settings) -> Result<(), TopologyError> {
-    ensure_stream(bus, journal_stream(settings)).await?;
-    ensure_stream(bus, blob_stream(settings)).await?;
+    ensure_stream(bus, journal_stream(settings), settings).await?;
+    ensure_stream(bus, blob_stream(settings), settings).await?;
     for name in role::HANDING {
         let role = role::id(name);
-        ensure_stream(bus, handoff_stream(&role, settings)).await?;
+        ensure_stream(bus, handoff_stream(&role, settings), settings).await?;
         for partition in 0..subjects::PARTITIONS {
             ensure_consumer(bus, &streams::handoff(&role), handoff_consumer(&role, partition, settings)).await?;
         }
@@ -135,7 +163,8 @@ fn journal_stream(settings: &Settings) -> Config {
 }
 
 fn handoff_stream(role: &RoleId, settings: &Settings) -> Config {
-    Config { name: streams::handoff(role), subjects: vec![subjects::handoffs_of(role)], ..kept(settings) }
+    let max_bytes = Shares::of(settings.disk_bytes).handoffs;
+    Config { name: streams::handoff(role), subjects: vec![subjects::handoffs_of(role)], max_bytes, ..kept(settings) }
 }
 
 fn blob_stream(settings: &Settings) -> Config {
@@ -143,18 +172,20 @@ fn blob_stream(settings: &Settings) -> Config {
     Config {
         name: streams::BLOB.to_owned(),
         subjects: vec![subjects::blobs()],
+        max_bytes: Shares::of(settings.disk_bytes).blobs,
         max_messages_per_subject: 1,
-        discard: DiscardPolicy::New,
         discard_new_per_subject: true,
         max_message_size: i32::try_from(chunk).expect("a chunk is far smaller than 2 GiB"),
         ..kept(settings)
     }
 }
 
-/// What all streams share: on disk, nothing deleted, no rollup, no schedules, no message TTL, no batches.
+/// What all streams share: on disk, nothing deleted, no rollup, no schedules, no message TTL, no batches. A stream that is
+/// full takes nothing more.
 fn kept(settings: &Settings) -> Config {
     Config {
         storage: StorageType::File,
+        discard: DiscardPolicy::New,
         num_replicas: settings.replicas,
         max_message_size: MESSAGE_LEN_MAX,
         duplicate_window: DUPLICATE_WINDOW,
@@ -187,10 +218,21 @@ fn durable(ack_wait: Duration, settings: &Settings) -> pull::Config {
     }
 }
 
-async fn ensure_stream(bus: &Bus, config: Config) -> Result<(), TopologyError> {
+async fn ensure_stream(bus: &Bus, config: Config, settings: &Settings) -> Result<(), TopologyError> {
     let name = config.name.clone();
     let made = bus.jetstream().create_or_update_stream(config).await;
-    made.map(drop).map_err(|source| TopologyError::Stream { name, source })
+    made.map(drop).map_err(|source| match is_lack_of_disk(&source) {
+        true => TopologyError::NoDisk { name, disk_bytes: settings.disk_bytes, source },
+        false => TopologyError::Stream { name, source },
+    })
+}
+
+/// Whether the broker cannot reserve what a stream may take.
+fn is_lack_of_disk(error: &CreateStreamError) -> bool {
+    let CreateStreamErrorKind::JetStream(error) = error.kind() else { return false };
+    // A cluster says of each server why it cannot have a stream, in words only.
+    error.error_code() == ErrorCode::STORAGE_RESOURCES_EXCEEDED
+        || error.error_code() == ErrorCode::CLUSTER_NO_PEERS && error.to_string().contains("storage")
 }
 
 async fn ensure_consumer(bus: &Bus, stream: &str, config: pull::Config) -> Result<(), TopologyError> {

@@ -116,6 +116,7 @@ async fn connect(config: &Config) -> Result<Shell, Error> {
         turn_ack_wait: config.agent.ack_wait.duration(),
         handoff_ack_wait: config.orchestrator.handoff_ack_wait.duration(),
         replicas: config.orchestrator.replicas,
+        disk_bytes: config.orchestrator.broker_disk.bytes(),
     };
     streams(&bus, &settings).await?;
     let mirrors = Arc::new(MirrorStore::new(config.orchestrator.state_dir.join("mirrors"), Limits::default()));

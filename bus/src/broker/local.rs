@@ -18,8 +18,6 @@ use crate::{
 
 /// Memory of the streams of a local fleet. They are all on disk; this is for the server's own small needs.
 const MAX_MEMORY_BYTES: u64 = 64 << 20;
-/// Disk of the streams of a local fleet: bundles and evidence of many flights.
-const MAX_FILE_BYTES: u64 = 20 << 30;
 /// The orchestrators of one local fleet share one name and key.
 const ORCHESTRATOR: &str = "orchestrator";
 
@@ -80,7 +78,7 @@ impl LocalBroker {
             port: spec.port,
             sync_always: spec.sync_always,
             max_memory_bytes: MAX_MEMORY_BYTES,
-            max_file_bytes: MAX_FILE_BYTES,
+            max_file_bytes: topology::DISK_BYTES,
             lifetime: spec.lifetime,
         })
         .await?;

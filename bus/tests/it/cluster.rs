@@ -34,6 +34,8 @@ const PAUSE: Duration = Duration::from_millis(100);
 const ENTRIES: usize = 16;
 /// Servers.
 const SERVERS: usize = 3;
+/// Disk for the streams of each server, in bytes.
+const DISK_BYTES: u64 = 1 << 30;
 
 struct Cluster {
     dir: TempDir,
@@ -106,7 +108,7 @@ impl Cluster {
         loop {
             let args = ConnectArgs::new(url.clone(), self.orchestrator.clone());
             if let Ok(bus) = Bus::connect(args).await {
-                let settings = Settings { replicas: SERVERS, ..Settings::default() };
+                let settings = Settings { replicas: SERVERS, disk_bytes: DISK_BYTES, ..Settings::default() };
                 if topology::ensure(&bus, &settings).await.is_ok() {
                     return bus;
                 }
@@ -131,7 +133,7 @@ fn configuration(dir: &Path, n: usize, port: u16, route: u16, routes: &[u16]) ->
     let others: Vec<String> = routes.iter().map(|port| format!("\"nats://127.0.0.1:{port}\"")).collect();
     format!(
         "server_name: n{n}\nlisten: \"127.0.0.1:{port}\"\nmax_payload: 8MB\n\
-         jetstream {{\n  store_dir: {:?}\n  max_memory_store: 64MB\n  max_file_store: 1GB\n}}\n\
+         jetstream {{\n  store_dir: {:?}\n  max_memory_store: 64MB\n  max_file_store: {DISK_BYTES}\n}}\n\
          cluster {{\n  name: hp\n  listen: \"127.0.0.1:{route}\"\n  routes: [{}]\n}}\n",
         dir.join(format!("store-{n}")),
         others.join(", "),

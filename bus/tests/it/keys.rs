@@ -43,7 +43,7 @@ impl Keys {
             port: 0,
             sync_always: false,
             max_memory_bytes: 1 << 20,
-            max_file_bytes: 1 << 30,
+            max_file_bytes: topology::DISK_BYTES,
             lifetime: Lifetime::Bound,
         };
         let broker = Broker::start(spec).await.unwrap();

@@ -6,6 +6,7 @@ mod api;
 mod blobs;
 mod cluster;
 mod crash;
+mod disk;
 mod forging;
 mod handoffs;
 mod hostile;

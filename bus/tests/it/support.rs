@@ -9,8 +9,8 @@ use std::{
 use async_nats::{Client, HeaderMap, Request, jetstream};
 use holdpoint_bus::{
     Bus, Outgoing,
-    auth::{Credentials, TrustRoots},
-    broker::{LocalBroker, LocalSpec, ServerBinary},
+    auth::{Authority, Credentials, TrustRoots},
+    broker::{Broker, BrokerSpec, LocalBroker, LocalSpec, ServerBinary},
     journal::{Append, AppendError, Journal},
     topology::{self, Settings},
 };
@@ -41,6 +41,27 @@ impl TestBroker {
     pub(crate) async fn start() -> Self {
         let dir = TempDir::new().unwrap();
         let local = LocalBroker::start(spec(dir.path()).await).await.unwrap();
+        let orchestrator = local.connect(&local.orchestrator).await.unwrap();
+        Self { local, orchestrator, dir }
+    }
+
+    /// One whose streams may take so much disk together. It has none yet.
+    pub(crate) async fn with_disk(max_file_bytes: u64) -> Self {
+        let dir = TempDir::new().unwrap();
+        let mut authority = Authority::create();
+        let credentials = authority.mint_orchestrator(&"orchestrator".parse().unwrap());
+        let spec = BrokerSpec {
+            binary: server().await,
+            dir: dir.path().join("broker"),
+            authority: authority.server_config(),
+            port: 0,
+            sync_always: false,
+            max_memory_bytes: 1 << 20,
+            max_file_bytes,
+            lifetime: Lifetime::Bound,
+        };
+        let broker = Broker::start(spec).await.unwrap();
+        let local = LocalBroker { authority, broker, orchestrator: credentials };
         let orchestrator = local.connect(&local.orchestrator).await.unwrap();
         Self { local, orchestrator, dir }
     }

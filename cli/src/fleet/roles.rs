@@ -6,7 +6,7 @@ use std::{
 };
 
 use holdpoint_protocol::ids::{AgentName, PoolId};
-use holdpoint_runtime::config::{AgentsConfig, Config, NatsConfig};
+use holdpoint_runtime::config::{AgentsConfig, Config, NatsConfig, OrchestratorConfig};
 
 use super::broker::BrokerLease;
 use crate::{
@@ -41,6 +41,8 @@ pub(super) struct Agent<'a> {
 pub(super) fn orchestrator(user: &Config, lease: &BrokerLease, state: &StateDir, slot: &Slot) -> Config {
     let mut config = connected(user, lease, lease.orchestrator_creds());
     config.orchestrator.state_dir.clone_from(&slot.dir);
+    // What the user says of it is about a broker elsewhere, too.
+    config.orchestrator.broker_disk = OrchestratorConfig::default().broker_disk;
     // Never used by an orchestrator, and never elsewhere than in the state folder.
     config.agent.state_dir = state.path("agents");
     config

@@ -18,6 +18,8 @@ const PREFIX: &str = "HOLDPOINT";
 const SEPARATOR: &str = "__";
 /// A shorter wait would be used up by the delays of a busy machine, and turns would be given to two agents.
 const ACK_WAIT_MIN: Duration = Duration::from_millis(500);
+/// With less, one role's handoffs would have no room for the biggest of them.
+const BROKER_DISK_MIN_BYTES: u64 = 256 << 20;
 
 /// What is wrong with the configuration.
 #[derive(Debug, thiserror::Error)]
@@ -147,6 +149,9 @@ impl Config {
         }
         if ![1, 3, 5].contains(&self.orchestrator.replicas) {
             return wrong("orchestrator.replicas", "must be 1, 3 or 5");
+        }
+        if self.orchestrator.broker_disk.bytes() < BROKER_DISK_MIN_BYTES {
+            return wrong("orchestrator.broker_disk", "must be 256MiB or more");
         }
         if let Some(endpoint) = &self.telemetry.otlp_endpoint {
             if !endpoint.starts_with("http://") && !endpoint.starts_with("https://") {

@@ -2,7 +2,10 @@
 
 use std::{collections::BTreeMap, fmt, path::PathBuf};
 
-use holdpoint_bus::tls::{ClientCertificate, TlsFiles};
+use holdpoint_bus::{
+    tls::{ClientCertificate, TlsFiles},
+    topology::DISK_BYTES,
+};
 use holdpoint_protocol::{
     ids::{AgentName, PoolId},
     journal::DEAD_AFTER,
@@ -291,6 +294,9 @@ pub struct OrchestratorConfig {
     pub landing_attempts: u32,
     /// How many servers of the broker keep each message: 1, or 3 or 5 in a cluster of at least so many.
     pub replicas: usize,
+    /// The disk that the broker has for streams: its `max_file_store`. Blobs may take 70 % of it and each role's handoffs 5 %;
+    /// what is left is kept for the journals.
+    pub broker_disk: ByteSize,
 }
 
 impl Default for OrchestratorConfig {
@@ -307,6 +313,7 @@ impl Default for OrchestratorConfig {
             verifier_network: true,
             landing_attempts: 150,
             replicas: 1,
+            broker_disk: ByteSize::from_mib(DISK_BYTES >> 20),
         }
     }
 }

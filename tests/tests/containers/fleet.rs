@@ -192,7 +192,7 @@ impl Fleet {
                 .with_network(self.named("edge"))
                 .with_cmd(["--config", &format!("/etc/nats/{file}")])
                 .with_env_var("NATS_NAME", &name)
-                .with_env_var("NATS_DISK", "2GB")
+                .with_env_var("NATS_DISK", "20GiB")
                 .with_mount(Mount::volume_mount(self.named(&format!("store-{number}")), "/data"))
                 .with_mount(read_only(Mount::volume_mount(self.named("keys-broker"), "/etc/nats/keys")))
                 .with_host_config_modifier(move |host| {

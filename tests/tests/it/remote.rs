@@ -3,7 +3,10 @@
 
 use std::{fs, process::Command};
 
-use holdpoint_bus::broker::{Broker, BrokerSpec, ServerBinary};
+use holdpoint_bus::{
+    broker::{Broker, BrokerSpec, ServerBinary},
+    topology,
+};
 use holdpoint_sandbox::service::Lifetime;
 use holdpoint_tests::world::{Running, World, eventually, root};
 use nix::{
@@ -40,7 +43,7 @@ impl Remote {
         let dir = world.path("broker");
         let broker = runtime.block_on(async {
             let binary = ServerBinary::find(&[root().join("target/tools/nats-server")]).await.unwrap();
-            let (max_memory_bytes, max_file_bytes) = (1 << 20, 1 << 30);
+            let (max_memory_bytes, max_file_bytes) = (1 << 20, topology::DISK_BYTES);
             let spec = BrokerSpec {
                 binary,
                 dir,
