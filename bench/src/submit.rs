@@ -122,7 +122,7 @@ pub(crate) fn flight_id(kind: &str, n: usize) -> Result<FlightId, BenchError> {
 fn is_passing(error: &ApiError) -> bool {
     match error {
         ApiError::NobodyThere { .. } => true,
-        ApiError::Refused { failure, .. } => failure.code == 503,
+        ApiError::Refused { failure, .. } => failure.is_passing(),
         _ => false,
     }
 }

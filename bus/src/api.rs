@@ -4,12 +4,18 @@
 //! of the right role and signed it with that JWT's key.
 
 mod client;
+mod room;
 mod server;
 
 use serde::{Deserialize, Serialize};
 
 pub use client::{ApiError, Call, request, request_hedged};
 pub use server::{ApiRequest, ApiServer, ServeError, serve};
+
+/// The code of a failure: the sender has too many requests in hand.
+pub(crate) const TOO_MANY: u16 = 429;
+/// The code of a failure: who could answer is starting, stopping or busy.
+const UNAVAILABLE: u16 = 503;
 
 /// The name of the service in the broker's service discovery.
 pub const SERVICE: &str = "holdpoint";
@@ -18,7 +24,8 @@ pub const SERVICE: &str = "holdpoint";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message} (code {code})")]
 pub struct Failure {
-    /// As in HTTP: 400 the request is wrong, 403 not allowed, 404 no such thing, 409 not now, 500 our fault.
+    /// As in HTTP: 400 the request is wrong, 403 not allowed, 404 no such thing, 409 not now, 429 too many requests at once,
+    /// 500 our fault, 503 nobody can answer now.
     pub code: u16,
     /// For people.
     pub message: String,
@@ -29,5 +36,11 @@ impl Failure {
     #[must_use]
     pub fn new(code: u16, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
+    }
+
+    /// Whether the same request may be answered a moment later.
+    #[must_use]
+    pub fn is_passing(&self) -> bool {
+        [TOO_MANY, UNAVAILABLE].contains(&self.code)
     }
 }

@@ -241,7 +241,7 @@ fn read<A: DeserializeOwned>(endpoint: &str, answer: &[u8]) -> Result<A, ApiErro
 /// Whether asking again may help.
 pub(crate) fn is_passing(error: &ApiError) -> bool {
     match error {
-        ApiError::Refused { failure, .. } => failure.code == 503,
+        ApiError::Refused { failure, .. } => failure.is_passing(),
         ApiError::NobodyThere { .. } | ApiError::TimedOut { .. } | ApiError::Lost { .. } | ApiError::Send { .. } => {
             true
         }

@@ -111,7 +111,7 @@ async fn look(
 }
 
 fn is_doubtful(error: &ApiError) -> bool {
-    matches!(error, ApiError::Refused { failure, .. } if failure.code == 404 || failure.code >= 500)
+    matches!(error, ApiError::Refused { failure, .. } if failure.code == 404 || failure.code >= 500 || failure.is_passing())
 }
 
 async fn tell(client: &Client, screen: &mut Screen, flight: &FlightId, news: &News) {

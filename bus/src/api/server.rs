@@ -1,4 +1,5 @@
-//! Serving requests, a bounded number at once.
+//! Serving requests, a bounded number at once: of one key, of all operators, and of all agents. Agents' requests have room of
+//! their own, because work stands still while they are not answered.
 
 use std::{future::Future, sync::Arc, time::SystemTime};
 
@@ -8,14 +9,17 @@ use futures::StreamExt as _;
 use holdpoint_protocol::{Timestamp, headers, subjects};
 use tokio::{sync::Semaphore, task::JoinSet};
 
-use super::{Failure, SERVICE};
+use super::{
+    Failure, SERVICE, TOO_MANY,
+    room::{Keys, OF_ONE_KEY_MAX, Place},
+};
 use crate::{
     Bus,
     auth::{KnownUsers, PROGRESS, VerifiedUser, is_agent, verify_signature},
     message::header,
 };
 
-/// Requests in hand at once. More than that wait in the connection's buffer.
+/// Requests in hand at once: of operators, and as many of agents. More than that wait in the connection's buffer.
 const REQUESTS_AT_ONCE: usize = 64;
 /// The version that service discovery shows: that of the wire.
 const SERVICE_VERSION: &str = "1.0.0";
@@ -66,11 +70,13 @@ where
 {
     let service = bus.client().service_builder().start(SERVICE, SERVICE_VERSION).await.map_err(ServeError)?;
     let group = service.group(format!("{}.api", subjects::ROOT));
-    let room = Arc::new(Semaphore::new(REQUESTS_AT_ONCE));
+    let [of_operators, of_agents] = [(); 2].map(|()| Arc::new(Semaphore::new(REQUESTS_AT_ONCE)));
+    let keys = Keys::default();
     let mut tasks = JoinSet::new();
     for name in endpoints {
         let endpoint = group.endpoint(*name).await.map_err(ServeError)?;
-        let door = Door { endpoint: (*name).to_owned(), users: users.clone(), room: room.clone() };
+        let room = if *name == PROGRESS { &of_agents } else { &of_operators };
+        let door = Door { endpoint: (*name).to_owned(), users: users.clone(), keys: keys.clone(), room: room.clone() };
         tasks.spawn(door.run(endpoint, handler.clone()));
     }
     if let Err(error) = bus.client().flush().await {
@@ -83,6 +89,7 @@ where
 struct Door {
     endpoint: String,
     users: KnownUsers,
+    keys: Keys,
     room: Arc<Semaphore>,
 }
 
@@ -95,18 +102,30 @@ impl Door {
         let mut in_hand = JoinSet::new();
         while let Some(request) = requests.next().await {
             while in_hand.try_join_next().is_some() {}
+            let (place, work) = match self.let_in(&request.message) {
+                Ok((place, admitted)) => (place, handler(admitted)),
+                Err(failure) => {
+                    respond(&request, Err(failure)).await;
+                    continue;
+                }
+            };
             let permit = self.room.clone().acquire_owned().await.expect("the semaphore is never closed");
-            let work = self.admit(&request.message).map(&handler);
             in_hand.spawn(async move {
-                let _permit = permit;
-                let answer = match work {
-                    Ok(work) => work.await,
-                    Err(failure) => Err(failure),
-                };
-                respond(&request, answer).await;
+                let _in_hand = (permit, place);
+                respond(&request, work.await).await;
             });
         }
         while in_hand.join_next().await.is_some() {}
+    }
+
+    /// A request that may be worked on, and its place among those of its key.
+    fn let_in(&self, message: &async_nats::Message) -> Result<(Place, ApiRequest), Failure> {
+        let request = self.admit(message)?;
+        let place = self.keys.enter(&request.caller.public_key).ok_or_else(|| {
+            let what = format!("this key has {OF_ONE_KEY_MAX} requests in hand, as many as it may: wait for an answer");
+            Failure::new(TOO_MANY, what)
+        })?;
+        Ok((place, request))
     }
 
     /// Whether the sender is who it says, and may use this endpoint.

@@ -115,3 +115,58 @@ async fn a_question_that_a_sleeping_orchestrator_has_is_answered_by_another_one(
     // It still has questions, and would wait for its answers.
     drop(sleeper);
 }
+
+/// Serves `status` and `progress`; a request that says so is never answered.
+async fn serve_slowly(broker: &TestBroker) -> ApiServer {
+    let users = KnownUsers::new(broker.roots());
+    api::serve(&broker.orchestrator, users, &["status", "progress"], |request| async move {
+        match &*request.payload {
+            b"slow" => std::future::pending().await,
+            _ => Ok(Bytes::from_static(b"here")),
+        }
+    })
+    .await
+    .unwrap()
+}
+
+/// Sends requests that are never answered, without waiting.
+async fn hold(broker: &TestBroker, name: &str, role: &'static str, endpoint: &str, requests: usize) {
+    let credentials = broker.mint(role, name, &holdpoint_protocol::streams::fleet_pool());
+    let raw = broker.raw(&credentials).await;
+    let subject = subjects::api(endpoint);
+    for _ in 0..requests {
+        let mut map = async_nats::HeaderMap::new();
+        map.insert(headers::JWT, credentials.jwt());
+        map.insert(headers::SIGNATURE, credentials.signer().sign(&subject, b"slow").as_str());
+        raw.0.publish_with_reply_and_headers(subject.clone(), "nowhere", map, "slow".into()).await.unwrap();
+    }
+    raw.0.flush().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_key_with_too_many_requests_in_hand_is_told_so_and_holds_nobody_up() {
+    let broker = TestBroker::start().await;
+    let _server = serve_slowly(&broker).await;
+    let greedy = broker.bus(role::OPERATOR, "greedy").await;
+    hold(&broker, "greedy-2", role::OPERATOR, "status", 1_000).await;
+    let other = broker.bus(role::OPERATOR, "ann").await;
+    assert_eq!(call(&other, "status", "f").await.unwrap(), "here");
+
+    // Asked over one connection, the last of these comes last.
+    let asked = (0..17).map(|n| call(&greedy, "status", if n < 16 { "slow" } else { "f" }));
+    let (first, _, _rest) = futures::future::select_all(asked.map(Box::pin)).await;
+    let failure = refusal(first);
+    assert!(failure.code == 429 && failure.message.contains("16 requests"), "{failure:?}");
+    assert!(failure.is_passing());
+}
+
+#[tokio::test]
+async fn agents_are_answered_while_operators_have_as_many_requests_in_hand_as_there_may_be() {
+    let broker = TestBroker::start().await;
+    let _server = serve_slowly(&broker).await;
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        hold(&broker, name, role::OPERATOR, "status", 16).await;
+    }
+    let builder = broker.bus(role::BUILDER, "b1").await;
+    assert_eq!(call(&builder, "progress", "t").await.unwrap(), "here");
+}

@@ -10,8 +10,6 @@ use super::job::Job;
 
 /// How often it is asked: what a cancelled turn goes on working for.
 pub(super) const EVERY: Duration = Duration::from_secs(3);
-/// The code of a failure that says: try again.
-const UNAVAILABLE: u16 = 503;
 /// How long an answer is waited for.
 const TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -30,7 +28,7 @@ impl ProgressError {
     /// Whether the same question may have an answer a moment later.
     pub(super) fn is_passing(&self) -> bool {
         match self {
-            Self::Api(ApiError::Refused { failure, .. }) => failure.code == UNAVAILABLE,
+            Self::Api(ApiError::Refused { failure, .. }) => failure.is_passing(),
             Self::Api(_) => true,
             Self::Shape(_) => false,
         }
