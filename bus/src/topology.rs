@@ -1,6 +1,7 @@
 //! The streams and durable consumers, as the orchestrators make them. Making them again changes nothing.
 
 mod disk;
+mod renew;
 
 use std::time::Duration;
 
@@ -18,6 +19,7 @@ use holdpoint_protocol::{
 
 use crate::{Bus, blobs::CHUNK_LEN};
 use disk::Shares;
+pub use renew::{Standing, renew_turn_consumer, standing};
 
 /// In which span a message id is known again. Longer than any retry of ours takes.
 const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
@@ -96,6 +98,15 @@ pub enum TopologyError {
         #[source]
         source: jetstream::context::GetStreamError,
     },
+    /// The broker does not say how a consumer stands.
+    #[error("cannot tell how the consumer {name} stands")]
+    Standing {
+        /// Its name.
+        name: String,
+        /// What the client said.
+        #[source]
+        source: jetstream::context::ConsumerInfoError,
+    },
     /// A consumer could not be made or changed.
     #[error("cannot set up the consumer {name} of the stream {stream}")]
     Consumer {
@@ -144,17 +155,34 @@ pub async fn ensure_turn_consumers(
     settings: &Settings,
 ) -> Result<(), TopologyError> {
     for priority in Priority::ALL {
-        let consumer = pull::Config {
-            durable_name: Some(streams::turn_consumer(role, pool, priority)),
-            filter_subject: subjects::turns(flight, role, priority, pool),
-            inactive_threshold: if flight.is_some() { FLIGHT_CONSUMER_IDLE_MAX } else { Duration::ZERO },
-            max_batch: 1,
-            max_expires: PULL_WAIT_MAX,
-            ..durable(settings.turn_ack_wait, settings)
-        };
-        ensure_consumer(bus, streams::JOURNAL, consumer).await?;
+        let consumer = turn_consumer(role, pool, priority, flight, settings);
+        match ensure_consumer(bus, streams::JOURNAL, consumer.clone()).await {
+            Ok(()) => {}
+            // Where it begins cannot be changed; one that was made again begins later.
+            Err(error) => match renew::begun_later(bus, &consumer).await {
+                Some(begun) => ensure_consumer(bus, streams::JOURNAL, begun).await?,
+                None => return Err(error),
+            },
+        }
     }
     Ok(())
+}
+
+fn turn_consumer(
+    role: &RoleId,
+    pool: &PoolId,
+    priority: Priority,
+    flight: Option<&FlightId>,
+    settings: &Settings,
+) -> pull::Config {
+    pull::Config {
+        durable_name: Some(streams::turn_consumer(role, pool, priority)),
+        filter_subject: subjects::turns(flight, role, priority, pool),
+        inactive_threshold: if flight.is_some() { FLIGHT_CONSUMER_IDLE_MAX } else { Duration::ZERO },
+        max_batch: 1,
+        max_expires: PULL_WAIT_MAX,
+        ..durable(settings.turn_ack_wait, settings)
+    }
 }
 
 fn journal_stream(settings: &Settings) -> Config {

@@ -3,7 +3,7 @@
 //! Read in this order: [`gates`] (how a workflow moves), [`policy`] (the decision table), [`engine`] (one waypoint),
 //! [`flight`] (what orders several), then what they lean on: [`plan`], [`paths`], [`checks`], [`runners`],
 //! [`written`], [`feedback`], [`handed`]. [`shares`] says who
-//! takes which handoffs, [`standing`] says what became of handoffs, [`audit`] looks at what was left behind, and [`attest`] says it to people outside.
+//! takes which handoffs, [`pulls`] what to do about pulls that stay in the broker, [`standing`] says what became of handoffs, [`audit`] looks at what was left behind, and [`attest`] says it to people outside.
 
 pub mod attest;
 pub mod audit;
@@ -17,6 +17,7 @@ pub mod pages;
 pub mod paths;
 pub mod plan;
 pub mod policy;
+pub mod pulls;
 pub mod runners;
 pub mod shares;
 pub mod standing;

@@ -5,6 +5,7 @@
 //! ```text
 //! root ── router ── flight (one per flight that moves)
 //!      ├─ intake (one per role and partition of handoffs)
+//!      ├─ pulls  (ends what somebody left in the consumers of turns)
 //!      └─ peers  (which other orchestrators there are)
 //! ```
 //!
@@ -24,6 +25,7 @@ mod history;
 mod intake;
 mod landing;
 mod peers;
+mod pulls;
 mod refusals;
 mod root;
 mod router;

@@ -10,7 +10,7 @@ use holdpoint_bus::{
     topology::{self, TopologyError},
 };
 use holdpoint_core::shares::Members;
-use holdpoint_protocol::{ids::role, subjects::PARTITIONS};
+use holdpoint_protocol::{ids::role, streams::fleet_pool, subjects::PARTITIONS};
 use holdpoint_runtime::{
     agent::{self, AgentError},
     config::Config,
@@ -29,6 +29,7 @@ use crate::{
     hints::Hints,
     intake::{self, Intake},
     peers::{self, Peers},
+    pulls::{self, Pulls},
     router::{self, Router, RouterHandle},
     senders::Senders,
     shell::Shell,
@@ -153,6 +154,9 @@ fn children(shell: &Shell, router: &RouterHandle, state_dir: &Path) -> Vec<Child
         router_child(router::Args { shell: shell.clone(), handle: router.clone(), state_dir: state_dir.to_owned() }),
         peers_child(peers),
     ];
+    if shell.serves == fleet_pool() {
+        children.push(pulls_child(pulls::Args { shell: shell.clone(), shares: shares.clone() }));
+    }
     for name in role::HANDING {
         for partition in 0..PARTITIONS {
             let (shell, router, role, shares) = (shell.clone(), router.clone(), role::id(name), shares.clone());
@@ -180,6 +184,16 @@ fn peers_child(args: peers::Args) -> Child {
         let args = args.clone();
         async move {
             let (actor, _) = Actor::spawn_linked(None, Peers, args, supervisor).await?;
+            Ok(Started::by_mailbox(&actor))
+        }
+    })
+}
+
+fn pulls_child(args: pulls::Args) -> Child {
+    Child::new(ChildSpec::permanent("pulls"), move |supervisor| {
+        let args = args.clone();
+        async move {
+            let (actor, _) = Actor::spawn_linked(None, Pulls, args, supervisor).await?;
             Ok(Started::by_mailbox(&actor))
         }
     })

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use holdpoint_bus::{
     Bus, signals,
+    topology::{self, Settings},
     turns::{Delivery, TurnQueue},
 };
 use holdpoint_protocol::{
@@ -165,4 +166,70 @@ async fn an_entry_that_no_orchestrator_signed_is_dropped() {
     assert_eq!(subjects::parse_journal(&delivery.stored.subject).unwrap().waypoint, Some(waypoint("good")));
     delivery.ack().await.unwrap();
     assert!(queue.poll().await.is_none());
+}
+
+/// Takes a turn, and leaves pulls in the broker that have no end, with a reply that every builder hears.
+async fn leave_pulls(broker: &TestBroker, count: usize) {
+    let attacker = broker.raw_agent(role::BUILDER, "attacker").await;
+    let consumer = streams::turn_consumer(&role::id(role::BUILDER), &streams::fleet_pool(), Priority::High);
+    let pull = format!("$JS.API.CONSUMER.MSG.NEXT.{}.{consumer}", streams::JOURNAL);
+    let request = async_nats::Request::new().payload(r#"{"batch":1}"#.into()).inbox(attacker.0.new_inbox());
+    let turn = attacker.0.send_request(pull.clone(), request).await.unwrap();
+    // An acknowledgement that asks for the next turn leaves a pull as well.
+    attacker.publish_with_reply(&turn.reply.unwrap(), "hp.v1.wake.builder", r#"+NXT {"batch":1}"#).await;
+    for _ in 1..count {
+        attacker.publish_with_reply(&pull, "hp.v1.wake.builder", r#"{"batch":1}"#).await;
+    }
+}
+
+async fn stands(broker: &TestBroker) -> topology::Standing {
+    let role = role::id(role::BUILDER);
+    let stands = topology::standing(&broker.orchestrator, &role, &streams::fleet_pool(), Priority::High).await;
+    stands.unwrap().unwrap()
+}
+
+/// Makes the consumer again as an orchestrator does that finds pulls in it.
+async fn renew(broker: &TestBroker) {
+    let (bus, role, pool) = (&broker.orchestrator, role::id(role::BUILDER), streams::fleet_pool());
+    let stood = stands(broker).await;
+    topology::renew_turn_consumer(bus, &role, &pool, Priority::High, stood, &Settings::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn pulls_that_stay_in_the_broker_take_no_turn_once_their_consumer_is_made_again() {
+    let broker = TestBroker::start().await;
+    let builder = broker.bus(role::BUILDER, "b1").await;
+    let mut queue = queue(&broker, &builder, role::BUILDER, &streams::fleet_pool()).await;
+    broker.open_turn(&flight("f"), "old", role::BUILDER, Priority::High).await;
+    // The connection that they came with ends, and they do not.
+    leave_pulls(&broker, 20).await;
+    let all_wait = async { while stands(&broker).await.waiting < 20 {} };
+    tokio::time::timeout(SOON, all_wait).await.unwrap();
+    assert_eq!(stands(&broker).await.in_hand, 0);
+
+    renew(&broker).await;
+    assert_eq!(stands(&broker).await.waiting, 0);
+    broker.open_turn(&flight("f"), "new", role::BUILDER, Priority::High).await;
+    let delivery = queue.poll().await.unwrap();
+    let key = subjects::parse_journal(&delivery.stored.subject).unwrap();
+    assert_eq!((key.waypoint, delivery.number), (Some(waypoint("new")), 1), "what is acknowledged does not come again");
+    delivery.ack().await.unwrap();
+    // An orchestrator that starts finds it as it is.
+    topology::ensure(&broker.orchestrator, &Settings::default()).await.unwrap();
+    renew(&broker).await;
+    assert!(queue.poll().await.is_none());
+}
+
+#[tokio::test]
+async fn a_turn_in_hand_comes_again_when_its_consumer_is_made_again_and_is_acknowledged_as_it_was() {
+    let broker = TestBroker::start().await;
+    let builder = broker.bus(role::BUILDER, "b1").await;
+    let mut queue = queue(&broker, &builder, role::BUILDER, &streams::fleet_pool()).await;
+    broker.open_turn(&flight("f"), "w", role::BUILDER, Priority::High).await;
+    let first = queue.poll().await.unwrap();
+    renew(&broker).await;
+    let second = queue.poll().await.unwrap();
+    assert_eq!(second.stored, first.stored);
+    first.ack().await.unwrap();
+    assert_eq!(stands(&broker).await.in_hand, 0);
 }

@@ -343,3 +343,27 @@ async fn what_does_not_reach_an_orchestrator_is_answered_by_the_broker() {
     assert_eq!(liar.send(&said).await["duplicate"], Value::Null);
     assert_eq!(liar.send(&said).await["duplicate"], true);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pulls_that_somebody_leaves_in_the_broker_keep_nobody_from_turns() {
+    let world = World::new(&[("a", "1\n")]);
+    world.plan(PLAN);
+    let own = world.program("builder.sh", "true");
+    // A turn that such a pull takes would come again after this only.
+    let fleet = up(&world, &["--builder", &own], &[("HOLDPOINT__AGENT__ACK_WAIT", "20m")]);
+    signal_own(&fleet, "builder", Signal::SIGSTOP);
+    signal_own(&fleet, "verifier", Signal::SIGSTOP);
+    let thief = Liar::start(&world, &fleet, role::BUILDER, "thief").await;
+    for priority in Priority::ALL {
+        let consumer = streams::turn_consumer(&thief.role, &streams::fleet_pool(), priority);
+        let subject = format!("$JS.API.CONSUMER.MSG.NEXT.{}.{consumer}", streams::JOURNAL);
+        for _ in 0..50 {
+            let reply = subjects::wake(&thief.role);
+            thief.raw.publish_with_reply(subject.clone(), reply, r#"{"batch":1}"#.into()).await.unwrap();
+        }
+    }
+    thief.raw.flush().await.unwrap();
+    world.holdpoint(&["submit", "../plan/plan.yaml", "--repo", "."]).expect(0);
+    let honest = Liar::start(&world, &fleet, role::BUILDER, "honest").await;
+    assert_eq!(honest.turn().await["waypoint"], "w");
+}

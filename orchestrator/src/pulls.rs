@@ -1,0 +1,119 @@
+//! Ends pulls that somebody left in the broker: an agent's key can leave hundreds of them, each of which takes a turn, also
+//! after the key was taken back. [`LastingPulls`] says when; here consumers are looked at and made again.
+//!
+//! Only the consumers of the fleet's agents: a local flight's keys do not leave its machine.
+
+use std::time::Duration;
+
+use holdpoint_bus::topology;
+use holdpoint_core::pulls::{LastingPulls, Look};
+use holdpoint_protocol::{
+    ids::{RoleId, role},
+    plan::Priority,
+    streams,
+};
+use holdpoint_runtime::{
+    clock,
+    supervise::{TaskFailed, Tasks},
+    telemetry::ErrorChain,
+};
+use ractor::{Actor, ActorProcessingErr, ActorRef};
+
+use crate::{peers::Shares, shell::Shell};
+
+/// How often consumers are looked at.
+const LOOK_EVERY: Duration = Duration::from_secs(2);
+/// Whose partition this is looks: one of several orchestrators is enough.
+const PARTITION: u32 = 0;
+
+/// Arguments.
+#[derive(Clone)]
+pub(crate) struct Args {
+    pub(crate) shell: Shell,
+    pub(crate) shares: Shares,
+}
+
+/// The actor. Its task is what it is there for: each ends with the other, however it ends.
+pub(crate) struct Pulls;
+
+impl Actor for Pulls {
+    type Msg = TaskFailed;
+    type State = Tasks;
+    type Arguments = Args;
+
+    async fn pre_start(&self, myself: ActorRef<TaskFailed>, args: Args) -> Result<Tasks, ActorProcessingErr> {
+        let mut tasks = Tasks::default();
+        tasks.run(&myself, "look", args.look_for_ever());
+        Ok(tasks)
+    }
+
+    async fn handle(
+        &self,
+        _: ActorRef<TaskFailed>,
+        failed: TaskFailed,
+        _: &mut Tasks,
+    ) -> Result<(), ActorProcessingErr> {
+        Err(failed.into())
+    }
+}
+
+impl Args {
+    /// Until it is aborted.
+    async fn look_for_ever(self) -> TaskFailed {
+        let mut lasting = LastingPulls::default();
+        let mut times = tokio::time::interval(LOOK_EVERY);
+        times.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            times.tick().await;
+            if !self.shares.borrow().has(PARTITION) {
+                continue;
+            }
+            for name in role::AGENTS {
+                for priority in Priority::ALL {
+                    self.look(&role::id(name), priority, &mut lasting).await;
+                }
+            }
+        }
+    }
+
+    async fn look(&self, role: &RoleId, priority: Priority, lasting: &mut LastingPulls) {
+        let (bus, pool) = (&self.shell.bus, streams::fleet_pool());
+        let stands = match topology::standing(bus, role, &pool, priority).await {
+            Ok(Some(stands)) => stands,
+            // Whoever was making it again did not come to the end.
+            Ok(None) => return self.make_anew(role, "it is not there").await,
+            Err(error) => {
+                tracing::debug!(error = %ErrorChain(&error), "cannot look for pulls that stay");
+                return;
+            }
+        };
+        let consumer = streams::turn_consumer(role, &pool, priority);
+        let look = Look { waiting: stands.waiting, in_hand: stands.in_hand };
+        if !lasting.look(&consumer, look, clock::now()) {
+            return;
+        }
+        tracing::error!(
+            consumer,
+            waiting = stands.waiting,
+            in_hand = stands.in_hand,
+            "ALARM: somebody with the key of an agent leaves pulls in the broker, which take turns; they are ended"
+        );
+        match topology::renew_turn_consumer(bus, role, &pool, priority, stands, &self.shell.settings).await {
+            // Whoever asked meanwhile was told nothing.
+            Ok(()) => self.shell.hints.send(role, priority).await,
+            Err(error) => {
+                let why = ErrorChain(&error).to_string();
+                self.make_anew(role, &why).await;
+            }
+        }
+    }
+
+    /// Without the consumer nobody gets turns. It begins with the journal then: turns that are over come once more.
+    async fn make_anew(&self, role: &RoleId, why: &str) {
+        tracing::warn!(%role, why, "making a consumer of turns from the beginning of the journal");
+        let (bus, pool) = (&self.shell.bus, streams::fleet_pool());
+        if let Err(error) = topology::ensure_turn_consumers(bus, role, &pool, None, &self.shell.settings).await {
+            tracing::error!(%role, error = %ErrorChain(&error), "agents of this role get no turns until it is there");
+        }
+    }
+}
