@@ -3,9 +3,9 @@
 use async_nats::{HeaderMap, Subscriber};
 use bytes::Bytes;
 use futures::{FutureExt as _, StreamExt as _};
-use holdpoint_protocol::{headers, ids::RoleId, plan::Priority, subjects};
+use holdpoint_protocol::{Timestamp, headers, ids::RoleId, plan::Priority, subjects};
 
-use crate::Bus;
+use crate::{Bus, auth::TrustRoots, message::header};
 
 /// Why a signal was not sent, or is not listened for.
 #[derive(Debug, thiserror::Error)]
@@ -71,6 +71,33 @@ pub struct Signal {
     pub payload: Bytes,
     /// W3C trace context.
     pub traceparent: Option<String>,
+    /// `Hp-Signature`.
+    pub signature: Option<String>,
+}
+
+impl Signal {
+    /// Whether an orchestrator that counts at this time sent it. Anybody of the agents' account can have the broker send
+    /// something on any of its subjects: the answer to a request goes where the sender of the request says.
+    #[must_use]
+    pub fn is_orchestrators(&self, roots: &TrustRoots, now: Timestamp) -> bool {
+        let signature = self.signature.as_deref();
+        signature.is_some_and(|signature| roots.is_orchestrators(&self.subject, &self.payload, signature, now))
+    }
+}
+
+/// How many signals were passed over because nobody of those who may had signed them.
+#[derive(Debug, Default)]
+pub struct Forged(u64);
+
+impl Forged {
+    /// Counts one, and warns: of the first, the second, the fourth and so on, so that a flood of them is no flood of lines.
+    pub fn count(&mut self, signal: &Signal) {
+        self.0 += 1;
+        if self.0.is_power_of_two() {
+            let (subject, count) = (&signal.subject, self.0);
+            tracing::warn!(subject, count, "somebody with the key of an agent forges signals; they are passed over");
+        }
+    }
 }
 
 /// Signals as they come.
@@ -95,12 +122,9 @@ impl Signals {
     /// The next signal; `None` when the connection was closed. Safe to cancel.
     pub async fn next(&mut self) -> Option<Signal> {
         let message = self.0.next().await?;
-        let traceparent = message
-            .headers
-            .as_ref()
-            .and_then(|map| map.get(headers::TRACEPARENT))
-            .map(|value| value.as_str().to_owned());
-        Some(Signal { subject: message.subject.to_string(), payload: message.payload, traceparent })
+        let of = |name| message.headers.as_ref().and_then(|map| header(map, name));
+        let (traceparent, signature) = (of(headers::TRACEPARENT), of(headers::SIGNATURE));
+        Some(Signal { subject: message.subject.to_string(), payload: message.payload, traceparent, signature })
     }
 
     /// A signal that has come already.

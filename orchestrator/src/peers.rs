@@ -7,9 +7,13 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use holdpoint_bus::signals::{self, Signal, SignalError, Signals};
+use holdpoint_bus::{
+    auth::TrustRoots,
+    signals::{self, Forged, Signal, SignalError, Signals},
+};
 use holdpoint_core::shares::Members;
 use holdpoint_protocol::{
+    Timestamp,
     ids::{AgentName, role},
     subjects,
 };
@@ -104,6 +108,7 @@ impl Args {
     /// Until the connection is closed.
     async fn listen(&self, mut signals: Signals) {
         let patience = self.shell.settings.handoff_ack_wait;
+        let mut forged = Forged::default();
         let mut beat = tokio::time::interval(patience / BEATS_PER_PATIENCE);
         loop {
             tokio::select! {
@@ -115,15 +120,16 @@ impl Args {
                     }
                 }
                 signal = signals.next() => match signal {
-                    Some(signal) => self.heard(&signal).await,
+                    Some(signal) => self.heard(&signal, &mut forged).await,
                     None => return,
                 }
             }
         }
     }
 
-    async fn heard(&self, signal: &Signal) {
-        let Some(member) = signal.subject.rsplit('.').next().and_then(|name| name.parse::<AgentName>().ok()) else {
+    async fn heard(&self, signal: &Signal, forged: &mut Forged) {
+        let Some(member) = member(signal, &self.shell.trust.roots(), clock::now()) else {
+            forged.count(signal);
             return;
         };
         if &*signal.payload == LEAVING {
@@ -150,5 +156,42 @@ impl Args {
         if let Err(error) = sent {
             tracing::debug!(error = %ErrorChain(&error), "nobody hears that this orchestrator is there");
         }
+    }
+}
+
+/// The orchestrator that says something of itself; `None` where no orchestrator does: partitions that are left to somebody
+/// who is not there would be looked after by nobody.
+fn member(signal: &Signal, roots: &TrustRoots, now: Timestamp) -> Option<AgentName> {
+    if !signal.is_orchestrators(roots, now) {
+        return None;
+    }
+    signal.subject.rsplit('.').next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use holdpoint_bus::auth::{Authority, Credentials};
+    use holdpoint_protocol::streams;
+
+    use super::*;
+
+    fn signal(by: Option<&Credentials>) -> Signal {
+        let subject = subjects::presence(&role::id(role::ORCHESTRATOR), &"another".parse().unwrap());
+        let signature = by.map(|credentials| credentials.signer().sign(&subject, HERE));
+        Signal { subject, payload: Bytes::from_static(HERE), traceparent: None, signature }
+    }
+
+    #[test]
+    fn only_an_orchestrators_own_word_makes_it_one_of_those_who_share_the_work() {
+        let mut authority = Authority::create();
+        let orchestrator = authority.mint_orchestrator(&"orchestrator".parse().unwrap());
+        let (builder, pool) = (role::id(role::BUILDER), streams::fleet_pool());
+        let builder = authority.mint_agent(&builder, &"b1".parse().unwrap(), &pool, None).unwrap();
+        let of = |signal| member(&signal, authority.trust_roots(), clock::now());
+        assert_eq!(of(signal(Some(&orchestrator))), Some("another".parse().unwrap()));
+        assert_eq!((of(signal(Some(&builder))), of(signal(None))), (None, None));
+        let elsewhere =
+            Signal { subject: "hp.v1.presence.orchestrator.evil".to_owned(), ..signal(Some(&orchestrator)) };
+        assert_eq!(of(elsewhere), None, "what it signed is about itself");
     }
 }

@@ -131,7 +131,7 @@ mod tests {
 
     fn event(subject: &str, payload: &str) -> Option<Event> {
         let payload = payload.as_bytes().to_vec().into();
-        read(&Signal { subject: subject.to_owned(), payload, traceparent: None })
+        read(&Signal { subject: subject.to_owned(), payload, traceparent: None, signature: None })
     }
 
     #[test]

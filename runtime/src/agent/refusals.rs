@@ -1,12 +1,16 @@
 //! Logs what an orchestrator found wrong with a handoff of this agent. The turn stays open, and its deadline decides.
+//! What no orchestrator signed is passed over.
 
 use holdpoint_bus::{
     Bus,
-    signals::{SignalError, Signals},
+    auth::Trust,
+    signals::{Forged, SignalError, Signals},
 };
 use holdpoint_protocol::{ids::RoleId, subjects};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::task::JoinSet;
+
+use crate::clock;
 
 /// The most that is logged of a refusal, in characters.
 const SHOWN_LEN_MAX: usize = 2_000;
@@ -23,6 +27,7 @@ pub(super) enum Msg {
 pub(super) struct Args {
     pub(super) bus: Bus,
     pub(super) role: RoleId,
+    pub(super) trust: Trust,
 }
 
 #[derive(Debug)]
@@ -56,7 +61,12 @@ async fn listen(myself: ActorRef<Msg>, args: Args) {
     let subject = subjects::refused(&args.role, args.bus.name());
     let deaf = match Signals::listen(&args.bus, subject).await {
         Ok(mut signals) => {
+            let mut forged = Forged::default();
             while let Some(signal) = signals.next().await {
+                if !signal.is_orchestrators(&args.trust.roots(), clock::now()) {
+                    forged.count(&signal);
+                    continue;
+                }
                 let text = String::from_utf8_lossy(&signal.payload).chars().take(SHOWN_LEN_MAX).collect();
                 let _ = myself.cast(Msg::Refused(text));
             }

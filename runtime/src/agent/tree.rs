@@ -96,9 +96,9 @@ fn presence_child<W: Worker>(args: &AgentArgs<W>, current: &CurrentTurn) -> Chil
 }
 
 fn refusals_child<W: Worker>(args: &AgentArgs<W>) -> Child {
-    let (bus, role) = (args.bus.clone(), args.role.clone());
+    let (bus, role, trust) = (args.bus.clone(), args.role.clone(), args.trust.clone());
     Child::new(ChildSpec::permanent("refusals"), move |supervisor| {
-        let args = refusals::Args { bus: bus.clone(), role: role.clone() };
+        let args = refusals::Args { bus: bus.clone(), role: role.clone(), trust: trust.clone() };
         async move {
             let (actor, _) = Refusals::spawn_linked(None, Refusals, args, supervisor).await?;
             Ok(Started::by_mailbox(&actor))
