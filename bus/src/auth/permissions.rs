@@ -13,6 +13,9 @@ use serde::{Deserialize, Serialize};
 /// The tag that names the user's pool.
 const POOL_TAG: &str = "pool";
 
+/// Subscriptions of one connection: an agent has a handful, and a client library a few more.
+const SUBSCRIPTIONS_MAX: i64 = 128;
+
 /// The permissions part of a scoped signing key, in the server's words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Template {
@@ -59,7 +62,7 @@ pub(super) fn template(role: &RoleId) -> Template {
         publish.deny.push(subjects::api(PROGRESS));
         subscribe.allow.extend([format!("{root}.presence.>"), format!("{root}.log.>")]);
     }
-    Template { publish, subscribe, subs: -1, data: -1, payload: -1 }
+    Template { publish, subscribe, subs: SUBSCRIPTIONS_MAX, data: -1, payload: -1 }
 }
 
 /// The one endpoint that is for agents, and not for operators.

@@ -199,3 +199,37 @@ async fn credentials_of_another_authority_or_revoked_ones_do_not_get_in() {
     assert!(matches!(refused, ConnectError::NotAuthorized { .. }), "{refused:?}");
     broker.bus(role::BUILDER, "b2").await;
 }
+
+#[tokio::test]
+async fn a_get_may_leave_the_digest_open_within_the_roles_that_may_be_read_only() {
+    let broker = TestBroker::start().await;
+    for (role, name) in [(role::BUILDER, "b1"), (role::VERIFIER, "v1")] {
+        let bus = broker.bus(role, name).await;
+        blobs::put(&bus, &role::id(role), format!("of {role}").into()).await.unwrap();
+    }
+    let other = broker.raw_agent(role::BUILDER, "b2").await;
+    let get = |owner: &str| format!("$JS.API.DIRECT.GET.HP_BLOB.hp.v1.blob.{owner}.*.0");
+    assert_eq!(other.ask(&get(role::BUILDER), "").await, "of builder");
+    assert!(other.refused(&get(role::VERIFIER), "").await);
+    assert!(other.refused(&get("*"), "").await);
+    let several = r#"{"multi_last":["hp.v1.blob.>"],"batch":9}"#;
+    assert!(!other.ask(&get(role::BUILDER), several).await.contains("of verifier"));
+}
+
+#[tokio::test]
+async fn a_connection_has_a_bounded_number_of_subscriptions() {
+    let broker = TestBroker::start().await;
+    let raw = broker.raw_agent(role::BUILDER, "b1").await;
+    let inbox = |n: usize| format!("_INBOX.b1.ears.{n}");
+    let mut ears = Vec::new();
+    for n in 0..200 {
+        ears.push(raw.0.subscribe(inbox(n)).await.unwrap());
+    }
+    let missing = subjects::blob_chunk(&role::id(role::BUILDER), &Digest::of(b"none"), 0);
+    let get = format!("$JS.API.DIRECT.GET.HP_BLOB.{missing}");
+    for n in [0, 199] {
+        raw.publish_with_reply(&get, &inbox(n), "").await;
+    }
+    assert!(tokio::time::timeout(SOON, ears[0].next()).await.unwrap().is_some());
+    assert!(tokio::time::timeout(NOTHING_AFTER, ears[199].next()).await.is_err());
+}
