@@ -2,7 +2,10 @@
 //!
 //! Not stored: the handoff is, and whoever was away asks `progress` and sees its turn still open.
 
+use std::sync::PoisonError;
+
 use holdpoint_bus::{Stored, handoffs::Received, signals};
+use holdpoint_core::lines::{LINES_A_MINUTE, Line};
 use holdpoint_protocol::{
     api::RefusedHandoff,
     codec::{self, Encoding},
@@ -10,6 +13,7 @@ use holdpoint_protocol::{
     refusal::RefusalCode,
     subjects,
 };
+use holdpoint_runtime::clock;
 use serde::Deserialize;
 
 use crate::shell::Shell;
@@ -20,7 +24,7 @@ const ERROR_LEN_MAX: usize = 2_000;
 /// Tells the sender. One whose name cannot be found out is told nothing.
 pub(crate) async fn tell(shell: &Shell, received: &Received, code: RefusalCode, error: &str) {
     let stored = &received.stored;
-    tracing::info!(subject = %stored.subject, %code, error, "handoff refused");
+    log(shell, stored, code, error);
     let Some((role, agent)) = role(stored).zip(agent(stored)) else { return };
     let reference = format!("{}/{}", received.stream, stored.sequence.0);
     let error = error.chars().take(ERROR_LEN_MAX).collect();
@@ -29,6 +33,21 @@ pub(crate) async fn tell(shell: &Shell, received: &Received, code: RefusalCode, 
     let to = subjects::refused(&role, &agent);
     // An agent that does not hear it finds its turn still open.
     let _ = signals::send(&shell.bus, to, payload.into(), stored.traceparent.as_deref()).await;
+}
+
+/// Says it in the log, as often as one role may be spoken of.
+fn log(shell: &Shell, stored: &Stored, code: RefusalCode, error: &str) {
+    let role = role(stored).map(|role| role.to_string()).unwrap_or_default();
+    let line = shell.lines.lock().unwrap_or_else(PoisonError::into_inner).next(&role, clock::now());
+    let Line::Written { left_out } = line else { return };
+    if left_out > 0 {
+        tracing::warn!(
+            role,
+            left_out,
+            "refusals were left out of this log: more than {LINES_A_MINUTE} of a role in a minute"
+        );
+    }
+    tracing::info!(subject = %stored.subject, %code, error, "handoff refused");
 }
 
 /// The role of the sender: the broker lets a role publish on its own subjects only.

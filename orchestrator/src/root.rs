@@ -127,7 +127,21 @@ async fn connect(config: &Config) -> Result<Shell, Error> {
     let (journal, snapshots) = (Journal::new(&bus), Arc::new(Snapshots::default()));
     let hints = Hints::new(&bus);
     let landing_attempts = config.orchestrator.landing_attempts;
-    Ok(Shell { bus, journal, hints, trust, users, senders, mirrors, snapshots, serves, landing_attempts, settings })
+    let lines = Arc::default();
+    Ok(Shell {
+        bus,
+        journal,
+        hints,
+        trust,
+        users,
+        senders,
+        mirrors,
+        snapshots,
+        lines,
+        serves,
+        landing_attempts,
+        settings,
+    })
 }
 
 /// Sets up the streams; waits a while for a cluster that is still choosing its leader.

@@ -1,6 +1,6 @@
 //! What every actor of the orchestrator uses: the broker, the journals, the trust roots, the mirrors.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use holdpoint_bus::{
     Bus,
@@ -8,6 +8,7 @@ use holdpoint_bus::{
     journal::Journal,
     topology,
 };
+use holdpoint_core::lines::Lines;
 use holdpoint_protocol::ids::PoolId;
 use holdpoint_runtime::mirror::MirrorStore;
 
@@ -34,6 +35,8 @@ pub(crate) struct Shell {
     pub(crate) snapshots: Arc<Snapshots>,
     /// The pool whose agents this orchestrator looks after.
     pub(crate) serves: PoolId,
+    /// How often each role is spoken of in the log.
+    pub(crate) lines: Arc<Mutex<Lines>>,
     /// Failures of one landing in a row after which it is held.
     pub(crate) landing_attempts: u32,
     /// How streams and consumers are set up.
