@@ -21,6 +21,13 @@ pub fn nonce() -> String {
     Uuid::new_v4().simple().to_string()
 }
 
+/// A number that nobody guesses: 62 random bits.
+#[must_use]
+pub fn number() -> u64 {
+    // The two highest bits of the lower half are the same in all of them.
+    Uuid::new_v4().as_u64_pair().1
+}
+
 /// Eight random lower-case hex digits, for the tail of names that people read.
 #[must_use]
 pub fn suffix() -> String {

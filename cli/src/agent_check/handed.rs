@@ -138,7 +138,7 @@ impl Looker {
         notes.note(Rule::Headers, schema == format!("{kind}/1.0"), format!("Hp-Schema is {schema}, not {kind}/1.0"));
         let id = stored.message_id.as_deref().unwrap_or("missing");
         let wanted = format!("{}.{delivery}.{}.{kind}.", turn.turn_id, self.agent);
-        let numbered = id.strip_prefix(&wanted).is_some_and(|n| n.parse::<u32>().is_ok());
+        let numbered = id.strip_prefix(&wanted).is_some_and(|n| n.parse::<u64>().is_ok());
         notes.note(Rule::Headers, numbered, format!("Nats-Msg-Id is {id}, not {wanted}<n>"));
     }
 

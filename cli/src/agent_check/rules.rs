@@ -188,7 +188,7 @@ impl Rule {
                 "treat what comes on hp.v1.refused.<role>.<agent> as news",
             ),
             Self::Corrects => (
-                "After a refusal with the action `correct` it hands off again, under a message id with the next n.",
+                "After a refusal with the action `correct` it hands off again, under a message id with another n.",
                 "listen on hp.v1.refused.<role>.<agent>; the turn is still open",
             ),
             Self::StaysInItsRole => (

@@ -1,6 +1,6 @@
 """What agents of every role share: credentials, turns, heartbeats, progress, handoffs, refusals.
 HOLDPOINT_NATS_URL names the broker, HOLDPOINT_CREDS a .creds file. The contract is docs/external-agents.md."""
-import asyncio, base64, contextlib, datetime, json, os, pathlib, re, signal, sys, uuid
+import asyncio, base64, contextlib, datetime, json, os, pathlib, re, secrets, signal, sys, uuid
 
 import nats
 from nacl.signing import SigningKey
@@ -90,7 +90,7 @@ class Agent:
             return json.loads(answer.data or b"{}").get("reason")
 
     async def correct(self, refusal, work):
-        """Says what was wrong. If the turn is still open, it is done once more and handed off under the next id."""
+        """Says what was wrong. If the turn is still open, it is done once more and handed off again."""
         print(self.name, "was refused:", refusal["code"], refusal["error"], refusal["hint"], file=sys.stderr)
         if refusal["action"] == "correct" and self.n < 2 and self.turn["turn_id"] in str(refusal["message_id"]):
             self.n += 1
@@ -101,7 +101,8 @@ class Agent:
         artifact = {"schema_version": "1.0", "artifact_id": uuid.uuid4().hex, "waypoint_id": self.turn["waypoint"],
                     "produced_by_role": self.role, "produced_at": now, "source_refs": [self.source],
                     "turn": self.turn["turn_id"], "delivery": self.delivery, "agent": self.name, **fields}
-        message_id = f"{self.turn['turn_id']}.{self.delivery}.{self.name}.{kind}.{self.n}"
+        # Nobody may guess its end: whoever does can store something else under it first.
+        message_id = f"{self.turn['turn_id']}.{self.delivery}.{self.name}.{kind}.{secrets.randbits(62)}"
         headers = {"Content-Type": "application/json", "Hp-Schema": f"{kind}/1.0", "Nats-Msg-Id": message_id}
         subject, payload = f"{self.turn['handoff_subject']}.{kind}", json.dumps(artifact).encode()
         await self.store(subject, payload, {**headers, "Hp-Jwt": self.jwt})

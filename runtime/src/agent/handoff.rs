@@ -22,7 +22,10 @@ use super::{
     job::Job,
     worker::{Final, Plan},
 };
-use crate::telemetry::{self, ErrorChain, TRACE, fields};
+use crate::{
+    fresh,
+    telemetry::{self, ErrorChain, TRACE, fields},
+};
 
 /// The pause before a handoff is sent again that the broker did not acknowledge.
 const PAUSE: Duration = Duration::from_secs(2);
@@ -41,12 +44,12 @@ pub enum HandoffError {
     Refused(#[source] PublishError),
 }
 
-/// Hands off a question that waits in its turn, until the broker has it. The one that ends the turn is numbered 0.
+/// Hands off a question that waits in its turn, until the broker has it.
 ///
 /// # Errors
 /// [`HandoffError`].
 pub async fn ask_in_turn(job: &Job, asked: &ClarificationRequest) -> Result<(), HandoffError> {
-    Handoff::numbered(job, asked, Shown::Nothing, job.talk().next())?.publish(&job.bus).await
+    Handoff::new(job, asked, Shown::Nothing)?.publish(&job.bus).await
 }
 
 /// A handoff as it is sent.
@@ -70,9 +73,13 @@ enum Shown {
     JwtAnd { nonce: String },
 }
 
-/// The `n`th message of a kind that an agent publishes in one delivery of a turn, `n` from 0.
+/// The message id of one handoff; sending it again takes the same one.
+///
+/// `n` has to be a number that nobody can guess ([`fresh::number`]). The broker compares message ids over all agents of a
+/// role: under an id that another agent can foretell, that agent can store anything first, and what comes second is a
+/// duplicate to the broker. Where `n` is unguessable, a duplicate is the sender's own message.
 #[must_use]
-pub fn message_id(turn: &TurnId, delivery: u32, agent: &AgentName, kind: &str, n: u32) -> String {
+pub fn message_id(turn: &TurnId, delivery: u32, agent: &AgentName, kind: &str, n: u64) -> String {
     format!("{turn}.{delivery}.{agent}.{kind}.{n}")
 }
 
@@ -121,18 +128,13 @@ impl Handoff {
     }
 
     fn new<A: Artifact>(job: &Job, artifact: &A, shown: Shown) -> Result<Self, HandoffError> {
-        Self::numbered(job, artifact, shown, 0)
-    }
-
-    /// The `n`th of its kind in this delivery.
-    fn numbered<A: Artifact>(job: &Job, artifact: &A, shown: Shown, n: u32) -> Result<Self, HandoffError> {
         // JSON, as external agents write it.
         let payload = codec::encode(artifact, Encoding::Json).map_err(HandoffError::Encode)?;
         let outgoing = Outgoing {
             payload: Bytes::from(payload),
             content_type: headers::JSON,
             schema: format!("{}/{}", A::KIND, artifact.schema_version()),
-            message_id: message_id(&job.turn.turn_id, job.delivery, &job.agent, A::KIND, n),
+            message_id: message_id(&job.turn.turn_id, job.delivery, &job.agent, A::KIND, fresh::number()),
             traceparent: job.traceparent.clone(),
         };
         let subject = format!("{}.{}", job.turn.handoff_subject, A::KIND);

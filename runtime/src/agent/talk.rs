@@ -17,7 +17,6 @@ struct Said {
     /// All answers of the turn, oldest first.
     answers: Vec<GivenAnswer>,
     questions_left: Option<u32>,
-    asked: u32,
     waits: Option<Digest>,
 }
 
@@ -39,13 +38,6 @@ impl Talk {
     /// All answers that are known.
     pub(super) fn answers(&self) -> Vec<Clarified> {
         self.lock().answers.iter().map(|given| given.answer.clone()).collect()
-    }
-
-    /// The number of the next question that waits, from 1.
-    pub(super) fn next(&self) -> u32 {
-        let mut said = self.lock();
-        said.asked = said.asked.saturating_add(1);
-        said.asked
     }
 
     /// The answer to the question of these words: in one turn they are one question.

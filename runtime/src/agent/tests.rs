@@ -9,7 +9,7 @@ use holdpoint_bus::{
 use holdpoint_protocol::{
     Timestamp,
     api::{Going, ProgressAnswer},
-    artifact::{BuildArtifact, BuildPlan},
+    artifact::{Artifact as _, BuildArtifact, BuildPlan, GivenBack},
     ids::role,
     subjects,
 };
@@ -28,7 +28,8 @@ async fn a_turn_is_planned_worked_on_handed_off_and_acknowledged() {
 
     let plan = fleet.handoff().await;
     assert!(plan.stored.subject.ends_with(".w1.build_plan"), "{}", plan.stored.subject);
-    assert_eq!(plan.stored.message_id.as_deref(), Some("turn-w1.1.builder-1.build_plan.0"));
+    let id = plan.stored.message_id.as_deref().unwrap();
+    assert!(id.starts_with("turn-w1.1.builder-1.build_plan."), "{id}");
     let user = fleet.roots.verify_jwt(plan.stored.jwt.as_deref().unwrap(), crate::clock::now()).unwrap();
     assert!(plan.stored.is_signed_by(&user.public_key));
     let written: BuildPlan = serde_json::from_slice(&plan.stored.payload).unwrap();
@@ -38,7 +39,9 @@ async fn a_turn_is_planned_worked_on_handed_off_and_acknowledged() {
 
     let last = fleet.handoff().await;
     assert!(last.stored.subject.ends_with(".w1.build_artifact"), "{}", last.stored.subject);
-    assert_eq!(last.stored.message_id.as_deref(), Some("turn-w1.1.builder-1.build_artifact.0"));
+    let id = last.stored.message_id.as_deref().unwrap();
+    let n = id.strip_prefix("turn-w1.1.builder-1.build_artifact.").map(str::parse::<u64>);
+    assert!(matches!(n, Some(Ok(_))), "{id}");
     assert_eq!(last.stored.schema.as_deref(), Some("build_artifact/1.0"));
     assert_eq!(last.stored.traceparent.as_deref(), Some(TRACEPARENT));
     assert!(last.stored.is_signed_by(&user.public_key) && last.stored.jwt.is_none());
@@ -46,6 +49,28 @@ async fn a_turn_is_planned_worked_on_handed_off_and_acknowledged() {
     let plan_digest = holdpoint_protocol::Digest::of(&plan.stored.payload).to_string();
     assert_eq!(artifact.source_refs, [seen, plan_digest]);
 
+    fleet.nothing_is_left().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handoff_is_stored_though_another_agent_took_the_ids_that_can_be_foretold() {
+    let mut fleet = Fleet::start().await;
+    for kind in [BuildPlan::KIND, BuildArtifact::KIND, GivenBack::KIND] {
+        for (delivery, n) in (1..=3).flat_map(|delivery| (0..3).map(move |n| (delivery, n))) {
+            let id = format!("turn-w1.{delivery}.builder-1.{kind}.{n}");
+            fleet.squat("builder-2", "w1", kind, &id).await;
+        }
+    }
+    fleet.open_turn("w1").await;
+    let _agent = fleet.agent("builder-1", Script::Finish).await;
+    let stored = loop {
+        let received = fleet.handoff().await;
+        if received.stored.subject.ends_with(BuildArtifact::KIND) && *received.stored.payload != *b"{}" {
+            break received.stored;
+        }
+    };
+    let artifact: BuildArtifact = serde_json::from_slice(&stored.payload).unwrap();
+    assert_eq!((artifact.agent.as_str(), artifact.turn.as_str()), ("builder-1", "turn-w1"));
     fleet.nothing_is_left().await;
 }
 

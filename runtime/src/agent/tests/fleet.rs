@@ -16,7 +16,7 @@ use holdpoint_bus::{
     api::{self, ApiRequest, Failure},
     auth::{KnownUsers, TrustRoots},
     broker::{LocalBroker, LocalSpec, ServerBinary},
-    handoffs::{HandoffQueue, Received},
+    handoffs::{self, HandoffQueue, Received, ShowJwt},
     journal::{Append, Journal},
     signals, topology,
     turns::{Delivery, TurnQueue},
@@ -290,6 +290,22 @@ impl Fleet {
             worker: Arc::new(actor),
         };
         start(args).await.unwrap()
+    }
+
+    /// An agent publishes nothing of use on a waypoint under a message id that is not its own.
+    pub(super) async fn squat(&self, agent: &str, waypoint: &str, kind: &str, message_id: &str) {
+        let agent = agent.parse().unwrap();
+        let credentials = self.local.authority.mint_agent(&builder(), &agent, &self.pool, None).unwrap();
+        let bus = self.local.connect(&credentials).await.unwrap();
+        let outgoing = Outgoing {
+            payload: Bytes::from_static(b"{}"),
+            content_type: headers::JSON,
+            schema: format!("{kind}/1.0"),
+            message_id: message_id.to_owned(),
+            traceparent: None,
+        };
+        let subject = subjects::handoff(&builder(), &self.flight, &waypoint.parse().unwrap(), kind);
+        handoffs::publish(&bus, &subject, &outgoing, ShowJwt::No).await.unwrap();
     }
 
     /// Opens the first turn of a waypoint; its id is `turn-<waypoint>`.
