@@ -2,8 +2,10 @@
 //!
 //! Read in this order: [`gates`] (how a workflow moves), [`policy`] (the decision table), [`engine`] (one waypoint),
 //! [`flight`] (what orders several), then what they lean on: [`plan`], [`paths`], [`checks`], [`runners`],
-//! [`written`], [`feedback`], [`handed`]. [`shares`] says who
-//! takes which handoffs, [`pulls`] what to do about pulls that stay in the broker, [`lines`] how much of a log one sender may fill, [`standing`] says what became of handoffs, [`audit`] looks at what was left behind, and [`attest`] says it to people outside.
+//! [`written`], [`feedback`], [`handed`]. [`shares`] says who takes which handoffs, [`intake`] which of them are worked
+//! on, [`pulls`] what to do about pulls that stay in the broker, [`lines`] how much of a log one sender may fill,
+//! [`standing`] says what became of handoffs, [`audit`] looks at what was left behind, and [`attest`] says it to people
+//! outside.
 
 pub mod attest;
 pub mod audit;
@@ -13,6 +15,7 @@ pub mod feedback;
 pub mod flight;
 pub mod gates;
 pub mod handed;
+pub mod intake;
 pub mod lines;
 pub mod pages;
 pub mod paths;

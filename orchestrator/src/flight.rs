@@ -11,6 +11,7 @@ mod due;
 mod handoff;
 mod holders;
 mod idle;
+mod lacking;
 mod progress;
 mod report;
 mod slow;

@@ -3,27 +3,33 @@
 //!
 //! It holds no state: what it took and nobody acknowledged is delivered again.
 
+mod desk;
 mod in_hand;
+mod reception;
 
 use std::{
-    ops::Deref,
     sync::Arc,
     time::{Duration, Instant},
 };
 
+use desk::Desk;
+pub(crate) use desk::Taken;
 use holdpoint_bus::handoffs::{HandoffQueue, Received};
+use holdpoint_core::intake::PLACES;
 use holdpoint_protocol::ids::RoleId;
-use holdpoint_runtime::supervise::{TaskFailed, Tasks};
+use holdpoint_runtime::{
+    supervise::{TaskFailed, Tasks},
+    telemetry::ErrorChain,
+};
 use in_hand::InHand;
 use ractor::{Actor, ActorProcessingErr, ActorRef};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-
-use crate::{
-    flight::Processing,
-    peers::Shares,
-    router::{self, RouterHandle},
-    shell::Shell,
+use reception::{Mail, Seen};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    task::JoinSet,
 };
+
+use crate::{peers::Shares, router::RouterHandle, senders::SenderError, shell::Shell};
 
 /// How long one pull waits before it is asked again; a stop is seen at once anyway.
 const PULL_WAIT: Duration = Duration::from_secs(5);
@@ -31,9 +37,6 @@ const PULL_WAIT: Duration = Duration::from_secs(5);
 const LAST_PULL_WAIT: Duration = Duration::from_millis(50);
 /// The pause before a broken queue is opened anew.
 const REOPEN_PAUSE: Duration = Duration::from_millis(500);
-/// Handoffs of one role and partition in hand at once: those of different flights are worked on beside each other, and
-/// the rest waits in the broker.
-const IN_HAND_MAX: usize = 64;
 
 /// Arguments of one intake.
 #[derive(Clone)]
@@ -43,22 +46,6 @@ pub(crate) struct Args {
     pub(crate) role: RoleId,
     pub(crate) partition: u32,
     pub(crate) shares: Shares,
-}
-
-/// A handoff in hand. It takes up room until it is dropped.
-pub(crate) struct Taken {
-    received: Arc<Received>,
-    /// For its trace, from when it is known which turn it is about.
-    pub(crate) processing: Option<Processing>,
-    _room: OwnedSemaphorePermit,
-}
-
-impl Deref for Taken {
-    type Target = Received;
-
-    fn deref(&self) -> &Received {
-        &self.received
-    }
 }
 
 /// The actor. Its tasks are what it is there for: each ends with the others, however it ends.
@@ -89,12 +76,13 @@ impl Actor for Intake {
 
 /// Pulls until it is aborted.
 async fn pull(mut args: Args, in_hand: InHand<Received>) -> TaskFailed {
-    let room = Arc::new(Semaphore::new(IN_HAND_MAX));
+    let room = Arc::new(Semaphore::new(PLACES));
+    let desk = Desk::new(args.shell.clone(), args.router.clone());
     let partition = args.partition;
     // Fails only when the process ends.
     while args.shares.wait_for(|members| members.has(partition)).await.is_ok() {
         match HandoffQueue::open(&args.shell.bus, &args.role, args.partition).await {
-            Ok(queue) => match pull_from(queue, &args, &room, &in_hand).await {
+            Ok(queue) => match pull_from(queue, &args, &room, &desk, &in_hand).await {
                 Pulled::NotOurs => continue,
                 Pulled::Broken => {}
             },
@@ -116,9 +104,17 @@ enum Pulled {
 }
 
 /// Pulls until the queue breaks, or the partition goes to another orchestrator.
-async fn pull_from(mut queue: HandoffQueue, args: &Args, room: &Arc<Semaphore>, in_hand: &InHand<Received>) -> Pulled {
+async fn pull_from(
+    mut queue: HandoffQueue,
+    args: &Args,
+    room: &Arc<Semaphore>,
+    desk: &Desk,
+    in_hand: &InHand<Received>,
+) -> Pulled {
     let mut shares = args.shares.clone();
+    let mut lookups = JoinSet::new();
     loop {
+        while lookups.try_join_next().is_some() {}
         let room = room.clone().acquire_owned().await.expect("the semaphore is never closed");
         let received = loop {
             let ours = shares.borrow_and_update().has(args.partition);
@@ -139,7 +135,31 @@ async fn pull_from(mut queue: HandoffQueue, args: &Args, room: &Arc<Semaphore>, 
         };
         let received = Arc::new(received);
         in_hand.add(&received, Instant::now());
-        // A router that is gone right now leaves the handoff unacknowledged: it comes again.
-        args.router.cast(router::Msg::Handoff(Box::new(Taken { received, processing: None, _room: room })));
+        match reception::look(&args.shell.senders, &received) {
+            Seen::By(sender, mail) => desk.admit(sender, mail, room).await,
+            Seen::Stranger(mail) => {
+                lookups.spawn(look_up(args.shell.clone(), desk.clone(), mail, room));
+            }
+            Seen::Refused(code, what) => desk.refuse(&received, code, &what).await,
+        }
+    }
+}
+
+/// Looks up whose a handoff is; then it is admitted like any other.
+async fn look_up(shell: Shell, desk: Desk, mail: Mail, room: OwnedSemaphorePermit) {
+    let Some((mail, hold)) = desk.stranger(mail, room).await else { return };
+    let (Some(subject), Some(head)) = (mail.subject.clone().on_waypoint(), &mail.head) else { return };
+    let verified = shell.senders.verify(&shell.bus, &subject, &mail.received.stored, &head.agent).await;
+    let Some(room) = hold.release() else { return };
+    match verified {
+        Ok(()) => {
+            let sender = Some(head.agent.clone());
+            desk.admit(sender, mail, room).await;
+        }
+        Err(SenderError::Unknown(error)) => {
+            tracing::warn!(error = %ErrorChain(&error), "cannot look up who sent a handoff now");
+            desk.not_now(&mail).await;
+        }
+        Err(SenderError::Refused { code, what }) => desk.refuse(&mail.received, code, &what).await,
     }
 }

@@ -128,6 +128,7 @@ async fn connect(config: &Config) -> Result<Shell, Error> {
     let hints = Hints::new(&bus);
     let landing_attempts = config.orchestrator.landing_attempts;
     let lines = Arc::default();
+    let blob_wait = config.orchestrator.blob_wait.duration();
     Ok(Shell {
         bus,
         journal,
@@ -140,6 +141,7 @@ async fn connect(config: &Config) -> Result<Shell, Error> {
         lines,
         serves,
         landing_attempts,
+        blob_wait,
         settings,
     })
 }

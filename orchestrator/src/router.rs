@@ -20,7 +20,7 @@ use ahead::Ahead;
 use asleep::Asleep;
 pub(crate) use handle::RouterHandle;
 use holdpoint_core::flight::{due, next_deadline};
-use holdpoint_protocol::{Timestamp, ids::FlightId, refusal::RefusalCode, streams, subjects};
+use holdpoint_protocol::{Timestamp, ids::FlightId, streams};
 use holdpoint_runtime::{
     clock,
     supervise::{End, Exit, TaskFailed, Tasks},
@@ -34,7 +34,6 @@ use crate::{
     books::Books,
     flight::{self, FlightActor},
     intake::Taken,
-    refusals,
     shell::Shell,
 };
 
@@ -249,14 +248,7 @@ impl State {
     }
 
     async fn handoff(&mut self, myself: &ActorRef<Msg>, taken: Box<Taken>) {
-        let Some(subject) = subjects::parse_handed(&taken.stored.subject) else {
-            let what =
-                format!("{} is no handoff's subject, or its partition is not the flight's", taken.stored.subject);
-            refusals::tell(&self.shell, &taken, RefusalCode::BadSubject, &what).await;
-            // What is not acknowledged comes again, and is refused again.
-            let _ = taken.ack().await;
-            return;
-        };
+        let subject = taken.subject.clone();
         let unsent = match self.actor(myself, &subject.flight, None).await {
             Some(actor) => actor.cast(flight::Msg::Handoff(taken, subject)).err(),
             None => Some(ractor::MessagingErr::SendErr(flight::Msg::Handoff(taken, subject))),

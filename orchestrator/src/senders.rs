@@ -58,6 +58,20 @@ impl Senders {
         Self { users, known: Mutex::default() }
     }
 
+    /// Whether a handoff is this agent's, by what it shows and what is remembered: nothing is read for it. `false`: its
+    /// sender has to be looked up.
+    pub(crate) fn recognise(&self, role: &RoleId, stored: &Stored, agent: &AgentName) -> Result<bool, SenderError> {
+        if stored.signature.is_none() {
+            return Err(SenderError::refused(RefusalCode::Unsigned, "there is no Hp-Signature"));
+        }
+        if let Some(jwt) = &stored.jwt {
+            return self.verify_by(jwt, role, stored, agent).map(|()| true);
+        }
+        // Asked anew each time: it may have been revoked.
+        let known = self.known(role, agent);
+        Ok(known.is_some_and(|jwt| self.verify_by(&jwt, role, stored, agent).is_ok()))
+    }
+
     /// Whether a handoff is this agent's, and why not.
     pub(crate) async fn verify(
         &self,
@@ -66,15 +80,7 @@ impl Senders {
         stored: &Stored,
         agent: &AgentName,
     ) -> Result<(), SenderError> {
-        if stored.signature.is_none() {
-            return Err(SenderError::refused(RefusalCode::Unsigned, "there is no Hp-Signature"));
-        }
-        if let Some(jwt) = &stored.jwt {
-            return self.verify_by(jwt, &subject.role, stored, agent);
-        }
-        // Asked anew each time: it may have been revoked.
-        let known = self.known(&subject.role, agent);
-        if known.is_some_and(|jwt| self.verify_by(&jwt, &subject.role, stored, agent).is_ok()) {
+        if self.recognise(&subject.role, stored, agent)? {
             return Ok(());
         }
         // Nothing is remembered after a restart; and the same agent may have been given a new key.
@@ -102,6 +108,13 @@ impl Senders {
             return Err(SenderError::refused(RefusalCode::JwtRefused, "there is no Hp-Jwt"));
         };
         self.verify_by(jwt, &role::id(role::OPERATOR), stored, person)
+    }
+
+    /// The person whose JWT an act shows and whose key signed it, whoever the act names.
+    pub(crate) fn person(&self, stored: &Stored) -> Option<AgentName> {
+        let operator = role::id(role::OPERATOR);
+        let user = self.users.verify_jwt_of(&operator, stored.jwt.as_ref()?, holdpoint_runtime::clock::now()).ok()?;
+        stored.is_signed_by(&user.public_key).then_some(user.name)
     }
 
     fn verify_by(&self, jwt: &str, role: &RoleId, stored: &Stored, agent: &AgentName) -> Result<(), SenderError> {

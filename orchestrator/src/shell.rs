@@ -1,6 +1,9 @@
 //! What every actor of the orchestrator uses: the broker, the journals, the trust roots, the mirrors.
 
-use std::sync::{Arc, Mutex};
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use holdpoint_bus::{
     Bus,
@@ -39,6 +42,8 @@ pub(crate) struct Shell {
     pub(crate) lines: Arc<Mutex<Lines>>,
     /// Failures of one landing in a row after which it is held.
     pub(crate) landing_attempts: u32,
+    /// How long a handoff waits for blobs that it refers to.
+    pub(crate) blob_wait: Duration,
     /// How streams and consumers are set up.
     pub(crate) settings: topology::Settings,
 }

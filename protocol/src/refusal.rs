@@ -49,35 +49,40 @@ pub enum RefusalCode {
     WorkMissing,
     /// The handed-off work cannot be taken: the turn was decided as failed, with `handoff_invalid`.
     WorkRefused,
+    /// What the handoff refers to did not appear in the time that an orchestrator waits for it.
+    NeverStored,
+    /// Its sender handed off again on the same waypoint before it could be taken: the newest counts.
+    Superseded,
 }
 
 /// What the sender does after a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RefusalAction {
-    /// The turn is still open: mend it and hand off again, under a message id with the next `n`.
+    /// The turn is still open: correct it and hand off again, under a message id with another `n`.
     Correct,
     /// Store what is missing. The handoff is looked at again by itself; do not send it again.
     Store,
-    /// Nothing that is handed off on this turn counts any more: acknowledge the delivery and take the next turn.
+    /// No other handoff is wanted: acknowledge the delivery and take the next turn.
     Drop,
 }
 
 impl RefusalCode {
     /// All of them, in the order in which a handoff is looked at.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 22] = [
         Self::BadSubject,
-        Self::NoSuchWaypoint,
+        Self::Unsigned,
         Self::ContentType,
         Self::TooLarge,
         Self::Unreadable,
-        Self::WrongShape,
         Self::Version,
-        Self::UnknownKind,
-        Self::Unsigned,
-        Self::WrongSignature,
         Self::JwtRefused,
         Self::WrongAgent,
+        Self::WrongSignature,
+        Self::Superseded,
+        Self::NoSuchWaypoint,
+        Self::WrongShape,
+        Self::UnknownKind,
         Self::PlanMissing,
         Self::TurnNotOpen,
         Self::WrongRole,
@@ -85,6 +90,7 @@ impl RefusalCode {
         Self::RequestMismatch,
         Self::EvidenceMissing,
         Self::WorkMissing,
+        Self::NeverStored,
         Self::WorkRefused,
     ];
 
@@ -112,6 +118,8 @@ impl RefusalCode {
             Self::EvidenceMissing => "evidence_missing",
             Self::WorkMissing => "work_missing",
             Self::WorkRefused => "work_refused",
+            Self::NeverStored => "never_stored",
+            Self::Superseded => "superseded",
         }
     }
 
@@ -119,7 +127,7 @@ impl RefusalCode {
     #[must_use]
     pub fn action(self) -> RefusalAction {
         match self {
-            Self::TurnNotOpen | Self::WrongRole | Self::WorkRefused => RefusalAction::Drop,
+            Self::TurnNotOpen | Self::WrongRole | Self::WorkRefused | Self::Superseded => RefusalAction::Drop,
             Self::EvidenceMissing | Self::WorkMissing => RefusalAction::Store,
             _ => RefusalAction::Correct,
         }
@@ -172,6 +180,13 @@ impl RefusalCode {
             Self::WorkRefused => {
                 "hand off one commit whose only parent is request.base, in a thin bundle with exactly one ref; the next \
                  turn says what was wrong"
+            }
+            Self::NeverStored => {
+                "store every blob first and wait for the broker's acknowledgement of each chunk; then hand off again, \
+                 under a message id with another `n`"
+            }
+            Self::Superseded => {
+                "nothing to do: your newer handoff counts in its place; hand off once for each delivery"
             }
         }
     }

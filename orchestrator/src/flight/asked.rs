@@ -3,6 +3,7 @@
 use holdpoint_core::engine::{Asked, Commit, Handoff, Input};
 use holdpoint_protocol::{
     artifact::{ClarificationRequest, HelpRequest, WorkInProgress},
+    refusal::RefusalCode,
     subjects::HandoffSubject,
 };
 use ractor::ActorRef;
@@ -69,6 +70,10 @@ impl State {
     async fn on_question_looked_at(&mut self, myself: &ActorRef<Msg>, mut looked: Looked) {
         let work = match std::mem::replace(&mut looked.work, Ok(None)) {
             Ok(work) => work,
+            Err(error @ ExamineError::NotStored(_)) => {
+                let what = "cannot fetch the work that comes with the question";
+                return self.lacks(&looked.received, &looked.subject, RefusalCode::WorkMissing, what, &error).await;
+            }
             Err(error) => return self.not_now(&looked, &error).await,
         };
         match self.question(&looked, work).await {

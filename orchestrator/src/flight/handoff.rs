@@ -9,8 +9,7 @@ use holdpoint_core::{
 };
 use holdpoint_protocol::{
     Digest,
-    artifact::{Handed, HandedError, HandedHead},
-    codec::CodecError,
+    artifact::{Handed, HandedError},
     ids::{TurnId, WaypointId, role},
     journal::Cause,
     refusal::RefusalCode,
@@ -28,12 +27,7 @@ use super::{
     asked::Asks,
     trace::{Processing, Settled},
 };
-use crate::{
-    books::BooksError,
-    intake::Taken,
-    refusals,
-    senders::{self, SenderError},
-};
+use crate::{books::BooksError, intake::Taken, refusals, senders};
 
 /// The pause before a handoff of a paused flight is delivered again.
 const PAUSED_DELAY: Duration = Duration::from_secs(5);
@@ -65,14 +59,11 @@ impl State {
                 return;
             }
         }
-        let (head, body) = match self.read(&received, &subject).await {
-            Ok(read) => read,
-            Err(error @ SenderError::Unknown(_)) => {
-                self.handoff_failed(&subject.waypoint, &error);
-                let _ = received.nak(RETRY_DELAY).await;
-                return;
-            }
-            Err(SenderError::Refused { code, what }) => {
+        // The intake has read it, and knows its sender.
+        let Some(head) = received.head.clone() else { return };
+        let body = match read(&received, &subject) {
+            Ok(body) => body,
+            Err((code, what)) => {
                 self.refuse(&received, &subject, code, &what).await;
                 return;
             }
@@ -176,22 +167,6 @@ impl State {
         Ok(!planned)
     }
 
-    /// Decodes a handoff and checks its sender.
-    async fn read(&self, received: &Received, subject: &HandoffSubject) -> Result<(HandedHead, Handed), SenderError> {
-        let stored = &received.stored;
-        let content_type = stored.content_type.as_deref();
-        let head = HandedHead::decode(&stored.payload, content_type).map_err(unreadable)?;
-        self.shell.senders.verify(&self.shell.bus, subject, stored, &head.agent).await?;
-        let body = Handed::decode(&subject.kind, &stored.payload, content_type).map_err(|error| match error {
-            HandedError::Codec(error) => unreadable(error),
-            HandedError::Kind { .. } => SenderError::refused(RefusalCode::UnknownKind, error.to_string()),
-        })?;
-        match handed::oversized(&body) {
-            None => Ok((head, body)),
-            Some(what) => Err(SenderError::refused(RefusalCode::TooLarge, what)),
-        }
-    }
-
     /// Gives the input to the core; acknowledges once what follows is appended. Whether this is what appended it.
     pub(super) async fn settle(
         &mut self,
@@ -278,6 +253,16 @@ enum PlanError {
     Read(#[from] ReadError),
 }
 
-fn unreadable(error: CodecError) -> SenderError {
-    SenderError::refused(error.refusal(), ErrorChain(&error).to_string())
+/// Decodes a handoff, or says what is wrong with it.
+fn read(received: &Received, subject: &HandoffSubject) -> Result<Handed, (RefusalCode, String)> {
+    let stored = &received.stored;
+    let body = Handed::decode(&subject.kind, &stored.payload, stored.content_type.as_deref());
+    let body = body.map_err(|error| match error {
+        HandedError::Codec(error) => (error.refusal(), ErrorChain(&error).to_string()),
+        HandedError::Kind { .. } => (RefusalCode::UnknownKind, error.to_string()),
+    })?;
+    match handed::oversized(&body) {
+        None => Ok(body),
+        Some(what) => Err((RefusalCode::TooLarge, what)),
+    }
 }

@@ -10,11 +10,10 @@ use holdpoint_protocol::{
     refusal::RefusalCode,
     subjects::HandoffSubject,
 };
-use holdpoint_runtime::telemetry::ErrorChain;
 use ractor::ActorRef;
 
 use super::{ApplyError, Msg, State, handoff::give_back};
-use crate::{books::BooksError, intake::Taken, refusals, shell::Shell};
+use crate::{books::BooksError, intake::Taken, shell::Shell};
 
 /// Why a report does not count yet.
 #[derive(Debug, thiserror::Error)]
@@ -72,13 +71,12 @@ impl State {
                     give_back(&received, &subject).await;
                 }
             },
+            Err(error @ EvidenceError::Missing(_)) => {
+                self.lacks(&received, &subject, RefusalCode::EvidenceMissing, "cannot take the report", &error).await;
+            }
+            // A broker that does not answer is not the sender's matter.
             Err(error) => {
                 self.handoff_failed(&subject.waypoint, &error);
-                // A broker that does not answer is not the sender's matter.
-                if let EvidenceError::Missing(_) = &error {
-                    let why = format!("cannot take the report yet: {}", ErrorChain(&error));
-                    refusals::tell(&self.shell, &received, RefusalCode::EvidenceMissing, &why).await;
-                }
                 give_back(&received, &subject).await;
             }
         }

@@ -139,13 +139,13 @@ impl State {
                     refusals::tell(&self.shell, &received, RefusalCode::WorkRefused, &what).await;
                 }
             }
+            Err(error @ ExamineError::NotStored(_)) => {
+                let what = "cannot fetch the handed-off work";
+                self.lacks(&received, &subject, RefusalCode::WorkMissing, what, &error).await;
+            }
+            // Everything else that fails is not the sender's matter.
             Err(error) => {
                 self.handoff_failed(&subject.waypoint, &error);
-                // Everything else that fails is not the sender's matter.
-                if let ExamineError::NotStored(_) = &error {
-                    let what = format!("cannot fetch the handed-off work yet: {}", ErrorChain(&error));
-                    refusals::tell(&self.shell, &received, RefusalCode::WorkMissing, &what).await;
-                }
                 give_back(&received, &subject).await;
             }
         }

@@ -4,6 +4,7 @@
 mod dead;
 mod decisions;
 mod distrust;
+mod floods;
 mod landings;
 mod memory;
 mod people;

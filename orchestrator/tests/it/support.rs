@@ -137,6 +137,19 @@ impl World {
         self.dir.path().join(name)
     }
 
+    /// Starts an orchestrator that has a silent agent's turn go to another one after a second.
+    pub(crate) async fn start_quick_orchestrator(&mut self) {
+        Box::pin(self.start_orchestrator_with(|config| config.agent.ack_wait = "1s".parse().unwrap())).await;
+    }
+
+    /// Starts an orchestrator with settings of its own.
+    pub(crate) async fn start_orchestrator_with(&mut self, set: impl FnOnce(&mut Config)) {
+        self.orchestrator = None;
+        let mut config = self.config("orchestrator");
+        set(&mut config);
+        self.orchestrator = Some(holdpoint_orchestrator::start(config).await.unwrap());
+    }
+
     /// Starts an orchestrator that holds work after so many failed landings.
     pub(crate) async fn start_orchestrator_with_landing_attempts(&mut self, landing_attempts: u32) {
         self.orchestrator = None;

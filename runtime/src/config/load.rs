@@ -20,6 +20,8 @@ const SEPARATOR: &str = "__";
 const ACK_WAIT_MIN: Duration = Duration::from_millis(500);
 /// With less, one role's handoffs would have no room for the biggest of them.
 const BROKER_DISK_MIN_BYTES: u64 = 256 << 20;
+/// A shorter one would refuse handoffs while a replicated stream still moves its leader.
+const BLOB_WAIT_MIN: Duration = Duration::from_secs(1);
 
 /// What is wrong with the configuration.
 #[derive(Debug, thiserror::Error)]
@@ -146,6 +148,9 @@ impl Config {
         }
         if self.orchestrator.handoff_ack_wait.duration() < ACK_WAIT_MIN {
             return wrong("orchestrator.handoff_ack_wait", "must be 500ms or more");
+        }
+        if self.orchestrator.blob_wait.duration() < BLOB_WAIT_MIN {
+            return wrong("orchestrator.blob_wait", "must be 1s or more");
         }
         if ![1, 3, 5].contains(&self.orchestrator.replicas) {
             return wrong("orchestrator.replicas", "must be 1, 3 or 5");

@@ -280,6 +280,8 @@ pub struct OrchestratorConfig {
     /// How long it may be silent on a handoff before another orchestrator gets it. The consumers of the broker are made
     /// with the same value.
     pub handoff_ack_wait: Span,
+    /// How long a handoff waits for a blob that it refers to and that is not stored, before it is refused (`never_stored`).
+    pub blob_wait: Span,
     /// The pool whose agents it looks after: it opens their turns anew after a deadline. `nobody` for an orchestrator that
     /// only answers questions.
     pub serves: PoolId,
@@ -307,6 +309,7 @@ impl Default for OrchestratorConfig {
             dead_after: DEAD_AFTER,
             state_dir: default_state_dir().join("orchestrator"),
             handoff_ack_wait: Span::from_secs(10),
+            blob_wait: Span::from_secs(5 * 60),
             serves: streams::fleet_pool(),
             repair: false,
             judge: false,

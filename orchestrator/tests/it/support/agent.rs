@@ -1,6 +1,6 @@
 //! An agent whose every word the test chooses.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use holdpoint_bus::{
@@ -66,6 +66,31 @@ impl Agent {
         let turn: Turn = codec::decode(&delivery.stored.payload, Encoding::Json).unwrap();
         self.plan(&turn, delivery.number).await;
         (turn, delivery)
+    }
+
+    /// The next turn, as soon as the broker delivers one again that nobody has hinted at.
+    pub(crate) async fn take_again(&mut self) -> (Turn, Delivery) {
+        let deadline = tokio::time::Instant::now() + SOON;
+        let delivery = loop {
+            if let Some(delivery) = self.queue.poll().await {
+                break delivery;
+            }
+            assert!(tokio::time::Instant::now() < deadline, "waited in vain for a turn");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        };
+        let turn: Turn = codec::decode(&delivery.stored.payload, Encoding::Json).unwrap();
+        self.plan(&turn, delivery.number).await;
+        (turn, delivery)
+    }
+
+    /// Takes the open turn this often, and is not heard of again in between. The broker has to deliver it again soon.
+    pub(crate) async fn dies_of_a_turn(&mut self, deliveries: u64) -> Turn {
+        loop {
+            let (turn, delivery) = self.take_again().await;
+            if delivery.number >= deliveries {
+                return turn;
+            }
+        }
     }
 
     /// Whether there is a turn for it now.
@@ -270,8 +295,19 @@ impl Agent {
 
     /// What a refusal says.
     pub(crate) async fn refusal(&mut self) -> String {
+        self.refused().await.error
+    }
+
+    /// The next refusal.
+    pub(crate) async fn refused(&mut self) -> RefusedHandoff {
         let signal = tokio::time::timeout(SOON, self.refused.next()).await.expect("a refusal").unwrap();
-        codec::decode::<RefusedHandoff>(&signal.payload, Encoding::Json).unwrap().error
+        codec::decode(&signal.payload, Encoding::Json).unwrap()
+    }
+
+    /// Publishes under the name of another agent, whose key it does not have.
+    pub(crate) async fn pretends(&mut self, turn: &Turn, artifact: &BuildArtifact, name: &str) {
+        let artifact = BuildArtifact { agent: name.parse().unwrap(), ..artifact.clone() };
+        self.hand_off(turn, BuildArtifact::KIND, &artifact).await;
     }
 
     /// A build artifact for this turn.

@@ -1,0 +1,134 @@
+//! Who gets a place: the core's rules, carried out. What gets one goes to the router, and takes it up until it is dropped.
+
+use std::{
+    ops::Deref,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use holdpoint_bus::handoffs::Received;
+use holdpoint_core::intake::{self, Admission, Place};
+use holdpoint_protocol::{artifact::HandedHead, ids::AgentName, refusal::RefusalCode, subjects::HandedSubject};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::reception::Mail;
+use crate::{
+    flight::Processing,
+    refusals,
+    router::{self, RouterHandle},
+    shell::Shell,
+};
+
+/// A handoff in work. It takes up room until it is dropped; then what waits behind it has its turn.
+pub(crate) struct Taken {
+    received: Arc<Received>,
+    /// Where it was published.
+    pub(crate) subject: HandedSubject,
+    /// What it says of itself, of an agent's handoff: its sender has been verified.
+    pub(crate) head: Option<HandedHead>,
+    /// For its trace, from when it is known which turn it is about.
+    pub(crate) processing: Option<Processing>,
+    _hold: Hold,
+}
+
+impl Deref for Taken {
+    type Target = Received;
+
+    fn deref(&self) -> &Received {
+        &self.received
+    }
+}
+
+/// The places of one role and partition. Cheap to clone; clones share it.
+#[derive(Clone)]
+pub(super) struct Desk {
+    shell: Shell,
+    router: RouterHandle,
+    places: Arc<Mutex<intake::Desk<Mail>>>,
+}
+
+/// A place, and the room in the intake that goes with it.
+pub(super) struct Hold {
+    desk: Desk,
+    kept: Option<(Place, OwnedSemaphorePermit)>,
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        let Some((place, room)) = self.kept.take() else { return };
+        let next = self.desk.lock().settled(place);
+        if let Some((place, mail)) = next {
+            self.desk.pass_on(mail, place, room);
+        }
+    }
+}
+
+impl Desk {
+    pub(super) fn new(shell: Shell, router: RouterHandle) -> Self {
+        Self { shell, router, places: Arc::default() }
+    }
+
+    /// Passes on a handoff by a known sender, or a person's act, or settles it without.
+    pub(super) async fn admit(&self, sender: Option<AgentName>, mail: Mail, room: OwnedSemaphorePermit) {
+        let arrived = mail.arrived(sender);
+        let admission = self.lock().arrives(arrived, mail);
+        match admission {
+            Admission::Work(place, mail) => self.pass_on(mail, place, room),
+            Admission::Kept { superseded: None } | Admission::InHand(_) => {}
+            Admission::Kept { superseded: Some(mail) } | Admission::Superseded(mail) => {
+                let what = "its sender handed off again on this waypoint before it could be taken";
+                self.refuse(&mail.received, RefusalCode::Superseded, what).await;
+            }
+            Admission::Full(mail) => self.not_now(&mail).await,
+        }
+    }
+
+    /// A place for looking up the sender of a handoff, which takes no place of any known sender.
+    pub(super) async fn stranger(&self, mail: Mail, room: OwnedSemaphorePermit) -> Option<(Mail, Hold)> {
+        let arrived = mail.arrived(None);
+        let admission = self.lock().arrives(arrived, mail);
+        match admission {
+            Admission::Work(place, mail) => Some((mail, Hold { desk: self.clone(), kept: Some((place, room)) })),
+            Admission::Full(mail) => {
+                self.not_now(&mail).await;
+                None
+            }
+            // Without a sender there is nothing to compare it with.
+            Admission::Kept { .. } | Admission::Superseded(_) | Admission::InHand(_) => None,
+        }
+    }
+
+    /// Tells the sender what is wrong with a handoff that will not get better.
+    pub(super) async fn refuse(&self, received: &Received, code: RefusalCode, what: &str) {
+        refusals::tell(&self.shell, received, code, what).await;
+        // What is not acknowledged comes again, and is refused again.
+        let _ = received.ack().await;
+    }
+
+    /// Leaves a handoff to the broker for a while.
+    pub(super) async fn not_now(&self, mail: &Mail) {
+        // Unacknowledged either way: it comes again.
+        let _ = mail.received.nak(intake::pause(mail.received.delivery)).await;
+    }
+
+    /// A router that is gone right now leaves the handoff unacknowledged: it comes again.
+    fn pass_on(&self, mail: Mail, place: Place, room: OwnedSemaphorePermit) {
+        let Mail { received, subject, head } = mail;
+        let hold = Hold { desk: self.clone(), kept: Some((place, room)) };
+        let taken = Taken { received, subject, head, processing: None, _hold: hold };
+        self.router.cast(router::Msg::Handoff(Box::new(taken)));
+    }
+
+    fn lock(&self) -> MutexGuard<'_, intake::Desk<Mail>> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Hold {
+    /// Gives the place back and keeps the room.
+    pub(super) fn release(mut self) -> Option<OwnedSemaphorePermit> {
+        let (place, room) = self.kept.take()?;
+        // A stranger's place has nothing waiting behind it.
+        drop(self.desk.lock().settled(place));
+        Some(room)
+    }
+}

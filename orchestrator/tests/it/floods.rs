@@ -1,0 +1,101 @@
+//! What one agent's key cannot do to the others: hold up their handoffs by what it sends.
+
+use holdpoint_protocol::{
+    Digest,
+    artifact::{Artifact as _, BuildArtifact},
+    facts::{BlobRef, BundleRef, Oid},
+    ids::{FlightId, role},
+    refusal::RefusalCode,
+    state::Purpose,
+    subjects,
+    turn::Turn,
+    view::WaypointView,
+};
+use holdpoint_runtime::fresh;
+
+use crate::support::{Agent, World};
+
+const PLAN: &str = "plan: p\npolicy: {max_reworks: 0}\nwaypoints:\n  - {id: w, title: t, goal: g, scope: [a], criteria: [{id: c, statement: s, check: 'true'}]}\n";
+
+/// Work whose bundle nobody ever stores.
+fn hopeless(builder: &Agent, turn: &Turn) -> BuildArtifact {
+    let commit: Oid = "a".repeat(40).parse().unwrap();
+    let digest = Digest::of(fresh::suffix().as_bytes());
+    let blob = BlobRef { role: builder.role.clone(), digest, bytes: 5 };
+    let bundle = BundleRef { blob, tip: commit.clone(), index: None };
+    builder.built(turn, Some((commit.clone(), commit, bundle)))
+}
+
+fn is_verified(waypoint: &WaypointView) -> bool {
+    waypoint.turn.as_ref().is_some_and(|turn| matches!(turn.purpose, Purpose::Verify(_)))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_hopeless_handoffs_for_one_flight_holds_up_no_other_flight_of_its_partition() {
+    let mut world = World::of_a_fleet().await;
+    world.submit(PLAN).await;
+    let mut flooder = world.agent(role::BUILDER, "b1").await;
+    let (flooded, _delivery) = flooder.take().await;
+    let others = || format!("test-{}", fresh::suffix()).parse::<FlightId>().unwrap();
+    let partition = subjects::partition(&world.flight);
+    world.flight = std::iter::repeat_with(others).find(|flight| subjects::partition(flight) == partition).unwrap();
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b2").await;
+    let (turn, _delivery) = builder.take().await;
+    for _ in 0..4_000 {
+        let artifact = hopeless(&flooder, &flooded);
+        flooder.hand_off(&flooded, BuildArtifact::KIND, &artifact).await;
+    }
+    let work = world.commit(&builder, "HEAD", &[("a", "2\n")]).await;
+    let artifact = builder.built(&turn, Some(work));
+    builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+    world.waypoint_when("the verification of the other flight", is_verified).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_many_hopeless_handoffs_the_newest_waits_for_a_while_and_the_turn_stays_open() {
+    let mut world = World::start().await;
+    world.start_orchestrator_with(|config| config.orchestrator.blob_wait = "1s".parse().unwrap()).await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let (turn, _delivery) = builder.take().await;
+    for _ in 0..30 {
+        let artifact = hopeless(&builder, &turn);
+        builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+    }
+    let (mut superseded, newest) = (0, format!("HP_HANDOFF_BUILDER/{}", 31));
+    let last = loop {
+        let refused = builder.refused().await;
+        match refused.code {
+            RefusalCode::Superseded => superseded += 1,
+            // Told each time that it is looked for.
+            RefusalCode::WorkMissing => {}
+            _ => break refused,
+        }
+    };
+    assert_eq!((last.code, last.reference), (RefusalCode::NeverStored, newest), "{}", last.error);
+    assert_eq!(superseded, 29);
+    let work = world.commit(&builder, "HEAD", &[("a", "2\n")]).await;
+    let artifact = builder.built(&turn, Some(work));
+    builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+    world.waypoint_when("the verification", is_verified).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn handoffs_in_the_names_of_unknown_agents_hold_up_nobody_and_are_refused() {
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let mut liar = world.agent(role::BUILDER, "b1").await;
+    let mut builder = world.agent(role::BUILDER, "b2").await;
+    let (turn, _delivery) = builder.take().await;
+    for n in 0..200 {
+        let artifact = liar.built(&turn, None);
+        liar.pretends(&turn, &artifact, &format!("nobody-{n}")).await;
+    }
+    let artifact = builder.built(&turn, None);
+    builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+    world.waypoint_when("the verification", is_verified).await;
+    for _ in 0..200 {
+        assert_eq!(liar.refused().await.code, RefusalCode::PlanMissing);
+    }
+}
