@@ -36,7 +36,7 @@ use holdpoint_protocol::{
 
 pub use acts::{BLOCKERS_MAX, GRANT_MAX, NOTE_BYTES_MAX, reference};
 pub use asking::{QUESTIONS_IN_TURN_MAX, questions_left};
-pub use dead::deaths;
+pub use dead::{TakenUp, deaths, silence};
 pub use fold::{Alarm, Folded, invariants};
 pub use questions::{ANSWER_BYTES_MAX, CONSTRAINT_BYTES_MAX, CONSTRAINTS_MAX};
 pub use refusal::Refusal;

@@ -9,6 +9,7 @@ mod asked;
 mod deaths;
 mod due;
 mod handoff;
+mod heard;
 mod holders;
 mod idle;
 mod lacking;
@@ -24,6 +25,7 @@ use std::{
 };
 
 use apply::{Applied, ApplyError};
+use heard::Heard;
 use holders::Holders;
 use holdpoint_bus::api::Failure;
 use holdpoint_core::{engine, flight};
@@ -116,6 +118,9 @@ pub(crate) struct State {
     /// Whether its agents have their consumers.
     equipped: bool,
     holders: Holders,
+    heard: Heard,
+    /// When deaths of each waypoint's turns were last counted.
+    deaths_counted: HashMap<WaypointId, Instant>,
     /// The turn of each waypoint that somebody planned for last.
     planned: HashMap<WaypointId, TurnId>,
     /// The one landing or merge that is being made.
@@ -152,6 +157,8 @@ impl Actor for FlightActor {
             books: args.books,
             equipped: false,
             holders: Holders::default(),
+            heard: Heard::default(),
+            deaths_counted: HashMap::new(),
             planned: HashMap::new(),
             landing: None,
             landing_failures: HashMap::new(),

@@ -1,11 +1,11 @@
 //! Turns that kill: their agents take them and are never heard of again, or nobody answers them in time. After a bound
 //! they are held until a person has them tried again.
 
-use std::collections::BTreeMap;
+use std::time::Duration;
 
 use holdpoint_protocol::{
+    Timestamp,
     artifact::StatusMutation,
-    ids::AgentName,
     journal::{Dead, Death, Entry},
     reason::ReasonCode,
     state::{OpenTurn, Outcome, Phase, Resume, Status, WaypointState},
@@ -15,16 +15,50 @@ use holdpoint_protocol::{
 use super::{Context, Died, Fresh, Step, transition::Transition};
 use crate::policy::escalate;
 
-/// Deliveries of one turn that were taken, and neither given back nor answered, before delivery `current` was.
-///
-/// `taken` are those whose agents published a plan, `given_back` those whose agents said so. An agent that dies before its
-/// plan is counted by the turn's deadline.
+/// Part of the acknowledgement wait that has to lie between two plans at least. The broker delivers a silent agent's turn
+/// again after the whole of it, but an agent may take a while to publish its plan.
+const SILENCE_SHARE: u32 = 2;
+
+/// An agent's plan for a turn: it took the turn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TakenUp {
+    /// Who, and which delivery it says that it has.
+    pub by: Death,
+    /// When the broker stored the plan.
+    pub at: Timestamp,
+}
+
+/// For how long an agent has to be silent before its turn may have gone to another one.
 #[must_use]
-pub fn deaths(taken: impl IntoIterator<Item = Death>, given_back: &[u32], current: u32) -> Vec<Death> {
-    let before = |death: &Death| death.delivery < current && !given_back.contains(&death.delivery);
-    let died: BTreeMap<u32, AgentName> =
-        taken.into_iter().filter(before).map(|death| (death.delivery, death.agent)).collect();
-    died.into_iter().map(|(delivery, agent)| Death { delivery, agent }).collect()
+pub fn silence(ack_wait: Duration) -> Duration {
+    ack_wait / SILENCE_SHARE
+}
+
+/// Who took a turn, and neither gave it back nor answered before the newest of these plans.
+///
+/// `plans` are in the order in which the broker stored them; `given_back` are deliveries whose agents said so. Delivery
+/// numbers are the senders' word and show no death: what shows one is the broker's clock. A turn of a silent agent goes to
+/// another one after `ack_wait`, so a plan that comes sooner took nothing from anybody. An agent that dies before its plan is
+/// counted by the turn's deadline.
+#[must_use]
+pub fn deaths(plans: impl IntoIterator<Item = TakenUp>, given_back: &[Death], ack_wait: Duration) -> Vec<Death> {
+    let (mut deaths, mut held) = (Vec::new(), None::<TakenUp>);
+    for plan in plans {
+        let Some(holder) = held.take() else {
+            held = Some(plan);
+            continue;
+        };
+        let is_another = plan.by.delivery != holder.by.delivery;
+        held = if given_back.contains(&holder.by) {
+            Some(plan)
+        } else if is_another && plan.at.since(holder.at) >= silence(ack_wait) {
+            deaths.push(holder.by);
+            Some(plan)
+        } else {
+            Some(holder)
+        };
+    }
+    deaths
 }
 
 /// Whether so many deaths, or overdue openings, are too many.

@@ -1,9 +1,12 @@
 //! Turns that kill their agents: counted when one is taken once more, tried again when a person says so.
 //!
-//! What is counted is what agents stored: plans, and that they gave a turn back. Nothing is remembered between them.
+//! What is counted is what agents stored, by the broker's clock: plans, and that they gave a turn back. It is counted at most
+//! once in an acknowledgement wait, because no agent can have died since; and not while another agent works on the turn.
+
+use std::time::Instant;
 
 use holdpoint_bus::past;
-use holdpoint_core::engine::{Died, Input, deaths};
+use holdpoint_core::engine::{Died, Input, TakenUp, deaths, silence};
 use holdpoint_protocol::{
     artifact::{Artifact as _, BuildPlan, GivenBack, HandedHead, VerificationPlan},
     ids::TurnId,
@@ -17,7 +20,7 @@ use super::{
     handoff::{acknowledge, give_back},
     trace::Settled,
 };
-use crate::{books::BooksError, intake::Taken, senders::SenderError};
+use crate::{books::BooksError, intake::Taken};
 
 /// Why deaths could not be counted now.
 #[derive(Debug, thiserror::Error)]
@@ -26,8 +29,6 @@ enum CountError {
     Books(#[from] BooksError),
     #[error("cannot read who had the turn before")]
     Past(#[source] holdpoint_bus::journal::ReadError),
-    #[error(transparent)]
-    Sender(SenderError),
 }
 
 impl State {
@@ -66,18 +67,26 @@ impl State {
         if bound == 0 || head.delivery <= bound || !self.is_current(&subject.waypoint, turn).await? {
             return Ok(None);
         }
+        let (now, ack_wait) = (Instant::now(), self.shell.settings.turn_ack_wait);
+        let counted = self.deaths_counted.get(&subject.waypoint);
+        let again = counted.is_some_and(|counted| now.duration_since(*counted) < silence(ack_wait));
+        if again || self.heard.of_another(&subject.waypoint, turn, &head.agent, now, silence(ack_wait)) {
+            return Ok(None);
+        }
+        self.deaths_counted.insert(subject.waypoint.clone(), now);
         let mut taken = Vec::new();
         for kind in [BuildPlan::KIND, VerificationPlan::KIND] {
             taken.extend(self.said(subject, head, kind).await?);
         }
         let given_back = self.said(subject, head, GivenBack::KIND).await?;
-        let given_back: Vec<u32> = given_back.into_iter().map(|death| death.delivery).collect();
-        Ok(Some(deaths(taken, &given_back, head.delivery)))
+        let given_back: Vec<Death> = given_back.into_iter().map(|said| said.by).collect();
+        Ok(Some(deaths(taken, &given_back, ack_wait)))
     }
 
     /// Which deliveries of the turn are spoken of in stored handoffs of a kind, and by whom. What nobody is believed to
-    /// have sent does not count.
-    async fn said(&self, subject: &HandoffSubject, head: &HandedHead, kind: &str) -> Result<Vec<Death>, CountError> {
+    /// have sent does not count, and nothing is read to find out: plans show their sender's JWT, and whoever gave the turn
+    /// back had planned for it.
+    async fn said(&self, subject: &HandoffSubject, head: &HandedHead, kind: &str) -> Result<Vec<TakenUp>, CountError> {
         let HandoffSubject { role, flight, waypoint, .. } = subject;
         let bus = &self.shell.bus;
         let stored = past::of_kind(bus, role, flight, waypoint, kind).await.map_err(CountError::Past)?;
@@ -86,10 +95,8 @@ impl State {
             let read = HandedHead::decode(&stored.payload, stored.content_type.as_deref()).ok();
             let Some(one) = read.filter(|one| one.turn == head.turn) else { continue };
             let HandedHead { delivery, agent, .. } = one;
-            match self.shell.senders.verify(bus, subject, &stored, &agent).await {
-                Ok(()) => said.push(Death { delivery, agent }),
-                Err(SenderError::Refused { .. }) => {}
-                Err(error @ SenderError::Unknown(_)) => return Err(CountError::Sender(error)),
+            if matches!(self.shell.senders.recognise(role, &stored, &agent), Ok(true)) {
+                said.push(TakenUp { by: Death { delivery, agent }, at: stored.time });
             }
         }
         Ok(said)

@@ -1,5 +1,7 @@
 //! What whoever holds a turn is told: whether it is wanted, and what was answered in it.
 
+use std::time::Instant;
+
 use holdpoint_bus::{Stored, signals};
 use holdpoint_core::engine;
 use holdpoint_protocol::{
@@ -33,6 +35,7 @@ impl State {
         if !is_current.map_err(|error| failure(&error))? {
             return Ok(ProgressAnswer::Stop { reason: "the turn was answered, superseded or cancelled".to_owned() });
         }
+        self.heard.heard(&progress.waypoint, &progress.turn, agent.clone(), Instant::now());
         let place = Place::Turn(progress.waypoint.clone(), progress.turn.clone());
         match &progress.trouble {
             Some(trouble) => self.troubles.failed(place, &format!("{agent}: {trouble}"), clock::now()),

@@ -44,14 +44,11 @@ async fn a_flight_that_only_waits_at_a_start_goes_on_with_the_next_handoff_and_i
 #[tokio::test(flavor = "multi_thread")]
 async fn a_flight_that_was_over_and_was_reopened_is_running_after_a_restart() {
     let mut world = World::of_a_fleet().await;
+    world.start_quick_orchestrator().await;
     world.submit(PLAN).await;
     let mut builder = world.agent(role::BUILDER, "b1").await;
-    let (turn, delivery) = builder.take().await;
-    for delivery in 2..=4 {
-        builder.plan(&turn, delivery).await;
-    }
+    builder.dies_of_a_turn(4).await;
     world.waypoint_when("the turn is given up", |w| w.status == Status::Blocked).await;
-    delivery.ack().await.unwrap();
     let ada = world.person("human-ada").await;
     ada.does(&world, Some("w"), &ada.retry()).await;
 
@@ -81,16 +78,12 @@ async fn a_start_knows_from_the_last_one_which_flights_are_over_and_finds_those_
     let mut world = World::of_a_fleet().await;
     world.submit(PLAN).await;
     let mut builder = world.agent(role::BUILDER, "b1").await;
-    let (turn, delivery) = builder.take().await;
     let (open, none) = (serde_json::json!({ world.flight.as_str(): 1 }), serde_json::json!({}));
-    world.start_orchestrator().await;
+    world.start_quick_orchestrator().await;
     checkpoint(&world, open.clone()).await;
 
-    for delivery in 2..=4 {
-        builder.plan(&turn, delivery).await;
-    }
+    builder.dies_of_a_turn(4).await;
     world.waypoint_when("the turn is given up", |w| w.status == Status::Blocked).await;
-    delivery.ack().await.unwrap();
     world.start_orchestrator().await;
     checkpoint(&world, none).await;
 

@@ -1,6 +1,9 @@
 //! Turns whose agents die of them: counted, given up, and tried again when a person says so.
 
+use std::time::Duration;
+
 use holdpoint_protocol::{
+    Timestamp,
     artifact::{Disposition, StatusMutation},
     journal::Death,
     reason::ReasonCode,
@@ -13,7 +16,7 @@ use super::{
     fixture::{Fixture, Taken},
 };
 use crate::{
-    engine::{Died, Input, Refusal, deaths},
+    engine::{Died, Input, Refusal, TakenUp, deaths},
     flight::{self, flight_status},
 };
 
@@ -29,12 +32,38 @@ fn died(fixture: &mut Fixture, count: u32) -> Taken {
     fixture.feed("w", Input::Died(Died { turn: turn.turn_id, cause, deaths }))
 }
 
+/// Plans for these deliveries, stored so many seconds after the turn was opened.
+fn plans<const N: usize>(taken: [(u32, i64); N]) -> [TakenUp; N] {
+    taken.map(|(delivery, at)| TakenUp { by: death(delivery), at: Timestamp::from_millis(at * 1_000) })
+}
+
+const ACK_WAIT: Duration = Duration::from_secs(30);
+
 #[test]
 fn deliveries_that_were_taken_and_not_given_back_are_deaths() {
-    let taken = || [1, 2, 2, 3, 4, 5].map(death);
-    assert_eq!(deaths(taken(), &[], 5), [1, 2, 3, 4].map(death), "the one that has it now lives; each counts once");
-    assert_eq!(deaths(taken(), &[2, 3, 9], 5), [1, 4].map(death));
-    assert_eq!(deaths([], &[], 9), [], "who died before a plan is the deadline's matter");
+    let taken = || plans([(1, 0), (2, 30), (3, 61), (4, 95), (5, 125)]);
+    assert_eq!(deaths(taken(), &[], ACK_WAIT), [1, 2, 3, 4].map(death), "the one that has it now lives");
+    assert_eq!(deaths(taken(), &[2, 3, 9].map(death), ACK_WAIT), [1, 4].map(death));
+    assert_eq!(deaths([], &[], ACK_WAIT), [], "who died before a plan is counted by the deadline");
+}
+
+#[test]
+fn a_plan_before_its_turn_can_have_been_delivered_again_shows_no_death() {
+    let soon = (1..=1_000).map(|n| (n, i64::from(n) / 100));
+    let taken = soon.flat_map(|plan| plans([plan]));
+    assert_eq!(deaths(taken, &[], ACK_WAIT), []);
+    // Two plans for one delivery are one taking, however late the second is.
+    assert_eq!(deaths(plans([(1, 0), (1, 90)]), &[], ACK_WAIT), []);
+    // A plan may be late by a while: the turn was delivered again at second 30.
+    assert_eq!(deaths(plans([(1, 12), (2, 31)]), &[], ACK_WAIT), [death(1)]);
+}
+
+#[test]
+fn a_turn_that_was_given_back_may_be_taken_again_at_once() {
+    let taken = plans([(1, 0), (2, 1), (3, 32), (4, 33)]);
+    assert_eq!(deaths(taken, &[death(1)], ACK_WAIT), [death(2)]);
+    let other = Death { delivery: 1, agent: "another".parse().unwrap() };
+    assert_eq!(deaths(plans([(1, 0), (2, 31)]), &[other], ACK_WAIT), [death(1)], "each speaks for itself");
 }
 
 #[test]
