@@ -5,7 +5,7 @@
 //! [`written`], [`feedback`], [`handed`]. [`shares`] says who takes which handoffs, [`intake`] which of them are worked
 //! on, [`pulls`] what to do about pulls that stay in the broker, [`lines`] how much of a log one sender may fill,
 //! [`standing`] says what became of handoffs, [`audit`] looks at what was left behind, and [`attest`] says it to people
-//! outside.
+//! outside. [`shown`] is how text of others is shown, wherever that is.
 
 pub mod attest;
 pub mod audit;
@@ -24,6 +24,7 @@ pub mod policy;
 pub mod pulls;
 pub mod runners;
 pub mod shares;
+pub mod shown;
 pub mod standing;
 pub mod workflows;
 pub mod written;
