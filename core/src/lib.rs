@@ -10,6 +10,7 @@
 pub mod attest;
 pub mod audit;
 pub mod checks;
+pub mod commit;
 pub mod engine;
 pub mod feedback;
 pub mod flight;

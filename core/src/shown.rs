@@ -58,7 +58,8 @@ pub fn json(text: &str) -> Cow<'_, str> {
         if is_shown(character) {
             shown.push(character);
         } else {
-            let units = character.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
+            let units =
+                character.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
             shown.push_str(&units);
         }
     }

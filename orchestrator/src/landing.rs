@@ -7,7 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use holdpoint_bus::blobs;
-use holdpoint_core::engine::{Commit, Merge, Merged};
+use holdpoint_core::{
+    commit,
+    engine::{Commit, Merge, Merged},
+};
 use holdpoint_faults::Step;
 use holdpoint_protocol::{
     Digest, Timestamp,
@@ -97,17 +100,8 @@ pub(crate) enum LandingError {
 pub(crate) async fn land(shell: &Shell, accepted: &Accepted) -> Result<Landing, LandingError> {
     let _at = holdpoint_faults::at(Step::MakeLanding);
     let mirror = fetch(shell, accepted).await?;
-    let message = format!(
-        "{}: {}\n\nHoldpoint-Flight: {}\nHoldpoint-Waypoint: {}\nHoldpoint-Report: {}\nCo-authored-by: {} {} <{}@localhost>\n",
-        accepted.waypoint,
-        accepted.title,
-        accepted.flight,
-        accepted.waypoint,
-        accepted.report,
-        accepted.maker.0,
-        accepted.maker.1,
-        accepted.maker.1,
-    );
+    let Accepted { flight, waypoint, title, report, maker: (role, agent), .. } = accepted;
+    let message = commit::landing(flight, waypoint, title, *report, (role, agent));
     let tree = from_wire(&accepted.tree);
     let commit = commit_on_head(&mirror, accepted, &tree, message).await?;
     for on in &accepted.wide {
@@ -137,7 +131,7 @@ pub(crate) async fn merge(shell: &Shell, accepted: &Accepted) -> Result<Merged, 
         GitMerge::Conflict(paths) => conflict(&mirror, accepted, &paths).await?,
         GitMerge::Clean(tree) if tree == head_tree => Merge::Contained,
         GitMerge::Clean(tree) => {
-            let message = format!("{}: {} (merged)\n", accepted.waypoint, accepted.title);
+            let message = commit::merge(&accepted.waypoint, &accepted.title);
             let commit = commit_on_head(&mirror, accepted, &tree, message).await?;
             let bundle = pack(&mirror, &accepted.head, &commit).await?;
             let commit = store(shell, bundle, &commit, &tree).await?;

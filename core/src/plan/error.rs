@@ -1,6 +1,7 @@
 //! Problems of a plan file: collecting, ordering and showing them.
 
 use std::{
+    borrow::Cow,
     collections::{HashMap, HashSet},
     fmt::Write as _,
 };
@@ -12,6 +13,7 @@ use super::{
     rules::PlanProblems,
     tree::{Node, Position},
 };
+use crate::shown;
 
 /// The most characters of a source line that are shown with a problem.
 const EXCERPT_CHARS_MAX: usize = 160;
@@ -29,9 +31,12 @@ pub struct PlanError {
     pub message: String,
     /// What to do about it.
     pub hint: String,
-    /// The source line, without control characters, cut to a length that fits a terminal.
+    /// The source line as it is shown, cut to a length that fits a terminal.
     #[serde(skip)]
     excerpt: String,
+    /// How many characters of it stand before the problem; none where that was cut.
+    #[serde(skip)]
+    before: Option<usize>,
 }
 
 /// All problems of a plan file, in the order of their places; after [`PROBLEMS_MAX`] only their number. Its JSON form is
@@ -49,14 +54,14 @@ impl PlanErrors {
     pub fn render(&self) -> String {
         let mut out = String::new();
         for error in &self.errors {
-            let PlanError { file, line, column, message, hint, excerpt } = error;
+            let PlanError { file, line, column, message, hint, excerpt, before } = error;
             // Writing into a string cannot fail.
             let _ = writeln!(out, "{file}:{line}:{column}: {message}");
             if !excerpt.is_empty() {
                 let margin = " ".repeat(line.to_string().len());
                 let _ = writeln!(out, " {line} | {excerpt}");
-                if *column <= EXCERPT_CHARS_MAX {
-                    let _ = writeln!(out, " {margin} | {}^", " ".repeat(column - 1));
+                if let Some(before) = before {
+                    let _ = writeln!(out, " {margin} | {}^", " ".repeat(*before));
                 }
             }
             let _ = writeln!(out, "   hint: {hint}");
@@ -141,19 +146,19 @@ impl Problems {
             self.found.push((last, format!("{more} more problems follow"), "correct these first".to_owned()));
         }
         let lines: Vec<&str> = text.lines().collect();
-        let error = |(at, message, hint): (Position, String, String)| PlanError {
-            file: file.to_owned(),
-            line: at.line,
-            column: at.column,
-            message,
-            hint,
-            excerpt: lines.get(at.line - 1).map_or_else(String::new, |line| excerpt(line)),
+        let error = |(at, message, hint): (Position, String, String)| {
+            let (file, Position { line, column }) = (file.to_owned(), at);
+            let source = lines.get(line - 1).copied().unwrap_or_default().trim_end();
+            let excerpt = first(source, EXCERPT_CHARS_MAX).into_owned();
+            let before = (column <= EXCERPT_CHARS_MAX).then(|| first(source, column - 1).chars().count());
+            PlanError { file, line, column, message, hint, excerpt, before }
         };
         PlanErrors { errors: self.found.into_iter().map(error).collect() }
     }
 }
 
-fn excerpt(line: &str) -> String {
-    let plain = |c: char| if c.is_control() { ' ' } else { c };
-    line.trim_end().chars().take(EXCERPT_CHARS_MAX).map(plain).collect()
+/// The first characters of a line, as they are shown.
+fn first(line: &str, chars: usize) -> Cow<'_, str> {
+    let end = line.char_indices().nth(chars).map_or(line.len(), |(at, _)| at);
+    shown::line(line.get(..end).unwrap_or_default())
 }

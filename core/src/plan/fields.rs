@@ -10,7 +10,7 @@ use super::{
     likeness::closest,
     tree::{Key, Node, Position, Value},
     units,
-    words::{self, Words, shown},
+    words::{self, Words, quoted},
 };
 
 /// A mapping of which every key is known.
@@ -51,7 +51,7 @@ impl<'t> Fields<'t> {
                 Some(meant) => format!("did you mean `{meant}`?"),
                 None => format!("the keys of {what} are {}", names(allowed)),
             };
-            problems.add(key.at, format!("unknown key `{}` in {what}", shown(&key.name)), hint);
+            problems.add(key.at, format!("unknown key `{}` in {what}", quoted(&key.name)), hint);
         }
         Some(Self { at: node.at, what: what.to_owned(), entries })
     }
@@ -101,7 +101,7 @@ impl<'t> Fields<'t> {
         let word = self.word(key, problems)?;
         let value = read(word.text);
         if value.is_none() {
-            let (message, hint) = wrong(key, shown(word.text));
+            let (message, hint) = wrong(key, quoted(word.text));
             problems.add(word.at, message, hint);
         }
         value

@@ -25,8 +25,9 @@ use super::{
     likeness::closest,
     limits::{GUARDS_MAX, ITEMS_MAX, NAME_BYTES_MAX, ROUNDS, SENTENCE_BYTES_MAX, WAYPOINTS_MAX},
     path::At,
-    words::{not_an_id, shown},
+    words::{not_an_id, quoted},
 };
+use crate::shown;
 
 /// Holds a plan against every rule. `workflows` are those that it may name.
 #[must_use]
@@ -50,11 +51,9 @@ fn head(plan: &Plan, found: &mut PlanProblems) {
     } else if WaypointId::try_new(plan.plan.as_str()).is_err() {
         found.say(at.key("plan"), not_an_id(&plan.plan));
     }
-    let odd = |c: char| c.is_whitespace() || c.is_control();
-    if found.text(at.key("base"), "`base`", &plan.base, NAME_BYTES_MAX)
-        && (plan.base.starts_with('-') || plan.base.contains(odd))
-    {
-        let message = format!("`base: {}` is not a git ref", shown(&plan.base));
+    let odd = plan.base.contains(char::is_whitespace) || shown::first_hidden(&plan.base).is_some();
+    if found.text(at.key("base"), "`base`", &plan.base, NAME_BYTES_MAX) && (plan.base.starts_with('-') || odd) {
+        let message = format!("`base: {}` is not a git ref", quoted(&plan.base));
         found.add(at.key("base"), message, "name a branch, a tag or a commit, such as `HEAD` or `main`");
     }
     if let Some(covenant) = &plan.covenant {
@@ -182,7 +181,7 @@ impl Workflows<'_> {
             Some(meant) => format!("did you mean `{meant}`?"),
             None => format!("known workflows: {}", self.known.keys().copied().collect::<Vec<_>>().join(", ")),
         };
-        found.add(at.key("workflow"), format!("unknown workflow `{}`", shown(name)), hint);
+        found.add(at.key("workflow"), format!("unknown workflow `{}`", quoted(name)), hint);
         self.of_plan
     }
 }

@@ -244,6 +244,15 @@ fn the_json_form_is_that_of_the_contract() {
 fn what_is_shown_cannot_steer_a_terminal() {
     let shown = read("plan: \"a\u{1b}[31m\"\n", "p", BUILT_IN_WORKFLOWS).unwrap_err().render();
     assert!(!shown.contains('\u{1b}'), "{shown:?}");
+    // The caret stands below the place also where characters before it are written out.
+    let text = "plan: p\nbase: \"\u{202e}\"\nwaypoints: []\nx: 1\n";
+    let shown = read(text, "p", BUILT_IN_WORKFLOWS).unwrap_err().render();
+    assert!(shown.contains(" 2 | base: \"\\u{202e}\"\n   |       ^\n"), "{shown}");
+    let text = "{plan: p, base: \"\u{202e}\", waypoints: [], odd: 1}\n";
+    let shown = read(text, "p", BUILT_IN_WORKFLOWS).unwrap_err().render();
+    let lines: Vec<&str> = shown.lines().collect();
+    let at = lines.iter().position(|line| line.contains("unknown key `odd`")).unwrap();
+    assert_eq!(lines[at + 1].find("odd"), lines[at + 2].find('^'), "{shown}");
 }
 
 proptest! {

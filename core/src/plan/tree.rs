@@ -10,7 +10,7 @@ use saphyr_parser::{Event, Marker, Parser, ScalarStyle};
 use super::{
     error::Problems,
     path::{PlanPath, Step},
-    words::shown,
+    words::quoted,
 };
 
 /// The deepest nesting. The plan's own keys need six levels; the rest is for free `metadata` and `tests`.
@@ -235,7 +235,7 @@ fn new_key(node: Node, names: &mut HashSet<String>, problems: &mut Problems) -> 
     match value {
         Value::Scalar { text, .. } if names.insert(text.clone()) => Some(Key { at, name: text }),
         Value::Scalar { text, .. } => {
-            problems.add(at, format!("`{}` is given twice", shown(&text)), "keep one of the two");
+            problems.add(at, format!("`{}` is given twice", quoted(&text)), "keep one of the two");
             None
         }
         Value::Refused => None,

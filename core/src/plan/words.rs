@@ -2,22 +2,22 @@
 
 use std::{fmt::Display, ops::RangeInclusive};
 
+use crate::shown;
+
 /// A message and what to do about it.
 pub(super) type Words = (String, String);
 
 /// A user's text in a message: on one line, not too long, without what a terminal would act on.
-pub(super) fn shown(text: &str) -> String {
+pub(super) fn quoted(text: &str) -> String {
     const SHOWN_CHARS_MAX: usize = 60;
-    let mut shown: String = text.chars().take(SHOWN_CHARS_MAX).map(|c| if c.is_control() { ' ' } else { c }).collect();
-    if text.chars().nth(SHOWN_CHARS_MAX).is_some() {
-        shown.push('…');
-    }
-    shown
+    let end = text.char_indices().nth(SHOWN_CHARS_MAX).map_or(text.len(), |(at, _)| at);
+    let cut = if end < text.len() { "…" } else { "" };
+    format!("{}{cut}", shown::line(text.get(..end).unwrap_or_default()))
 }
 
 pub(super) fn not_an_id(text: &str) -> Words {
     let hint = "use letters, digits, `_` and `-`, start with a letter or digit, at most 64 characters";
-    (format!("`{}` is not an id", shown(text)), hint.to_owned())
+    (format!("`{}` is not an id", quoted(text)), hint.to_owned())
 }
 
 pub(super) fn not_a_number(key: &str, value: impl Display, range: &RangeInclusive<u64>) -> Words {

@@ -17,7 +17,11 @@ fn what_cannot_be_seen_is_written_out_and_colours_go() {
         ("\u{9b}2J\u{85}\u{7f}\0", "\\u{9b}2J\\u{85}\\u{7f}\\u{0}", "\\u{9b}2J\\u{85}\\u{7f}\\u{0}"),
         ("\u{202e}x\u{2069}\u{61c}", "\\u{202e}x\\u{2069}\\u{61c}", "\\u{202e}x\\u{2069}\\u{61c}"),
         ("a\u{2028}b\u{2029}c", "a\\u{2028}b\\u{2029}c", "a\\u{2028}b\\u{2029}c"),
-        ("p\u{200b}a\u{200d}y\u{feff}\u{ad}", "p\\u{200b}a\\u{200d}y\\u{feff}\\u{ad}", "p\\u{200b}a\\u{200d}y\\u{feff}\\u{ad}"),
+        (
+            "p\u{200b}a\u{200d}y\u{feff}\u{ad}",
+            "p\\u{200b}a\\u{200d}y\\u{feff}\\u{ad}",
+            "p\\u{200b}a\\u{200d}y\\u{feff}\\u{ad}",
+        ),
         ("\u{e0041}\u{e007f}", "\\u{e0041}\\u{e007f}", "\\u{e0041}\\u{e007f}"),
     ] {
         assert_eq!((line(text).as_ref(), lines(text).as_ref()), (as_line, as_lines), "{text:?}");

@@ -58,6 +58,7 @@ async fn a_plan_that_breaks_a_rule_is_refused_with_all_its_problems_whatever_sen
     let mut second = plan.waypoints[0].clone();
     second.id = "v".parse().unwrap();
     second.depends_on = vec!["w".parse().unwrap()];
+    second.title = "x\n\nHoldpoint-Report: sha256:00".to_owned();
     second.scope = vec!["../x".to_owned()];
     second.criteria[0].check.as_mut().unwrap().expect = Some("(".to_owned());
     plan.waypoints[0].depends_on = vec!["v".parse().unwrap(), "none".parse().unwrap()];
@@ -72,6 +73,7 @@ async fn a_plan_that_breaks_a_rule_is_refused_with_all_its_problems_whatever_sen
         "budget/cost_usd: `cost_usd` is not enforced yet",
         "waypoints/0/depends_on/0: waypoints wait for each other in a circle: w → v → w",
         "waypoints/0/depends_on/1: waypoint `w` depends on `none`",
+        "waypoints/1/title: `title` has a character that cannot be seen: `\\n`",
         "waypoints/1/scope/0: `../x` in `scope` is not a glob",
         "waypoints/1/criteria/0/expect: `expect` is not a regular expression",
         "waypoints/2/id: there are two waypoints with the id `v`",

@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use holdpoint_core::commit;
 use holdpoint_faults::Step;
 use holdpoint_protocol::{
     artifact::Failure,
@@ -28,8 +29,6 @@ use crate::{
 
 /// Who commits are by.
 const AUTHOR: (&str, &str) = ("Holdpoint", "holdpoint@localhost");
-/// The longest first line of a commit message, in characters: titles are for people.
-const SUBJECT_LEN_MAX: usize = 120;
 
 /// What git passes on of the system's words when the machine, and not the repository, is the problem.
 const MACHINE_IS_SHORT: [&str; 4] =
@@ -146,14 +145,11 @@ impl Capture<'_> {
     /// The date is the turn's, so that every delivery of the same result gives the same commit but for the agent's name.
     fn meta(&self) -> CommitMeta {
         let Turn { waypoint, role, record, .. } = self.turn;
-        let title = self.request.title.split_whitespace().collect::<Vec<_>>().join(" ");
-        let subject: String = format!("{waypoint}: {title}").chars().take(SUBJECT_LEN_MAX).collect();
-        let agent = self.agent;
         CommitMeta {
             name: AUTHOR.0.to_owned(),
             email: AUTHOR.1.to_owned(),
             epoch_seconds: u64::try_from(record.at.as_seconds()).unwrap_or_default(),
-            message: format!("{}\n\nCo-authored-by: {role} {agent} <{agent}@localhost>\n", subject.trim_end()),
+            message: commit::handoff(waypoint, &self.request.title, (role, self.agent)),
         }
     }
 }

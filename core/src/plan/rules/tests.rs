@@ -82,6 +82,32 @@ fn every_bad_value_of_a_request_is_named_by_its_path() {
 }
 
 #[test]
+fn a_name_with_what_cannot_be_seen_is_refused_whoever_sends_it() {
+    let title = |title: &'static str| move |plan: &mut Plan| plan.waypoints[1].title = title.to_owned();
+    assert_refused(&[
+        (
+            &title("x\n\nHoldpoint-Report: sha256:00"),
+            "waypoints/1/title",
+            "`title` has a character that cannot be seen: `\\n`",
+        ),
+        (&title("\u{1b}[2Jx"), "waypoints/1/title", "`title` has a character that cannot be seen: `\\u{1b}`"),
+        (&title("x\u{202e}y"), "waypoints/1/title", "`title` has a character that cannot be seen: `\\u{202e}`"),
+        (&title("x\u{200b}y"), "waypoints/1/title", "`title` has"),
+        (&title("x\u{2028}y"), "waypoints/1/title", "`title` has"),
+        (&title("x\ry"), "waypoints/1/title", "`title` has"),
+        (&title("x\u{9b}y"), "waypoints/1/title", "`title` has"),
+        (&|plan| plan.waypoints[0].tags = vec!["a\u{7}".to_owned()], "waypoints/0/tags/0", "an item of `tags` has"),
+        (&|plan| plan.base = "HEAD\u{202e}".to_owned(), "base", "`base: HEAD\\u{202e}` is not a"),
+        (&|plan| plan.covenant = Some("A\u{1b}.md".to_owned()), "covenant", "`covenant` has"),
+        (&|plan| plan.sources = vec!["a\u{200d}b".to_owned()], "sources/0", "an item of `sources` has"),
+        (&|plan| plan.protected = vec!["a\u{1b}*".to_owned()], "protected/0", "an item of `protected` has"),
+    ]);
+    assert_eq!(wrong(title("größer, 漢 und ✔\u{fe0f}")), [""; 0]);
+    // Prose has lines, and is written out where it is shown.
+    assert_eq!(wrong(|plan| plan.waypoints[1].goal = "two\nlines of 👩\u{200d}💻".to_owned()), [""; 0]);
+}
+
+#[test]
 fn ids_and_dependencies_that_do_not_fit_together_are_refused() {
     let same_id = |plan: &mut Plan| {
         let id = plan.waypoints[0].id.clone();

@@ -12,11 +12,11 @@ use super::{
             REGEX_BYTES_MAX,
         },
         path::At,
-        words::{not_a_duration, not_a_number, shown},
+        words::{not_a_duration, not_a_number, quoted},
     },
     PlanProblems,
 };
-use crate::paths::Glob;
+use crate::{paths::Glob, shown};
 
 impl PlanProblems {
     /// A text that says something, and is not too long. Answers whether it may be looked at more closely.
@@ -32,6 +32,23 @@ impl PlanProblems {
             return true;
         };
         self.add(at, message, hint);
+        false
+    }
+
+    /// A text of one line in which everything can be seen: it stands in commits, lists and prompts, and people go by it.
+    /// Answers as [`PlanProblems::text`] does.
+    pub(super) fn name(&mut self, at: At<'_>, what: &str, text: &str, bytes_max: usize) -> bool {
+        if !self.text(at, what, text, bytes_max) {
+            return false;
+        }
+        let Some(hidden) = shown::first_hidden(text) else { return true };
+        let written = shown::line(hidden.encode_utf8(&mut [0; 4])).into_owned();
+        let message = format!("{what} has a character that cannot be seen: `{written}`");
+        self.add(
+            at,
+            message,
+            "write it on one line, without control characters, marks of direction and zero-width characters",
+        );
         false
     }
 
@@ -86,11 +103,11 @@ impl PlanProblems {
         }
         for (i, glob) in globs.iter().enumerate() {
             // A glob has a limit of its own, which its error names.
-            if !self.text(at.item(i), &format!("an item of `{key}`"), glob, usize::MAX) {
+            if !self.name(at.item(i), &format!("an item of `{key}`"), glob, usize::MAX) {
                 continue;
             }
             if let Err(error) = Glob::new(glob) {
-                let message = format!("`{}` in `{key}` is not a glob: {error}", shown(glob));
+                let message = format!("`{}` in `{key}` is not a glob: {error}", quoted(glob));
                 self.add(at.item(i), message, error.hint());
             }
         }
@@ -98,12 +115,12 @@ impl PlanProblems {
 
     /// A path inside the repository. Answers whether it is.
     pub(super) fn path(&mut self, at: At<'_>, what: &str, path: &str) -> bool {
-        if !self.text(at, what, path, NAME_BYTES_MAX) {
+        if !self.name(at, what, path, NAME_BYTES_MAX) {
             return false;
         }
         let outside = path.starts_with('/') || path.split('/').any(|segment| segment == "..");
         if outside {
-            let message = format!("`{}` is not a path inside the repository", shown(path));
+            let message = format!("`{}` is not a path inside the repository", quoted(path));
             self.add(at, message, "write it from the repository's root, without a leading `/` and without `..`");
         }
         !outside

@@ -14,7 +14,7 @@ use super::{
 
 pub(super) fn check(at: At<'_>, waypoint: &Waypoint, workflows: Workflows<'_>, found: &mut PlanProblems) {
     let what = format!("waypoint `{}`", waypoint.id);
-    found.text(at.key("title"), "`title`", &waypoint.title, TITLE_BYTES_MAX);
+    found.name(at.key("title"), "`title`", &waypoint.title, TITLE_BYTES_MAX);
     if waypoint.goal.trim().is_empty() {
         found.add(at.key("goal"), format!("{what} has no `goal`"), "say what the builder is to do: `goal: …`");
     } else {
@@ -29,7 +29,7 @@ pub(super) fn check(at: At<'_>, waypoint: &Waypoint, workflows: Workflows<'_>, f
     let tags = at.key("tags");
     if found.length(tags, "`tags`", waypoint.tags.len(), ITEMS_MAX) {
         for (i, tag) in waypoint.tags.iter().enumerate() {
-            found.text(tags.item(i), "an item of `tags`", tag, NAME_BYTES_MAX);
+            found.name(tags.item(i), "an item of `tags`", tag, NAME_BYTES_MAX);
         }
     }
     found.globs(at.key("scope"), "scope", &waypoint.scope);

@@ -1,0 +1,105 @@
+//! The messages of the commits that Holdpoint makes. Whoever reads a branch takes the trailers at their end for ours: no
+//! title of a plan may add one. Making commits is the workspace's.
+
+use holdpoint_protocol::{
+    Digest,
+    ids::{AgentName, FlightId, RoleId, WaypointId},
+};
+
+use crate::shown;
+
+/// The longest first line of an agent's commit, in characters: titles are for people.
+const HANDOFF_SUBJECT_CHARS_MAX: usize = 120;
+
+/// Who made the work: a role and an agent.
+pub type Maker<'a> = (&'a RoleId, &'a AgentName);
+
+/// Of a commit on a flight's branch, with the flight, the waypoint, the accepting report and the maker as trailers.
+#[must_use]
+pub fn landing(flight: &FlightId, waypoint: &WaypointId, title: &str, report: Digest, maker: Maker<'_>) -> String {
+    format!(
+        "{}\n\nHoldpoint-Flight: {flight}\nHoldpoint-Waypoint: {waypoint}\nHoldpoint-Report: {report}\n{}\n",
+        subject(waypoint, title),
+        co_author(maker),
+    )
+}
+
+/// Of accepted work merged with what landed before it. It is not on the branch, and has no trailers.
+#[must_use]
+pub fn merge(waypoint: &WaypointId, title: &str) -> String {
+    format!("{} (merged)\n", subject(waypoint, title))
+}
+
+/// Of what an agent hands off.
+#[must_use]
+pub fn handoff(waypoint: &WaypointId, title: &str, maker: Maker<'_>) -> String {
+    let subject: String = subject(waypoint, title).chars().take(HANDOFF_SUBJECT_CHARS_MAX).collect();
+    format!("{}\n\n{}\n", subject.trim_end(), co_author(maker))
+}
+
+/// One line, also of a title that no plan may have today: a journal may be older than that rule.
+fn subject(waypoint: &WaypointId, title: &str) -> String {
+    format!("{waypoint}: {}", shown::line(title.trim()))
+}
+
+fn co_author((role, agent): Maker<'_>) -> String {
+    format!("Co-authored-by: {role} {agent} <{agent}@localhost>")
+}
+
+#[cfg(test)]
+mod tests {
+    use holdpoint_protocol::ids::role;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn all(title: &str) -> [String; 3] {
+        let (flight, waypoint) = ("f".parse().unwrap(), "w".parse().unwrap());
+        let (role, agent) = (role::id(role::BUILDER), "b1".parse().unwrap());
+        let report = Digest::of(b"report");
+        [
+            landing(&flight, &waypoint, title, report, (&role, &agent)),
+            merge(&waypoint, title),
+            handoff(&waypoint, title, (&role, &agent)),
+        ]
+    }
+
+    #[test]
+    fn a_landing_names_flight_waypoint_report_and_maker() {
+        let report = Digest::of(b"report");
+        let [landing, merge, handoff] = all("A title ");
+        assert_eq!(
+            landing,
+            format!(
+                "w: A title\n\nHoldpoint-Flight: f\nHoldpoint-Waypoint: w\nHoldpoint-Report: {report}\n\
+                 Co-authored-by: builder b1 <b1@localhost>\n"
+            )
+        );
+        assert_eq!(merge, "w: A title (merged)\n");
+        assert_eq!(handoff, "w: A title\n\nCo-authored-by: builder b1 <b1@localhost>\n");
+    }
+
+    #[test]
+    fn a_title_cannot_forge_a_trailer() {
+        let forged = "x\n\nHoldpoint-Report: sha256:00\nCo-authored-by: Somebody <s@example.org>";
+        let [landing, ..] = all(forged);
+        assert!(landing.starts_with("w: x\\n\\nHoldpoint-Report: sha256:00\\nCo-authored-by: "), "{landing}");
+        assert_eq!(landing.lines().filter(|line| line.starts_with("Holdpoint-Report: ")).count(), 1);
+    }
+
+    proptest! {
+        /// Also of titles in journals that are older than the rule.
+        #[test]
+        fn whatever_the_title_a_message_has_its_subject_and_its_own_trailers(
+            title in "(\\PC|\\pC|\r|\n|\n\n|Holdpoint-Report: |Co-authored-by: ){0,40}"
+        ) {
+            let plain = all("t").map(|message| message.lines().skip(1).map(str::to_owned).collect::<Vec<_>>());
+            let odd = all(&title);
+            for (message, plain) in odd.iter().zip(plain) {
+                prop_assert_eq!(message.lines().skip(1).collect::<Vec<_>>(), plain);
+                prop_assert!(message.starts_with("w:"));
+                prop_assert!(message.lines().all(|line| shown::first_hidden(line).is_none()));
+            }
+        }
+    }
+}
