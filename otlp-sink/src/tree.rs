@@ -5,6 +5,8 @@ use std::{
     fmt::Write as _,
 };
 
+use holdpoint_core::shown;
+
 use crate::Span;
 
 /// Which spans are shown.
@@ -83,16 +85,16 @@ impl<'a> Trace<'a> {
     fn write(&self, text: &mut String, span: &Span, depth: usize) {
         let after_ms = span.start_ns.saturating_sub(self.begin_ns) / 1_000_000;
         let took_ms = span.end_ns.saturating_sub(span.start_ns) / 1_000_000;
-        let (indent, name, service) = ("  ".repeat(depth + 1), plain(&span.name), plain(span.service()));
+        let (indent, name, service) = ("  ".repeat(depth + 1), shown::line(&span.name), shown::line(span.service()));
         let _ = write!(text, "{indent}{name}  [{service}] +{after_ms} ms, {took_ms} ms");
         for (attribute, word) in SHOWN {
             if let Some(value) = span.attributes.get(attribute) {
                 let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-                let _ = write!(text, ", {word}{}", plain(&value));
+                let _ = write!(text, ", {word}{}", shown::line(&value));
             }
         }
         if let Some(error) = &span.error {
-            let _ = write!(text, "  FAILED: {}", plain(error));
+            let _ = write!(text, "  FAILED: {}", shown::line(error));
         }
         if depth == 0 && span.parent_span_id.is_some() {
             text.push_str("  (its parent is not there)");
@@ -102,11 +104,6 @@ impl<'a> Trace<'a> {
             self.write(text, child, depth + 1);
         }
     }
-}
-
-/// Without what could move a terminal's cursor.
-fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).collect()
 }
 
 #[cfg(test)]
@@ -145,9 +142,9 @@ mod tests {
     #[test]
     fn a_span_whose_parent_is_lost_is_shown_and_says_so() {
         let mut lost = span("b", Some("a"), "work\u{1b}[2J", 2);
-        lost.error = Some("out of luck".to_owned());
+        lost.error = Some("out of\u{202e} luck\nnext".to_owned());
         let text = tree(&[lost], &Wanted { flight: "f".to_owned(), waypoint: None });
-        assert!(text.ends_with("FAILED: out of luck  (its parent is not there)\n"), "{text}");
+        assert!(text.ends_with("FAILED: out of\\u{202e} luck\\nnext  (its parent is not there)\n"), "{text}");
         assert!(!text.contains('\u{1b}'), "{text:?}");
     }
 }

@@ -6,6 +6,8 @@ use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use holdpoint_core::shown;
+
 /// A path inside a repository: relative, `/` between components, any bytes but NUL, no `.`, `..` or `.git` component.
 ///
 /// `Display` escapes what a terminal or a log line must not get; it is for people, not for comparing.
@@ -64,12 +66,8 @@ fn component_is_usable(component: &[u8]) -> bool {
 pub(crate) fn escaped(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
-        for character in chunk.valid().chars() {
-            match character {
-                '"' | '\'' => text.push(character),
-                _ => text.extend(character.escape_debug()),
-            }
-        }
+        // A name with a backslash is not the one in which it stands for another character.
+        text.push_str(&shown::line(&chunk.valid().replace('\\', "\\\\")));
         text.extend(chunk.invalid().iter().map(|byte| format!("\\x{byte:02x}")));
     }
     text

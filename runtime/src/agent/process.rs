@@ -2,6 +2,7 @@
 
 use std::{error::Error, io::Write as _, path::Path, process::ExitCode};
 
+use holdpoint_core::shown;
 use holdpoint_protocol::ids::role;
 use holdpoint_sandbox::PropertyReport;
 
@@ -83,7 +84,7 @@ where
         Ok(ended) => ExitCode::from(ended.exit_code()),
         Err(error) => {
             // Nowhere to say that standard error is gone.
-            let _ = writeln!(std::io::stderr(), "error: {}", ErrorChain(&error));
+            let _ = writeln!(std::io::stderr(), "error: {}", shown::line(&ErrorChain(&error).to_string()));
             ExitCode::from(error.exit_code())
         }
     }

@@ -10,6 +10,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use holdpoint_core::shown;
 use holdpoint_protocol::artifact::Clarified;
 
 use super::{
@@ -47,7 +48,7 @@ fn run(arguments: impl Iterator<Item = String>, socket: Option<PathBuf>) -> u8 {
         Ok(Typed::Ask(wanted)) => ask(wanted, socket),
         Err(bad) => (exit::USAGE, format!("{bad}; see {PROGRAM} --help")),
     };
-    let _ = writeln!(io::stderr(), "{PROGRAM}: {said}");
+    let _ = writeln!(io::stderr(), "{PROGRAM}: {}", shown::lines(&said));
     code
 }
 

@@ -18,6 +18,7 @@ mod object;
 mod visible;
 
 pub(crate) use element::first_word;
+use holdpoint_core::shown;
 use holdpoint_protocol::artifact::{Confidence, HelpRequest};
 use serde_json::Value;
 use visible::Visible;
@@ -216,7 +217,8 @@ fn context(line: &str) -> Option<Value> {
 #[must_use]
 pub(crate) fn cut(text: &str) -> String {
     let text = text.get(..text.floor_char_boundary(TEXT_BYTES_MAX)).unwrap_or_default();
-    text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect()
+    let shown = shown::lines(text);
+    shown.get(..shown.floor_char_boundary(TEXT_BYTES_MAX)).unwrap_or_default().to_owned()
 }
 
 #[cfg(test)]

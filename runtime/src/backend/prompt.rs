@@ -1,9 +1,11 @@
 //! What an agent's program is told, as Markdown: a pure function of the turn.
 //!
-//! Nothing in it is a marker that the program could echo by accident: see [`super::markers`].
+//! Nothing in it is a marker that the program could echo by accident: see [`super::markers`]. Words of others have no
+//! hidden ones in them; the goal is as the plan has it.
 
 use std::fmt::Write;
 
+use holdpoint_core::shown;
 use holdpoint_protocol::{
     artifact::{Clarified, CriterionReport, GuidancePacket},
     plan::{Check, Criterion, TurnBudget},
@@ -239,7 +241,7 @@ fn push_ready(text: &mut String, budget: &TurnBudget) {
 
 /// Text as one line, so that it cannot become a heading or a list of its own.
 fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
+    shown::line(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
 }
 
 fn code_spans(texts: &[String]) -> String {
@@ -250,13 +252,13 @@ fn code_spans(texts: &[String]) -> String {
 fn code_span(text: &str) -> String {
     let ticks = "`".repeat(longest_run(text, '`') + 1);
     let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
-    format!("{ticks}{pad}{}{pad}{ticks}", text.trim().replace('\n', " "))
+    format!("{ticks}{pad}{}{pad}{ticks}", shown::line(&text.trim().replace('\n', " ")))
 }
 
 /// A code block that nothing inside can close.
 fn push_fenced(text: &mut String, content: &str) {
     let fence = "`".repeat(longest_run(content, '`').max(2) + 1);
-    let _ = writeln!(text, "{fence}\n{}\n{fence}\n", content.trim_end());
+    let _ = writeln!(text, "{fence}\n{}\n{fence}\n", shown::lines(content).trim_end());
 }
 
 fn longest_run(text: &str, of: char) -> usize {

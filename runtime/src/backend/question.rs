@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use holdpoint_core::shown;
 use holdpoint_protocol::artifact::Confidence;
 
 /// The longest question, in bytes.
@@ -150,8 +151,7 @@ fn fits(part: &'static str, text: &str, max: usize) -> Result<(), BadQuestion> {
 }
 
 fn printable(text: &str) -> String {
-    let text: String = text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect();
-    text.trim().to_owned()
+    shown::lines(text).trim().to_owned()
 }
 
 #[cfg(test)]
@@ -169,7 +169,7 @@ mod tests {
         let options: Vec<String> = (0..OPTIONS_MAX).map(|n| format!("{n}")).collect();
         let options: Vec<&str> = options.iter().map(String::as_str).collect();
         let taken = asked(" Which\x1b[2J? \n", &"c".repeat(CONTEXT_BYTES_MAX), &options).unwrap();
-        assert_eq!((taken.question.as_str(), taken.options.len()), ("Which[2J?", OPTIONS_MAX));
+        assert_eq!((taken.question.as_str(), taken.options.len()), ("Which\\u{1b}[2J?", OPTIONS_MAX));
         assert!(asked(&"q".repeat(QUESTION_BYTES_MAX), "", &[&"o".repeat(OPTION_BYTES_MAX)]).is_ok());
     }
 

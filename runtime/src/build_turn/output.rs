@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use holdpoint_core::shown;
 use holdpoint_sandbox::Ended;
 
 use crate::backend::BackendResult;
@@ -17,7 +18,7 @@ pub fn last_lines(output: &[u8]) -> String {
     // Twice the bytes are decoded, so that a character cut at the front does not matter.
     let start = output.len().saturating_sub(2 * TAIL_BYTES_MAX);
     let text = String::from_utf8_lossy(output.get(start..).unwrap_or_default());
-    let text: String = text.chars().filter(|c| matches!(c, '\n' | '\t') || !c.is_control()).collect();
+    let text = shown::lines(&text);
     let text = text.trim_end();
     let lines = text.rmatch_indices('\n').nth(TAIL_LINES_MAX - 1).map_or(0, |(at, _)| at + 1);
     let bytes = text.ceil_char_boundary(text.len().saturating_sub(TAIL_BYTES_MAX));
@@ -58,7 +59,7 @@ mod tests {
         let tail = last_lines(many.as_bytes());
         assert!(tail.starts_with("line 80\n") && tail.ends_with("line 99"), "{tail}");
         assert!(last_lines("ä".repeat(10_000).as_bytes()).len() <= TAIL_BYTES_MAX);
-        assert_eq!(last_lines(b"\x1b[31mred\x1b[0m\r\n\n"), "[31mred[0m");
+        assert_eq!(last_lines(b"\x1b[31mred\x1b[0m\r\n\x1b[2J\n\n"), "red\n\\u{1b}[2J");
         assert_eq!(last_lines(b""), "");
     }
 }

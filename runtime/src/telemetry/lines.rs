@@ -1,19 +1,46 @@
-//! Log lines as JSON, one object a line, with the ids of the trace at the top.
+//! Log lines. Fields quote plans and agents: what cannot be seen is written out, and an event is one line whatever it quotes.
+//!
+//! As text the format is the library's; as JSON it is one object a line, with the ids of the trace at the top.
 
 use std::fmt;
 
+use holdpoint_core::shown;
 use serde_json::{Map, Value};
-use tracing::{Event, Subscriber, field::Visit};
+use tracing::{
+    Event, Subscriber,
+    field::{Field, Visit},
+};
 use tracing_subscriber::{
+    field::MakeExt as _,
     fmt::{
         FmtContext, FormatEvent, FormatFields, FormattedFields,
-        format::Writer,
+        format::{Writer, debug_fn},
         time::{FormatTime as _, SystemTime},
     },
     registry::LookupSpan,
 };
 
 use super::fields;
+
+/// How a terminal shows the name of a field, and the sign after it, as the library does.
+const ITALIC: &str = "\u{1b}[3m";
+const DIM: &str = "\u{1b}[2m";
+const RESET: &str = "\u{1b}[0m";
+
+/// Writes fields as text.
+pub(super) fn text_fields() -> impl for<'a> FormatFields<'a> {
+    debug_fn(write_field).delimited(" ")
+}
+
+fn write_field(writer: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug) -> fmt::Result {
+    let value = format!("{value:?}");
+    let value = shown::line(&value);
+    match field.name() {
+        "message" => write!(writer, "{value}"),
+        name if writer.has_ansi_escapes() => write!(writer, "{ITALIC}{name}{RESET}{DIM}={RESET}{value}"),
+        name => write!(writer, "{name}={value}"),
+    }
+}
 
 /// Writes `timestamp`, `level`, `target`, `trace_id`, `span_id`, `fields`, and in `span` the fields of the span it was
 /// written in.
@@ -45,7 +72,7 @@ where
         let mut said = Fields(Map::new());
         event.record(&mut said);
         line.insert("fields".to_owned(), said.0.into());
-        writeln!(writer, "{}", Value::from(line))
+        writeln!(writer, "{}", shown::json(&Value::from(line).to_string()))
     }
 }
 
@@ -74,27 +101,27 @@ where
 struct Fields(Map<String, Value>);
 
 impl Visit for Fields {
-    fn record_f64(&mut self, field: &tracing::field::Field, value: f64) {
+    fn record_f64(&mut self, field: &Field, value: f64) {
         self.0.insert(field.name().to_owned(), value.into());
     }
 
-    fn record_i64(&mut self, field: &tracing::field::Field, value: i64) {
+    fn record_i64(&mut self, field: &Field, value: i64) {
         self.0.insert(field.name().to_owned(), value.into());
     }
 
-    fn record_u64(&mut self, field: &tracing::field::Field, value: u64) {
+    fn record_u64(&mut self, field: &Field, value: u64) {
         self.0.insert(field.name().to_owned(), value.into());
     }
 
-    fn record_bool(&mut self, field: &tracing::field::Field, value: bool) {
+    fn record_bool(&mut self, field: &Field, value: bool) {
         self.0.insert(field.name().to_owned(), value.into());
     }
 
-    fn record_str(&mut self, field: &tracing::field::Field, value: &str) {
+    fn record_str(&mut self, field: &Field, value: &str) {
         self.0.insert(field.name().to_owned(), value.into());
     }
 
-    fn record_debug(&mut self, field: &tracing::field::Field, value: &dyn fmt::Debug) {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         self.0.insert(field.name().to_owned(), format!("{value:?}").into());
     }
 }

@@ -26,7 +26,7 @@ use super::{
     ErrorChain,
     context::TraceContext,
     export::{self, Export, Telltale, VariableError},
-    lines::JsonLines,
+    lines::{JsonLines, text_fields},
     spans::{self, GivenOrRandom, TRACE, Telling},
 };
 use crate::config::{LogFormat, TelemetryConfig};
@@ -92,7 +92,7 @@ pub fn init(config: &TelemetryConfig, service_name: &str, instance: &str) -> Res
     let filter = EnvFilter::try_new(&config.log).map_err(TelemetryError::Filter)?;
     let lines = fmt::layer().with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
     let lines = match config.log_format {
-        LogFormat::Text => lines.boxed(),
+        LogFormat::Text => lines.fmt_fields(text_fields()).boxed(),
         LogFormat::Json => lines.json().event_format(JsonLines).boxed(),
     };
     JSON.store(config.log_format == LogFormat::Json, Ordering::Relaxed);

@@ -13,7 +13,7 @@ use tracing::info_span;
 use tracing_subscriber::{Layer as _, filter::filter_fn, layer::SubscriberExt as _};
 
 use super::{
-    lines::JsonLines,
+    lines::{JsonLines, text_fields},
     setup::layer,
     spans::{GivenOrRandom, tell_to},
     *,
@@ -221,6 +221,30 @@ fn a_json_line_has_the_ids_of_the_nearest_trace_at_its_top() {
     assert_eq!(line["fields"], serde_json::json!({"message": "careful", "n": 3, "ok": true}));
     assert_eq!(line["span"], serde_json::json!({"name": "inner", "holdpoint.role": "builder"}));
     assert!(line["timestamp"].is_string() && bytes.ends_with(b"\n"));
+}
+
+#[test]
+fn an_event_is_one_line_with_nothing_hidden_whatever_it_quotes() {
+    let said = "x\u{1b}[2J\n2026-01-01T00:00:00Z ERROR forged\u{202e}\u{2028}\u{200b}\r\u{9b}";
+    let as_text = Written::default();
+    let as_json = Written::default();
+    let (to_text, to_json) = (as_text.clone(), as_json.clone());
+    let text = tracing_subscriber::fmt::layer().with_writer(move || to_text.clone()).with_ansi(false);
+    let json = tracing_subscriber::fmt::layer().with_writer(move || to_json.clone()).json().event_format(JsonLines);
+    let lines = tracing_subscriber::registry().with(text.fmt_fields(text_fields())).with(json);
+    tracing::subscriber::with_default(lines, || {
+        let _span = info_span!("turn", title = %said).entered();
+        tracing::warn!(why = %said, n = 1, error = said, "refused: {said}");
+    });
+    for written in [&as_text, &as_json] {
+        let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+        let line = text.strip_suffix('\n').unwrap();
+        assert_eq!(holdpoint_core::shown::first_hidden(line), None, "{text:?}");
+    }
+    let text = String::from_utf8(as_text.0.lock().unwrap().clone()).unwrap();
+    assert!(text.contains("refused: x\\u{1b}[2J\\n2026-01-01") && text.contains(" n=1 "), "{text}");
+    let json: serde_json::Value = serde_json::from_slice(&as_json.0.lock().unwrap()).unwrap();
+    assert_eq!((&json["fields"]["why"], &json["span"]["title"]), (&said.into(), &said.into()));
 }
 
 #[derive(Debug)]

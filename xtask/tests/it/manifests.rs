@@ -40,7 +40,8 @@ const MAY_USE: [(&str, &[&str]); 16] = [
     ("verifier-agent", SHARED),
     ("repair-agent", SHARED),
     ("bench", ALL),
-    ("otlp-sink", &[]),
+    // How text of others is shown.
+    ("otlp-sink", &["core"]),
     ("cli", ALL),
     ("tests", ALL),
     ("xtask", &[]),
