@@ -16,6 +16,7 @@ mod witness;
 
 use std::time::Duration;
 
+use holdpoint_core::shown;
 use holdpoint_protocol::ids::{RoleId, role};
 use serde_json::json;
 
@@ -62,7 +63,7 @@ pub(crate) async fn agent_check(args: AgentCheckArgs) -> Result<Exit, Failure> {
         output::out(&shown(&findings, kept));
     }
     if !kept && !candidate.said().is_empty() {
-        output::err(&format!("the agent's last words:\n{}", output::plain_lines(&candidate.said())));
+        output::err(&format!("the agent's last words:\n{}", shown::lines(&candidate.said())));
     }
     Ok(if kept { Exit::Success } else { Exit::Incomplete })
 }
@@ -78,7 +79,7 @@ fn shown(findings: &[Finding], kept: bool) -> String {
             Outcome::NotSeen => "  -  ",
         };
         lines.push(format!("{word}  {}", found.sentence));
-        lines.extend(found.seen.iter().map(|seen| format!("         seen: {}", output::plain(seen))));
+        lines.extend(found.seen.iter().map(|seen| format!("         seen: {}", shown::line(seen))));
         if let Some(hint) = found.hint.filter(|_| !found.seen.is_empty()) {
             lines.push(format!("         do:   {hint}"));
         }

@@ -6,7 +6,7 @@ mod from;
 
 use std::{error::Error, process::ExitCode};
 
-use holdpoint_core::plan::PlanErrors;
+use holdpoint_core::{plan::PlanErrors, shown};
 use holdpoint_protocol::api::ActRefused;
 use holdpoint_runtime::process::exit;
 use serde_json::json;
@@ -116,8 +116,7 @@ impl Failure {
     pub(crate) fn report(&self, json: bool) -> Exit {
         match self {
             Self::Plan(errors) => output::err(errors.render().trim_end()),
-            // The words of an orchestrator may quote those of an agent.
-            Self::Act(refused) => say(&output::plain(&refused.message), &output::plain(&refused.hint)),
+            Self::Act(refused) => say(&refused.message, &refused.hint),
             Self::Other { message, hint, .. } => say(message, hint),
         }
         if json {
@@ -141,10 +140,14 @@ impl Failure {
 }
 
 fn say(message: &str, hint: &str) {
-    output::err(&format!("error: {message}"));
-    if !hint.is_empty() {
-        output::err(&format!(" hint: {hint}"));
-    }
+    output::err(&said(message, hint));
+}
+
+/// The words of an orchestrator may quote those of an agent: no line of theirs begins where ours do.
+fn said(message: &str, hint: &str) -> String {
+    let indented = |text: &str| shown::lines(text).replace('\n', "\n    ");
+    let hint = if hint.is_empty() { String::new() } else { format!("\n hint: {}", indented(hint)) };
+    format!("error: {}{hint}", indented(message))
 }
 
 /// An error with all its causes in one line.
@@ -171,6 +174,14 @@ mod tests {
         let inner = std::io::Error::other("disk full");
         let outer = std::io::Error::other(inner);
         assert_eq!(chain(&outer), "disk full");
+    }
+
+    #[test]
+    fn words_of_others_cannot_begin_a_line_of_ours() {
+        let text = said("refused: \u{1b}[2Jx\r\nerror: none\u{2028}\n hint: rm -rf .", "ask\n hint: y");
+        let ours: Vec<&str> = text.lines().filter(|line| !line.starts_with("    ")).collect();
+        assert_eq!(ours, ["error: refused: \\u{1b}[2Jx", " hint: ask"]);
+        assert_eq!(said("plain", ""), "error: plain");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use holdpoint_core::shown;
 use holdpoint_protocol::{
     Timestamp,
     api::FlightLine,
@@ -13,7 +14,7 @@ use holdpoint_protocol::{
 };
 use serde::Serialize;
 
-use crate::{failure::Exit, output::plain};
+use crate::failure::Exit;
 
 /// Digits of a commit's name that people read.
 const SHORT_OID: usize = 10;
@@ -70,12 +71,12 @@ pub(crate) fn table(view: &FlightView) -> String {
     for waypoint in &view.waypoints {
         let _ = writeln!(text, "  {} {:<width$}  {}", mark(waypoint.status), waypoint.id.as_str(), summary(waypoint));
         if let Some(remediation) = waypoint.remediation.as_deref().filter(|_| needs_people(waypoint.status)) {
-            let _ = writeln!(text, "    {:<width$}  {}", "", plain(remediation));
+            let _ = writeln!(text, "    {:<width$}  {}", "", shown::line(remediation));
         }
     }
     for trouble in &view.trouble {
         let of = trouble.waypoint.as_ref().map(|id| format!(" with {id}")).unwrap_or_default();
-        let (message, since) = (plain(&trouble.message), seconds(trouble.since));
+        let (message, since) = (shown::line(&trouble.message), seconds(trouble.since));
         let _ = writeln!(text, "trouble{of} since {since}, tried {} times: {message}", trouble.failures);
     }
     if view.trouble_left_out > 0 {

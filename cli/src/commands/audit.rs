@@ -7,7 +7,7 @@ use std::{
 };
 
 use holdpoint_bus::auth::TrustRoots;
-use holdpoint_core::audit::Counts;
+use holdpoint_core::{audit::Counts, shown};
 use holdpoint_protocol::ids::FlightId;
 use holdpoint_workspace::UserRepo;
 
@@ -96,8 +96,8 @@ fn readable(checked: &Checked) -> String {
         audit.flight,
         first.at,
         serde_json::to_value(first.link).ok().and_then(|link| link.as_str().map(str::to_owned)).unwrap_or_default(),
-        output::plain(&first.expected),
-        output::plain(&first.found),
+        shown::line(&first.expected),
+        shown::line(&first.found),
     );
     let more = audit.findings.len() - 1;
     if more > 0 {

@@ -1,6 +1,7 @@
 //! `status`, `history` and `artifact`: looking at what is and was.
 
 use holdpoint_bus::blobs;
+use holdpoint_core::shown;
 use holdpoint_protocol::{
     Digest,
     api::{HistoryLine, Standing},
@@ -77,7 +78,7 @@ fn readable(line: &HistoryLine) -> String {
     const TELLING: [&str; 6] = ["role", "status", "disposition", "reason_code", "verdict", "summary"];
     let field = |name: &str| {
         let value = line.artifact.get(name).or_else(|| line.artifact.get("decision")?.get(name))?;
-        Some(format!("{name}={}", output::plain(value.as_str()?)))
+        Some(format!("{name}={}", shown::line(value.as_str()?)))
     };
     let mut fields: Vec<String> = TELLING.iter().filter_map(|name| field(name)).collect();
     match line.standing {

@@ -35,7 +35,7 @@ pub(super) fn trace(args: &TraceArgs) -> Result<Exit, Failure> {
     if args.json {
         spans.iter().filter(|span| traces.contains(span.trace_id.as_str())).for_each(output::json_line);
     } else {
-        output::bytes(tree(&spans, &wanted).as_bytes());
+        output::out(tree(&spans, &wanted).trim_end());
     }
     Ok(Exit::Success)
 }

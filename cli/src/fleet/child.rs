@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use holdpoint_core::shown;
 use holdpoint_runtime::process::{CONTROL_PIPE, DRAIN_DEADLINE};
 use holdpoint_sandbox::service::{Lifetime, Running, Service, ServiceSpec};
 use tokio::{
@@ -177,8 +178,8 @@ fn log_tail(log: &Path) -> String {
     let tail = bytes.get(bytes.len().saturating_sub(LOG_TAIL_LEN)..).unwrap_or_default();
     let text = String::from_utf8_lossy(tail);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-    let shown = lines.get(lines.len().saturating_sub(LOG_LINES)..).unwrap_or_default();
-    shown.iter().map(|line| format!("  {}", crate::output::plain(line))).collect::<Vec<_>>().join("\n")
+    let last = lines.get(lines.len().saturating_sub(LOG_LINES)..).unwrap_or_default();
+    last.iter().map(|line| format!("  {}", shown::lines(line))).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::{
     time::Duration,
 };
 
+use holdpoint_core::shown;
 use holdpoint_protocol::ids::FlightId;
 use holdpoint_runtime::{clock, config::NotifyConfig};
 use holdpoint_sandbox::Tool;
@@ -125,8 +126,8 @@ impl Courier {
 
     fn note_failure(&mut self, key: String, why: &str) {
         let times = self.failed.get(&key).map_or(0, |failed| failed.times) + 1;
-        let why = output::plain_lines(why);
-        tracing::warn!(key, times, why, "a notification was not delivered");
+        let why = shown::line(why);
+        tracing::warn!(key, times, why = why.as_ref(), "a notification was not delivered");
         if times >= ATTEMPTS_MAX {
             output::err(&format!("the notification of {key} was given up after {times} attempts: {why}"));
         }

@@ -1,6 +1,7 @@
 //! What waits for people and what follows from their acts, in words. Pure. Questions are agents' words: nothing in them
 //! moves a terminal's cursor.
 
+use holdpoint_core::shown;
 use holdpoint_protocol::{
     api::{InboxItem, InboxKind},
     artifact::{Confidence, Verb},
@@ -9,10 +10,7 @@ use holdpoint_protocol::{
     view::{FlightView, WaypointView},
 };
 
-use crate::{
-    output::plain,
-    view::{flight_status, seconds, status},
-};
+use crate::view::{flight_status, seconds, status};
 
 /// Lines of a question that are shown; `--json` has all of it.
 const QUESTION_LINES_MAX: usize = 40;
@@ -31,11 +29,11 @@ pub(crate) fn item(item: &InboxItem) -> String {
 pub(crate) fn details(item: &InboxItem) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let question = item.question.as_deref().unwrap_or_default();
-    lines.extend(question.lines().take(QUESTION_LINES_MAX).map(plain));
+    lines.extend(question.lines().take(QUESTION_LINES_MAX).map(|line| shown::lines(line).into_owned()));
     if question.lines().nth(QUESTION_LINES_MAX).is_some() {
         lines.push("…".to_owned());
     }
-    lines.extend(item.options.iter().map(|option| format!("- {}", plain(option))));
+    lines.extend(item.options.iter().map(|option| format!("- {}", shown::line(option))));
     if let Some(confidence) = item.confidence {
         let round = item.round.map(|round| format!(", question {round}")).unwrap_or_default();
         lines.push(format!("confidence of its best guess: {}{round}", sure(confidence)));
@@ -45,7 +43,7 @@ pub(crate) fn details(item: &InboxItem) -> Vec<String> {
     }
     // Of what is open the commands below say it.
     let is_held = matches!(item.kind, InboxKind::Held | InboxKind::Failed);
-    lines.extend(item.remediation.as_deref().filter(|_| is_held).map(plain));
+    lines.extend(item.remediation.as_deref().filter(|_| is_held).map(|text| shown::line(text).into_owned()));
     lines.extend(item.actions.iter().map(|verb| format!("> {}", command(*verb, &item.flight, &item.waypoint))));
     lines
 }
@@ -145,7 +143,7 @@ pub(crate) mod tests {
         let shown = item(&question());
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines[0], "question  w  of f, in build, since 1970-01-01T00:00:00Z");
-        assert_eq!(lines[1..5], ["    Which one?", "    Really.", "    - a", "    - b "]);
+        assert_eq!(lines[1..5], ["    Which\\u{1b}[2J one?", "    Really.", "    - a", "    - b\\u{7}"]);
         assert!(shown.contains("its program waits for the answer until 1970-01-01T00:01:00Z"), "{shown}");
         assert!(shown.contains("> holdpoint answer w --flight f"), "{shown}");
         assert!(shown.contains("> holdpoint cancel f w"), "{shown}");

@@ -1,10 +1,11 @@
 //! The last lines of a red check's output, got from its evidence.
 
 use holdpoint_bus::blobs;
+use holdpoint_core::shown;
 use holdpoint_protocol::ids::role;
 
 use super::news::Red;
-use crate::{client::Client, output::plain};
+use crate::client::Client;
 
 /// Lines of output that are shown.
 const LINES: usize = 5;
@@ -38,7 +39,7 @@ fn read(evidence: &str, reason: Option<&str>) -> Shown {
         Some(at) => evidence.split_at(at),
         None => (evidence, ""),
     };
-    let ended = head.lines().find_map(|line| line.strip_prefix(ENDED)).map(plain);
+    let ended = head.lines().find_map(|line| line.strip_prefix(ENDED)).map(|ended| shown::line(ended).into_owned());
     // Exit 0 is red all the same when something else was demanded: then the reason says more.
     let ended = match (ended, reason) {
         (Some(ended), Some(reason)) if ended.starts_with("exit 0") => Some(format!("{reason} ({ended})")),
@@ -47,7 +48,7 @@ fn read(evidence: &str, reason: Option<&str>) -> Shown {
     };
     let lines: Vec<&str> = output.lines().filter(|line| !line.starts_with(OUTPUT) && !line.trim().is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
-    Shown { ended, last_lines: last.iter().map(|line| plain(line)).collect() }
+    Shown { ended, last_lines: last.iter().map(|line| shown::lines(line).into_owned()).collect() }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ mod past;
 
 use std::collections::BTreeMap;
 
+use holdpoint_core::shown;
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{Disposition, VerificationPurpose},
@@ -173,7 +174,7 @@ fn ended(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
             None => "complete; nothing had to change".to_owned(),
         },
         Status::Waiting | Status::Blocked | Status::Failed | Status::Cancelled => {
-            let remedy = waypoint.remediation.as_ref().map(|text| format!(": {}", crate::output::plain(text)));
+            let remedy = waypoint.remediation.as_ref().map(|text| format!(": {}", shown::line(text)));
             format!("{}{}", status(waypoint.status), remedy.unwrap_or_default())
         }
     };

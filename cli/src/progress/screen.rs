@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use holdpoint_core::shown;
 use holdpoint_protocol::{
     ids::WaypointId,
     state::Status,
@@ -104,10 +105,11 @@ impl Screen {
     }
 
     fn print(&mut self, line: &str) {
+        let line = shown::lines(line).replace('\n', " ");
         match &self.live {
             // A terminal that is gone has nobody who reads.
             Some(live) => drop(live.all.println(line)),
-            None => output::err(line),
+            None => output::err(&line),
         }
     }
 }

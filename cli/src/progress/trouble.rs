@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use holdpoint_core::shown;
 use holdpoint_protocol::{
     Timestamp,
     ids::WaypointId,
@@ -9,7 +10,7 @@ use holdpoint_protocol::{
 };
 use tokio::time::Instant;
 
-use crate::{failure::Failure, output::plain};
+use crate::failure::Failure;
 
 /// How long a flight in trouble may stand still before a command that waits for it ends.
 const PATIENCE: Duration = Duration::from_secs(10 * 60);
@@ -35,9 +36,11 @@ impl Troubles {
     /// What is new since the last view.
     pub(super) fn update(&mut self, view: &FlightView) -> Vec<Told> {
         let current: BTreeMap<_, _> = view.trouble.iter().map(|t| ((t.waypoint.clone(), t.since), t)).collect();
-        let begun = current.iter().filter(|(key, _)| !self.told.contains_key(key)).map(|((waypoint, _), trouble)| {
-            Told { waypoint: waypoint.clone(), text: format!("trouble, trying again: {}", plain(&trouble.message)) }
-        });
+        let begun =
+            current.iter().filter(|(key, _)| !self.told.contains_key(key)).map(|((waypoint, _), trouble)| Told {
+                waypoint: waypoint.clone(),
+                text: format!("trouble, trying again: {}", shown::line(&trouble.message)),
+            });
         let over = self
             .told
             .keys()
@@ -62,7 +65,7 @@ impl Troubles {
 }
 
 fn held_up(view: &FlightView, trouble: &Trouble) -> Failure {
-    let message = format!("the flight {} does not get on: {}", view.flight, plain(&trouble.message));
+    let message = format!("the flight {} does not get on: {}", view.flight, trouble.message);
     let hint = format!(
         "mend the cause; the flight goes on by itself while its fleet runs, or with `holdpoint run --resume {}`",
         view.flight
@@ -87,8 +90,8 @@ mod tests {
     #[test]
     fn a_trouble_is_told_once_and_so_is_its_end() {
         let (mut troubles, mut view) = (Troubles::default(), flight());
-        view.trouble = vec![trouble("disk\u{1b}[2J full", 1)];
-        assert_eq!(texts(&mut troubles, &view), ["trouble, trying again: disk full"]);
+        view.trouble = vec![trouble("disk\u{1b}[2J\nfull", 1)];
+        assert_eq!(texts(&mut troubles, &view), ["trouble, trying again: disk\\u{1b}[2J\\nfull"]);
         view.trouble[0].failures += 1;
         assert!(texts(&mut troubles, &view).is_empty());
         view.trouble = vec![trouble("no blob", 9)];

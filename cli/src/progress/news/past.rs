@@ -1,6 +1,7 @@
 //! Decisions that were overtaken before anybody looked, and why work was sent back that could not be judged. A view shows
 //! the last decision of a waypoint only, and of that the verdicts; the rest is read from the waypoint's history. Pure.
 
+use holdpoint_core::shown;
 use holdpoint_protocol::{
     api::{HistoryLine, Standing},
     artifact::{Disposition, OrchestratorDecision},
@@ -13,7 +14,6 @@ use holdpoint_protocol::{
 };
 
 use super::{Decision, News, Told, Tracker, all_red, decision, news, next_turn};
-use crate::output::plain;
 
 /// The most waypoints whose history is read for one look; the others are for the next.
 const GAPS_MAX: usize = 16;
@@ -113,7 +113,7 @@ fn notes(turn: &Turn) -> Vec<String> {
     let feedback = build.feedback.iter().filter(|feedback| !is_about_verdicts(feedback.reason_code));
     let lines: Vec<&str> = feedback.flat_map(|feedback| &feedback.notes).flat_map(|note| note.lines()).collect();
     let last = lines.get(lines.len().saturating_sub(NOTES_SHOWN)..).unwrap_or_default();
-    last.iter().map(|line| plain(line)).collect()
+    last.iter().map(|line| shown::lines(line).into_owned()).collect()
 }
 
 /// Whether a decision sends work back.

@@ -99,7 +99,7 @@ fn ends_are_told_with_commit_or_remedy() {
             "accept (criteria_met): ✓ unit",
             "landed as bbbbbbbbbb",
             "escalate (not_red): a person has to look at it",
-            "blocked: make the check red first",
+            "blocked: make the check red\\u{1b}[2J first",
         ]
     );
 }
