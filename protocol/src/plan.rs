@@ -123,6 +123,31 @@ pub struct Check {
     pub network: bool,
     /// True: the check gets a throw-away copy of the tree that it may write into.
     pub writes_tree: bool,
+    /// How hard its green is tried. A plan's own setting is the default of its checks, and stands in each.
+    #[serde(default, skip_serializing_if = "EvidenceLevel::is_fast")]
+    pub evidence: EvidenceLevel,
+    /// How many changed lines are broken, one at a time, each of which has to turn it red. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mutants: Option<u32>,
+}
+
+/// How hard a green check is tried before it counts (contract, "Evidence").
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EvidenceLevel {
+    /// Its report and exit code, compared with those of the base and of the tests as on the base.
+    #[default]
+    Fast,
+    /// Further runs as well, about which the code under test cannot speak for itself.
+    Strict,
+}
+
+impl EvidenceLevel {
+    /// Whether this is the default.
+    #[must_use]
+    pub fn is_fast(&self) -> bool {
+        *self == Self::Fast
+    }
 }
 
 /// The time a check gets unless the plan says otherwise.

@@ -121,6 +121,12 @@ codes! {
         ReportRed = "report_red",
         /// Green only with its own tests, not with those of the base.
         TestsWeakened = "tests_weakened",
+        /// Its tests pass with the base's product as well, which they did not on the base.
+        BaseProductGreen = "base_product_green",
+        /// A changed line was broken, and the check stayed green.
+        MutantSurvived = "mutant_survived",
+        /// A test that has to fail was put beside the tests, and did not.
+        Canary = "canary",
         /// The check did not end in time.
         Timeout = "timeout",
         /// The check was ended by a signal.

@@ -15,7 +15,7 @@ use holdpoint_protocol::{
     facts::{BlobRef, BundleRef, Oid},
     ids::{FlightId, RoleId, WaypointId, role},
     journal::Record,
-    plan::{Check, Criterion, Guard, TurnBudget},
+    plan::{Check, Criterion, EvidenceLevel, Guard, TurnBudget},
     reason::ReasonCode,
     subjects,
     time::Millis,
@@ -132,6 +132,8 @@ fn verify(waypoint: &WaypointId, what: What, bundles: Vec<BundleRef>) -> Verific
             timeout,
             network: false,
             writes_tree: false,
+            evidence: EvidenceLevel::Fast,
+            mutants: None,
         })
     };
     let checks = [

@@ -30,10 +30,14 @@ pub const HEAVY_REGEXES_MAX: usize = 100;
 pub const NAME_BYTES_MAX: usize = 4 << 10;
 /// More rounds of the same work help nobody; a plan that needs them is stuck.
 pub const ROUNDS_MAX: u64 = 1_000;
+/// The most mutants of a criterion. Each is a whole run of its check; a sample of this size finds tests that notice nothing.
+pub const MUTANTS_MAX: u64 = 50;
 /// The longest duration in milliseconds: 30 days. Deadlines stay far from the end of time, and no flight runs longer.
 pub const DURATION_MS_MAX: u64 = 30 * 24 * 3_600_000;
 
 /// Rounds that a policy may allow.
 pub(super) const ROUNDS: RangeInclusive<u64> = 0..=ROUNDS_MAX;
+/// Mutants that a criterion may ask for.
+pub(super) const MUTANTS: RangeInclusive<u64> = 1..=MUTANTS_MAX;
 /// Counts that a budget may give.
 pub(super) const COUNT: RangeInclusive<u64> = 1..=u64::MAX;

@@ -103,6 +103,10 @@ fn guards(at: At<'_>, guards: &[Guard], found: &mut PlanProblems) {
             let hint = "a guard must be green on the base: remove `red_first`, or make it a criterion";
             found.add(at.key("red_first"), "a guard cannot be `red_first`", hint);
         }
+        if guard.check.mutants.is_some() {
+            let hint = "a guard is tried after every waypoint: remove `mutants`, or make it a criterion";
+            found.add(at.key("mutants"), "a guard cannot have `mutants`", hint);
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 use holdpoint_protocol::{
     artifact::Confidence,
-    plan::{Mode, Priority},
+    plan::{EvidenceLevel, Mode, Priority},
     time::Millis,
 };
 use proptest::prelude::*;
@@ -116,6 +116,23 @@ waypoints:
 }
 
 #[test]
+fn a_check_without_evidence_takes_the_plans_and_both_default_to_fast() {
+    let levels = |top: &str, of_check: &str| {
+        let text = format!(
+            "plan: p\n{top}guards: [{{id: g, check: x}}]\nwaypoints:\n  - {{id: a, goal: g, criteria: [{{id: c, check: \
+             x{of_check}}}, {{id: d, check: x}}]}}\n"
+        );
+        let plan = good(&text);
+        let criteria = plan.waypoints[0].criteria.iter().map(|criterion| criterion.check.as_ref().unwrap().evidence);
+        [plan.guards[0].check.evidence].into_iter().chain(criteria).collect::<Vec<_>>()
+    };
+    let (fast, strict) = (EvidenceLevel::Fast, EvidenceLevel::Strict);
+    assert_eq!(levels("", ""), [fast, fast, fast]);
+    assert_eq!(levels("", ", evidence: strict"), [fast, strict, fast]);
+    assert_eq!(levels("evidence: strict\n", ", evidence: fast"), [strict, fast, strict]);
+}
+
+#[test]
 fn each_problem_has_its_place_and_its_hint() {
     let ids = "use letters, digits, `_` and `-`, start with a letter or digit, at most 64 characters";
     let table = [
@@ -135,6 +152,9 @@ fn each_problem_has_its_place_and_its_hint() {
         (with("policy: {mode: solo}"), "7:16: `mode: solo` is not a mode | write `team` or `single`".to_owned()),
         (with("answer_within: 24"), "7:16: `answer_within: 24` is not a duration | write a number with ms, s, m, h or d, such as `90s`, `10m` or `1h30m`; at most 30d".to_owned()),
         (with("ask_below: sure"), "7:12: `ask_below: sure` is not a confidence | write `low`, `medium` or `high`".to_owned()),
+        (with("evidence: slow"), "7:11: `evidence: slow` is not a level of evidence | write `fast` or `strict`".to_owned()),
+        (with("      - {id: b, statement: s, evidence: strict}"), "7:9: `evidence` is given without a `check` | add `check: COMMAND`, or remove `evidence`".to_owned()),
+        (with("      - {id: b, check: x, mutants: 1.5}"), "7:36: `mutants: 1.5` is not a number that is allowed here | write a whole number from 1 to 50".to_owned()),
         (with("base: --upload-pack=x"), "7:7: `base: --upload-pack=x` is not a git ref | name a branch, a tag or a commit, such as `HEAD` or `main`".to_owned()),
         (with("answers: [{match: '(', option: x}]"), "7:19: `match` is not a regular expression: unclosed group | the syntax is that of Rust's `regex`; put `\\` before (, [, { and . that are meant as they stand".to_owned()),
         (with("guards: [{id: g, check: x, red_first: true}]"), "7:39: a guard cannot be `red_first` | a guard must be green on the base: remove `red_first`, or make it a criterion".to_owned()),

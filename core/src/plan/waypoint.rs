@@ -4,19 +4,20 @@ use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
     ids::{CriterionId, WaypointId},
-    plan::{CHECK_TIMEOUT_DEFAULT, Check, Criterion, Priority, TurnBudget, Waypoint},
+    plan::{CHECK_TIMEOUT_DEFAULT, Check, Criterion, EvidenceLevel, Priority, TurnBudget, Waypoint},
 };
 use serde_json::Value as Json;
 
 use super::{
     error::Problems,
     fields::Fields,
-    limits::COUNT,
+    limits::{COUNT, MUTANTS},
     tree::{Node, Value},
 };
 
 /// The keys of a check, beside those of what it belongs to.
-pub(super) const CHECK_KEYS: &[&str] = &["check", "expect", "red_first", "timeout", "network", "writes_tree"];
+pub(super) const CHECK_KEYS: &[&str] =
+    &["check", "expect", "red_first", "timeout", "network", "writes_tree", "evidence", "mutants"];
 
 const WAYPOINT_KEYS: &[&str] = &[
     "id",
@@ -35,8 +36,9 @@ const WAYPOINT_KEYS: &[&str] = &[
     "testsFile",
 ];
 
-/// Reads one waypoint. `None` when it has no usable id; then a problem was added.
-pub(super) fn read(node: &Node, problems: &mut Problems) -> Option<Waypoint> {
+/// Reads one waypoint, whose checks have the plan's `evidence` unless they say otherwise. `None` when it has no usable
+/// id; then a problem was added.
+pub(super) fn read(node: &Node, evidence: EvidenceLevel, problems: &mut Problems) -> Option<Waypoint> {
     let fields = Fields::open(node, "a waypoint", WAYPOINT_KEYS, problems)?;
     fields.demand("id", "give it a short name, such as `id: retry-backoff`", problems);
     let id = fields.id("id", WaypointId::try_new, problems);
@@ -48,7 +50,7 @@ pub(super) fn read(node: &Node, problems: &mut Problems) -> Option<Waypoint> {
     let metadata = metadata(&fields, problems);
     let scope = fields.texts("scope", problems);
     let protected = fields.texts("protected", problems);
-    let criteria = criteria(&fields, problems);
+    let criteria = criteria(&fields, evidence, problems);
     let budget = turn_budget(&fields, problems);
     let workflow = fields.text("workflow", problems);
     let tests = fields.list("tests", problems, |node, _| Some(json(node)));
@@ -79,14 +81,14 @@ fn priority(fields: &Fields<'_>, problems: &mut Problems) -> Priority {
     fields.choice("priority", "a priority", &choices, problems).unwrap_or_default()
 }
 
-fn criteria(fields: &Fields<'_>, problems: &mut Problems) -> Vec<Criterion> {
+fn criteria(fields: &Fields<'_>, evidence: EvidenceLevel, problems: &mut Problems) -> Vec<Criterion> {
     let keys: Vec<&str> = ["id", "statement"].into_iter().chain(CHECK_KEYS.iter().copied()).collect();
     fields.list("criteria", problems, |node, problems| {
         let criterion = Fields::open(node, "a criterion", &keys, problems)?;
         criterion.demand("id", "give it a short name, such as `id: unit`", problems);
         let id = criterion.id("id", CriterionId::try_new, problems);
         let checked = criterion.has("check");
-        let check = check(&criterion, problems);
+        let check = check(&criterion, evidence, problems);
         if !checked {
             refuse_lone_check_keys(&criterion, problems);
         }
@@ -104,15 +106,24 @@ fn refuse_lone_check_keys(criterion: &Fields<'_>, problems: &mut Problems) {
     }
 }
 
-/// Reads the check of a criterion or guard. Without a command it is empty, for the rules to judge.
-pub(super) fn check(fields: &Fields<'_>, problems: &mut Problems) -> Check {
+/// Reads the check of a criterion or guard in a plan with this `evidence`. Without a command it is empty, for the rules to
+/// judge.
+pub(super) fn check(fields: &Fields<'_>, plan: EvidenceLevel, problems: &mut Problems) -> Check {
     let command = fields.text("check", problems).unwrap_or_default();
     let expect = fields.text("expect", problems);
     let red_first = fields.flag("red_first", problems).unwrap_or(false);
     let timeout = fields.duration("timeout", problems).unwrap_or(CHECK_TIMEOUT_DEFAULT);
     let network = fields.flag("network", problems).unwrap_or(false);
     let writes_tree = fields.flag("writes_tree", problems).unwrap_or(false);
-    Check { command, expect, red_first, timeout, network, writes_tree }
+    let evidence = evidence(fields, problems).unwrap_or(plan);
+    let mutants = fields.number("mutants", &MUTANTS, problems);
+    Check { command, expect, red_first, timeout, network, writes_tree, evidence, mutants }
+}
+
+/// How hard a green is tried, where the plan or a check says so.
+pub(super) fn evidence(fields: &Fields<'_>, problems: &mut Problems) -> Option<EvidenceLevel> {
+    let choices = [("fast", EvidenceLevel::Fast), ("strict", EvidenceLevel::Strict)];
+    fields.choice("evidence", "a level of evidence", &choices, problems)
 }
 
 fn turn_budget(fields: &Fields<'_>, problems: &mut Problems) -> TurnBudget {

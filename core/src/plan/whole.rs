@@ -3,7 +3,7 @@
 use holdpoint_protocol::{
     artifact::Confidence,
     ids::CriterionId,
-    plan::{Answer, FlightBudget, Guard, Mode, Plan, Policy},
+    plan::{Answer, EvidenceLevel, FlightBudget, Guard, Mode, Plan, Policy},
 };
 
 use super::{
@@ -28,12 +28,14 @@ const PLAN_KEYS: &[&str] = &[
     "answers",
     "answer_within",
     "ask_below",
+    "evidence",
     "waypoints",
 ];
 
 /// Reads the whole plan. What it does not have is empty in the result, for the rules to judge.
 pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<Plan> {
     let fields = Fields::open(root, "the plan", PLAN_KEYS, problems)?;
+    let evidence = waypoint::evidence(&fields, problems).unwrap_or_default();
     Some(Plan {
         plan: fields.text("plan", problems).unwrap_or_default(),
         base: fields.text("base", problems).unwrap_or_else(|| "HEAD".to_owned()),
@@ -44,11 +46,11 @@ pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<Plan> {
         sources: fields.texts("sources", problems),
         prepare: fields.text("prepare", problems),
         protected: fields.texts("protected", problems),
-        guards: guards(&fields, problems),
+        guards: guards(&fields, evidence, problems),
         answers: answers(&fields, problems),
         answer_within: fields.duration("answer_within", problems),
         ask_below: ask_below(&fields, problems),
-        waypoints: fields.list("waypoints", problems, waypoint::read),
+        waypoints: fields.list("waypoints", problems, |node, problems| waypoint::read(node, evidence, problems)),
     })
 }
 
@@ -80,13 +82,13 @@ fn budget(fields: &Fields<'_>, problems: &mut Problems) -> FlightBudget {
     }
 }
 
-fn guards(fields: &Fields<'_>, problems: &mut Problems) -> Vec<Guard> {
+fn guards(fields: &Fields<'_>, evidence: EvidenceLevel, problems: &mut Problems) -> Vec<Guard> {
     let keys: Vec<&str> = ["id"].into_iter().chain(CHECK_KEYS.iter().copied()).collect();
     fields.list("guards", problems, |node, problems| {
         let guard = Fields::open(node, "a guard", &keys, problems)?;
         guard.demand("id", "give it a short name, such as `id: suite`", problems);
         let id = guard.id("id", CriterionId::try_new, problems);
-        let check = waypoint::check(&guard, problems);
+        let check = waypoint::check(&guard, evidence, problems);
         Some(Guard { id: id?, check })
     })
 }

@@ -2,7 +2,7 @@
 //!
 //! What only a run shows has codes of its own: a guard that is red on the base, a check that is green before any work.
 
-use holdpoint_protocol::plan::{Check, Plan, Waypoint};
+use holdpoint_protocol::plan::{Check, EvidenceLevel, Plan, Waypoint};
 
 use crate::paths::Glob;
 
@@ -16,14 +16,18 @@ pub(crate) fn conflict(plan: &Plan, waypoint: &Waypoint) -> Option<String> {
 fn red_and_green(plan: &Plan, waypoint: &Waypoint) -> Option<String> {
     let red_first = waypoint.criteria.iter().filter_map(|c| Some((c, c.check.as_ref().filter(|k| k.red_first)?)));
     red_first.into_iter().find_map(|(criterion, check)| {
-        let green = Check { red_first: false, ..check.clone() };
-        let guard = plan.guards.iter().find(|guard| Check { red_first: false, ..guard.check.clone() } == green)?;
+        let guard = plan.guards.iter().find(|guard| alone(&guard.check) == alone(check))?;
         Some(format!(
             "criterion {} has to be red on the base (red_first) and guard {}, which is the same check, green: drop one of \
              them",
             criterion.id, guard.id
         ))
     })
+}
+
+/// What a check does on one tree, whatever its green has to stand besides.
+fn alone(check: &Check) -> Check {
+    Check { red_first: false, evidence: EvidenceLevel::Fast, mutants: None, ..check.clone() }
 }
 
 /// All that the scope names is protected.

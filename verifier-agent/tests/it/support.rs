@@ -14,7 +14,7 @@ use holdpoint_protocol::{
     },
     facts::Verdict,
     ids::{ArtifactId, CriterionId, RoleId, WaypointId},
-    plan::{Check, Criterion, Guard},
+    plan::{Check, Criterion, EvidenceLevel, Guard},
     reason::CriterionReason,
     time::Millis,
 };
@@ -191,6 +191,8 @@ pub(crate) fn check(command: &str) -> Check {
         timeout: Millis(300_000),
         network: false,
         writes_tree: false,
+        evidence: EvidenceLevel::Fast,
+        mutants: None,
     }
 }
 

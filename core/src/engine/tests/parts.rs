@@ -11,7 +11,7 @@ use holdpoint_protocol::{
     facts::{BlobRef, BundleRef, CriterionResult, DiffSummary, Oid, Verdict},
     ids::{WaypointId, role},
     journal::Fleet,
-    plan::{Check, Criterion, FlightBudget, Guard, Plan, Policy, Priority, TurnBudget, Waypoint},
+    plan::{Check, Criterion, EvidenceLevel, FlightBudget, Guard, Plan, Policy, Priority, TurnBudget, Waypoint},
     reason::ReasonCode,
     time::Millis,
     turn::{BuildRequest, Turn, TurnRequest},
@@ -35,6 +35,8 @@ pub(crate) fn check(red_first: bool) -> Check {
         timeout: Millis(60_000),
         network: false,
         writes_tree: false,
+        evidence: EvidenceLevel::Fast,
+        mutants: None,
     }
 }
 

@@ -63,6 +63,9 @@ fn every_bad_value_of_a_request_is_named_by_its_path() {
         (&|plan| plan.prepare = Some("a\0b".to_owned()), "prepare", "`prepare` has a NUL"),
         (&|plan| plan.protected = vec!["[".to_owned()], "protected/0", "`[` in `protected` is not a glob"),
         (&|plan| plan.guards[0].check.red_first = true, "guards/0/red_first", "a guard cannot be `red_first`"),
+        (&|plan| plan.guards[0].check.mutants = Some(1), "guards/0/mutants", "a guard cannot have `mutants`"),
+        (&|plan| check(plan).mutants = Some(51), "waypoints/1/criteria/0/mutants", "`mutants: 51` is not a number"),
+        (&|plan| check(plan).mutants = Some(0), "waypoints/1/criteria/0/mutants", "`mutants: 0` is not a number"),
         (&|plan| plan.guards[0].check.command.clear(), "guards/0/check", "a guard has no `check`"),
         (&|plan| plan.guards.extend(plan.guards.clone()), "guards/1/id", "there are two guards with the id `g`"),
         (&|plan| plan.waypoints.clear(), "waypoints", "the plan has no waypoints"),
@@ -160,6 +163,7 @@ fn what_nothing_acts_on_yet_is_refused_by_name() {
             "waypoints/0/testsFile",
             "`testsFile` is not read yet",
         ),
+        (&|plan| check(plan).mutants = Some(3), "waypoints/1/criteria/0/mutants", "`mutants` does not work yet"),
     ]);
     assert_eq!(wrong(|plan| plan.budget.cost_usd = Some(f64::NAN)).len(), 1);
 }

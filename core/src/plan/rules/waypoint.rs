@@ -6,7 +6,9 @@ use holdpoint_protocol::plan::{Criterion, Waypoint};
 
 use super::{
     super::{
-        limits::{CRITERIA_MAX, GOAL_BYTES_MAX, ITEMS_MAX, NAME_BYTES_MAX, SENTENCE_BYTES_MAX, TITLE_BYTES_MAX},
+        limits::{
+            CRITERIA_MAX, GOAL_BYTES_MAX, ITEMS_MAX, MUTANTS, NAME_BYTES_MAX, SENTENCE_BYTES_MAX, TITLE_BYTES_MAX,
+        },
         path::At,
     },
     PlanProblems, Workflows, budgets, unique,
@@ -61,6 +63,11 @@ fn criteria(at: At<'_>, criteria: &[Criterion], found: &mut PlanProblems) {
                 continue;
             }
             None => {}
+        }
+        if let Some(number) = criterion.check.as_ref().and_then(|check| check.mutants)
+            && found.number(at.key("mutants"), "mutants", number.into(), &MUTANTS)
+        {
+            found.add(at.key("mutants"), "`mutants` does not work yet: no line would be broken", "remove it");
         }
         // The statement of a criterion that is only a command quotes it.
         let quotes = criterion.check.as_ref().is_some_and(|check| criterion.statement.contains(&check.command));

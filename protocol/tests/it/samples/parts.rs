@@ -12,7 +12,10 @@ use holdpoint_protocol::{
     },
     ids::{AgentName, role},
     journal::{Cause, Fleet, Sequence},
-    plan::{Answer, Check, Criterion, FlightBudget, Guard, Mode, Plan, Policy, Priority, TurnBudget, Waypoint},
+    plan::{
+        Answer, Check, Criterion, EvidenceLevel, FlightBudget, Guard, Mode, Plan, Policy, Priority, TurnBudget,
+        Waypoint,
+    },
     reason::CriterionReason,
     time::Millis,
     workflow::{GateSpec, WorkflowSpec},
@@ -109,6 +112,8 @@ pub(super) fn check(command: &str) -> Check {
         timeout: Millis(600_000),
         network: false,
         writes_tree: true,
+        evidence: EvidenceLevel::Fast,
+        mutants: None,
     }
 }
 
@@ -117,7 +122,11 @@ pub(super) fn criteria() -> Vec<Criterion> {
         Criterion {
             id: "unit".parse().unwrap(),
             statement: "The unit tests pass".to_owned(),
-            check: Some(check("cargo test --locked retry")),
+            check: Some(Check {
+                evidence: EvidenceLevel::Strict,
+                mutants: Some(5),
+                ..check("cargo test --locked retry")
+            }),
         },
         Criterion { id: "readable".parse().unwrap(), statement: "One place".to_owned(), check: None },
     ]

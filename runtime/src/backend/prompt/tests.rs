@@ -4,6 +4,7 @@ use holdpoint_protocol::{
     facts::{CriterionResult, Verdict},
     ids::role,
     journal::Record,
+    plan::EvidenceLevel,
     reason::{CriterionReason, ReasonCode},
     time::Millis,
     turn::{LandedMeanwhile, TurnRequest},
@@ -56,6 +57,8 @@ fn request() -> BuildRequest {
         timeout: Millis(1000),
         network: false,
         writes_tree: false,
+        evidence: EvidenceLevel::Fast,
+        mutants: None,
     };
     let unit = Criterion { id: "unit".parse().unwrap(), statement: "Tests pass".to_owned(), check: Some(check) };
     let readable = Criterion { id: "readable".parse().unwrap(), statement: "It reads well".to_owned(), check: None };
