@@ -2,13 +2,14 @@
 //!
 //! Read in this order: [`gates`] (how a workflow moves), [`policy`] (the decision table), [`engine`] (one waypoint),
 //! [`flight`] (what orders several), then what they lean on: [`plan`], [`paths`], [`checks`], [`runners`],
-//! [`written`], [`feedback`], [`handed`]. [`shares`] says who takes which handoffs, [`intake`] which of them are worked
-//! on, [`pulls`] what to do about pulls that stay in the broker, [`lines`] how much of a log one sender may fill,
-//! [`standing`] says what became of handoffs, [`audit`] looks at what was left behind, and [`attest`] says it to people
-//! outside. [`shown`] is how text of others is shown, wherever that is.
+//! [`written`], [`canary`], [`feedback`], [`handed`]. [`shares`] says who takes which handoffs, [`intake`] which of them
+//! are worked on, [`pulls`] what to do about pulls that stay in the broker, [`lines`] how much of a log one sender may
+//! fill, [`standing`] says what became of handoffs, [`audit`] looks at what was left behind, and [`attest`] says it to
+//! people outside. [`shown`] is how text of others is shown, wherever that is, and [`commit`] how it goes into commits.
 
 pub mod attest;
 pub mod audit;
+pub mod canary;
 pub mod checks;
 pub mod commit;
 pub mod engine;

@@ -32,6 +32,7 @@ use serde::{Deserialize, Serialize};
 
 pub use compared::{compare, ended_early, missing, short_of, weakened};
 pub use failures::{expected, no_redder};
+pub(crate) use lines::{without_escapes, words};
 pub use silent::silent;
 
 /// A test runner whose output is understood.

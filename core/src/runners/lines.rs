@@ -8,7 +8,7 @@ use super::{Names, Tally};
 const NAMES_MAX: usize = 100_000;
 
 /// `text` without terminal escapes (colours, titles, character sets) and without carriage returns.
-pub(super) fn without_escapes(text: &str) -> String {
+pub(crate) fn without_escapes(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -34,7 +34,7 @@ pub(super) fn without_escapes(text: &str) -> String {
 }
 
 /// The words of a shell line, without quotes, folders of programs and separators.
-pub(super) fn words(command: &str) -> Vec<&str> {
+pub(crate) fn words(command: &str) -> Vec<&str> {
     let separator = |c: char| c.is_whitespace() || matches!(c, ';' | '&' | '|' | '(' | ')' | '"' | '\'' | '`' | '=');
     command.split(separator).filter(|word| !word.is_empty()).map(program).collect()
 }
