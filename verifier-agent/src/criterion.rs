@@ -11,7 +11,7 @@ use holdpoint_protocol::{
     artifact::{Clarified, CriterionReport, TreeTested},
     facts::{CriterionResult, Oid, Verdict},
     ids::CriterionId,
-    plan::Check,
+    plan::{Check, EvidenceLevel},
     reason::CriterionReason,
 };
 use holdpoint_workspace::Mirror;
@@ -19,6 +19,7 @@ use regex::Regex;
 
 use crate::{
     base_runs::{BaseRun, BaseRuns, Key},
+    canary,
     changes::Changes,
     counting::may_run_tests,
     error::BenchError,
@@ -117,6 +118,12 @@ pub(crate) async fn judged(
             nothing_there.then_some("the base has no test that this check runs: only the added ones speak for it")
         };
         report.note = note.map(str::to_owned);
+    }
+    if report.result.verdict == Verdict::Pass && named.check.evidence == EvidenceLevel::Strict {
+        // Where tests were put back, that run speaks: nothing in it was written by who wrote the product.
+        let put_back = composed.as_ref().filter(|composed| composed.run.verdict == Verdict::Pass);
+        let green = put_back.filter(|_| !changes.tests_named()).unwrap_or(&first);
+        canary::ask(runs, subject, named, expect, green, &mut report).await?;
     }
     Ok(report)
 }

@@ -11,6 +11,7 @@
 mod base_runs;
 pub mod bench;
 mod by_judge;
+mod canary;
 mod changes;
 mod counting;
 mod criterion;

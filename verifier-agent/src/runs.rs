@@ -362,6 +362,8 @@ fn tested(tree: TreeTested) -> &'static str {
         TreeTested::Handoff => "handoff",
         TreeTested::Base => "base",
         TreeTested::TestsAsOnBase => "tests_as_on_base",
+        TreeTested::Canaries => "canaries",
+        TreeTested::CanariesAlone => "canaries_alone",
     }
 }
 

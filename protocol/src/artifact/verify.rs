@@ -156,6 +156,10 @@ pub enum TreeTested {
     Base,
     /// The tree under review with the tests exactly as on the base.
     TestsAsOnBase,
+    /// A tree on which the check was green, with tests added that have to fail.
+    Canaries,
+    /// The base with those tests instead of its own.
+    CanariesAlone,
 }
 
 /// One run of one check.

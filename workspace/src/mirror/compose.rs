@@ -30,6 +30,15 @@ impl Mirror {
         update_index(&scratch, replacements).await?;
         write_tree(&scratch).await
     }
+
+    /// Stores bytes as a blob, for [`Mirror::compose_tree`].
+    ///
+    /// # Errors
+    /// Git fails.
+    pub async fn write_blob(&self, bytes: Vec<u8>) -> Result<Oid, Error> {
+        let scratch = self.scratch()?;
+        scratch.git("hash-object").args(["-w", "--no-filters", "--stdin"]).stdin(bytes).oid().await
+    }
 }
 
 /// Applies the replacements to the scratch index, removals first: a path that goes must not take one that comes along.

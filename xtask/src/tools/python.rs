@@ -1,4 +1,5 @@
-//! The Python that the agents in `examples/external-agents/python` run in: a virtual environment with what they name.
+//! The Python that the agents in `examples/external-agents/python` run in, and the checks of the verifier's tests: a virtual
+//! environment with what they name.
 
 use std::fs;
 use std::path::PathBuf;
@@ -8,15 +9,19 @@ use anyhow::Context as _;
 use crate::layout::Layout;
 use crate::process;
 
-/// What the agents need, with versions.
-const REQUIREMENTS: &str = "examples/external-agents/python/requirements.txt";
-/// A copy of it in the environment says that the environment is whole, and for which versions.
+/// What the agents and the tests need, with versions.
+const REQUIREMENTS: [&str; 2] =
+    ["examples/external-agents/python/requirements.txt", "verifier-agent/tests/requirements.txt"];
+/// A copy of them in the environment says that the environment is whole, and for which versions.
 const DONE: &str = "requirements.txt";
 
 /// The Python of an environment with exactly these packages; it is made where there is none, or one of other versions.
 pub(super) fn find_or_get(layout: &Layout) -> anyhow::Result<PathBuf> {
-    let wanted = layout.root.join(REQUIREMENTS);
-    let wanted_text = fs::read(&wanted).with_context(|| format!("failed to read {}", wanted.display()))?;
+    let wanted = REQUIREMENTS.map(|file| layout.root.join(file));
+    let mut wanted_text = Vec::new();
+    for file in &wanted {
+        wanted_text.extend(fs::read(file).with_context(|| format!("failed to read {}", file.display()))?);
+    }
     let folder = layout.tools().join("python");
     let program = folder.join("bin/python");
     let done = folder.join(DONE);
@@ -29,7 +34,7 @@ pub(super) fn find_or_get(layout: &Layout) -> anyhow::Result<PathBuf> {
     let folder_text = folder.to_string_lossy();
     let make = ["-m", "venv", "--clear", folder_text.as_ref()];
     process::output(&mut process::command("python3", &make, &layout.root), remedy)?;
-    let requirements = wanted.to_string_lossy();
+    let [agents, tests] = wanted.each_ref().map(|file| file.to_string_lossy());
     let install = [
         "-m",
         "pip",
@@ -39,7 +44,9 @@ pub(super) fn find_or_get(layout: &Layout) -> anyhow::Result<PathBuf> {
         "--no-deps",
         "--only-binary=:all:",
         "--requirement",
-        requirements.as_ref(),
+        agents.as_ref(),
+        "--requirement",
+        tests.as_ref(),
     ];
     process::output(&mut process::command(&program, &install, &layout.root), remedy)?;
     // Last: an environment that was left half made is made anew.
