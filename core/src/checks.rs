@@ -3,6 +3,8 @@
 //! A check is judged by its exit code first. `expect`, counts of tests and the run with the tests of the base can only
 //! take a green away. Nothing here runs anything.
 
+mod base_product;
+
 #[cfg(test)]
 mod tests;
 
@@ -15,6 +17,8 @@ use crate::{
     runners::{self, Counts, Runner},
     written::Softened,
 };
+
+pub use base_product::{ProductRuns, ProductSays, goes_unnoticed, with_base_product};
 
 /// The first exit code that says that the shell could not judge: 126 and 127 are "cannot run", more is a signal.
 const EXIT_NOT_JUDGED: i32 = 126;

@@ -130,6 +130,17 @@ impl PathRules {
     }
 }
 
+impl PathRules {
+    /// Whether the scope asks for tests and fixtures and for nothing else.
+    #[must_use]
+    pub fn scope_is_tests(&self) -> bool {
+        let tests = |glob: &Glob| {
+            glob.literal_name().is_some_and(test_path::is_test_name) || test_path::in_test_folder(glob.literal_prefix())
+        };
+        !self.scope.is_empty() && self.scope.iter().all(tests)
+    }
+}
+
 /// What a path is to the rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathClass {

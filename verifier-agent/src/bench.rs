@@ -1,5 +1,6 @@
 //! The bench: judges one tree, with git and the sandbox and without the broker.
 
+use holdpoint_core::handed::DOUBTS_MAX;
 use holdpoint_protocol::{
     artifact::{ChecklistReceipt, CriterionReport, Doubt, VerificationPurpose, VerificationRequest},
     facts::{DiffSummary, Oid, Violation},
@@ -13,6 +14,7 @@ use holdpoint_sandbox::{Command, Limits, Network, Profile, PropertyReport, Sandb
 use holdpoint_workspace::{Error as GitError, Mirror};
 
 use crate::{
+    base_product,
     base_runs::BaseRuns,
     by_judge::{ByJudge, JudgeAsks, by_judge},
     changes::Changes,
@@ -133,7 +135,7 @@ impl Bench {
         for guard in &request.guards {
             notes(&format!("guard {}", guard.id));
             let named = Named { id: &guard.id, check: &guard.check };
-            guards.push(check(&mut runs, &subject, request.purpose, named).await?);
+            guards.push(check(&mut runs, &subject, request.purpose, named, None).await?);
         }
         Ok(findings(verdicts, guards, changes, runs.record))
     }
@@ -147,7 +149,10 @@ impl Bench {
         verdicts: &mut Verdicts,
     ) -> Result<(), BenchError> {
         let report = match &criterion.check {
-            Some(command) => check(runs, subject, purpose, Named { id: &criterion.id, check: command }).await?,
+            Some(command) => {
+                let named = Named { id: &criterion.id, check: command };
+                check(runs, subject, purpose, named, Some(&mut verdicts.doubts)).await?
+            }
             None => {
                 let judge = self.settings.judge.as_ref();
                 let (report, doubts) = match by_judge(runs, subject, criterion, judge, &verdicts.criteria).await? {
@@ -198,11 +203,20 @@ async fn check(
     subject: &Subject<'_>,
     purpose: VerificationPurpose,
     named: Named<'_>,
+    doubts: Option<&mut Vec<Doubt>>,
 ) -> Result<CriterionReport, BenchError> {
-    match purpose {
-        VerificationPurpose::Baseline => plain(runs, subject, named).await,
-        VerificationPurpose::Handoff | VerificationPurpose::Merge => judged(runs, subject, named).await,
+    if purpose == VerificationPurpose::Baseline {
+        return plain(runs, subject, named).await;
     }
+    let mut judged = judged(runs, subject, named).await?;
+    // A guard was green before the work, and a merge is of work that was tried as it was handed off.
+    if let Some(doubts) = doubts.filter(|_| purpose == VerificationPurpose::Handoff) {
+        let found = Box::pin(base_product::tried(runs, subject, named, &mut judged)).await?;
+        let room = DOUBTS_MAX / 2 - doubts.len().min(DOUBTS_MAX / 2);
+        let found = found.into_iter().take(room).map(|text| format!("{}: {text}", named.id));
+        doubts.extend(found.map(|text| Doubt { blocking: false, text }));
+    }
+    Ok(judged.report)
 }
 
 fn findings(verdicts: Verdicts, guards: Vec<CriterionReport>, changes: Changes, record: Record) -> Findings {

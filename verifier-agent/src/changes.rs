@@ -37,6 +37,12 @@ pub(crate) struct Changes {
     unnamed: Vec<Replacement>,
     /// Changed tests and fixtures that the scope names.
     named: Vec<Replacement>,
+    /// Everything else that changed, as on the base.
+    product: Vec<Replacement>,
+    /// Those of them that the work deleted.
+    gone: BTreeSet<String>,
+    /// Whether the scope asks for tests and nothing else.
+    scope_is_tests: bool,
 }
 
 impl Changes {
@@ -53,10 +59,14 @@ impl Changes {
             let kept = change.old.is_none() && paths::is_test_module(&path);
             found.judgement.tests.contains(&path) && !kept
         };
+        let product = found.changes.iter().filter(|change| !found.judgement.tests.contains(&wire_path(&change.path)));
         let tests = found.changes.iter().filter(put_back);
         let (named, unnamed): (Vec<_>, Vec<_>) =
             tests.partition(|change| found.rules.scope_names_test(&wire_path(&change.path)));
         Ok(Self {
+            product: product.map(as_on_base).collect(),
+            gone: found.changes.iter().filter(|c| c.new.is_none()).map(|c| wire_path(&c.path)).collect(),
+            scope_is_tests: found.rules.scope_is_tests(),
             violations: found.judgement.violations,
             new_modules: found.new_modules,
             softened: softened(mirror, &found.changes, &found.judgement.tests).await?,
@@ -96,6 +106,34 @@ impl Changes {
     pub(crate) async fn with_tests_of_base(&self, mirror: &Mirror, tree: &Oid) -> Result<Oid, BenchError> {
         let back = if self.tests_named() { &self.named } else { &self.unnamed };
         Ok(to_wire(&mirror.compose_tree(&from_wire(tree), back).await?))
+    }
+}
+
+impl Changes {
+    /// Whether every changed test is a new file.
+    pub(crate) fn tests_are_new(&self) -> bool {
+        self.unnamed.iter().chain(&self.named).all(|(_, on_base)| on_base.is_none())
+    }
+
+    /// Whether the scope asks for tests and nothing else, so that no product is to be compared.
+    pub(crate) fn scope_is_tests(&self) -> bool {
+        self.scope_is_tests
+    }
+
+    /// Changed files that are no tests and are still there: what a test may notice.
+    pub(crate) fn product_files(&self) -> impl Iterator<Item = String> + '_ {
+        self.product.iter().map(|(path, _)| wire_path(path)).filter(|path| !self.gone.contains(path))
+    }
+
+    /// The tree under review with the product exactly as on the base.
+    pub(crate) async fn with_product_of_base(&self, mirror: &Mirror, tree: &Oid) -> Result<Oid, BenchError> {
+        Ok(to_wire(&mirror.compose_tree(&from_wire(tree), &self.product).await?))
+    }
+
+    /// The tree under review with one file as on the base.
+    pub(crate) async fn with_file_of_base(&self, mirror: &Mirror, tree: &Oid, file: &str) -> Result<Oid, BenchError> {
+        let back: Vec<_> = self.product.iter().filter(|(path, _)| wire_path(path) == file).cloned().collect();
+        Ok(to_wire(&mirror.compose_tree(&from_wire(tree), &back).await?))
     }
 }
 

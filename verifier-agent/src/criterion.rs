@@ -50,7 +50,7 @@ pub(crate) struct Named<'a> {
 
 impl<'a> Named<'a> {
     /// A run of it on a tree.
-    fn on(self, expect: Option<&'a Regex>, tree: Tree<'a>) -> CheckArgs<'a> {
+    pub(crate) fn on(self, expect: Option<&'a Regex>, tree: Tree<'a>) -> CheckArgs<'a> {
         CheckArgs { id: self.id, check: self.check, expect, tree }
     }
 }
@@ -68,17 +68,20 @@ pub(crate) async fn plain(
     Ok(report_alone(named, &ran))
 }
 
+/// A report, and the runs behind a pass that further ones can be compared with.
+pub(crate) struct Judged {
+    pub(crate) report: CriterionReport,
+    pub(crate) first: Ran,
+    pub(crate) base: Option<Ran>,
+}
+
 /// The verdict on the tree under review.
-pub(crate) async fn judged(
-    runs: &mut Runs<'_>,
-    subject: &Subject<'_>,
-    named: Named<'_>,
-) -> Result<CriterionReport, BenchError> {
+pub(crate) async fn judged(runs: &mut Runs<'_>, subject: &Subject<'_>, named: Named<'_>) -> Result<Judged, BenchError> {
     let expect = expect_of(named)?;
     let expect = expect.as_ref();
     let first = runs.check(named.on(expect, Tree { oid: subject.tree, tested: TreeTested::Handoff })).await?;
     if first.unprepared || first.run.verdict != Verdict::Pass || subject.tree == subject.base_tree {
-        return Ok(report_alone(named, &first));
+        return Ok(Judged { report: report_alone(named, &first), first, base: None });
     }
     let changes = subject.changes;
     let counted = first.read.counts.is_some() || may_run_tests(&named.check.command);
@@ -93,7 +96,7 @@ pub(crate) async fn judged(
         None
     };
     if let Some(failed) = composed.as_ref().filter(|composed| composed.unprepared && !changes.tests_named()) {
-        return Ok(report_of_run(named, failed));
+        return Ok(Judged { report: report_of_run(named, failed), first, base });
     }
     if counted && base.is_none() && asks_base(&first, composed.as_ref()) {
         base = Some(base_run(runs, subject, named, expect).await?);
@@ -123,9 +126,9 @@ pub(crate) async fn judged(
         // Where tests were put back, that run speaks: nothing in it was written by who wrote the product.
         let put_back = composed.as_ref().filter(|composed| composed.run.verdict == Verdict::Pass);
         let green = put_back.filter(|_| !changes.tests_named()).unwrap_or(&first);
-        canary::ask(runs, subject, named, expect, green, &mut report).await?;
+        Box::pin(canary::ask(runs, subject, named, expect, green, &mut report)).await?;
     }
-    Ok(report)
+    Ok(Judged { report, first, base })
 }
 
 /// Whether the base can say something where the scope names every changed test: of a green run with the tests as on the
@@ -153,14 +156,14 @@ pub(crate) fn not_run(record: &mut Record, id: &CriterionId, check: Option<&Chec
     }
 }
 
-fn expect_of(named: Named<'_>) -> Result<Option<Regex>, BenchError> {
+pub(crate) fn expect_of(named: Named<'_>) -> Result<Option<Regex>, BenchError> {
     let compile = |text: &String| regex::RegexBuilder::new(text).size_limit(EXPECT_BYTES_MAX).build();
     let expect = named.check.expect.as_ref().map(compile).transpose();
     expect.map_err(|source| BenchError::Expect { id: named.id.clone(), source })
 }
 
 /// The run on the base, from an earlier turn if there was one.
-async fn base_run(
+pub(crate) async fn base_run(
     runs: &mut Runs<'_>,
     subject: &Subject<'_>,
     named: Named<'_>,
@@ -358,5 +361,5 @@ fn some_names(judgement: &CriterionJudgement) -> String {
     format!("{}{more}", names.join(", "))
 }
 
-/// Names of tests that a note shows.
-const NAMES_SHOWN: usize = 5;
+/// Names of tests, or files, that a note shows.
+pub(crate) const NAMES_SHOWN: usize = 5;

@@ -8,6 +8,7 @@
 //! - [`mod@bench`]: judging one tree, without the broker; [`settings`]: what it is told about its machine.
 //! - [`place`]: what a program may touch; [`evidence`]: what it printed.
 
+mod base_product;
 mod base_runs;
 pub mod bench;
 mod by_judge;

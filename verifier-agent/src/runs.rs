@@ -2,6 +2,7 @@
 //!
 //! What a run means for a criterion is decided in `criterion`; this only says how each run ended.
 
+mod ended;
 mod record;
 
 use std::{
@@ -10,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_core::checks::{CheckEnd, Run};
+use holdpoint_core::checks::Run;
 use holdpoint_faults::Step;
 use holdpoint_protocol::{
     artifact::{CheckRun, TreeTested},
@@ -22,14 +23,16 @@ use holdpoint_protocol::{
 use holdpoint_runtime::{
     ask::{self, Ask, Desk, Line},
     mirror::from_wire,
-    telemetry::{self, TRACE, fields},
+    telemetry::{TRACE, fields},
 };
 use holdpoint_sandbox::{Chunk, Command, Ended, Input, Outcome, Sandbox, tree::remove_tree};
 use holdpoint_workspace::Mirror;
 use regex::Regex;
 use tokio::sync::mpsc;
-use tracing::{Instrument as _, Span, field, info_span};
+use tracing::{Instrument as _, field, info_span};
 
+pub(crate) use ended::exit_code;
+use ended::{read, tell, tested};
 pub(crate) use record::Record;
 
 use crate::{
@@ -47,8 +50,6 @@ const PREPARE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
 /// Pieces of output that are remembered in the order they came. Programs that print more of them are shown with
 /// standard error after standard output.
 const CHUNKS_KEPT: usize = 16_384;
-/// The signal for a file that grew over the limit.
-const SIGXFSZ: i32 = 25;
 
 /// A tree, and which kind of tree it is to the turn.
 #[derive(Debug, Clone, Copy)]
@@ -167,6 +168,20 @@ impl<'a> Runs<'a> {
         let read = read(&args.check.command, args.expect, &outcome);
         tell(&span, args.tree.tested, &outcome, &read);
         Ok(self.noted(Some(args.id), &args.check.command, args.tree, &outcome, tail, read))
+    }
+
+    /// Runs a check on a tree that no other run needs, and removes the tree.
+    pub(crate) async fn check_once(&mut self, args: CheckArgs<'_>) -> Result<Ran, BenchError> {
+        let known = self.trees.contains_key(args.tree.oid);
+        let ran = self.check(args).await?;
+        let passing = if known { None } else { self.trees.remove(args.tree.oid) };
+        if let Some(ready) = passing {
+            let Place { tree, caches, build, home } = ready.place;
+            // What stays goes with the turn.
+            let remove = move || [tree, caches, build, home].iter().all(|folder| remove_tree(folder).is_ok());
+            let _ = tokio::task::spawn_blocking(remove).await;
+        }
+        Ok(ran)
     }
 
     /// Runs a program that is no check on a tree, and says what it asked meanwhile. Its output is not noted.
@@ -338,49 +353,4 @@ impl<'a> Runs<'a> {
         self.record.ran(run.clone(), evidence);
         Ran { run, read, tail, ending: evidence::ending(outcome.ended), unprepared: false }
     }
-}
-
-/// Says in a span what a run came to. On the base a check may well be red: there only what settles nothing is a failure.
-fn tell(span: &Span, tested: TreeTested, outcome: &Outcome, read: &Run) {
-    let (verdict, reason) = read.outcome;
-    span.record(fields::VERDICT, verdict.as_str());
-    if let Some(reason) = reason {
-        span.record(fields::REASON, reason.as_str());
-    }
-    if let Some(code) = exit_code(outcome.ended) {
-        span.record(fields::EXIT_CODE, code);
-    }
-    match verdict {
-        Verdict::Fail if tested != TreeTested::Base => telemetry::fail(span, "the check is red"),
-        Verdict::Inconclusive => telemetry::fail(span, "the check settles nothing"),
-        Verdict::Pass | Verdict::Fail => {}
-    }
-}
-
-fn tested(tree: TreeTested) -> &'static str {
-    match tree {
-        TreeTested::Handoff => "handoff",
-        TreeTested::Base => "base",
-        TreeTested::TestsAsOnBase => "tests_as_on_base",
-        TreeTested::Canaries => "canaries",
-        TreeTested::CanariesAlone => "canaries_alone",
-    }
-}
-
-/// The exit code, if the program exited by itself.
-pub(crate) fn exit_code(ended: Ended) -> Option<i32> {
-    if let Ended::Exited(code) = ended { Some(code) } else { None }
-}
-
-/// What a run says by itself.
-fn read(command: &str, expect: Option<&Regex>, outcome: &Outcome) -> Run {
-    let whole = outcome.ended != Ended::OutputLimit;
-    Run::read(command, end_of(outcome.ended), expect, &evidence::text(outcome), whole)
-}
-
-/// How a program ended, for the core's rules.
-fn end_of(ended: Ended) -> CheckEnd {
-    let limit = matches!(ended, Ended::OutputLimit | Ended::MemoryLimit | Ended::DiskLimit | Ended::Signalled(SIGXFSZ));
-    let signal = if let Ended::Signalled(signal) = ended { Some(signal) } else { None };
-    CheckEnd { exit: exit_code(ended), signal, timed_out: ended == Ended::TimedOut, limit }
 }

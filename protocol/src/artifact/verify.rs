@@ -160,6 +160,10 @@ pub enum TreeTested {
     Canaries,
     /// The base with those tests instead of its own.
     CanariesAlone,
+    /// The tree under review with the product exactly as on the base.
+    ProductAsOnBase,
+    /// The tree under review with one file of the product as on the base.
+    FileAsOnBase,
 }
 
 /// One run of one check.

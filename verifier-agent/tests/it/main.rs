@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests are no #[test] functions themselves")]
 
+mod base_product;
 mod canaries;
 mod compared;
 mod imports;

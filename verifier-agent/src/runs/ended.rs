@@ -1,0 +1,63 @@
+//! How a run ended: read for the core's rules, and said in its span. Decides nothing about a criterion.
+
+use holdpoint_core::checks::{CheckEnd, Run};
+use holdpoint_protocol::{artifact::TreeTested, facts::Verdict};
+use holdpoint_runtime::telemetry::{self, fields};
+use holdpoint_sandbox::{Ended, Outcome};
+use regex::Regex;
+use tracing::Span;
+
+use crate::evidence;
+
+/// The signal for a file that grew over the limit.
+const SIGXFSZ: i32 = 25;
+
+/// Says in a span what a run came to. On the base, or with its product, a check may well be red: there only what settles
+/// nothing is a failure.
+pub(super) fn tell(span: &Span, tested: TreeTested, outcome: &Outcome, read: &Run) {
+    let (verdict, reason) = read.outcome;
+    span.record(fields::VERDICT, verdict.as_str());
+    if let Some(reason) = reason {
+        span.record(fields::REASON, reason.as_str());
+    }
+    if let Some(code) = exit_code(outcome.ended) {
+        span.record(fields::EXIT_CODE, code);
+    }
+    match verdict {
+        Verdict::Fail if matches!(tested, TreeTested::Handoff | TreeTested::TestsAsOnBase) => {
+            telemetry::fail(span, "the check is red");
+        }
+        Verdict::Inconclusive => telemetry::fail(span, "the check settles nothing"),
+        Verdict::Pass | Verdict::Fail => {}
+    }
+}
+
+pub(super) fn tested(tree: TreeTested) -> &'static str {
+    match tree {
+        TreeTested::Handoff => "handoff",
+        TreeTested::Base => "base",
+        TreeTested::TestsAsOnBase => "tests_as_on_base",
+        TreeTested::Canaries => "canaries",
+        TreeTested::CanariesAlone => "canaries_alone",
+        TreeTested::ProductAsOnBase => "product_as_on_base",
+        TreeTested::FileAsOnBase => "file_as_on_base",
+    }
+}
+
+/// The exit code, if the program exited by itself.
+pub(crate) fn exit_code(ended: Ended) -> Option<i32> {
+    if let Ended::Exited(code) = ended { Some(code) } else { None }
+}
+
+/// What a run says by itself.
+pub(super) fn read(command: &str, expect: Option<&Regex>, outcome: &Outcome) -> Run {
+    let whole = outcome.ended != Ended::OutputLimit;
+    Run::read(command, end_of(outcome.ended), expect, &evidence::text(outcome), whole)
+}
+
+/// How a program ended, for the core's rules.
+fn end_of(ended: Ended) -> CheckEnd {
+    let limit = matches!(ended, Ended::OutputLimit | Ended::MemoryLimit | Ended::DiskLimit | Ended::Signalled(SIGXFSZ));
+    let signal = if let Ended::Signalled(signal) = ended { Some(signal) } else { None };
+    CheckEnd { exit: exit_code(ended), signal, timed_out: ended == Ended::TimedOut, limit }
+}
