@@ -1,4 +1,4 @@
-//! The messages of the commits that Holdpoint makes. Whoever reads a branch takes the trailers at their end for ours: no
+//! The messages of the commits that Holdpoint makes. A reader of the branch takes the trailers at their end for ours: no
 //! title of a plan may add one. Making commits is the workspace's.
 
 use holdpoint_protocol::{

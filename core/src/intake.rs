@@ -26,7 +26,7 @@ pub const PLACES: usize = 64;
 pub const FLIGHT_PLACES: usize = PLACES / 4 * 3;
 /// Places that one sender may have: an agent has one turn at a time, and its newest answers need no more.
 pub const SENDER_PLACES: usize = PLACES / 2;
-/// Places for handoffs whose sender is still to be looked up: that reads the broker for whoever asks.
+/// Places for handoffs whose sender is still to be looked up: that reads the broker for any sender.
 pub const UNKNOWN_PLACES: usize = PLACES / 8;
 /// Lanes whose newest handoff is remembered. Past that all are forgotten, which costs a second look at older handoffs.
 const LANES_REMEMBERED: usize = 4_096;

@@ -1,8 +1,8 @@
 //! Which consumers of turns hold pulls that somebody left in the broker, and when such a consumer is to be made again.
 //!
-//! Agents ask for a turn that is there now: their pulls do not wait. One that waits takes the next turn, whoever listens to
-//! its answer, and the broker drops it only with its consumer. A consumer that is made again loses nothing, but turns that are in
-//! hand are delivered once more: it is put off for a while where there are any, and done seldom.
+//! Agents ask for a turn that is there now: their pulls do not wait. A pull that waits takes the next turn, no matter who
+//! listens to its answer, and the broker drops it only with its consumer. A consumer that is recreated loses nothing, but
+//! turns in hand are delivered once more: where there are any, that is put off for a while and done seldom.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn pulls_that_come_and_go_are_nobodys_matter() {
+    fn pulls_that_come_and_go_are_left_alone() {
         let mut pulls = LastingPulls::default();
         assert!((0..100).all(|second| !pulls.look("c", if second % 2 == 0 { LEFT } else { NONE }, at(second))));
         assert!(renewed(NONE, 100).is_empty());

@@ -80,8 +80,8 @@ impl Args {
         let (bus, pool) = (&self.shell.bus, streams::fleet_pool());
         let stands = match topology::standing(bus, role, &pool, priority).await {
             Ok(Some(stands)) => stands,
-            // Whoever was making it again did not come to the end.
-            Ok(None) => return self.make_anew(role, "it is not there").await,
+            // An orchestrator that was recreating it did not finish.
+            Ok(None) => return self.recreate(role, "it is not there").await,
             Err(error) => {
                 tracing::debug!(error = %ErrorChain(&error), "cannot look for pulls that stay");
                 return;
@@ -99,17 +99,17 @@ impl Args {
             "ALARM: somebody with the key of an agent leaves pulls in the broker, which take turns; they are ended"
         );
         match topology::renew_turn_consumer(bus, role, &pool, priority, stands, &self.shell.settings).await {
-            // Whoever asked meanwhile was told nothing.
+            // Agents that asked meanwhile got no answer.
             Ok(()) => self.shell.hints.send(role, priority).await,
             Err(error) => {
                 let why = ErrorChain(&error).to_string();
-                self.make_anew(role, &why).await;
+                self.recreate(role, &why).await;
             }
         }
     }
 
     /// Without the consumer nobody gets turns. It begins with the journal then: turns that are over come once more.
-    async fn make_anew(&self, role: &RoleId, why: &str) {
+    async fn recreate(&self, role: &RoleId, why: &str) {
         tracing::warn!(%role, why, "making a consumer of turns from the beginning of the journal");
         let (bus, pool) = (&self.shell.bus, streams::fleet_pool());
         if let Err(error) = topology::ensure_turn_consumers(bus, role, &pool, None, &self.shell.settings).await {

@@ -67,7 +67,7 @@ impl Senders {
         if let Some(jwt) = &stored.jwt {
             return self.verify_by(jwt, role, stored, agent).map(|()| true);
         }
-        // Asked anew each time: it may have been revoked.
+        // Asked again each time: it may have been revoked.
         let known = self.known(role, agent);
         Ok(known.is_some_and(|jwt| self.verify_by(&jwt, role, stored, agent).is_ok()))
     }
@@ -110,7 +110,7 @@ impl Senders {
         self.verify_by(jwt, &role::id(role::OPERATOR), stored, person)
     }
 
-    /// The person whose JWT an act shows and whose key signed it, whoever the act names.
+    /// The person whose JWT an act shows and whose key signed it, no matter whom the act names.
     pub(crate) fn person(&self, stored: &Stored) -> Option<AgentName> {
         let operator = role::id(role::OPERATOR);
         let user = self.users.verify_jwt_of(&operator, stored.jwt.as_ref()?, holdpoint_runtime::clock::now()).ok()?;

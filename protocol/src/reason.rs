@@ -125,7 +125,7 @@ codes! {
         BaseProductGreen = "base_product_green",
         /// A changed line was broken, and the check stayed green.
         MutantSurvived = "mutant_survived",
-        /// A test that has to fail was put beside the tests, and did not.
+        /// A test that has to fail was added to the tests, and did not fail.
         Canary = "canary",
         /// The check did not end in time.
         Timeout = "timeout",

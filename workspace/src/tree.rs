@@ -104,7 +104,7 @@ pub(crate) fn audit(entries: &[TreeEntry], base: Option<&[TreeEntry]>, limits: &
     }
 }
 
-/// Whether every entry can be in a working tree, beside all others.
+/// Whether every entry can be in a working tree together with all others.
 fn fit(entries: &[TreeEntry]) -> Result<(), Refusal> {
     let unfit = |path: &[u8], reason| Refusal::Unfit { shown: shortened(path), reason };
     let mut paths = HashSet::with_capacity(entries.len());

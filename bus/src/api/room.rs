@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-/// Requests of one key in hand at once: more than one command, or a page for several people, asks beside itself.
+/// Requests of one key in hand at once: more than one command, or a page for several people, asks at the same time.
 pub(super) const OF_ONE_KEY_MAX: usize = 16;
 
 /// Who has how many requests in hand; cheap to clone.

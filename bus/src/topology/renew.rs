@@ -50,7 +50,7 @@ pub async fn standing(
     }
 }
 
-/// Makes a consumer of the fleet's turns again, as it stood. Whoever pulls at that moment asks again.
+/// Recreates a consumer of the fleet's turns as it stood. An agent that pulls at that moment asks again.
 ///
 /// # Errors
 /// [`TopologyError`]. It may be gone then: [`super::ensure_turn_consumers`] makes it from the journal's beginning.

@@ -1,7 +1,7 @@
 //! What a run with canaries says.
 //!
 //! A plain answer needs nothing else: red, and every canary named as failed. Anything else may be forged, or the check does
-//! not run what was planted (a filter, a configuration, a pipe that hides the exit code). That is told by a control: the
+//! not run what was planted (a filter, a configuration, a pipe that hides the exit code). A control shows that: the
 //! same canaries alone on the base, where the product under review is not there to answer for them.
 
 use std::collections::BTreeSet;
@@ -77,7 +77,7 @@ impl Trial<'_> {
         self.stops_early || (self.planted.iter().all(whole) && !self.others_vanished())
     }
 
-    /// What the run says beside a control.
+    /// What the run says compared with a control.
     #[must_use]
     pub fn judge(&self, control: Control<'_>) -> Judgement {
         let expected: BTreeSet<&String> = control.seen.red.iter().collect();

@@ -1,4 +1,4 @@
-//! Canaries in Python: cases of unittest, which pytest runs as well, and for pytest plain functions beside them.
+//! Canaries in Python: cases of unittest, which pytest runs as well, and plain functions for pytest.
 
 use std::{collections::BTreeSet, fmt::Write as _};
 

@@ -185,7 +185,7 @@ impl Scene {
         Self { planted, shown: set(&["a"]) }
     }
 
-    /// Whether a run holds by itself, and what it says beside a control that shows all of them.
+    /// Whether a run holds by itself, and what it says compared with a control that shows all of them.
     fn judge(&self, run: &Run, red: &[&str], green_ones: &[&str], stops_early: bool) -> (bool, Judgement) {
         let seen = Seen { red: set(red), green: set(green_ones) };
         let first = green(5);

@@ -101,7 +101,7 @@ class Agent:
         artifact = {"schema_version": "1.0", "artifact_id": uuid.uuid4().hex, "waypoint_id": self.turn["waypoint"],
                     "produced_by_role": self.role, "produced_at": now, "source_refs": [self.source],
                     "turn": self.turn["turn_id"], "delivery": self.delivery, "agent": self.name, **fields}
-        # Nobody may guess its end: whoever does can store something else under it first.
+        # Nobody may guess its end: an agent that does can store something else under it first.
         message_id = f"{self.turn['turn_id']}.{self.delivery}.{self.name}.{kind}.{secrets.randbits(62)}"
         headers = {"Content-Type": "application/json", "Hp-Schema": f"{kind}/1.0", "Nats-Msg-Id": message_id}
         subject, payload = f"{self.turn['handoff_subject']}.{kind}", json.dumps(artifact).encode()

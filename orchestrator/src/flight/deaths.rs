@@ -84,8 +84,8 @@ impl State {
     }
 
     /// Which deliveries of the turn are spoken of in stored handoffs of a kind, and by whom. What nobody is believed to
-    /// have sent does not count, and nothing is read to find out: plans show their sender's JWT, and whoever gave the turn
-    /// back had planned for it.
+    /// have sent does not count, and nothing is read to find out: plans show their sender's JWT, and an agent
+    /// that gave the turn back had planned for it.
     async fn said(&self, subject: &HandoffSubject, head: &HandedHead, kind: &str) -> Result<Vec<TakenUp>, CountError> {
         let HandoffSubject { role, flight, waypoint, .. } = subject;
         let bus = &self.shell.bus;

@@ -1,4 +1,4 @@
-//! Which agents were heard of on which open turn: whoever asks whether it may go on is alive.
+//! Which agents were heard of on which open turn: an agent that asks whether it may go on is alive.
 //!
 //! Kept in memory only. After a restart nobody was heard of, until agents ask again a few seconds later.
 

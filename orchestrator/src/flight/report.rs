@@ -74,7 +74,7 @@ impl State {
             Err(error @ EvidenceError::Missing(_)) => {
                 self.lacks(&received, &subject, RefusalCode::EvidenceMissing, "cannot take the report", &error).await;
             }
-            // A broker that does not answer is not the sender's matter.
+            // A broker that does not answer is no fault of the sender.
             Err(error) => {
                 self.handoff_failed(&subject.waypoint, &error);
                 give_back(&received, &subject).await;

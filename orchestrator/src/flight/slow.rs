@@ -143,7 +143,7 @@ impl State {
                 let what = "cannot fetch the handed-off work";
                 self.lacks(&received, &subject, RefusalCode::WorkMissing, what, &error).await;
             }
-            // Everything else that fails is not the sender's matter.
+            // Nothing else that fails is the sender's fault.
             Err(error) => {
                 self.handoff_failed(&subject.waypoint, &error);
                 give_back(&received, &subject).await;

@@ -1,7 +1,7 @@
 //! The first look at a handoff, before it takes a place: what is unsigned, wrongly signed or unreadable is refused here,
 //! without reading anything else and without disturbing its flight's actor.
 //!
-//! What a handoff says beside its head is its flight's matter.
+//! Its flight reads the rest of a handoff.
 
 use std::sync::Arc;
 

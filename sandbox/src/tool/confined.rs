@@ -26,7 +26,7 @@ const OPEN_FILES: u64 = 1_024;
 /// Seconds from the signal that can be caught to the one that cannot.
 const CPU_GRACE_SECONDS: u64 = 1;
 
-/// The places of tools that run; whoever waits for one is served in turn.
+/// The places of tools that run; callers that wait for one are served in order.
 static PLACES: LazyLock<Semaphore> = LazyLock::new(|| Semaphore::new(at_once()));
 
 /// How many places there are: one for each core, and no fewer than [`AT_ONCE_MIN`].

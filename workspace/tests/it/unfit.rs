@@ -1,4 +1,4 @@
-//! Trees that no working tree can have are refused, whoever sends them.
+//! Trees that no working tree can have are refused, no matter who sends them.
 
 use std::path::{Path, PathBuf};
 
