@@ -42,6 +42,9 @@ pub enum PublishError {
     },
 }
 
+/// Why a message was not even sent: the client is closed.
+pub type NotSent = async_nats::PublishError;
+
 /// Whether a handoff shows its sender's JWT: plans do, so that the orchestrator knows who holds the turn, and people's
 /// acts, because nothing before them says whose key it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,21 +73,17 @@ pub async fn publish(
     store(bus, subject, outgoing, map).await
 }
 
-/// Like [`publish`], for a plan that asks whether its turn is open: who takes it says so with this nonce, which nobody else
-/// may be able to guess ([`headers::PROGRESS`]).
+/// Signs and sends a plan that asks whether its turn is open, and does not wait for the broker: the orchestrator that takes the
+/// plan out of its stream says so with this nonce, which nobody else may be able to guess ([`headers::PROGRESS`]). Until then the
+/// plan may be lost; [`publish`] under the same message id stores it, or finds it stored.
 ///
 /// # Errors
-/// [`PublishError`].
-pub async fn publish_plan(
-    bus: &Bus,
-    subject: &str,
-    outgoing: &Outgoing,
-    nonce: &str,
-) -> Result<Sequence, PublishError> {
+/// The client is closed.
+pub async fn ask(bus: &Bus, subject: &str, outgoing: &Outgoing, nonce: &str) -> Result<(), NotSent> {
     let mut map = outgoing.headers(&bus.sign(subject, &outgoing.payload));
     map.insert(headers::JWT, bus.jwt());
     map.insert(headers::PROGRESS, nonce);
-    store(bus, subject, outgoing, map).await
+    bus.client().publish_with_headers(subject.to_owned(), map, outgoing.payload.clone()).await
 }
 
 /// Sends it until the broker answers.

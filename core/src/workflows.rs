@@ -2,6 +2,8 @@
 //!
 //! How a workflow moves is [`crate::gates`].
 
+use std::sync::LazyLock;
+
 use holdpoint_protocol::{plan::Plan, workflow::WorkflowSpec};
 
 use crate::plan;
@@ -10,11 +12,18 @@ use crate::plan;
 const BUILT_IN: [(&str, &str); 2] =
     [("fly", include_str!("../workflows/fly.yaml")), ("fly-approved", include_str!("../workflows/fly-approved.yaml"))];
 
+/// Each as it is declared: read once, because every submission asks for one.
+static SPECS: LazyLock<Vec<WorkflowSpec>> = LazyLock::new(|| {
+    let read = |(name, text): (&str, &str)| {
+        plan::read_workflow(text, name).expect("the built-in workflows are sound: a test reads them")
+    };
+    BUILT_IN.map(read).into()
+});
+
 /// The built-in workflow of this name, as it is declared.
 #[must_use]
 pub fn built_in(name: &str) -> Option<WorkflowSpec> {
-    let (_, text) = BUILT_IN.iter().find(|(known, _)| *known == name)?;
-    Some(plan::read_workflow(text, name).expect("the built-in workflows are sound: a test reads them"))
+    SPECS.iter().find(|spec| spec.name == name).cloned()
 }
 
 /// The names of the workflows that a plan's waypoints use, each once.

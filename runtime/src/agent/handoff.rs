@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use holdpoint_bus::{
     Bus, Outgoing,
-    handoffs::{self, PublishError, ShowJwt},
+    handoffs::{self, NotSent, PublishError, ShowJwt},
 };
 use holdpoint_faults::Step;
 use holdpoint_protocol::{
@@ -16,7 +16,7 @@ use holdpoint_protocol::{
     ids::{AgentName, TurnId},
     streams,
 };
-use tracing::{Instrument as _, info_span};
+use tracing::{Instrument as _, Span, info_span};
 
 use super::{
     job::Job,
@@ -42,6 +42,9 @@ pub enum HandoffError {
     /// The broker does not take it.
     #[error("a handoff cannot be stored")]
     Refused(#[source] PublishError),
+    /// It cannot be sent: the client is closed.
+    #[error("a handoff cannot be sent")]
+    Closed(#[source] NotSent),
 }
 
 /// Hands off a question that waits in its turn, until the broker has it.
@@ -49,7 +52,7 @@ pub enum HandoffError {
 /// # Errors
 /// [`HandoffError`].
 pub async fn ask_in_turn(job: &Job, asked: &ClarificationRequest) -> Result<(), HandoffError> {
-    Handoff::new(job, asked, Shown::Nothing)?.publish(&job.bus).await
+    Handoff::new(job, asked, ShowJwt::No)?.publish(&job.bus).await
 }
 
 /// A handoff as it is sent.
@@ -59,18 +62,7 @@ pub(super) struct Handoff {
     stream: String,
     subject: String,
     outgoing: Outgoing,
-    shown: Shown,
-}
-
-/// What a handoff shows besides its signature.
-#[derive(Debug)]
-enum Shown {
-    /// Nothing.
-    Nothing,
-    /// Its sender's JWT.
-    Jwt,
-    /// The JWT, and a question: is the turn open?
-    JwtAnd { nonce: String },
+    jwt: ShowJwt,
 }
 
 /// The message id of one handoff; sending it again takes the same one.
@@ -84,21 +76,20 @@ pub fn message_id(turn: &TurnId, delivery: u32, agent: &AgentName, kind: &str, n
 }
 
 impl Handoff {
-    /// The plan shows the agent's JWT: it is what says who holds the turn. With a nonce it asks whether the turn is open.
-    pub(super) fn of_plan(job: &Job, plan: &Plan, nonce: Option<String>) -> Result<Self, HandoffError> {
-        let shown = nonce.map_or(Shown::Jwt, |nonce| Shown::JwtAnd { nonce });
+    /// The plan shows the agent's JWT: it is what says who holds the turn.
+    pub(super) fn of_plan(job: &Job, plan: &Plan) -> Result<Self, HandoffError> {
         match plan {
-            Plan::Build(artifact) => Self::new(job, artifact, shown),
-            Plan::Verify(artifact) => Self::new(job, artifact, shown),
+            Plan::Build(artifact) => Self::new(job, artifact, ShowJwt::Yes),
+            Plan::Verify(artifact) => Self::new(job, artifact, ShowJwt::Yes),
         }
     }
 
     pub(super) fn of_final(job: &Job, artifact: &Final) -> Result<Self, HandoffError> {
         match artifact {
-            Final::Build(artifact) => Self::new(job, artifact, Shown::Nothing),
-            Final::Verify(artifact) => Self::new(job, artifact, Shown::Nothing),
-            Final::Clarify(artifact) => Self::new(job, artifact, Shown::Nothing),
-            Final::Help(artifact) => Self::new(job, artifact, Shown::Nothing),
+            Final::Build(artifact) => Self::new(job, artifact, ShowJwt::No),
+            Final::Verify(artifact) => Self::new(job, artifact, ShowJwt::No),
+            Final::Clarify(artifact) => Self::new(job, artifact, ShowJwt::No),
+            Final::Help(artifact) => Self::new(job, artifact, ShowJwt::No),
         }
     }
 
@@ -109,7 +100,7 @@ impl Handoff {
             job.origin(),
             GivenBackBody { turn: job.turn.turn_id.clone(), delivery: job.delivery, agent: job.agent.clone(), reason },
         );
-        Self::new(job, &artifact, Shown::Nothing)
+        Self::new(job, &artifact, ShowJwt::No)
     }
 
     /// Sends it once. If the broker does not have it, a death is counted that was none.
@@ -118,16 +109,10 @@ impl Handoff {
     }
 
     async fn send(&self, bus: &Bus) -> Result<(), PublishError> {
-        let (subject, outgoing) = (&self.subject, &self.outgoing);
-        let sent = match &self.shown {
-            Shown::Nothing => handoffs::publish(bus, subject, outgoing, ShowJwt::No).await,
-            Shown::Jwt => handoffs::publish(bus, subject, outgoing, ShowJwt::Yes).await,
-            Shown::JwtAnd { nonce } => handoffs::publish_plan(bus, subject, outgoing, nonce).await,
-        };
-        sent.map(drop)
+        handoffs::publish(bus, &self.subject, &self.outgoing, self.jwt).await.map(drop)
     }
 
-    fn new<A: Artifact>(job: &Job, artifact: &A, shown: Shown) -> Result<Self, HandoffError> {
+    fn new<A: Artifact>(job: &Job, artifact: &A, jwt: ShowJwt) -> Result<Self, HandoffError> {
         // JSON, as external agents write it.
         let payload = codec::encode(artifact, Encoding::Json).map_err(HandoffError::Encode)?;
         let outgoing = Outgoing {
@@ -138,7 +123,7 @@ impl Handoff {
             traceparent: job.traceparent.clone(),
         };
         let subject = format!("{}.{}", job.turn.handoff_subject, A::KIND);
-        Ok(Self { kind: A::KIND, stream: streams::handoff(&job.role), subject, outgoing, shown })
+        Ok(Self { kind: A::KIND, stream: streams::handoff(&job.role), subject, outgoing, jwt })
     }
 
     /// The digest of what is sent.
@@ -148,6 +133,28 @@ impl Handoff {
 
     /// Sends it until it is stored. A broker that is away is waited for: the work is done, and must not be lost.
     pub(super) async fn publish(&mut self, bus: &Bus) -> Result<(), HandoffError> {
+        let span = self.begin_sending();
+        let published = self.publish_until_stored(bus).instrument(span.clone()).await;
+        if published.is_err() {
+            telemetry::fail(&span, "refused");
+        }
+        published
+    }
+
+    /// Sends a plan that asks whether its turn is open. The answer says that the plan is stored; without one,
+    /// [`Self::publish`] has to store it.
+    pub(super) async fn ask(&mut self, bus: &Bus, nonce: &str) -> Result<(), HandoffError> {
+        let span = self.begin_sending();
+        let _at = holdpoint_faults::at(Step::PublishPlan);
+        let asked = handoffs::ask(bus, &self.subject, &self.outgoing, nonce).instrument(span.clone()).await;
+        if asked.is_err() {
+            telemetry::fail(&span, "not sent");
+        }
+        asked.map_err(HandoffError::Closed)
+    }
+
+    /// The span of sending, which the message names.
+    fn begin_sending(&mut self) -> Span {
         let span = info_span!(
             target: TRACE, "send", otel.name = format!("send {}", self.kind), otel.kind = "producer",
             { fields::MESSAGING_SYSTEM } = "nats", { fields::MESSAGING_DESTINATION } = %self.stream,
@@ -157,11 +164,7 @@ impl Handoff {
         if let Some(context) = telemetry::context_of(&span) {
             self.outgoing.traceparent = Some(context.traceparent());
         }
-        let published = self.publish_until_stored(bus).instrument(span.clone()).await;
-        if published.is_err() {
-            telemetry::fail(&span, "refused");
-        }
-        published
+        span
     }
 
     async fn publish_until_stored(&self, bus: &Bus) -> Result<(), HandoffError> {

@@ -7,10 +7,13 @@
 //!
 //! The broker delivers turns that were answered long ago, to a pool that is new to them as their first delivery. So work
 //! begins only when an orchestrator has said that the turn is open, however long that takes. A turn that has just opened
-//! is planned while the question is under way, which costs nothing; any other is planned after the answer.
+//! is planned first, and its plan asks, which costs nothing; any other is planned after the answer. Work begins with its
+//! plan in the broker, which is what says that this agent has the turn.
 //!
 //! Handlers only start tasks; their outcomes come back as messages. There is one runner per turn, so what comes late
 //! comes to nobody, and timers need no generation. All tasks end with the actor.
+
+mod planning;
 
 use std::{marker::PhantomData, sync::Arc, time::Duration};
 
@@ -25,6 +28,7 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::task::JoinSet;
 use tracing::{Instrument as _, Span};
 
+use self::planning::SentPlan;
 use super::{
     handoff::{Handoff, HandoffError},
     job::{Job, JobArgs},
@@ -57,8 +61,8 @@ pub(super) enum Msg {
     Progress(Result<ProgressAnswer, ProgressError>),
     /// An orchestrator answered a plan.
     Noticed(ProgressNotice),
-    /// The plan is stored, under this digest.
-    Planned(Result<String, HandoffError>),
+    /// The plan is sent.
+    Planned(Result<Box<SentPlan>, HandoffError>),
     /// The worker returned.
     Worked(Box<Result<Final, WorkError>>),
     /// The final handoff is stored.
@@ -101,6 +105,10 @@ pub(super) struct State<W> {
     phase: Phase,
     /// An orchestrator said that the turn is open.
     open: bool,
+    /// It said so in answer to the plan, which it had from the broker.
+    plan_seen: bool,
+    /// The plan, once it was sent.
+    plan: Option<Box<SentPlan>>,
     /// What an answer to the plan has to name.
     nonce: String,
     /// What log lines show.
@@ -116,7 +124,7 @@ enum Phase {
     /// Is it wanted at all?
     Asking,
     Planning,
-    /// The plan is stored, and nobody has said yet that the turn is open.
+    /// The plan is sent, and nobody has said yet that the turn is open.
     Planned,
     Working,
     HandingOff,
@@ -179,6 +187,8 @@ impl<W: Worker> State<W> {
             stopper,
             phase,
             open: false,
+            plan_seen: false,
+            plan: None,
             nonce: fresh::nonce(),
             span,
             trace,
@@ -192,7 +202,7 @@ impl<W: Worker> State<W> {
     fn begin(&mut self, myself: &ActorRef<Msg>) {
         tracing::info!("turn taken");
         if self.job.delivery == 1 && clock::now().since(self.job.turn.record.at) < JUST_OPENED {
-            self.publish_plan(myself);
+            self.send_plan(myself);
         } else {
             self.phase = Phase::Asking;
             self.ask_progress(myself);
@@ -206,8 +216,11 @@ impl<W: Worker> State<W> {
             Msg::AskProgress => self.ask_progress(myself),
             Msg::Progress(answer) => self.on_progress(myself, answer),
             Msg::Noticed(notice) => match progress::noticed(&self.job, &self.nonce, notice) {
-                Some(answer) => self.on_progress(myself, Ok(answer)),
                 None => tracing::warn!("an answer to no plan of this turn: ignored"),
+                Some(answer) => {
+                    self.plan_seen = true;
+                    self.on_progress(myself, Ok(answer));
+                }
             },
             Msg::Planned(planned) => self.on_planned(myself, planned),
             Msg::Worked(result) => self.on_worked(myself, *result),
@@ -246,11 +259,7 @@ impl<W: Worker> State<W> {
             Ok(ProgressAnswer::Stop { reason }) => self.stop(myself, StopReason::Told { reason }),
             Ok(ProgressAnswer::Continue(_)) => {
                 self.open = true;
-                match self.phase {
-                    Phase::Asking => self.publish_plan(myself),
-                    Phase::Planned => self.work(myself),
-                    _ => {}
-                }
+                self.proceed(myself);
             }
             Err(error) if self.awaits_word() && !error.is_passing() => {
                 self.fail(myself, "cannot learn whether the turn is open", &error);
@@ -262,37 +271,6 @@ impl<W: Worker> State<W> {
     /// Whether work waits for the first word of an orchestrator.
     fn awaits_word(&self) -> bool {
         !self.open && matches!(self.phase, Phase::Asking | Phase::Planning | Phase::Planned)
-    }
-
-    fn publish_plan(&mut self, myself: &ActorRef<Msg>) {
-        self.phase = Phase::Planning;
-        let (worker, job) = (self.worker.clone(), self.job.clone());
-        let nonce = (!self.open).then(|| self.nonce.clone());
-        self.spawn(myself, "plan", async move {
-            let stored = async {
-                let mut handoff = Handoff::of_plan(&job, &worker.plan(&job), nonce)?;
-                handoff.publish(&job.bus).await?;
-                Ok(handoff.digest().to_string())
-            };
-            Msg::Planned(stored.await)
-        });
-    }
-
-    fn on_planned(&mut self, myself: &ActorRef<Msg>, planned: Result<String, HandoffError>) {
-        if self.phase != Phase::Planning {
-            return;
-        }
-        match planned {
-            Ok(digest) => {
-                self.job.set_plan_ref(digest);
-                if self.open {
-                    self.work(myself);
-                } else {
-                    self.phase = Phase::Planned;
-                }
-            }
-            Err(error) => self.fail(myself, "cannot hand off its plan", &error),
-        }
     }
 
     fn work(&mut self, myself: &ActorRef<Msg>) {

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use holdpoint_bus::{
     auth::{Authority, Trust, TrustRoots},
     signals::Signals,
+    topology,
 };
 use holdpoint_protocol::{
     Timestamp,
@@ -218,6 +219,36 @@ async fn a_turn_that_nobody_answers_for_is_held_without_work_and_given_back_at_t
     assert_eq!(fleet.given_back().await.delivery, 1);
     assert_eq!(fleet.poll().await.unwrap().number, 2);
     fleet.nothing_began();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plan_that_asked_and_got_lost_is_stored_before_work_begins() {
+    let mut fleet = Fleet::start().await;
+    fleet.fail(503);
+    // No handoff fits.
+    fleet.give_disk(2_000).await;
+    fleet.open_turn("w1").await;
+    let _agent = fleet.agent("builder-1", Script::Finish).await;
+    // It asks by a request, as nobody has its plan.
+    fleet.wait_for_answers(1).await;
+    fleet.nothing_began();
+    fleet.give_disk(topology::DISK_BYTES).await;
+    fleet.say_continue();
+    assert!(fleet.handoff().await.stored.subject.ends_with(".w1.build_plan"));
+    assert_eq!(fleet.event().await, Event::Began { agent: "builder-1", delivery: 1 });
+    assert_eq!(fleet.final_handoff().await.waypoint_id.as_str(), "w1");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_plan_that_is_answered_late_is_stored_once() {
+    let mut fleet = Fleet::start().await;
+    fleet.fail(503);
+    fleet.open_turn("w1").await;
+    let _agent = fleet.agent("builder-1", Script::Finish).await;
+    assert!(fleet.handoff().await.stored.subject.ends_with(".w1.build_plan"));
+    fleet.wait_for_answers(1).await;
+    fleet.say_continue();
+    assert_eq!(fleet.final_handoff().await.waypoint_id.as_str(), "w1");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -207,7 +207,7 @@ impl Agent {
         let mut notices = Signals::listen(&self.bus, subjects::progress(&self.role, &self.name)).await.unwrap();
         let plan = self.build_plan(turn, 1);
         let (subject, outgoing) = self.outgoing(turn, BuildPlan::KIND, &plan);
-        handoffs::publish_plan(&self.bus, &subject, &outgoing, nonce).await.unwrap();
+        handoffs::ask(&self.bus, &subject, &outgoing, nonce).await.unwrap();
         let signal = tokio::time::timeout(SOON, notices.next()).await.expect("an answer").unwrap();
         codec::decode(&signal.payload, Encoding::Json).unwrap()
     }

@@ -410,6 +410,12 @@ impl Fleet {
         }
     }
 
+    /// So much disk for the streams from now on, in bytes.
+    pub(super) async fn give_disk(&self, disk_bytes: u64) {
+        let settings = topology::Settings { turn_ack_wait: ACK_WAIT, disk_bytes, ..topology::Settings::default() };
+        topology::ensure(&self.orchestrator, &settings).await.unwrap();
+    }
+
     /// Answers a plan of an agent.
     pub(super) async fn notify(&self, agent: &str, turn: &str, nonce: &str, answer: ProgressAnswer) {
         let notice = ProgressNotice { turn: turn.parse().unwrap(), nonce: nonce.to_owned(), answer };
