@@ -8,16 +8,22 @@ use std::{
 };
 
 use futures::{Stream, StreamExt as _, stream};
-use holdpoint_bus::journal::{ReadError, Replay};
+use holdpoint_bus::{
+    Stored,
+    journal::{ReadError, Replay},
+};
 use holdpoint_core::flight::{self as core_flight, flight_status};
 use holdpoint_protocol::{api::FlightLine, ids::FlightId, journal::Sequence, subjects, view::FlightStatus};
 use holdpoint_runtime::telemetry::{ErrorChain, fields};
+use tokio::sync::mpsc;
 
 use crate::{
     books::{Books, BooksError, Checked},
     shell::Shell,
 };
 
+/// Batches that are fetched and wait to be checked.
+const BATCHES_AHEAD: usize = 2;
 /// Waypoints of flights that are asked after each entry whether they are over.
 const LOOKED_AT_EACH_TIME_MAX: usize = 16;
 
@@ -112,11 +118,7 @@ fn checked(
     entries: Replay,
     wanted: &Wanted<'_>,
 ) -> impl Stream<Item = impl Future<Output = Result<Vec<Checked>, ReadError>>> {
-    let batches = stream::try_unfold(entries, async |mut entries| {
-        let batch = entries.next_batch().await?;
-        Ok((!batch.is_empty()).then_some((batch, entries)))
-    });
-    batches.map(|batch| {
+    fetched(entries).map(|batch| {
         // Begun before anybody waits for it.
         let checking = batch.map(|mut batch| {
             batch
@@ -133,6 +135,30 @@ fn checked(
                     Err(_) => Err(ReadError::Interrupted { filter: subjects::journals() }),
                 },
             }
+        }
+    })
+}
+
+/// Entries as the broker gives them, fetched while earlier ones are checked and folded.
+fn fetched(mut entries: Replay) -> impl Stream<Item = Result<Vec<Stored>, ReadError>> {
+    let (sender, receiver) = mpsc::channel(BATCHES_AHEAD);
+    tokio::spawn(async move {
+        loop {
+            let batch = entries.next_batch().await;
+            // None after the last, which is sent as well: without it the reading was cut off.
+            let is_last = batch.as_ref().map_or(true, Vec::is_empty);
+            if sender.send(batch).await.is_err() || is_last {
+                return;
+            }
+        }
+    });
+    stream::unfold(Some(receiver), async |receiver| {
+        let mut receiver = receiver?;
+        match receiver.recv().await {
+            Some(Ok(batch)) if batch.is_empty() => None,
+            Some(Ok(batch)) => Some((Ok(batch), Some(receiver))),
+            Some(Err(error)) => Some((Err(error), None)),
+            None => Some((Err(ReadError::Interrupted { filter: subjects::journals() }), None)),
         }
     })
 }
