@@ -36,8 +36,9 @@ use crate::{
     snapshots::Snapshots,
 };
 
-/// How long a cluster may take until it can make streams: its servers start all at once and choose a leader.
-const STREAMS_PATIENCE: Duration = Duration::from_secs(60);
+/// How long a cluster may take until it has all streams: its servers start all at once and choose a leader, and where several
+/// orchestrators make the same streams at once, the client waits 10 s for each answer that only the other one got.
+const STREAMS_PATIENCE: Duration = Duration::from_secs(180);
 /// How long it waits for its router before it answers without.
 const ROUTER_PATIENCE: Duration = Duration::from_secs(5);
 /// The pause between two attempts.
