@@ -18,11 +18,10 @@ use holdpoint_bus::handoffs::{HandoffQueue, Received};
 use holdpoint_core::intake::PLACES;
 use holdpoint_protocol::ids::RoleId;
 use holdpoint_runtime::{
-    supervise::{TaskFailed, Tasks},
+    supervise::{Errand, TaskFailed},
     telemetry::ErrorChain,
 };
 use in_hand::InHand;
-use ractor::{Actor, ActorProcessingErr, ActorRef};
 use reception::{Mail, Seen};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
@@ -48,29 +47,12 @@ pub(crate) struct Args {
     pub(crate) shares: Shares,
 }
 
-/// The actor. Its tasks are what it is there for: each ends with the others, however it ends.
-pub(crate) struct Intake;
-
-impl Actor for Intake {
-    type Msg = TaskFailed;
-    type State = Tasks;
-    type Arguments = Args;
-
-    async fn pre_start(&self, myself: ActorRef<TaskFailed>, args: Args) -> Result<Tasks, ActorProcessingErr> {
-        let mut tasks = Tasks::default();
+impl Args {
+    /// What an intake does as long as it lives.
+    pub(crate) fn errands(&self) -> Vec<Errand> {
         let in_hand = InHand::new();
-        tasks.run(&myself, "heartbeats", in_hand.clone().beat(args.shell.settings.handoff_ack_wait));
-        tasks.run(&myself, "pull", pull(args, in_hand));
-        Ok(tasks)
-    }
-
-    async fn handle(
-        &self,
-        _: ActorRef<TaskFailed>,
-        failed: TaskFailed,
-        _: &mut Tasks,
-    ) -> Result<(), ActorProcessingErr> {
-        Err(failed.into())
+        let heartbeats = in_hand.clone().beat(self.shell.settings.handoff_ack_wait);
+        vec![Errand::new("heartbeats", heartbeats), Errand::new("pull", pull(self.clone(), in_hand))]
     }
 }
 

@@ -12,12 +12,7 @@ use holdpoint_protocol::{
     plan::Priority,
     streams,
 };
-use holdpoint_runtime::{
-    clock,
-    supervise::{TaskFailed, Tasks},
-    telemetry::ErrorChain,
-};
-use ractor::{Actor, ActorProcessingErr, ActorRef};
+use holdpoint_runtime::{clock, supervise::TaskFailed, telemetry::ErrorChain};
 
 use crate::{peers::Shares, shell::Shell};
 
@@ -33,33 +28,9 @@ pub(crate) struct Args {
     pub(crate) shares: Shares,
 }
 
-/// The actor. Its task is what it is there for: each ends with the other, however it ends.
-pub(crate) struct Pulls;
-
-impl Actor for Pulls {
-    type Msg = TaskFailed;
-    type State = Tasks;
-    type Arguments = Args;
-
-    async fn pre_start(&self, myself: ActorRef<TaskFailed>, args: Args) -> Result<Tasks, ActorProcessingErr> {
-        let mut tasks = Tasks::default();
-        tasks.run(&myself, "look", args.look_for_ever());
-        Ok(tasks)
-    }
-
-    async fn handle(
-        &self,
-        _: ActorRef<TaskFailed>,
-        failed: TaskFailed,
-        _: &mut Tasks,
-    ) -> Result<(), ActorProcessingErr> {
-        Err(failed.into())
-    }
-}
-
 impl Args {
     /// Until it is aborted.
-    async fn look_for_ever(self) -> TaskFailed {
+    pub(crate) async fn look_for_ever(self) -> TaskFailed {
         let mut lasting = LastingPulls::default();
         let mut times = tokio::time::interval(LOOK_EVERY);
         times.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);

@@ -17,7 +17,7 @@ use holdpoint_runtime::{
     health::Beat,
     mirror::MirrorStore,
     process::{self, DRAIN_DEADLINE, ProcessError},
-    supervise::{Child, ChildSpec, Started, Tree},
+    supervise::{Child, ChildSpec, Errand, Started, Tree},
     telemetry::ErrorChain,
 };
 use holdpoint_workspace::Limits;
@@ -27,9 +27,9 @@ use tokio::{sync::watch, time::Instant};
 use crate::{
     api::{Api, ENDPOINTS},
     hints::Hints,
-    intake::{self, Intake},
+    intake,
     peers::{self, Peers},
-    pulls::{self, Pulls},
+    pulls,
     router::{self, Router, RouterHandle},
     senders::Senders,
     shell::Shell,
@@ -207,21 +207,10 @@ fn peers_child(args: peers::Args) -> Child {
 }
 
 fn pulls_child(args: pulls::Args) -> Child {
-    Child::new(ChildSpec::permanent("pulls"), move |supervisor| {
-        let args = args.clone();
-        async move {
-            let (actor, _) = Actor::spawn_linked(None, Pulls, args, supervisor).await?;
-            Ok(Started::by_mailbox(&actor))
-        }
-    })
+    let look = move || vec![Errand::new("look", args.clone().look_for_ever())];
+    Child::of_errands(ChildSpec::permanent("pulls"), look)
 }
 
 fn intake_child(args: intake::Args) -> Child {
-    Child::new(ChildSpec::permanent("intake"), move |supervisor| {
-        let args = args.clone();
-        async move {
-            let (actor, _) = Actor::spawn_linked(None, Intake, args, supervisor).await?;
-            Ok(Started::by_mailbox(&actor))
-        }
-    })
+    Child::of_errands(ChildSpec::permanent("intake"), move || args.errands())
 }

@@ -15,6 +15,7 @@
 mod budget;
 mod child;
 mod end;
+mod errands;
 mod supervisor;
 mod tasks;
 #[cfg(test)]
@@ -24,6 +25,7 @@ mod tree;
 pub use budget::{Backoff, ChildSpec, Decision, Exit, RestartBudget, RestartPolicy, Restarts};
 pub use child::{Child, Started};
 pub use end::End;
+pub use errands::Errand;
 pub use supervisor::{Meltdown, Msg, Supervisor, SupervisorArgs};
 pub use tasks::{TaskFailed, Tasks};
 pub use tree::Tree;
