@@ -25,7 +25,7 @@ pub use authority::{Authority, Order, UnknownRole};
 pub use claim::{Claim, ClaimError, claim};
 pub use credentials::{Credentials, InvalidCredentials};
 pub use dsse::{EnvelopeError, open_envelope, raw_public_key};
-pub use folder::{Changed, FolderError, Issued, KeyFolder, Place, ROLES, Rotation, Standing};
+pub use folder::{Changed, FolderError, Issued, KeyFolder, Place, ROLES, Rotation, SYSTEM_CREDS, Standing};
 pub use known::KnownUsers;
 pub use past::{PastSenders, Signed};
 pub use roots::{Refusal, TrustRoots, VerifiedUser};
@@ -33,5 +33,6 @@ pub use signer::{Signer, verify_signature};
 pub use store::StoreError;
 pub use trust::{Trust, WatchedTrust};
 
+pub(crate) use accounts::CONNECTIONS_MAX;
 pub(crate) use permissions::{PROGRESS, is_agent};
 pub(crate) use store::write_secret;

@@ -15,6 +15,7 @@ pub mod auth;
 pub mod blobs;
 pub mod broker;
 pub mod connection;
+pub mod connections;
 pub mod handoffs;
 pub mod journal;
 pub mod message;

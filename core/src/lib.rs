@@ -12,6 +12,7 @@ pub mod audit;
 pub mod canary;
 pub mod checks;
 pub mod commit;
+pub mod connections;
 pub mod engine;
 pub mod feedback;
 pub mod flight;

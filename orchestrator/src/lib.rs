@@ -16,6 +16,7 @@ mod attest;
 mod books;
 mod catalog;
 mod checkpoint;
+mod connections;
 mod dead;
 mod examine;
 mod export;

@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use holdpoint_bus::{
     Bus,
     api::{self, ApiServer, ServeError},
-    auth::KnownUsers,
+    auth::{Credentials, KnownUsers},
     journal::Journal,
     topology::{self, TopologyError},
 };
@@ -13,7 +13,7 @@ use holdpoint_core::shares::Members;
 use holdpoint_protocol::{ids::role, streams::fleet_pool, subjects::PARTITIONS};
 use holdpoint_runtime::{
     agent::{self, AgentError},
-    config::Config,
+    config::{Config, OrchestratorConfig},
     health::Beat,
     mirror::MirrorStore,
     process::{self, DRAIN_DEADLINE, ProcessError},
@@ -26,6 +26,7 @@ use tokio::{sync::watch, time::Instant};
 
 use crate::{
     api::{Api, ENDPOINTS},
+    connections,
     hints::Hints,
     intake,
     peers::{self, Peers},
@@ -84,9 +85,17 @@ pub struct Orchestrator {
 /// # Errors
 /// [`Error`].
 pub async fn start(config: Config) -> Result<Orchestrator, Error> {
-    let shell = connect(&config).await?;
+    let system = system_credentials(&config.orchestrator)?;
+    // Boxed: it is large, and the caller of this would carry it.
+    let shell = Box::pin(connect(&config)).await?;
+    let warden = system.map(|credentials| {
+        let account = shell.trust.roots().agents_account.clone();
+        connections::Args::new(&config.nats, &config.orchestrator, credentials, account)
+    });
     let router = RouterHandle::new();
-    let tree = Tree::start(children(&shell, &router, &config.orchestrator.state_dir)).await.map_err(Error::Spawn)?;
+    let mut children = children(&shell, &router, &config.orchestrator.state_dir);
+    children.extend(warden.map(connections_child));
+    let tree = Tree::start(children).await.map_err(Error::Spawn)?;
     // Whoever is answered is not told to come again later. A tree that cannot be started ends by itself.
     let _ = tokio::time::timeout(ROUTER_PATIENCE, router.there()).await;
     let service = Api { shell: shell.clone(), router, config: config.orchestrator };
@@ -110,6 +119,18 @@ pub async fn run(config: Config) -> Result<u8, Error> {
     api.stop().await;
     shell.bus.close().await;
     Ok(ended.exit_code())
+}
+
+/// What it looks after connections with. That it cannot is said once.
+fn system_credentials(config: &OrchestratorConfig) -> Result<Option<Credentials>, Error> {
+    let Some(file) = &config.system_creds else {
+        tracing::warn!(
+            "orchestrator.system_creds is not set: one key can take all connections that agents and operators have together"
+        );
+        return Ok(None);
+    };
+    let credentials = Credentials::load(file).map_err(|error| Error::Connect(AgentError::Credentials(error)))?;
+    Ok(Some(credentials))
 }
 
 async fn connect(config: &Config) -> Result<Shell, Error> {
@@ -209,6 +230,11 @@ fn peers_child(args: peers::Args) -> Child {
 fn pulls_child(args: pulls::Args) -> Child {
     let look = move || vec![Errand::new("look", args.clone().look_for_ever())];
     Child::of_errands(ChildSpec::permanent("pulls"), look)
+}
+
+fn connections_child(args: connections::Args) -> Child {
+    let look = move || vec![Errand::new("look", args.clone().look_for_ever())];
+    Child::of_errands(ChildSpec::permanent("connections"), look)
 }
 
 fn intake_child(args: intake::Args) -> Child {

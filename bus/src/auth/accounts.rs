@@ -6,12 +6,13 @@
 use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
-    ids::{RoleId, role},
+    ids::{AgentName, RoleId, role},
     streams, subjects,
 };
 use serde_json::{Value, json};
 
 use super::{jwt::VERSION, permissions};
+use crate::connections;
 
 /// The services of `HOLDPOINT` that `AGENTS` uses. Each gives one answer to a request: a pull is for one turn.
 fn services() -> Vec<String> {
@@ -42,12 +43,17 @@ fn import(subject: &str, kind: &str, account: &str) -> Value {
     json!({"name": subject, "subject": subject, "account": account, "type": kind})
 }
 
+/// Connections of agents and people together, on all servers: below the 65,536 that a server takes by default, so that
+/// orchestrators always find room.
+pub(crate) const CONNECTIONS_MAX: u64 = 8_192;
+
 /// Limits of an account. Only the account with the streams may use JetStream.
-fn limits(jetstream: bool) -> Value {
+fn limits(jetstream: bool, connections: Option<u64>) -> Value {
     let store = if jetstream { -1 } else { 0 };
+    let connections = connections.map_or_else(|| json!(-1), |most| json!(most));
     json!({
-        "subs": -1, "data": -1, "payload": -1, "imports": -1, "exports": -1, "wildcards": true, "conn": -1, "leaf": -1,
-        "mem_storage": store, "disk_storage": store, "streams": store, "consumer": store,
+        "subs": -1, "data": -1, "payload": -1, "imports": -1, "exports": -1, "wildcards": true, "conn": connections,
+        "leaf": -1, "mem_storage": store, "disk_storage": store, "streams": store, "consumer": store,
     })
 }
 
@@ -56,9 +62,23 @@ pub(super) fn operator(system_account: &str) -> Value {
     json!({"type": "operator", "version": VERSION, "system_account": system_account})
 }
 
-/// `nats` of the system account, which nobody logs in to.
-pub(super) fn system() -> Value {
-    json!({"type": "account", "version": VERSION, "limits": limits(false)})
+/// `nats` of the system account. Its one user is that of [`connections()`].
+pub(super) fn system(revoked: &BTreeMap<String, u64>) -> Value {
+    json!({"type": "account", "version": VERSION, "limits": limits(false, None), "revocations": revoked})
+}
+
+/// Subscriptions of the user `connections`: what it hears, and its inbox.
+const SYSTEM_SUBSCRIPTIONS_MAX: i64 = 16;
+
+/// `nats` of the one user of the system account: it looks at the connections of agents and people, and ends them. Ending
+/// takes a number, which permissions cannot narrow to an account.
+pub(super) fn connections(agents: &str, name: &AgentName) -> Value {
+    let publish = [connections::look(agents), connections::end("*")];
+    let subscribe = [connections::changes(agents), format!("_INBOX.{name}.>")];
+    json!({
+        "type": "user", "version": VERSION, "pub": {"allow": publish}, "sub": {"allow": subscribe},
+        "subs": SYSTEM_SUBSCRIPTIONS_MAX, "data": -1, "payload": -1,
+    })
 }
 
 /// `nats` of the account with the streams. `revoked` is by public key, seconds since the epoch.
@@ -67,7 +87,7 @@ pub(super) fn holdpoint(agents: &str, signing_keys: &[String], revoked: &BTreeMa
     exports.extend(to_agents().iter().map(|subject| export(subject, "stream")));
     let imports: Vec<Value> = from_agents().iter().map(|subject| import(subject, "stream", agents)).collect();
     json!({
-        "type": "account", "version": VERSION, "limits": limits(true),
+        "type": "account", "version": VERSION, "limits": limits(true, None),
         "exports": exports, "imports": imports, "signing_keys": signing_keys, "revocations": revoked,
     })
 }
@@ -84,7 +104,7 @@ pub(super) fn agents(holdpoint: &str, signing_keys: &[(&RoleId, &str)], revoked:
         })
         .collect();
     json!({
-        "type": "account", "version": VERSION, "limits": limits(false),
+        "type": "account", "version": VERSION, "limits": limits(false, Some(CONNECTIONS_MAX)),
         "exports": exports, "imports": imports, "signing_keys": scopes, "revocations": revoked,
     })
 }

@@ -27,6 +27,9 @@ pub struct UnknownRole {
     pub role: RoleId,
 }
 
+/// The name of the user that looks after connections.
+const CONNECTIONS: &str = "connections";
+
 /// Whom credentials are for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
@@ -109,8 +112,8 @@ impl Authority {
         };
         let (created_at, changed_at) = (self.created_at, self.changed_at);
         let operator = signed("holdpoint", &self.operator.public_key(), created_at, accounts::operator(&system));
-        let system_jwt = signed("SYS", &system, created_at, accounts::system());
         let TrustRoots { revoked, roles, former, .. } = &self.roots;
+        let system_jwt = signed("SYS", &system, changed_at, accounts::system(revoked));
         let of_orchestrators: Vec<String> =
             std::iter::once(self.orchestrators.public_key()).chain(self.former_orchestrators.clone()).collect();
         let holdpoint_claims = accounts::holdpoint(&agents, &of_orchestrators, revoked);
@@ -171,6 +174,15 @@ impl Authority {
     #[must_use]
     pub fn mint_operator(&self, name: &AgentName) -> Credentials {
         self.mint_user(&role::id(role::OPERATOR), name, &[], None).expect("every authority has a key for operators")
+    }
+
+    /// Credentials with which an orchestrator looks at the connections of agents and people, and ends them: of the broker's
+    /// own account, and for nothing else.
+    #[must_use]
+    pub fn mint_connections(&self) -> Credentials {
+        let name = AgentName::try_new(CONNECTIONS).expect("a literal id");
+        let nats = accounts::connections(&self.agents.public_key(), &name);
+        mint(&name, &KeyPair::new_user(), nats, &self.system, None)
     }
 
     fn mint_user(

@@ -6,6 +6,7 @@
 //! trust.json                 whose word counts; every process reads it
 //! broker/accounts.conf       what a nats-server's configuration includes
 //! <role>/<name>.creds        credentials (0600)
+//! orchestrator/system/       credentials of the broker's own account (0600)
 //! ```
 //!
 //! Every change is first written to the authority, so that one that was cut off is completed, or undone, by the next.
@@ -40,6 +41,10 @@ pub use issued::{Issued, Standing};
 
 /// Who has credentials of its own.
 pub const ROLES: [&str; 5] = [role::BUILDER, role::VERIFIER, role::REPAIR, role::ORCHESTRATOR, role::OPERATOR];
+
+/// Where in the orchestrators' folder those credentials are with which they look after the connections of agents and people:
+/// below a folder of its own, so that no orchestrator takes them for its own.
+pub const SYSTEM_CREDS: &str = "system/connections.creds";
 
 /// Why keys were not made or changed. Nothing was, then.
 #[derive(Debug, thiserror::Error)]
@@ -204,7 +209,7 @@ impl KeyFolder {
     }
 
     /// Makes credentials for `<role>-1` to `<role>-<count>`, for good, but for names that were issued before; what was made.
-    /// Files that follow from the keys are written anew where they differ.
+    /// Files that follow from the keys are written anew where they differ, and [`SYSTEM_CREDS`] are made where they are missing.
     ///
     /// # Errors
     /// [`FolderError::UnknownRole`], and [`FolderError::Store`] from the file system.
@@ -220,7 +225,12 @@ impl KeyFolder {
                 }
             }
         }
-        Ok(self.issue(wanted)?.into_iter().map(|(issued, _)| issued).collect())
+        let made = self.issue(wanted)?.into_iter().map(|(issued, _)| issued).collect();
+        let system = self.dir.join(role::ORCHESTRATOR).join(SYSTEM_CREDS);
+        if !system.exists() {
+            self.authority.mint_connections().save(&system)?;
+        }
+        Ok(made)
     }
 
     fn default_file(&self, role: &RoleId, name: &AgentName) -> PathBuf {

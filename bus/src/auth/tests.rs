@@ -100,6 +100,21 @@ fn a_remembered_jwt_is_asked_for_its_issuer_and_revocation_again() {
 }
 
 #[test]
+fn agents_and_people_have_so_many_connections_together_and_orchestrators_have_no_limit() {
+    let config = Authority::create().server_config();
+    let limits: Vec<i64> =
+        ["HOLDPOINT", "AGENTS"].into_iter().map(|account| connections_of(&config, account)).collect();
+    assert_eq!(limits, [-1, 8_192]);
+}
+
+/// The limit of connections in an account's claims.
+fn connections_of(config: &str, account: &str) -> i64 {
+    let claims = config.split_whitespace().filter_map(jwt::parse::<serde_json::Value>).map(|parsed| parsed.claims);
+    let mut of = claims.filter(|claims| claims.name == account);
+    of.next().unwrap().nats["limits"]["conn"].as_i64().unwrap()
+}
+
+#[test]
 fn an_authority_of_an_earlier_version_is_read() {
     let dir = tempfile::tempdir().unwrap();
     let authority = Authority::create();

@@ -11,7 +11,7 @@ use super::{
     process::{Broker, BrokerSpec},
 };
 use crate::{
-    auth::{Authority, Credentials, write_secret},
+    auth::{Authority, Credentials, SYSTEM_CREDS, write_secret},
     connection::{Bus, ConnectArgs},
     topology,
 };
@@ -50,7 +50,7 @@ pub struct LocalBroker {
 impl LocalBroker {
     /// Starts a broker in `spec.dir`, with the keys that are kept there or with fresh ones, and sets up its streams.
     ///
-    /// In the folder: `keys/authority.json` and `keys/orchestrator.creds` (secret), `keys/trust.json`, `broker/`.
+    /// In the folder: `keys/authority.json`, `keys/orchestrator.creds` and `keys/system/` (secret), `keys/trust.json`, `broker/`.
     ///
     /// # Errors
     /// The folder cannot be used, or the broker does not start.
@@ -71,6 +71,10 @@ impl LocalBroker {
                 (authority, credentials)
             }
         };
+        let system = keys.join(SYSTEM_CREDS);
+        if !system.exists() {
+            authority.mint_connections().save(&system).map_err(BrokerError::Keys)?;
+        }
         let broker = Broker::start(BrokerSpec {
             binary: spec.binary,
             dir: spec.dir.join("broker"),

@@ -1,6 +1,7 @@
 //! Three servers that keep three copies: what is acknowledged survives the loss of any of them, and a race has one winner.
 
 use std::{
+    collections::BTreeSet,
     fs,
     net::TcpListener,
     path::{Path, PathBuf},
@@ -12,11 +13,13 @@ use async_nats::{ConnectOptions, jetstream};
 use holdpoint_bus::{
     Bus, ConnectArgs, Stored,
     auth::{Authority, Credentials},
+    connections::Connections,
     journal::{AppendError, Journal},
     topology::{self, Settings},
 };
 use holdpoint_protocol::{
     Digest,
+    ids::role,
     journal::{EntryKind, Sequence},
     streams,
     subjects::JournalKey,
@@ -43,6 +46,7 @@ struct Cluster {
     ports: Vec<u16>,
     servers: Vec<Option<Child>>,
     orchestrator: Credentials,
+    authority: Authority,
 }
 
 impl Cluster {
@@ -61,7 +65,7 @@ impl Cluster {
         }
         let binary = server().await.path().to_owned();
         let servers = (0..SERVERS).map(|_| None).collect();
-        let mut cluster = Self { dir, binary, ports: ports.to_vec(), servers, orchestrator };
+        let mut cluster = Self { dir, binary, ports: ports.to_vec(), servers, orchestrator, authority };
         for n in 0..SERVERS {
             cluster.start_server(n);
         }
@@ -117,6 +121,37 @@ impl Cluster {
             tokio::time::sleep(PAUSE).await;
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_of_a_key_are_seen_and_ended_on_every_server() {
+    let cluster = Cluster::start().await;
+    let _orchestrator = cluster.connect().await;
+    let (role, pool) = (role::id(role::BUILDER), streams::fleet_pool());
+    let key = cluster.authority.mint_agent(&role, &"b1".parse().unwrap(), &pool, None).unwrap();
+    let mut agents = Vec::new();
+    for port in &cluster.ports {
+        let args = ConnectArgs::new(format!("nats://127.0.0.1:{port}"), key.clone());
+        agents.push(Bus::connect(args).await.unwrap());
+    }
+    let system = ConnectArgs::new(cluster.url(), cluster.authority.mint_connections());
+    let system = Bus::connect(system).await.unwrap();
+    let connections = Connections::watch(system, &cluster.authority.trust_roots().agents_account).await.unwrap();
+    let deadline = Instant::now() + PATIENCE;
+    let all = loop {
+        let mut all = connections.look().await.unwrap();
+        all.retain(|connection| connection.key == key.public_key());
+        all.sort();
+        if all.len() == SERVERS {
+            break all;
+        }
+        assert!(Instant::now() < deadline, "a server does not say who is connected: {all:?}");
+        tokio::time::sleep(PAUSE).await;
+    };
+    let servers: BTreeSet<&str> = all.iter().map(|connection| connection.server.as_str()).collect();
+    assert_eq!(servers.len(), SERVERS);
+    let newest = all.last().unwrap();
+    assert!(connections.end(newest).await.unwrap() && !connections.end(newest).await.unwrap());
 }
 
 impl Drop for Cluster {

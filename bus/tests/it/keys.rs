@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use futures::FutureExt as _;
 use holdpoint_bus::{
     Bus, ConnectArgs, ConnectError,
-    auth::{Credentials, KeyFolder, Order, Place},
+    auth::{Credentials, KeyFolder, Order, Place, SYSTEM_CREDS},
     blobs,
     broker::{Broker, BrokerSpec},
     topology,
@@ -125,6 +125,14 @@ async fn revoked_credentials_are_cut_off_by_a_reload_and_nobody_else_is() {
     // Its successor has the name and another key.
     let successor = keys.add(role::BUILDER, "builder-1");
     works(&keys.connect(&successor).await.unwrap()).await;
+
+    // The user that looks after connections, by its key.
+    let system = Credentials::load(&keys.dir.path().join("keys/orchestrator").join(SYSTEM_CREDS)).unwrap();
+    let watching = keys.connect(&system).await.unwrap();
+    keys.folder.revoke(system.public_key()).unwrap();
+    keys.reload();
+    keys.gone(&watching).await;
+    keys.until(&system, false).await;
 
     // An orchestrator as well.
     let late = keys.add(role::ORCHESTRATOR, "orchestrator-2");

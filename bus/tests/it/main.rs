@@ -5,6 +5,7 @@
 mod api;
 mod blobs;
 mod cluster;
+mod connections;
 mod crash;
 mod disk;
 mod forging;

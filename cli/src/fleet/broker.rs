@@ -11,7 +11,7 @@ use std::{
 };
 
 use holdpoint_bus::{
-    auth::{Authority, Credentials},
+    auth::{Authority, Credentials, SYSTEM_CREDS},
     broker::{BrokerError, LocalBroker, LocalSpec, ServerBinary},
 };
 use holdpoint_sandbox::{ProcessId, service::Lifetime};
@@ -124,6 +124,11 @@ impl BrokerLease {
     /// The orchestrators' credentials.
     pub(crate) fn orchestrator_creds(&self) -> PathBuf {
         orchestrator_creds(&self.state)
+    }
+
+    /// The credentials with which connections are looked after.
+    pub(crate) fn system_creds(&self) -> PathBuf {
+        keys(&self.state).join(SYSTEM_CREDS)
     }
 
     /// The file that says whose signatures count.

@@ -42,7 +42,11 @@ pub(super) fn orchestrator(user: &Config, lease: &BrokerLease, state: &StateDir,
     let mut config = connected(user, lease, lease.orchestrator_creds());
     config.orchestrator.state_dir.clone_from(&slot.dir);
     // What the user says of it is about a broker elsewhere, too.
-    config.orchestrator.broker_disk = OrchestratorConfig::default().broker_disk;
+    let OrchestratorConfig { broker_disk, connections_per_key, .. } = OrchestratorConfig::default();
+    config.orchestrator.broker_disk = broker_disk;
+    config.orchestrator.connections_per_key = connections_per_key;
+    // A broker that an earlier version started has none.
+    config.orchestrator.system_creds = Some(lease.system_creds()).filter(|file| file.exists());
     // Never used by an orchestrator, and never elsewhere than in the state folder.
     config.agent.state_dir = state.path("agents");
     config

@@ -1,5 +1,7 @@
 //! What one agent's key cannot do to the others: hold up their handoffs by what it sends.
 
+use std::time::Duration;
+
 use holdpoint_protocol::{
     Digest,
     artifact::{Artifact as _, BuildArtifact},
@@ -7,13 +9,13 @@ use holdpoint_protocol::{
     ids::{FlightId, role},
     refusal::RefusalCode,
     state::Purpose,
-    subjects,
+    streams, subjects,
     turn::Turn,
     view::WaypointView,
 };
 use holdpoint_runtime::fresh;
 
-use crate::support::{Agent, World};
+use crate::support::{Agent, SOON, World};
 
 const PLAN: &str = "plan: p\npolicy: {max_reworks: 0}\nwaypoints:\n  - {id: w, title: t, goal: g, scope: [a], criteria: [{id: c, statement: s, check: 'true'}]}\n";
 
@@ -50,6 +52,35 @@ async fn a_flood_of_hopeless_handoffs_for_one_flight_holds_up_no_other_flight_of
     let artifact = builder.built(&turn, Some(work));
     builder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
     world.waypoint_when("the verification of the other flight", is_verified).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_a_hundred_connections_of_one_key_the_oldest_stay_and_others_are_let_in() {
+    const MOST: usize = 4;
+    let mut world = World::start().await;
+    world.start_orchestrator_with(|config| config.orchestrator.connections_per_key = 4).await;
+    world.submit(PLAN).await;
+    let role = role::id(role::BUILDER);
+    let key = world.local.authority.mint_agent(&role, &"flood".parse().unwrap(), &streams::fleet_pool(), None).unwrap();
+    let mut flood = Vec::new();
+    for _ in 0..100 {
+        flood.push(world.local.connect(&key).await.unwrap());
+    }
+    // Clients of ours come back for ever, and are ended for ever.
+    let mut ended = vec![false; flood.len()];
+    let deadline = tokio::time::Instant::now() + SOON;
+    while !ended[MOST..].iter().all(|ended| *ended) {
+        for (bus, ended) in flood.iter().zip(&mut ended) {
+            *ended |= !bus.is_connected();
+        }
+        let left = ended[MOST..].iter().filter(|ended| !**ended).count();
+        assert!(tokio::time::Instant::now() < deadline, "{left} were never ended");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    assert_eq!(ended[..MOST], [false; MOST], "the oldest stay");
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    builder.builds(&world, &[("a", "2\n")]).await;
+    world.waypoint_when("the verification", is_verified).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -16,6 +16,7 @@ use bytes::Bytes;
 use holdpoint_bus::{
     Bus,
     api::{self, Call},
+    auth::SYSTEM_CREDS,
     blobs,
     broker::{LocalBroker, LocalSpec, ServerBinary},
 };
@@ -118,6 +119,7 @@ impl World {
         config.nats.trust = Some(keys.join("trust.json"));
         config.orchestrator.state_dir = self.dir.path().join(state);
         config.orchestrator.serves = self.pool.clone();
+        config.orchestrator.system_creds = Some(keys.join(SYSTEM_CREDS));
         config
     }
 

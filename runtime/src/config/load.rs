@@ -20,6 +20,8 @@ const SEPARATOR: &str = "__";
 const ACK_WAIT_MIN: Duration = Duration::from_millis(500);
 /// With less, one role's handoffs would have no room for the biggest of them.
 const BROKER_DISK_MIN_BYTES: u64 = 256 << 20;
+/// With fewer, a person's commands would end each other.
+const CONNECTIONS_PER_KEY_MIN: u32 = 4;
 /// A shorter one would refuse handoffs while a replicated stream still moves its leader.
 const BLOB_WAIT_MIN: Duration = Duration::from_secs(1);
 
@@ -157,6 +159,9 @@ impl Config {
         }
         if self.orchestrator.broker_disk.bytes() < BROKER_DISK_MIN_BYTES {
             return wrong("orchestrator.broker_disk", "must be 256MiB or more");
+        }
+        if self.orchestrator.connections_per_key < CONNECTIONS_PER_KEY_MIN {
+            return wrong("orchestrator.connections_per_key", "must be 4 or more");
         }
         if let Some(endpoint) = &self.telemetry.otlp_endpoint {
             if !endpoint.starts_with("http://") && !endpoint.starts_with("https://") {

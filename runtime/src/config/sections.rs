@@ -299,6 +299,12 @@ pub struct OrchestratorConfig {
     /// The disk that the broker has for streams: its `max_file_store`. Blobs may take 70 % of it and each role's handoffs 5 %;
     /// what is left is kept for the journals.
     pub broker_disk: ByteSize,
+    /// Connections that one key of an agent or operator may have at once. An agent has one, a command of a person one: this is
+    /// room for scripts that share a key. The newest beyond it are ended.
+    pub connections_per_key: u32,
+    /// Credentials of the broker's own account, with which connections are looked at and ended. Without them only the limit
+    /// of all agents and operators together holds.
+    pub system_creds: Option<PathBuf>,
 }
 
 impl Default for OrchestratorConfig {
@@ -317,6 +323,8 @@ impl Default for OrchestratorConfig {
             landing_attempts: 150,
             replicas: 1,
             broker_disk: ByteSize::from_mib(DISK_BYTES >> 20),
+            connections_per_key: 32,
+            system_creds: None,
         }
     }
 }

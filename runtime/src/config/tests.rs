@@ -94,6 +94,7 @@ fn values_that_cannot_be_used_are_refused_by_key() {
         ("[agent]\nack_wait = \"1ms\"\n", "agent.ack_wait"),
         ("[orchestrator]\nhandoff_ack_wait = \"1ms\"\n", "orchestrator.handoff_ack_wait"),
         ("[orchestrator]\nbroker_disk = \"1MiB\"\n", "orchestrator.broker_disk"),
+        ("[orchestrator]\nconnections_per_key = 3\n", "orchestrator.connections_per_key"),
         ("[orchestrator]\nblob_wait = \"1ms\"\n", "orchestrator.blob_wait"),
         ("[telemetry]\nlog = \"a=b=c\"\n", "telemetry.log"),
         ("[telemetry]\notlp_endpoint = \"collector:4317\"\n", "telemetry.otlp_endpoint"),

@@ -4,6 +4,8 @@
 use std::{fs, process::Command};
 
 use holdpoint_bus::{
+    Bus, ConnectArgs,
+    auth::Credentials,
     broker::{Broker, BrokerSpec, ServerBinary},
     topology,
 };
@@ -65,6 +67,10 @@ impl Remote {
 
     /// A process of the fleet, which takes its credentials where all of its role do. `place` is its state folder.
     fn process(&self, args: &[&str], role: &str, place: &str) -> Running {
+        self.process_with(args, role, place, &[])
+    }
+
+    fn process_with(&self, args: &[&str], role: &str, place: &str, env: &[(&str, &str)]) -> Running {
         let keys = self.world.path("keys");
         let mut all = args.to_vec();
         let dir = keys.join(role).display().to_string();
@@ -76,6 +82,7 @@ impl Remote {
             command.env(format!("HOLDPOINT__{section}__STATE_DIR"), self.world.path(place));
         }
         command.env("HOLDPOINT__AGENTS__BUILDER__COMMAND", self.world.path("plan/builder.sh"));
+        command.envs(env.iter().copied());
         self.world.start_with(command)
     }
 
@@ -127,4 +134,38 @@ fn a_fleet_with_keys_of_its_own_flies_what_an_operator_submits_over_tls() {
     assert!(fs::metadata(world.path("keys/builder/builder-9.creds")).is_ok());
     drop(next);
     remote.runtime.shutdown_background();
+}
+
+#[test]
+fn a_key_with_too_many_connections_is_named_with_its_bound_and_setting_and_others_are_let_in() {
+    let remote = Remote::start();
+    let world = &remote.world;
+    let mut without = remote.process(&["orchestrator"], "orchestrator", "o1");
+    without.until_said("orchestrator.system_creds is not set");
+    let system = world.path("keys/orchestrator/system/connections.creds").display().to_string();
+    let env = [
+        ("HOLDPOINT__ORCHESTRATOR__SYSTEM_CREDS", system.as_str()),
+        ("HOLDPOINT__ORCHESTRATOR__CONNECTIONS_PER_KEY", "4"),
+    ];
+    let mut orchestrator = remote.process_with(&["orchestrator"], "orchestrator", "o2", &env);
+    let flood = Credentials::load(&world.path("keys/builder/builder-1.creds")).unwrap();
+    let mut args = ConnectArgs::new(remote.url(), flood.clone());
+    args.tls.ca = Some(world.path("cert.pem"));
+    let _held: Vec<Bus> = remote.runtime.block_on(async {
+        let mut held = Vec::new();
+        for _ in 0..20 {
+            held.push(Bus::connect(args.clone()).await.unwrap());
+        }
+        held
+    });
+    orchestrator.until_said("more connections than it may have");
+    let said = orchestrator.said();
+    let line = said.lines().find(|line| line.contains("more connections than it may have")).unwrap();
+    for word in [flood.public_key(), "bound=4", "orchestrator.connections_per_key", "ended="] {
+        assert!(line.contains(word), "{word}: {line}");
+    }
+    assert!(!said.contains("system_creds is not set"), "{said}");
+    let (url, creds) = (remote.url(), world.path("keys/operator/operator-1.creds").display().to_string());
+    let ca = world.path("cert.pem").display().to_string();
+    world.holdpoint(&["inbox", "--nats", &url, "--creds", &creds, "--tls-ca", &ca]).expect(0);
 }

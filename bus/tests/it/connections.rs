@@ -1,0 +1,112 @@
+//! Looking at connections and ending them, against a real server, and what else the user that does it can do: nothing.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use async_nats::{Client, connection::State};
+use holdpoint_bus::{
+    auth::Credentials,
+    connections::{Connection, Connections},
+};
+use holdpoint_protocol::{ids::role, streams};
+
+use crate::support::{Raw, SOON, TestBroker};
+
+/// A client that stays away once it is ended.
+async fn client(broker: &TestBroker, credentials: &Credentials) -> Client {
+    let options = async_nats::ConnectOptions::with_credentials(&credentials.to_text()).unwrap();
+    let connected = Arc::new(AtomicBool::new(false));
+    let was = connected.clone();
+    let pause = move |_| if was.load(Ordering::Relaxed) { Duration::from_secs(3_600) } else { Duration::ZERO };
+    let inbox = format!("_INBOX.{}", credentials.name());
+    let options = options.reconnect_delay_callback(pause).name("a name of its own").custom_inbox_prefix(inbox);
+    let client = options.connect(broker.local.broker.url()).await.unwrap();
+    connected.store(true, Ordering::Relaxed);
+    client
+}
+
+async fn watch(broker: &TestBroker) -> Connections {
+    let bus = broker.local.connect(&broker.local.authority.mint_connections()).await.unwrap();
+    Connections::watch(bus, &broker.roots().agents_account).await.unwrap()
+}
+
+/// The connections of a key, the oldest first.
+async fn of(connections: &Connections, credentials: &Credentials) -> Vec<Connection> {
+    let mut all = connections.look().await.unwrap();
+    all.retain(|connection| connection.key == credentials.public_key());
+    all.sort();
+    all
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_newest_connections_of_a_key_are_ended_and_no_others() {
+    let broker = TestBroker::start().await;
+    let mut connections = watch(&broker).await;
+    let flood = broker.mint(role::BUILDER, "b1", &streams::fleet_pool());
+    let other = client(&broker, &broker.mint(role::VERIFIER, "v1", &streams::fleet_pool())).await;
+    let mut clients = Vec::new();
+    for _ in 0..300 {
+        clients.push(client(&broker, &flood).await);
+    }
+    tokio::time::timeout(SOON, connections.changed()).await.expect("the broker says that somebody came");
+    // More than one page.
+    let all = of(&connections, &flood).await;
+    assert_eq!((all.len(), all[0].name.as_str()), (300, "a name of its own"));
+    for connection in &all[10..] {
+        assert!(connections.end(connection).await.unwrap());
+    }
+    assert!(!connections.end(&all[299]).await.unwrap(), "it has ended");
+    assert_eq!(of(&connections, &flood).await, all[..10]);
+    for (number, client) in clients.iter().enumerate() {
+        let expected = if number < 10 { State::Connected } else { State::Disconnected };
+        let ended = async {
+            while client.connection_state() != expected {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(SOON, ended).await.unwrap_or_else(|_| panic!("{number} is not {expected:?}"));
+    }
+    assert_eq!(other.connection_state(), State::Connected);
+    assert!(broker.orchestrator.is_connected());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_looks_after_connections_can_do_nothing_else_with_the_broker() {
+    let broker = TestBroker::start().await;
+    let agent = client(&broker, &broker.mint(role::BUILDER, "b1", &streams::fleet_pool())).await;
+    let credentials = broker.local.authority.mint_connections();
+    let watching = watch(&broker).await;
+    let Raw(raw) = broker.raw(&credentials).await;
+    let raw = Raw(raw);
+    let server = watching.look().await.unwrap()[0].server.clone();
+    for subject in [
+        "$SYS.REQ.SERVER.PING".to_owned(),
+        "$SYS.REQ.SERVER.PING.CONNZ".to_owned(),
+        format!("$SYS.REQ.SERVER.{server}.VARZ"),
+        format!("$SYS.REQ.SERVER.{server}.RELOAD"),
+        format!("$SYS.REQ.SERVER.{server}.LDM"),
+        "$SYS.REQ.CLAIMS.LIST".to_owned(),
+        "$SYS.REQ.CLAIMS.UPDATE".to_owned(),
+        format!("$SYS.REQ.ACCOUNT.{}.SUBSZ", broker.roots().agents_account),
+        "$JS.API.STREAM.NAMES".to_owned(),
+        "hp.v1.api.flights".to_owned(),
+    ] {
+        assert!(raw.refused(&subject, "{}").await, "{subject}");
+    }
+    // Nothing else is heard: the broker says so, and delivers nothing.
+    let mut heard = raw.0.subscribe("$SYS.>").await.unwrap();
+    raw.0.flush().await.unwrap();
+    let another = client(&broker, &broker.mint(role::BUILDER, "b2", &streams::fleet_pool())).await;
+    another.flush().await.unwrap();
+    let mut watching = watching;
+    tokio::time::timeout(SOON, watching.changed()).await.expect("who may hear it does");
+    assert!(futures::FutureExt::now_or_never(futures::StreamExt::next(&mut heard)).flatten().is_none());
+    // No agent ends anybody.
+    let agent = Raw(agent);
+    assert!(agent.refused(&format!("$SYS.REQ.SERVER.{server}.KICK"), "{\"cid\": 1}").await);
+}

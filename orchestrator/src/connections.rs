@@ -1,0 +1,143 @@
+//! Ends the connections that one key has too many ([`excess`] says which), so that no agent or operator can take the broker's
+//! connections from the others.
+//!
+//! Every orchestrator with a user of the broker's own account looks: two that end the same do no harm.
+
+use std::time::Duration;
+
+use holdpoint_bus::{
+    Bus, ConnectArgs,
+    auth::Credentials,
+    connections::{Connection, Connections, ConnectionsError},
+};
+use holdpoint_core::{
+    connections::{Excess, excess},
+    lines::{Line, Lines},
+    shown,
+};
+use holdpoint_runtime::{
+    clock,
+    config::{NatsConfig, OrchestratorConfig},
+    supervise::TaskFailed,
+    telemetry::ErrorChain,
+};
+use tokio::time::{Instant, sleep, sleep_until};
+
+/// How often connections are looked at, at most.
+const LOOK_PAUSE: Duration = Duration::from_secs(1);
+/// How often they are looked at though nobody came or went.
+const LOOK_ANYWAY: Duration = Duration::from_secs(30);
+/// The pause before it connects again, where the broker did not let it.
+const CONNECT_PAUSE: Duration = Duration::from_secs(30);
+/// Connections that are ended at one look; the others follow with the next.
+const ENDED_MAX: usize = 1_024;
+/// Keys that are spoken of at one look.
+const TOLD_MAX: usize = 8;
+/// Characters that are shown of the name which a client gives itself.
+const NAME_LEN_MAX: usize = 64;
+/// Who causes the lines in the log.
+const LINES_OF: &str = "connections";
+/// What bounds the connections of a key.
+const SETTING: &str = "orchestrator.connections_per_key";
+
+/// Arguments.
+#[derive(Clone)]
+pub(crate) struct Args {
+    nats: NatsConfig,
+    credentials: Credentials,
+    /// The account of agents and people.
+    account: String,
+    most: usize,
+}
+
+impl Args {
+    /// With these credentials of the broker's own account.
+    pub(crate) fn new(
+        nats: &NatsConfig,
+        config: &OrchestratorConfig,
+        credentials: Credentials,
+        account: String,
+    ) -> Self {
+        let most = usize::try_from(config.connections_per_key).unwrap_or(usize::MAX);
+        Self { nats: nats.clone(), credentials, account, most }
+    }
+}
+
+/// What was ended so far, and how often that was said.
+#[derive(Default)]
+struct Told {
+    lines: Lines,
+    ended: u64,
+}
+
+impl Args {
+    /// Until it is aborted.
+    pub(crate) async fn look_for_ever(self) -> TaskFailed {
+        let mut told = Told::default();
+        loop {
+            match self.connect().await {
+                Ok((bus, connections)) => self.look_while_let_in(&bus, connections, &mut told).await,
+                Err(error) => {
+                    let error = ErrorChain(&*error).to_string();
+                    tracing::warn!(error, "cannot look at connections: {SETTING} is not kept");
+                }
+            }
+            sleep(CONNECT_PAUSE).await;
+        }
+    }
+
+    async fn connect(&self) -> Result<(Bus, Connections), Box<dyn std::error::Error + Send + Sync>> {
+        let mut args = ConnectArgs::new(self.nats.url.clone(), self.credentials.clone());
+        args.tls = self.nats.tls.files();
+        let bus = Bus::connect(args).await?;
+        let connections = Connections::watch(bus.clone(), &self.account).await?;
+        Ok((bus, connections))
+    }
+
+    /// Looks whenever somebody came or went; returns when the broker does not accept the credentials any more.
+    async fn look_while_let_in(&self, bus: &Bus, mut connections: Connections, told: &mut Told) {
+        loop {
+            if let Err(error) = self.look(&connections, told).await {
+                tracing::warn!(error = %ErrorChain(&error), "cannot look at connections: {SETTING} is not kept");
+            }
+            let anyway = Instant::now() + LOOK_ANYWAY;
+            sleep(LOOK_PAUSE).await;
+            tokio::select! {
+                () = connections.changed() => {}
+                () = sleep_until(anyway) => {}
+                () = bus.gone() => return,
+            }
+        }
+    }
+
+    async fn look(&self, connections: &Connections, told: &mut Told) -> Result<(), ConnectionsError> {
+        let all = connections.look().await?;
+        let all = all.into_iter().map(|connection| (connection.key.clone(), connection));
+        let mut room = ENDED_MAX;
+        for (number, over) in excess(all, self.most).into_iter().enumerate() {
+            let mut ended = 0_u64;
+            for connection in over.ended.iter().take(room) {
+                ended += u64::from(connections.end(connection).await?);
+            }
+            room = room.saturating_sub(over.ended.len());
+            told.ended += ended;
+            if number < TOLD_MAX {
+                self.tell(&over, ended, told);
+            }
+        }
+        Ok(())
+    }
+
+    fn tell(&self, over: &Excess<Connection>, ended: u64, told: &mut Told) {
+        let Line::Written { left_out } = told.lines.next(LINES_OF, clock::now()) else { return };
+        // What its client calls itself is its own word.
+        let client =
+            over.ended.first().map(|connection| connection.name.chars().take(NAME_LEN_MAX).collect::<String>());
+        let client = client.as_deref().map(shown::line).unwrap_or_default();
+        tracing::warn!(
+            key = over.key, %client, connections = over.connections, bound = self.most, setting = SETTING, ended,
+            ended_so_far = told.ended, lines_left_out = left_out,
+            "a key has more connections than it may have: the newest were ended"
+        );
+    }
+}
