@@ -116,7 +116,7 @@ impl Fleet {
         let name = AgentName::try_new(&label).expect("a role and a number are an id");
         let creds = self.processes()?.join(format!("{label}.creds"));
         let role_id = role.as_str().parse().expect("a role's word is an id");
-        let credentials = self.lease.authority().mint_agent(&role_id, &name, pool, None);
+        let credentials = self.lease.authority().mint_own_agent(&role_id, &name, pool);
         let credentials = credentials.map_err(|error| {
             Failure::environment("keys", error.to_string(), "the keys in the state folder are of another version")
         })?;

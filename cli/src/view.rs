@@ -116,7 +116,8 @@ fn summary(waypoint: &WaypointView) -> String {
     }
     let passed = waypoint.criteria.iter().filter(|c| c.verdict == Verdict::Pass).count();
     if !waypoint.criteria.is_empty() {
-        parts.push(format!("{passed} of {} criteria pass", waypoint.criteria.len()));
+        let foreign = if waypoint.foreign_receipt == Some(true) { " by a foreign receipt" } else { "" };
+        parts.push(format!("{passed} of {} criteria pass{foreign}", waypoint.criteria.len()));
     }
     match &waypoint.commit {
         Some(commit) => parts.push(format!("commit {}", short(commit))),

@@ -133,7 +133,7 @@ pub struct Handoff<T> {
 /// A verifier's report, with what follows it.
 #[derive(Debug, Clone)]
 pub struct Reported {
-    /// The report.
+    /// The report. Whether its receipt is foreign is what its sender's key says, in place of what the report says of itself.
     pub report: VerificationReport,
     /// What its turn keeps for the build turn behind it.
     pub for_build: Option<Box<Feedback>>,

@@ -2,7 +2,7 @@
 //!
 //! Who signed what is not looked at here; entries that no orchestrator signed are marked before.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use holdpoint_protocol::{
     api::{HistoryLine, Standing},
@@ -11,6 +11,21 @@ use holdpoint_protocol::{
     streams,
 };
 use serde_json::Value;
+
+/// Puts what counts of who made a receipt in place of what its sender wrote: what the journal recorded where an entry took
+/// the report, else `foreign` as it is said of a line's reference. `lines` are all of one waypoint.
+pub fn vouch(lines: &mut [HistoryLine], foreign: impl Fn(&str) -> bool) {
+    let entries = lines.iter().filter(|line| is_entry(line) && line.standing.is_none());
+    let recorded: HashMap<String, bool> = entries
+        .filter_map(|entry| Some((cause(entry)?, entry.artifact["record"]["state"]["foreign_receipt"].as_bool()?)))
+        .collect();
+    for line in lines.iter_mut().filter(|line| !is_entry(line)) {
+        let foreign = recorded.get(&line.reference).copied().unwrap_or_else(|| foreign(&line.reference));
+        if let Some(receipt) = line.artifact.get_mut("receipt").and_then(Value::as_object_mut) {
+            receipt.insert("foreign".to_owned(), Value::Bool(foreign));
+        }
+    }
+}
 
 /// Says of each final handoff whether it is the one that an entry answers, or another was, or its turn is over without
 /// it. `lines` are all of one waypoint, oldest first.
@@ -105,6 +120,26 @@ mod tests {
             handoff("given_back", 2, "t1"),
         ];
         assert_eq!(standings(lines), [None, None, Some(Standing::Conflict), None]);
+    }
+
+    #[test]
+    fn what_the_journal_recorded_of_a_receipt_takes_the_place_of_its_senders_word() {
+        let report = |sequence| {
+            let claim = json!({"turn": "t1", "receipt": {"foreign": false, "checks": []}});
+            line("verification_report", format!("{HANDOFFS}/{sequence}"), claim)
+        };
+        let took = |sequence, answers, foreign: Option<bool>| {
+            let mut entry = entry("decided", sequence, Some(answers), None);
+            entry.artifact["record"]["state"] = json!({"foreign_receipt": foreign});
+            entry
+        };
+        let mut forged = took(9, 1, Some(false));
+        forged.standing = Some(Standing::Unsigned);
+        let mut lines =
+            vec![report(1), took(1, 1, Some(true)), report(2), took(2, 2, Some(false)), report(3), report(4), forged];
+        vouch(&mut lines, |reference| !reference.ends_with("/4"));
+        let shown: Vec<_> = lines.iter().filter_map(|line| line.artifact["receipt"]["foreign"].as_bool()).collect();
+        assert_eq!(shown, [true, false, true, false], "recorded, recorded, nobody's, by its key");
     }
 
     #[test]

@@ -135,7 +135,7 @@ impl Api {
     }
 
     async fn artifact(&self, reference: &str) -> Result<Bytes, Failure> {
-        let found = history::by_reference(&self.shell.bus, reference).await;
+        let found = history::by_reference(&self.shell, reference).await;
         let found = found.map_err(|e| Failure::new(500, ErrorChain(&e).to_string()))?;
         write(&found.ok_or_else(|| Failure::new(404, format!("no artifact {reference}: a reference is STREAM/SEQUENCE, as `holdpoint history` prints it, or sha256:… for evidence")))?)
     }

@@ -134,9 +134,9 @@ async fn look_up(shell: Shell, desk: Desk, mail: Mail, room: OwnedSemaphorePermi
     let verified = shell.senders.verify(&shell.bus, &subject, &mail.received.stored, &head.agent).await;
     let Some(room) = hold.release() else { return };
     match verified {
-        Ok(()) => {
+        Ok(harness) => {
             let sender = Some(head.agent.clone());
-            desk.admit(sender, mail, room).await;
+            desk.admit(sender, Mail { harness, ..mail }, room).await;
         }
         Err(SenderError::Unknown(error)) => {
             tracing::warn!(error = %ErrorChain(&error), "cannot look up who sent a handoff now");

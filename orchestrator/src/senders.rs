@@ -8,6 +8,7 @@ use std::{
 use holdpoint_bus::{Bus, Stored, auth::KnownUsers, journal::ReadError, past};
 use holdpoint_protocol::{
     codec::{self, Encoding},
+    facts::Harness,
     ids::{AgentName, RoleId, TurnId, role},
     names::PLAN_KINDS,
     refusal::RefusalCode,
@@ -58,30 +59,35 @@ impl Senders {
         Self { users, known: Mutex::default() }
     }
 
-    /// Whether a handoff is this agent's, by what it shows and what is remembered: nothing is read for it. `false`: its
-    /// sender has to be looked up.
-    pub(crate) fn recognise(&self, role: &RoleId, stored: &Stored, agent: &AgentName) -> Result<bool, SenderError> {
+    /// Whether a handoff is this agent's, by what it shows and what is remembered, and whose harness its key is for: nothing is
+    /// read for it. `None`: its sender has to be looked up.
+    pub(crate) fn recognise(
+        &self,
+        role: &RoleId,
+        stored: &Stored,
+        agent: &AgentName,
+    ) -> Result<Option<Harness>, SenderError> {
         if stored.signature.is_none() {
             return Err(SenderError::refused(RefusalCode::Unsigned, "there is no Hp-Signature"));
         }
         if let Some(jwt) = &stored.jwt {
-            return self.verify_by(jwt, role, stored, agent).map(|()| true);
+            return self.verify_by(jwt, role, stored, agent).map(Some);
         }
         // Asked again each time: it may have been revoked.
         let known = self.known(role, agent);
-        Ok(known.is_some_and(|jwt| self.verify_by(&jwt, role, stored, agent).is_ok()))
+        Ok(known.and_then(|jwt| self.verify_by(&jwt, role, stored, agent).ok()))
     }
 
-    /// Whether a handoff is this agent's, and why not.
+    /// Whether a handoff is this agent's, and whose harness its key is for, or why not.
     pub(crate) async fn verify(
         &self,
         bus: &Bus,
         subject: &HandoffSubject,
         stored: &Stored,
         agent: &AgentName,
-    ) -> Result<(), SenderError> {
-        if self.recognise(&subject.role, stored, agent)? {
-            return Ok(());
+    ) -> Result<Harness, SenderError> {
+        if let Some(harness) = self.recognise(&subject.role, stored, agent)? {
+            return Ok(harness);
         }
         // Nothing is remembered after a restart; and the same agent may have been given a new key.
         let plans = plans(bus, subject).await.map_err(SenderError::Unknown)?;
@@ -95,7 +101,7 @@ impl Senders {
         let mut refused = SenderError::refused(RefusalCode::PlanMissing, unplanned);
         for jwt in shown {
             match self.verify_by(&jwt, &subject.role, stored, agent) {
-                Ok(()) => return Ok(()),
+                Ok(harness) => return Ok(harness),
                 Err(error) => refused = error,
             }
         }
@@ -107,7 +113,7 @@ impl Senders {
         let Some(jwt) = &stored.jwt else {
             return Err(SenderError::refused(RefusalCode::JwtRefused, "there is no Hp-Jwt"));
         };
-        self.verify_by(jwt, &role::id(role::OPERATOR), stored, person)
+        self.verify_by(jwt, &role::id(role::OPERATOR), stored, person).map(drop)
     }
 
     /// The person whose JWT an act shows and whose key signed it, no matter whom the act names.
@@ -117,7 +123,7 @@ impl Senders {
         stored.is_signed_by(&user.public_key).then_some(user.name)
     }
 
-    fn verify_by(&self, jwt: &str, role: &RoleId, stored: &Stored, agent: &AgentName) -> Result<(), SenderError> {
+    fn verify_by(&self, jwt: &str, role: &RoleId, stored: &Stored, agent: &AgentName) -> Result<Harness, SenderError> {
         let user = self.users.verify_jwt_of(role, jwt, holdpoint_runtime::clock::now());
         let user =
             user.map_err(|refusal| SenderError::refused(RefusalCode::JwtRefused, format!("Hp-Jwt: {refusal}")))?;
@@ -129,8 +135,9 @@ impl Senders {
             let what = "the signature does not fit subject, payload and the agent's key";
             return Err(SenderError::refused(RefusalCode::WrongSignature, what));
         }
+        let harness = user.harness();
         self.remember(role.clone(), user.name, jwt);
-        Ok(())
+        Ok(harness)
     }
 
     fn known(&self, role: &RoleId, agent: &AgentName) -> Option<String> {

@@ -170,6 +170,34 @@ pub struct Violation {
     pub path: String,
 }
 
+/// Whose harness works under a key. The key's credentials say so, which the fleet's authority signed; what its holder
+/// signs never does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Harness {
+    /// Holdpoint's own.
+    Holdpoint,
+    /// Any other, or the key does not say.
+    Foreign,
+}
+
+impl Harness {
+    /// The word on the wire.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Holdpoint => "holdpoint",
+            Self::Foreign => "foreign",
+        }
+    }
+
+    /// Whether it is not Holdpoint's own.
+    #[must_use]
+    pub fn is_foreign(self) -> bool {
+        self == Self::Foreign
+    }
+}
+
 /// How much changed.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DiffSummary {

@@ -306,6 +306,10 @@ pub struct WaypointState {
     pub criteria: Vec<CriterionResult>,
     /// The last verdicts on guards.
     pub guards: Vec<CriterionResult>,
+    /// Whether a harness that is not Holdpoint's made the receipt behind these verdicts, by the key that signed the report
+    /// and whatever it says of itself; `None` before the first verdicts. Earlier versions did not record it: foreign.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreign_receipt: Option<bool>,
     /// The last visits of gates, oldest first, a bounded list. All of them are in the journal, each in its own entries.
     pub history: Vec<GateVisit>,
     /// The visits before those of `history`.
@@ -382,6 +386,7 @@ impl Default for WaypointState {
             decision: None,
             criteria: Vec::new(),
             guards: Vec::new(),
+            foreign_receipt: None,
             history: Vec::new(),
             earlier_visits: None,
             answered: None,

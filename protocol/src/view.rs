@@ -107,6 +107,9 @@ pub struct WaypointView {
     pub criteria: Vec<CriterionResult>,
     /// The last verdicts on guards.
     pub guards: Vec<CriterionResult>,
+    /// Whether a harness that is not Holdpoint's made the receipt behind these verdicts; `None` before the first verdicts.
+    #[serde(default)]
+    pub foreign_receipt: Option<bool>,
     /// What a person can do.
     pub remediation: Option<String>,
     /// The acts that are open to people; the commands of the same names do them.

@@ -73,7 +73,7 @@ impl Fleet {
 
     fn mint(&self, role: &'static str, name: &str) -> Credentials {
         let name: AgentName = name.parse().unwrap();
-        self.local.authority.mint_agent(&role::id(role), &name, &streams::fleet_pool(), None).unwrap()
+        self.local.authority.mint_own_agent(&role::id(role), &name, &streams::fleet_pool()).unwrap()
     }
 
     fn start(&mut self, name: &str, args: &[&str], creds: &Path, more: &str) {

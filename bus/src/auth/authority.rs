@@ -6,7 +6,10 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use holdpoint_protocol::ids::{AgentName, PoolId, RoleId, role};
+use holdpoint_protocol::{
+    facts::Harness,
+    ids::{AgentName, PoolId, RoleId, role},
+};
 use nkeys::KeyPair;
 use serde_json::Value;
 
@@ -39,6 +42,8 @@ pub struct Order {
     pub name: AgentName,
     /// Whose turns it takes; of agents only.
     pub pool: PoolId,
+    /// Whose harness works under them; of agents only.
+    pub harness: Harness,
     /// How long they count; none: for good.
     pub lifetime: Option<Duration>,
 }
@@ -132,11 +137,11 @@ impl Authority {
     /// # Errors
     /// [`UnknownRole`] when nobody of that role has credentials.
     pub fn mint(&mut self, order: &Order) -> Result<Credentials, UnknownRole> {
-        let Order { role, name, pool, lifetime } = order;
+        let Order { role, name, lifetime, .. } = order;
         match role.as_str() {
             role::ORCHESTRATOR => Ok(self.mint_orchestrator_for(name, *lifetime)),
             role::OPERATOR => self.mint_user(role, name, &[], *lifetime),
-            _ => self.mint_agent(role, name, pool, *lifetime),
+            _ => self.mint_ordered(order),
         }
     }
 
@@ -153,7 +158,8 @@ impl Authority {
         mint(name, &key, nats, &self.orchestrators, lifetime)
     }
 
-    /// Credentials of an agent that takes the turns of `pool`, for good or for `lifetime`.
+    /// Credentials of an agent that takes the turns of `pool`, for good or for `lifetime`. Its harness is not Holdpoint's: what
+    /// a verifier reports under them is recorded as foreign.
     ///
     /// # Errors
     /// [`UnknownRole`] when the role has no signing key here, or is not an agent's.
@@ -164,10 +170,26 @@ impl Authority {
         pool: &PoolId,
         lifetime: Option<Duration>,
     ) -> Result<Credentials, UnknownRole> {
+        let (role, name, pool) = (role.clone(), name.clone(), pool.clone());
+        self.mint_ordered(&Order { role, name, pool, harness: Harness::Foreign, lifetime })
+    }
+
+    /// As [`Authority::mint_agent`], for a process of Holdpoint's own.
+    ///
+    /// # Errors
+    /// [`UnknownRole`] when the role has no signing key here, or is not an agent's.
+    pub fn mint_own_agent(&self, role: &RoleId, name: &AgentName, pool: &PoolId) -> Result<Credentials, UnknownRole> {
+        let (role, name, pool) = (role.clone(), name.clone(), pool.clone());
+        self.mint_ordered(&Order { role, name, pool, harness: Harness::Holdpoint, lifetime: None })
+    }
+
+    /// An agent's.
+    fn mint_ordered(&self, order: &Order) -> Result<Credentials, UnknownRole> {
+        let Order { role, name, pool, harness, lifetime } = order;
         if !permissions::takes_turns(role) {
             return Err(UnknownRole { role: role.clone() });
         }
-        self.mint_user(role, name, &permissions::agent_tags(pool), lifetime)
+        self.mint_user(role, name, &permissions::agent_tags(pool, *harness), *lifetime)
     }
 
     /// Credentials of a person or a script that goes through the API.

@@ -24,6 +24,7 @@ use std::{
 };
 
 use holdpoint_protocol::{
+    facts::Harness,
     ids::{AgentName, RoleId, role},
     streams,
 };
@@ -208,7 +209,8 @@ impl KeyFolder {
         self.authority.issued.iter().map(|issued| (issued, issued.standing(&self.authority, now_s))).collect()
     }
 
-    /// Makes credentials for `<role>-1` to `<role>-<count>`, for good, but for names that were issued before; what was made.
+    /// Makes credentials for `<role>-1` to `<role>-<count>`, for good and for Holdpoint's own processes, but for names that were
+    /// issued before; what was made.
     /// Files that follow from the keys are written anew where they differ, and [`SYSTEM_CREDS`] are made where they are missing.
     ///
     /// # Errors
@@ -220,7 +222,13 @@ impl KeyFolder {
                 let name = AgentName::try_new(format!("{role}-{number}")).expect("a role and a number are an id");
                 if !self.authority.issued.iter().any(|issued| issued.name == name) {
                     let file = self.default_file(role, &name);
-                    let order = Order { role: role.clone(), name, pool: streams::fleet_pool(), lifetime: None };
+                    let order = Order {
+                        role: role.clone(),
+                        name,
+                        pool: streams::fleet_pool(),
+                        harness: Harness::Holdpoint,
+                        lifetime: None,
+                    };
                     wanted.push((order, Some(file)));
                 }
             }

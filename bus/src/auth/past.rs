@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
     Timestamp,
+    facts::Harness,
     ids::{AgentName, RoleId},
 };
 
@@ -61,7 +62,8 @@ impl<'a> PastSenders<'a> {
         Self { roots, jwts: BTreeMap::new() }
     }
 
-    /// Whether a handoff was this agent's, of this role; handoffs in the order in which they were stored.
+    /// Whether a handoff was this agent's, of this role, and whose harness its key is for; handoffs in the order in which they
+    /// were stored.
     ///
     /// # Errors
     /// Why not, in words.
@@ -71,15 +73,15 @@ impl<'a> PastSenders<'a> {
         agent: &AgentName,
         jwt: Option<&str>,
         signed: Signed<'_>,
-    ) -> Result<(), String> {
+    ) -> Result<Harness, String> {
         let key = (role.clone(), agent.clone());
         if let Some(jwt) = jwt {
-            self.verify_by(role, agent, jwt, signed)?;
+            let harness = self.verify_by(role, agent, jwt, signed)?;
             let known = self.jwts.entry(key).or_default();
             if !known.iter().any(|one| one == jwt) {
                 known.push(jwt.to_owned());
             }
-            return Ok(());
+            return Ok(harness);
         }
         let known = self.jwts.get(&key).map_or(&[][..], Vec::as_slice);
         let tried = known.iter().rev().map(|jwt| self.verify_by(role, agent, jwt, signed));
@@ -93,7 +95,7 @@ impl<'a> PastSenders<'a> {
         last
     }
 
-    fn verify_by(&self, role: &RoleId, agent: &AgentName, jwt: &str, signed: Signed<'_>) -> Result<(), String> {
+    fn verify_by(&self, role: &RoleId, agent: &AgentName, jwt: &str, signed: Signed<'_>) -> Result<Harness, String> {
         let checked = self.roots.check_past(jwt, signed.at).map_err(|refusal| format!("Hp-Jwt: {refusal}"))?;
         let user = checked.user.of(role).map_err(|refusal| format!("Hp-Jwt: {refusal}"))?;
         if user.name != *agent {
@@ -102,6 +104,11 @@ impl<'a> PastSenders<'a> {
         let good = signed
             .signature
             .is_some_and(|signature| verify_signature(&user.public_key, signed.subject, signed.payload, signature));
-        if good { Ok(()) } else { Err("the signature does not fit subject, payload and the agent's key".to_owned()) }
+        let harness = user.harness();
+        if good {
+            Ok(harness)
+        } else {
+            Err("the signature does not fit subject, payload and the agent's key".to_owned())
+        }
     }
 }

@@ -4,6 +4,7 @@
 //! itself, so that whoever holds a role's signing key can make users of that role only.
 
 use holdpoint_protocol::{
+    facts::Harness,
     ids::{PoolId, RoleId, role},
     plan::Priority,
     streams, subjects,
@@ -12,6 +13,9 @@ use serde::{Deserialize, Serialize};
 
 /// The tag that names the user's pool.
 const POOL_TAG: &str = "pool";
+
+/// The tag that names Holdpoint's own harness. No permission depends on it.
+const HARNESS_TAG: &str = "harness";
 
 /// Subscriptions of one connection: an agent has a handful, and a client library a few more.
 const SUBSCRIPTIONS_MAX: i64 = 128;
@@ -104,9 +108,22 @@ pub(super) fn turn_subjects(consumer: &str) -> [String; 3] {
     ]
 }
 
-/// The tags of an agent's JWT: its pool.
-pub(super) fn agent_tags(pool: &PoolId) -> Vec<String> {
-    vec![format!("{POOL_TAG}:{pool}")]
+/// The tags of an agent's JWT: its pool, and whose harness it is for where that is Holdpoint's own.
+pub(super) fn agent_tags(pool: &PoolId, harness: Harness) -> Vec<String> {
+    let mut tags = vec![format!("{POOL_TAG}:{pool}")];
+    if !harness.is_foreign() {
+        tags.push(own_harness());
+    }
+    tags
+}
+
+/// Whose harness a user's tags name. Only the role's signing key can put them there.
+pub(super) fn harness(tags: &[String]) -> Harness {
+    if tags.contains(&own_harness()) { Harness::Holdpoint } else { Harness::Foreign }
+}
+
+fn own_harness() -> String {
+    format!("{HARNESS_TAG}:{}", Harness::Holdpoint.as_str())
 }
 
 #[cfg(test)]

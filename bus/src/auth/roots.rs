@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
     Timestamp,
+    facts::Harness,
     ids::{AgentName, RoleId, role},
 };
 use nkeys::{KeyPair, KeyPairType};
 use serde::{Deserialize, Serialize};
 
-use super::{credentials::Credentials, jwt, signer::verify_signature};
+use super::{credentials::Credentials, jwt, permissions, signer::verify_signature};
 
 /// Public keys that are trusted, and those that no longer are. Not secret; what is changed in it changes who is
 /// believed.
@@ -43,6 +44,12 @@ pub struct VerifiedUser {
 }
 
 impl VerifiedUser {
+    /// Whose harness works under this user's key.
+    #[must_use]
+    pub fn harness(&self) -> Harness {
+        permissions::harness(&self.tags)
+    }
+
     /// This user, if it is of that role.
     pub(super) fn of(self, role: &RoleId) -> Result<Self, Refusal> {
         if self.role == *role { Ok(self) } else { Err(Refusal::WrongRole { expected: role.clone(), found: self.role }) }

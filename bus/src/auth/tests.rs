@@ -3,6 +3,7 @@ use std::{os::unix::fs::PermissionsExt as _, sync::Arc, time::Duration};
 use data_encoding::BASE64URL_NOPAD;
 use holdpoint_protocol::{
     Timestamp,
+    facts::Harness,
     ids::{AgentName, role},
     streams,
 };
@@ -97,6 +98,28 @@ fn a_remembered_jwt_is_asked_for_its_issuer_and_revocation_again() {
     let watched = trust.watched();
     drop((trust, known));
     assert!(!watched.is_used() && !watched.replace(authority.trust_roots().clone()));
+}
+
+#[test]
+fn whose_harness_a_key_is_for_is_said_when_it_is_made_and_outlives_a_new_signing_key() {
+    let mut authority = Authority::create();
+    let (verifier, pool) = (role::id(role::VERIFIER), streams::fleet_pool());
+    let ours = authority.mint_own_agent(&verifier, &name("v1"), &pool).unwrap();
+    let foreign = authority.mint_agent(&verifier, &name("v2"), &pool, None).unwrap();
+    let operator = authority.mint_operator(&name("ann"));
+    authority.rotate(&verifier).unwrap();
+    let renewed = [&ours, &foreign].map(|user| authority.renew(&verifier, user).unwrap());
+    let harness = |user: &Credentials| authority.trust_roots().verify_jwt(user.jwt(), later()).unwrap().harness();
+    assert_eq!([&ours, &renewed[0]].map(harness), [Harness::Holdpoint; 2]);
+    assert_eq!([&foreign, &renewed[1], &operator].map(harness), [Harness::Foreign; 3]);
+    // Its holder cannot add the tag: the JWT is its issuer's.
+    let (signed, signature) = foreign.jwt().rsplit_once('.').unwrap();
+    let (header, claims) = signed.split_once('.').unwrap();
+    let text = String::from_utf8(BASE64URL_NOPAD.decode(claims.as_bytes()).unwrap()).unwrap();
+    let text = text.replace("\"pool:fleet\"", "\"pool:fleet\",\"harness:holdpoint\"");
+    assert!(text.contains("harness:holdpoint"), "{text}");
+    let forged = format!("{header}.{}.{signature}", BASE64URL_NOPAD.encode(text.as_bytes()));
+    assert_eq!(authority.trust_roots().verify_jwt(&forged, later()), Err(Refusal::BadSignature));
 }
 
 #[test]

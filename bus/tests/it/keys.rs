@@ -11,6 +11,7 @@ use holdpoint_bus::{
     topology,
 };
 use holdpoint_protocol::{
+    facts::Harness,
     ids::{RoleId, role},
     streams,
 };
@@ -59,8 +60,13 @@ impl Keys {
     }
 
     fn add(&mut self, role: &'static str, name: &str) -> Credentials {
-        let order =
-            Order { role: role::id(role), name: name.parse().unwrap(), pool: streams::fleet_pool(), lifetime: None };
+        let order = Order {
+            role: role::id(role),
+            name: name.parse().unwrap(),
+            pool: streams::fleet_pool(),
+            harness: Harness::Foreign,
+            lifetime: None,
+        };
         self.folder.add(order, Place::Folder).unwrap().1
     }
 
@@ -151,6 +157,7 @@ async fn credentials_with_an_end_are_cut_off_at_it() {
         role: role::id(role::BUILDER),
         name: "short".parse().unwrap(),
         pool: streams::fleet_pool(),
+        harness: Harness::Foreign,
         lifetime: Some(Duration::from_secs(8)),
     };
     let (_, credentials) = keys.folder.add(order, Place::Nowhere).unwrap();

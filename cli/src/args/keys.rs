@@ -86,7 +86,11 @@ pub(crate) struct InitArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Signed offline: no broker has to be told, and the credentials work at once.\n\
     An orchestrator's key stands in trust.json too; processes take that over within seconds.\n\n\
-    Example:\n  holdpoint keys add operator ann --dir keys --out - > ann.creds")]
+    Examples:\n  \
+    holdpoint keys add operator ann --dir keys --out - > ann.creds\n  \
+    holdpoint keys add verifier verifier-gpu --dir keys --harness\n\n\
+    An agent's key says whose harness it is for. Its holder cannot change that: give one that was\n\
+    made with --harness to processes of Holdpoint only.")]
 pub(crate) struct AddArgs {
     /// What they are for
     #[arg(value_enum)]
@@ -99,6 +103,9 @@ pub(crate) struct AddArgs {
     /// Whose turns an agent takes: the whole fleet's, or one flight's
     #[arg(long, value_name = "POOL", default_value = "fleet")]
     pub(crate) pool: PoolId,
+    /// For a process of Holdpoint's own; without it what a verifier reports is recorded as a foreign harness's
+    #[arg(long)]
+    pub(crate) harness: bool,
     /// How long they count, as 12h or 30d; without it for good
     #[arg(long, value_name = "SPAN")]
     pub(crate) expires: Option<Span>,
@@ -200,6 +207,11 @@ pub(crate) enum KeyRole {
 }
 
 impl KeyRole {
+    /// Whether it is an agent's.
+    pub(crate) fn takes_turns(self) -> bool {
+        !matches!(self, Self::Orchestrator | Self::Operator)
+    }
+
     /// As an id.
     pub(crate) fn id(self) -> RoleId {
         role::id(match self {

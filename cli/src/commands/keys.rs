@@ -5,7 +5,7 @@ mod look;
 use std::path::Path;
 
 use holdpoint_bus::auth::{Issued, KeyFolder, Order, Place, Standing};
-use holdpoint_protocol::ids::role;
+use holdpoint_protocol::{facts::Harness, ids::role};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -64,10 +64,16 @@ fn add(args: &AddArgs) -> Result<Exit, Failure> {
         Some(path) => Place::File(path),
         None => Place::Folder,
     };
+    if args.harness && !args.role.takes_turns() {
+        let hint = "leave --harness out: orchestrators and people run no harness";
+        let message = format!("--harness is for agents, not for {}", args.role.id());
+        return Err(Failure::usage("arguments", message, hint));
+    }
     let order = Order {
         role: args.role.id(),
         name: args.name.clone(),
         pool: args.pool.clone(),
+        harness: if args.harness { Harness::Holdpoint } else { Harness::Foreign },
         lifetime: args.expires.map(holdpoint_runtime::config::Span::duration),
     };
     let mut folder = KeyFolder::open(&args.dir.dir)?;

@@ -81,6 +81,9 @@ fn readable(line: &HistoryLine) -> String {
         Some(format!("{name}={}", shown::line(value.as_str()?)))
     };
     let mut fields: Vec<String> = TELLING.iter().filter_map(|name| field(name)).collect();
+    if line.artifact["receipt"]["foreign"] == true {
+        fields.push("foreign receipt".to_owned());
+    }
     match line.standing {
         Some(Standing::Conflict) => fields.push("CONFLICT: came too late, or second".to_owned()),
         Some(Standing::Unsigned) => fields.push("UNSIGNED: nothing heeds it".to_owned()),

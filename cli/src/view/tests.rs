@@ -27,6 +27,7 @@ pub(crate) fn flight() -> FlightView {
             evidence: vec![Digest::of(b"x")],
         }],
         guards: Vec::new(),
+        foreign_receipt: None,
         remediation: None,
         actions: Vec::new(),
         turn: None,

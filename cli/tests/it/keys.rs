@@ -84,6 +84,29 @@ fn credentials_go_to_a_file_or_to_standard_output_and_nowhere_else() {
 }
 
 #[test]
+fn an_added_key_is_for_a_foreign_harness_unless_it_is_said_to_be_ours() {
+    let lab = Lab::new();
+    lab.run(&INIT);
+    for args in [&["add", "verifier", "theirs"][..], &["add", "verifier", "ours", "--harness"]] {
+        assert_eq!(keys(&lab, args).code, Some(0));
+    }
+    keys(&lab, &["add", "operator", "ann", "--harness"]).refuses(2, &["--harness is for agents", "operator"]);
+    let list = keys(&lab, &["list", "--json"]).json();
+    let of = |name: &str| {
+        let line = list["credentials"].as_array().unwrap().iter().find(|line| line["name"] == name);
+        line.unwrap()["harness"].clone()
+    };
+    let expected =
+        [("verifier-1", "holdpoint"), ("builder-1", "holdpoint"), ("theirs", "foreign"), ("ours", "holdpoint")];
+    for (name, harness) in expected {
+        assert_eq!(of(name), harness, "{name}");
+    }
+    assert!(of("operator-1").is_null());
+    let table = keys(&lab, &["list"]).stdout;
+    assert!(table.lines().any(|line| line.starts_with("theirs") && line.contains("foreign")), "{table}");
+}
+
+#[test]
 fn credentials_are_revoked_and_signed_anew() {
     let lab = Lab::new();
     lab.run(&INIT);

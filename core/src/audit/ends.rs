@@ -68,7 +68,7 @@ impl Auditor {
         let mut lost = Vec::new();
         for known in self.handoffs.values() {
             let line = &known.line;
-            let (Ok(()), Ok((head, _))) = (&line.sender, &line.body) else { continue };
+            let (Ok(_), Ok((head, _))) = (&line.sender, &line.body) else { continue };
             let ends = cut.map(|cut| cut.handoffs.iter().find(|end| end.stream == line.stream));
             if ends.is_some_and(|end| end.is_none_or(|end| line.sequence > end.known)) {
                 // It came while the export was made: its turn may have opened meanwhile, too.

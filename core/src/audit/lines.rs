@@ -2,9 +2,9 @@
 
 use holdpoint_protocol::{
     Digest,
-    artifact::{Handed, HandedHead},
+    artifact::{Handed, HandedHead, VerificationReport},
     export::Message,
-    facts::Verdict,
+    facts::{Harness, Verdict},
     headers,
     journal::{Entry, Sequence},
     streams,
@@ -64,8 +64,8 @@ pub struct HandoffLine {
     pub subject: HandedSubject,
     /// The digest of its payload.
     pub digest: Digest,
-    /// Whether it is its agent's, of the subject's role; else why not.
-    pub sender: Result<(), String>,
+    /// Whether it is its agent's, of the subject's role, and whose harness that agent's key is for; else why not.
+    pub sender: Result<Harness, String>,
     /// What it says, or why it cannot be read.
     pub body: Result<(HandedHead, Handed), String>,
 }
@@ -95,6 +95,14 @@ impl HandoffLine {
     #[must_use]
     pub fn reference(&self) -> String {
         format!("{}/{}", self.stream, self.sequence.0)
+    }
+
+    /// A report that it is, with what its sender's key says of the receipt in place of what the receipt says of itself.
+    pub(super) fn report(&self) -> Option<VerificationReport> {
+        let Ok((_, Handed::Reported(report))) = &self.body else { return None };
+        let mut report = report.as_ref().clone();
+        report.receipt.foreign = self.sender.as_ref().map_or(true, |harness| harness.is_foreign());
+        Some(report)
     }
 
     /// The digests of the evidence it names; the flag: something is passed by it, so that it has to be there.

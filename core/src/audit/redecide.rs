@@ -106,9 +106,10 @@ impl Seen<'_> {
         Ok(match body {
             Handed::Built(artifact) => Input::Built(with(handoff, self.outcome(artifact)?)),
             Handed::Reported(report) => {
+                let report = known.line.report().unwrap_or_else(|| report.as_ref().clone());
                 let opened = self.last_turn.as_ref().filter(|turn| turn.turn_id == handoff.turn);
                 let for_build = opened.and_then(|turn| turn.for_build.clone());
-                Input::Reported(with(handoff, Box::new(Reported { report: report.as_ref().clone(), for_build })))
+                Input::Reported(with(handoff, Box::new(Reported { report, for_build })))
             }
             Handed::Clarify(_) | Handed::Help(_) => Input::Asked(with(handoff, Box::new(self.question(body)?))),
             Handed::Act(_) => return Err(("a handoff of an agent".to_owned(), "a person's act".to_owned())),
@@ -324,6 +325,10 @@ fn facts(entry: &Entry) -> Value {
         if let Some(value) = state.pointer_mut(hidden).filter(|value| !value.is_null()) {
             *value = json!("…");
         }
+    }
+    if let Some(written) = &entry.record().state {
+        // Earlier versions did not record it; everybody reads that as foreign.
+        state["foreign_receipt"] = json!(written.foreign_receipt.unwrap_or(true));
     }
     let decision = entry.decision().map(|decision| {
         json!({

@@ -129,6 +129,7 @@ fn baseline(
 pub(super) fn remember(next: &mut WaypointState, report: &VerificationReport) {
     next.criteria = results(&report.criteria);
     next.guards = results(&report.guards);
+    next.foreign_receipt = Some(report.receipt.foreign);
 }
 
 /// A passing report: what it passed may land.

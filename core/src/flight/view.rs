@@ -123,6 +123,8 @@ fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoin
     // A person has done what was advised on work that is under way again.
     let remediation = state.decision.as_ref().filter(|_| status != Status::Running);
     let remediation = remediation.and_then(|decision| decision.remediation.clone());
+    // Recorded by an earlier version, which did not say whose receipt it is.
+    let judged = !state.criteria.is_empty() || !state.guards.is_empty();
     WaypointView {
         id: waypoint.id.clone(),
         title: waypoint.title.clone(),
@@ -135,6 +137,7 @@ fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoin
         commit: flight.landing(&waypoint.id).map(|l| l.commit.clone()),
         criteria: state.criteria,
         guards: state.guards,
+        foreign_receipt: state.foreign_receipt.or_else(|| judged.then_some(true)),
         remediation,
         actions,
         turn: turn.map(|t| TurnView {

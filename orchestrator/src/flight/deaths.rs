@@ -95,7 +95,7 @@ impl State {
             let read = HandedHead::decode(&stored.payload, stored.content_type.as_deref()).ok();
             let Some(one) = read.filter(|one| one.turn == head.turn) else { continue };
             let HandedHead { delivery, agent, .. } = one;
-            if matches!(self.shell.senders.recognise(role, &stored, &agent), Ok(true)) {
+            if matches!(self.shell.senders.recognise(role, &stored, &agent), Ok(Some(_))) {
                 said.push(TakenUp { by: Death { delivery, agent }, at: stored.time });
             }
         }

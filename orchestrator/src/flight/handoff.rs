@@ -120,7 +120,9 @@ impl State {
                 let what = format!("a {} is a person's to send", subject.kind);
                 self.refuse(&received, &subject, RefusalCode::WrongKind, &what).await;
             }
-            Handed::Reported(report) => {
+            Handed::Reported(mut report) => {
+                // Whatever it says of itself: what counts is whose key signed it.
+                report.receipt.foreign = received.harness.is_foreign();
                 let Handoff { turn, role, agent, cause, body: () } = handoff;
                 let (waypoint, handoff) =
                     (subject.waypoint.clone(), Handoff { turn, role, agent, cause, body: report });

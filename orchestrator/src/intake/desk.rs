@@ -7,7 +7,9 @@ use std::{
 
 use holdpoint_bus::handoffs::Received;
 use holdpoint_core::intake::{self, Admission, Place};
-use holdpoint_protocol::{artifact::HandedHead, ids::AgentName, refusal::RefusalCode, subjects::HandedSubject};
+use holdpoint_protocol::{
+    artifact::HandedHead, facts::Harness, ids::AgentName, refusal::RefusalCode, subjects::HandedSubject,
+};
 use tokio::sync::OwnedSemaphorePermit;
 
 use super::reception::Mail;
@@ -25,6 +27,8 @@ pub(crate) struct Taken {
     pub(crate) subject: HandedSubject,
     /// What it says of itself, of an agent's handoff: its sender has been verified.
     pub(crate) head: Option<HandedHead>,
+    /// Whose harness its sender's key is for.
+    pub(crate) harness: Harness,
     /// For its trace, from when it is known which turn it is about.
     pub(crate) processing: Option<Processing>,
     _hold: Hold,
@@ -112,9 +116,9 @@ impl Desk {
 
     /// A router that is gone right now leaves the handoff unacknowledged: it comes again.
     fn pass_on(&self, mail: Mail, place: Place, room: OwnedSemaphorePermit) {
-        let Mail { received, subject, head } = mail;
+        let Mail { received, subject, head, harness } = mail;
         let hold = Hold { desk: self.clone(), kept: Some((place, room)) };
-        let taken = Taken { received, subject, head, processing: None, _hold: hold };
+        let taken = Taken { received, subject, head, harness, processing: None, _hold: hold };
         self.router.cast(router::Msg::Handoff(Box::new(taken)));
     }
 

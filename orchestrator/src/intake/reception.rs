@@ -9,6 +9,7 @@ use holdpoint_bus::handoffs::Received;
 use holdpoint_core::intake::Arrived;
 use holdpoint_protocol::{
     artifact::{Artifact as _, GivenBack, HandedHead},
+    facts::Harness,
     ids::{AgentName, role},
     names::PLAN_KINDS,
     refusal::RefusalCode,
@@ -25,6 +26,8 @@ pub(super) struct Mail {
     pub(super) subject: HandedSubject,
     /// Of an agent's handoff.
     pub(super) head: Option<HandedHead>,
+    /// Whose harness its sender's key is for; foreign until the sender is known.
+    pub(super) harness: Harness,
 }
 
 /// What the first look at a handoff found.
@@ -40,7 +43,7 @@ pub(super) enum Seen {
 impl Mail {
     /// As the rules of the core see it.
     pub(super) fn arrived(&self, sender: Option<AgentName>) -> Arrived {
-        let Self { received, subject, head } = self;
+        let Self { received, subject, head, .. } = self;
         let kind = subject.kind.as_str();
         let answers = head.is_some() && !PLAN_KINDS.contains(&kind) && kind != GivenBack::KIND;
         Arrived {
@@ -62,7 +65,7 @@ pub(super) fn look(senders: &Senders, received: &Arc<Received>) -> Seen {
     let received = received.clone();
     if subject.role.as_str() == role::OPERATOR {
         let person = senders.person(stored);
-        return Seen::By(person, Mail { received: received.clone(), subject, head: None });
+        return Seen::By(person, Mail { received: received.clone(), subject, head: None, harness: Harness::Foreign });
     }
     // Before anything is parsed.
     if stored.signature.is_none() {
@@ -73,12 +76,13 @@ pub(super) fn look(senders: &Senders, received: &Arc<Received>) -> Seen {
         Err(error) => return Seen::Refused(error.refusal(), ErrorChain(&error).to_string()),
     };
     match senders.recognise(&subject.role, stored, &head.agent) {
-        Ok(true) => {
+        Ok(Some(harness)) => {
             let sender = Some(head.agent.clone());
-            Seen::By(sender, Mail { received: received.clone(), subject, head: Some(head) })
+            Seen::By(sender, Mail { received: received.clone(), subject, head: Some(head), harness })
         }
-        Ok(false) | Err(SenderError::Unknown(_)) => {
-            Seen::Stranger(Mail { received: received.clone(), subject, head: Some(head) })
+        Ok(None) | Err(SenderError::Unknown(_)) => {
+            let harness = Harness::Foreign;
+            Seen::Stranger(Mail { received: received.clone(), subject, head: Some(head), harness })
         }
         Err(SenderError::Refused { code, what }) => Seen::Refused(code, what),
     }

@@ -1,6 +1,7 @@
 //! What an orchestrator does not believe.
 
 use holdpoint_protocol::{
+    api::{ARTIFACT, ArtifactQuery, HISTORY, History, HistoryLine, HistoryQuery},
     artifact::{Artifact, BuildArtifact, VerificationReport},
     facts::Verdict,
     ids::role,
@@ -30,6 +31,60 @@ async fn a_diff_is_computed_from_the_objects_whatever_builder_and_verifier_say()
     verifier.hand_off(&turn, VerificationReport::KIND, &report).await;
     let waypoint = world.waypoint_when("the end", |w| w.status == Status::Failed).await;
     assert!(waypoint.remediation.unwrap().contains("protected_changed"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_receipt_is_foreign_by_its_senders_key_whatever_it_says_of_itself() {
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut foreign = world.agent(role::VERIFIER, "theirs").await;
+    let mut ours = world.own_agent(role::VERIFIER, "ours").await;
+    builder.builds(&world, &[("a", "2\n")]).await;
+    // The plan shows the key; the report comes without a JWT.
+    let (turn, _delivery) = foreign.take().await;
+    let mut report = foreign.reported(&turn, Verdict::Pass);
+    report.receipt.foreign = false;
+    foreign.hand_off(&turn, VerificationReport::KIND, &report).await;
+    let waypoint = world.waypoint_when("the end", |w| w.commit.is_some()).await;
+    assert_eq!(waypoint.foreign_receipt, Some(true));
+    // Too late for the turn, and nothing records it: what is shown of it is what its key says.
+    ours.plan(&turn, 2).await;
+    let mut late = ours.reported(&turn, Verdict::Fail);
+    late.receipt.foreign = true;
+    ours.hand_off(&turn, VerificationReport::KIND, &late).await;
+    ours.refusal().await;
+
+    let query = HistoryQuery { flight: world.flight.clone(), waypoint: "w".parse().unwrap() };
+    let history: History = world.call(HISTORY, &query).await.unwrap();
+    let reports: Vec<&HistoryLine> =
+        history.lines.iter().filter(|line| line.kind == VerificationReport::KIND).collect();
+    let shown = |line: &HistoryLine| line.artifact["receipt"]["foreign"].as_bool();
+    assert_eq!(reports.iter().map(|line| shown(line)).collect::<Vec<_>>(), [Some(true), Some(false)]);
+    for line in reports {
+        let query = ArtifactQuery { reference: line.reference.clone() };
+        let alone: HistoryLine = world.call(ARTIFACT, &query).await.unwrap();
+        assert_eq!(shown(&alone), shown(line));
+    }
+    world.is_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn our_own_verifiers_receipt_is_not_foreign() {
+    let mut world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut ours = world.own_agent(role::VERIFIER, "ours").await;
+    builder.builds(&world, &[("a", "2\n")]).await;
+    let (turn, _delivery) = ours.take().await;
+    let mut report = ours.reported(&turn, Verdict::Pass);
+    report.receipt.foreign = true;
+    // An orchestrator that remembers no sender looks the key up in the plan.
+    world.start_orchestrator().await;
+    ours.hand_off(&turn, VerificationReport::KIND, &report).await;
+    let waypoint = world.waypoint_when("the end", |w| w.commit.is_some()).await;
+    assert_eq!(waypoint.foreign_receipt, Some(false));
+    world.is_sound().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

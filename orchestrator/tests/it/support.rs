@@ -268,6 +268,13 @@ impl World {
         Agent::join(&self.local, &self.pool, role::id(role), name.parse().unwrap()).await
     }
 
+    /// An agent under a key that says that its harness is Holdpoint's own.
+    pub(crate) async fn own_agent(&self, role: &'static str, name: &str) -> Agent {
+        let (role, name) = (role::id(role), name.parse().unwrap());
+        let creds = self.local.authority.mint_own_agent(&role, &name, &self.pool).unwrap();
+        Agent::join_as(&self.local, &self.pool, role, name, &creds).await
+    }
+
     /// An agent of the fleet's pool, whichever this flight's is.
     pub(crate) async fn fleet_agent(&self, role: &'static str, name: &str) -> Agent {
         Agent::join(&self.local, &streams::fleet_pool(), role::id(role), name.parse().unwrap()).await

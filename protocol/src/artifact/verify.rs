@@ -142,7 +142,8 @@ pub struct ChecklistReceipt {
     pub checks: Vec<CheckRun>,
     /// What the sandbox enforced, and by what.
     pub properties: Vec<PropertyEnforced>,
-    /// True for a harness that is not Holdpoint's.
+    /// True for a harness that is not Holdpoint's. Its sender's word: an orchestrator puts what the sender's key says in its
+    /// place before it records or shows the receipt.
     pub foreign: bool,
 }
 

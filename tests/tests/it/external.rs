@@ -79,6 +79,13 @@ fn a_python_builder_and_verifier_fly_beside_ours_and_one_that_is_killed_in_its_t
     assert!(named(&reported, "python-verifier") >= 2 && named(&reported, "verifier-1") >= 1, "{reported:?}");
     for waypoint in ["w1", "w2", "w3"] {
         assert_eq!(watched.waypoint(waypoint)["attempts"], 1, "{watched}");
+        let history = world.holdpoint(&["history", waypoint, "--flight", &flight, "--json"]);
+        for line in history.expect(0).stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+            if line["kind"] == "verification_report" {
+                let foreign = line["artifact"]["agent"] == "python-verifier";
+                assert_eq!(line["artifact"]["receipt"]["foreign"], foreign, "{line}");
+            }
+        }
     }
 }
 

@@ -40,6 +40,7 @@ fn accepted_work_stands_on_a_branch_and_the_users_tree_is_untouched() {
     );
     assert_eq!(waypoint["criteria"][0]["verdict"], "pass");
     assert!(!waypoint["criteria"][0]["evidence"].as_array().unwrap().is_empty());
+    assert_eq!(waypoint["foreign_receipt"], false);
 
     let branch = flight["branch"].as_str().unwrap();
     assert_eq!(world.git(&["rev-parse", branch]).trim(), flight["head"].as_str().unwrap());

@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use holdpoint_protocol::ids::{AgentName, PoolId, RoleId};
+use holdpoint_protocol::{
+    facts::Harness,
+    ids::{AgentName, PoolId, RoleId},
+};
 use serde::{Deserialize, Serialize};
 
 use crate::auth::{
@@ -20,6 +23,9 @@ pub struct Issued {
     pub role: RoleId,
     /// Whose turns they take; of agents only.
     pub pool: Option<PoolId>,
+    /// Whose harness they are for; of agents only. Earlier versions did not say: foreign.
+    #[serde(default)]
+    pub harness: Option<Harness>,
     /// The user's public key (`U…`).
     pub public_key: String,
     /// The signing key that they were signed with.
@@ -77,6 +83,7 @@ impl Issued {
             name: order.name.clone(),
             role: order.role.clone(),
             pool: permissions::takes_turns(&order.role).then(|| order.pool.clone()),
+            harness: permissions::takes_turns(&order.role).then_some(order.harness),
             public_key: credentials.public_key().to_owned(),
             issuer: credentials.issuer().to_owned(),
             issued_at: credentials.issued_at(),

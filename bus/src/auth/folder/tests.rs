@@ -2,6 +2,7 @@ use std::{fs, os::unix::fs::PermissionsExt as _, path::Path, time::Duration};
 
 use holdpoint_protocol::{
     Timestamp,
+    facts::Harness,
     ids::{AgentName, RoleId, role},
     streams,
 };
@@ -16,7 +17,13 @@ fn soon() -> Timestamp {
 }
 
 fn order(role: &'static str, name: &str) -> Order {
-    Order { role: role::id(role), name: name.parse().unwrap(), pool: streams::fleet_pool(), lifetime: None }
+    Order {
+        role: role::id(role),
+        name: name.parse().unwrap(),
+        pool: streams::fleet_pool(),
+        harness: Harness::Foreign,
+        lifetime: None,
+    }
 }
 
 fn roots(dir: &Path) -> TrustRoots {

@@ -1,7 +1,7 @@
 //! `keys list`, `show` and `server-config`: looking at keys.
 
 use holdpoint_bus::auth::{Credentials, KeyFolder, ROLES, TrustRoots};
-use holdpoint_protocol::{Timestamp, ids::role};
+use holdpoint_protocol::{Timestamp, facts::Harness, ids::role};
 use serde_json::json;
 
 use super::Line;
@@ -28,13 +28,17 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
         output::json(&json!({"signing_keys": keys, "credentials": credentials}));
         return Ok(Exit::Success);
     }
-    output::out(&format!("{:<20} {:<12} {:<8} {:<20} {:<57} FILE", "NAME", "ROLE", "STATE", "EXPIRES", "PUBLIC KEY"));
+    output::out(&format!(
+        "{:<20} {:<12} {:<9} {:<8} {:<20} {:<57} FILE",
+        "NAME", "ROLE", "HARNESS", "STATE", "EXPIRES", "PUBLIC KEY"
+    ));
     for (issued, standing) in issued {
         let file = folder.path_of(issued).map(|path| path.display().to_string()).unwrap_or_default();
         output::out(&format!(
-            "{:<20} {:<12} {:<8} {:<20} {:<57} {file}",
+            "{:<20} {:<12} {:<9} {:<8} {:<20} {:<57} {file}",
             issued.name.as_str(),
             issued.role.as_str(),
+            issued.harness.map_or("", Harness::as_str),
             standing.as_str(),
             end(issued.expires_at),
             issued.public_key,

@@ -8,7 +8,7 @@ use holdpoint_protocol::{
         HelpRequestBody, Metered, Origin, Pause, PauseBody, Resume, ResumeBody, Retry, Verb, WorkInProgress,
     },
     export::{Cut, HandoffsEnd, JournalEnd},
-    facts::DiffSummary,
+    facts::{DiffSummary, Harness},
     ids::{AgentName, role},
     journal::{Cause, Dead, Entry, Sequence},
     state::QuestionKind,
@@ -168,7 +168,10 @@ fn line<T>(entry: &EntryLine, handoff: &Handoff<T>, kind: &str, body: Handed) ->
             kind: kind.to_owned(),
         },
         digest: handoff.cause.digest,
-        sender: Ok(()),
+        sender: Ok(match &body {
+            Handed::Reported(report) if report.receipt.foreign => Harness::Foreign,
+            _ => Harness::Holdpoint,
+        }),
         body: Ok((head, body)),
     }
 }
@@ -234,7 +237,7 @@ fn act_line(entry: &EntryLine, by: &AgentName, cause: &Cause, act: Act) -> Hando
             kind: kind_of_act(&act).to_owned(),
         },
         digest: cause.digest,
-        sender: Ok(()),
+        sender: Ok(Harness::Foreign),
         body: Ok((head, Handed::Act(act))),
     }
 }

@@ -3,7 +3,7 @@
 
 use holdpoint_protocol::{
     artifact::{Handed, VerificationReport},
-    facts::Verdict,
+    facts::{Harness, Verdict},
     ids::role,
     journal::{Entry, EntryRef, Sequence},
     streams,
@@ -189,6 +189,34 @@ fn a_handoff_of_another_key_or_role_is_named_by_the_entry_that_answers_it() {
     let (link, _, words) = first(&account);
     assert_eq!(link, Link::Cause);
     assert!(words.contains("by role builder"), "{words}");
+}
+
+#[test]
+fn a_foreign_verifiers_receipt_is_recorded_as_foreign_whatever_it_claims() {
+    let mut fixture = Fixture::opened(|_, _| {});
+    fixture.build_ok("w").turn();
+    // As the orchestrator gives it to the machine: with what the sender's key says.
+    fixture.report("w", |r| r.receipt.foreign = true).decided();
+    assert_eq!(fixture.state("w").foreign_receipt, Some(true));
+    let mut account = Account::of(&fixture);
+    let claims = |account: &mut Account, foreign: bool| {
+        let Some(Ok((_, Handed::Reported(report)))) = account.handoffs.last_mut().map(|line| &mut line.body) else {
+            panic!("the last handoff is the report")
+        };
+        report.receipt.foreign = foreign;
+    };
+    claims(&mut account, false);
+    assert_eq!(account.audit().findings, vec![]);
+
+    // What an earlier version wrote says nothing of it, and is read as foreign.
+    let silent = |account: &mut Account| {
+        let entry = account.entries.last_mut().unwrap().entry.as_mut().unwrap();
+        entry.record_mut().state.as_mut().unwrap().foreign_receipt = None;
+    };
+    silent(&mut account);
+    assert_eq!(account.audit().findings, vec![]);
+    account.handoffs.last_mut().unwrap().sender = Ok(Harness::Holdpoint);
+    assert_eq!(first(&account).0, Link::Decision);
 }
 
 #[test]

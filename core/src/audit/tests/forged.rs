@@ -3,7 +3,7 @@
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::Disposition,
-    facts::Verdict,
+    facts::{Harness, Verdict},
     ids::role,
     journal::{Entry, Sequence},
     reason::ReasonCode,
@@ -16,7 +16,7 @@ use super::{
     doctored::flown,
 };
 use crate::{
-    audit::{EntryLine, Link},
+    audit::{EntryLine, HandoffLine, Link},
     engine::tests::parts::oid,
 };
 
@@ -63,10 +63,16 @@ fn state(entry: &mut Entry) -> &mut holdpoint_protocol::state::WaypointState {
     entry.record_mut().state.as_mut().unwrap()
 }
 
+/// The first report.
+fn verifier(account: &mut Account) -> &mut HandoffLine {
+    let mut handoffs = account.handoffs.iter_mut();
+    handoffs.find(|line| line.subject.role.as_str() == role::VERIFIER).unwrap()
+}
+
 /// What is forged, how, which link is broken, and a part of the words.
 type Case = (&'static str, fn(&mut Account), Link, &'static str);
 
-const CASES: [Case; 14] = [
+const CASES: [Case; 16] = [
     (
         "an acceptance without a handoff",
         |a| find(a, accepts).record_mut().cause = None,
@@ -101,6 +107,18 @@ const CASES: [Case; 14] = [
     ("attempts that are not counted", |a| state(find(a, reworks)).counters.attempts = 0, Link::Decision, "attempts"),
     ("a rework that costs nothing", |a| state(find(a, reworks)).counters.reworks = 0, Link::Decision, "reworks"),
     ("verdicts of nobody", |a| state(find(a, reworks)).criteria[0].verdict = Verdict::Pass, Link::Decision, "criteria"),
+    (
+        "a foreign verifier's receipt passed off as ours",
+        |a| verifier(a).sender = Ok(Harness::Foreign),
+        Link::Decision,
+        "foreign_receipt true; found false",
+    ),
+    (
+        "our verifier's receipt passed off as foreign",
+        |a| state(find(a, reworks)).foreign_receipt = Some(true),
+        Link::Decision,
+        "foreign_receipt false; found true",
+    ),
     ("broken rules left out of a request", |a| request(find(a, verifies)), Link::Decision, "commit"),
     ("a base that was never a head", |a| state(find(a, builds)).base = Some(oid(0xbad)), Link::Decision, "head"),
     ("a turn for another role", |a| other_role(find(a, builds)), Link::Decision, "role"),

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use holdpoint_bus::{
     Bus, Outgoing,
     api::{self, Call},
+    auth::Credentials,
     blobs,
     broker::LocalBroker,
     handoffs::{self, ShowJwt},
@@ -50,7 +51,18 @@ impl Agent {
     /// Connects one that takes the turns of this pool.
     pub(super) async fn join(local: &LocalBroker, pool: &PoolId, role: RoleId, name: AgentName) -> Self {
         let creds = local.authority.mint_agent(&role, &name, pool, None).unwrap();
-        let bus = local.connect(&creds).await.unwrap();
+        Self::join_as(local, pool, role, name, &creds).await
+    }
+
+    /// The same with these credentials.
+    pub(super) async fn join_as(
+        local: &LocalBroker,
+        pool: &PoolId,
+        role: RoleId,
+        name: AgentName,
+        creds: &Credentials,
+    ) -> Self {
+        let bus = local.connect(creds).await.unwrap();
         let roots = Arc::new(local.authority.trust_roots().clone());
         let queue = TurnQueue::open(&bus, &role, pool, roots).await.unwrap();
         if role.as_str() == role::VERIFIER {

@@ -47,6 +47,7 @@ fn state(phase: Phase) -> WaypointState {
         }),
         criteria: results(),
         guards: results(),
+        foreign_receipt: Some(false),
         earlier_visits: None,
         history: vec![GateVisit {
             gate: "build".parse().unwrap(),

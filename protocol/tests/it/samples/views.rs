@@ -36,6 +36,7 @@ fn waypoint_view() -> WaypointView {
         commit: Some(oid('e')),
         criteria: results(),
         guards: results(),
+        foreign_receipt: Some(false),
         remediation: Some("read the failing criteria".to_owned()),
         actions: vec![Verb::Cancel],
         turn: Some(TurnView {
