@@ -29,6 +29,8 @@ use crate::{
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 /// How much of a log an error shows.
 const LOG_TAIL_LEN: usize = 2 << 10;
+/// Flights and waypoints that may be open: a benchmark's one operator opens as many as are measured.
+const OPEN_MAX: usize = 1 << 30;
 /// Longer than any benchmark takes: turns that nobody takes stay open.
 const QUEUE_GRACE: Duration = Duration::from_secs(24 * 60 * 60);
 
@@ -87,6 +89,7 @@ impl Fleet {
         config.nats.creds = Some(keys.join("orchestrator.creds"));
         config.nats.trust = Some(keys.join("trust.json"));
         config.orchestrator.state_dir = self.dir.join("orchestrator");
+        (config.orchestrator.open_flights, config.orchestrator.open_waypoints) = (OPEN_MAX, OPEN_MAX);
         config.orchestrator.queue_grace = Span::from_secs(QUEUE_GRACE.as_secs());
         let file = self.dir.join("orchestrator.toml");
         write(&file, config.to_toml().as_bytes())?;

@@ -210,6 +210,24 @@ impl Journal {
         last_of(&self.bus, streams::JOURNAL, &key.filter()).await
     }
 
+    /// The last entry under `filter` (a subject with wildcards), as the stream's leader has it.
+    ///
+    /// # Errors
+    /// The broker does not answer.
+    pub async fn last_under(&self, filter: &str) -> Result<Option<Stored>, ReadError> {
+        last_of(&self.bus, streams::JOURNAL, filter).await
+    }
+
+    /// The first entry under `filter` behind a sequence, as the stream's leader has it.
+    ///
+    /// # Errors
+    /// The broker does not answer.
+    pub async fn next_under(&self, filter: &str, after: Sequence) -> Result<Option<Stored>, ReadError> {
+        let stream = stream(&self.bus, streams::JOURNAL).await?;
+        let next = stream.raw_message_builder().sequence(after.0 + 1).next_by_subject(filter).send().await;
+        found(streams::JOURNAL, next)
+    }
+
     /// All entries of a journal, in order.
     ///
     /// # Errors
@@ -245,9 +263,7 @@ impl Journal {
     /// The entry that follows `expected` in this journal, if it is the one with this message id. The one that won the
     /// race is there, whatever was appended since.
     async fn own_after(&self, filter: &str, expected: Sequence, id: &str) -> Result<Option<Sequence>, ReadError> {
-        let stream = stream(&self.bus, streams::JOURNAL).await?;
-        let next = stream.raw_message_builder().sequence(expected.0 + 1).next_by_subject(filter).send().await;
-        let next = found(streams::JOURNAL, next)?;
+        let next = self.next_under(filter, expected).await?;
         Ok(next.filter(|entry| entry.message_id.as_deref() == Some(id)).map(|entry| entry.sequence))
     }
 }

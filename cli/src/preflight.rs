@@ -23,8 +23,10 @@ use crate::{
     state::StateDir,
 };
 
-/// What the orchestrator answers when a flight of this id is there already. Ids are random: it is this one.
-const ALREADY_THERE: u16 = 409;
+/// What the orchestrator answers when a flight cannot begin now: one of this id is there already, or a bound is reached.
+const NOT_NOW: u16 = 409;
+/// What it answers when there is no such flight.
+const NOT_THERE: u16 = 404;
 
 /// The covenant's place unless the plan says otherwise.
 const COVENANT: &str = "AGENTS.md";
@@ -92,12 +94,22 @@ impl Ready {
             workflows: Vec::new(),
         };
         let _at = holdpoint_faults::at(holdpoint_faults::Step::Submit);
-        match client.submit(&submit).await {
-            // An earlier try had got through, and the flight went on before its answer came.
-            Err(ApiError::Refused { failure, .. }) if failure.code == ALREADY_THERE => Ok(()),
-            other => Ok(other.map(drop)?),
+        let refused = match client.submit(&submit).await {
+            Err(refused) if is_refused(&refused, NOT_NOW) => refused,
+            other => return Ok(other.map(drop)?),
+        };
+        match client.status(flight).await {
+            // An earlier try had got through, and the flight went on before its answer came: ids are random.
+            Ok(_) => Ok(()),
+            Err(error) if is_refused(&error, NOT_THERE) => Err(refused.into()),
+            Err(error) => Err(error.into()),
         }
     }
+}
+
+/// Whether the orchestrator refused something with this code.
+fn is_refused(error: &ApiError, code: u16) -> bool {
+    matches!(error, ApiError::Refused { failure, .. } if failure.code == code)
 }
 
 /// What a flight on a fleet of one's own needs, looked at: nothing was written or started yet.

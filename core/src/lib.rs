@@ -2,10 +2,11 @@
 //!
 //! Read in this order: [`gates`] (how a workflow moves), [`policy`] (the decision table), [`engine`] (one waypoint),
 //! [`flight`] (what orders several), then what they lean on: [`plan`], [`paths`], [`checks`], [`runners`],
-//! [`written`], [`canary`], [`feedback`], [`handed`]. [`shares`] says who takes which handoffs, [`intake`] which of them
-//! are worked on, [`pulls`] what to do about pulls that stay in the broker, [`lines`] how much of a log one sender may
-//! fill, [`standing`] says what became of handoffs, [`audit`] looks at what was left behind, and [`attest`] says it to
-//! people outside. [`shown`] is how text of others is shown, wherever that is, and [`commit`] how it goes into commits.
+//! [`written`], [`canary`], [`feedback`], [`handed`]. [`shares`] says who takes which handoffs, [`intake`]
+//! which of them are worked on, [`quota`] how much one operator may have open, [`pulls`] what to do about pulls that stay in
+//! the broker, [`lines`] how much of a log one sender may fill, [`standing`] says
+//! what became of handoffs, [`audit`] looks at what was left behind, and [`attest`] says it to people outside. [`shown`] is
+//! how text of others is shown, wherever that is, and [`commit`] how it goes into commits.
 
 pub mod attest;
 pub mod audit;
@@ -25,6 +26,7 @@ pub mod paths;
 pub mod plan;
 pub mod policy;
 pub mod pulls;
+pub mod quota;
 pub mod runners;
 pub mod shares;
 pub mod shown;

@@ -51,7 +51,7 @@ impl Api {
     /// Answers one request.
     pub(crate) async fn answer(self, request: ApiRequest) -> Result<Bytes, Failure> {
         match request.endpoint.as_str() {
-            SUBMIT => write(&self.submit(read(&request)?).await?),
+            SUBMIT => write(&self.submit(read(&request)?, &request).await?),
             STATUS => {
                 let StatusQuery { flight, after } = read(&request)?;
                 write(&self.view(&flight, after).await?)
@@ -114,7 +114,7 @@ impl Api {
         page.ok_or_else(|| Failure::new(404, "there is no flight to go on behind"))
     }
 
-    async fn submit(&self, mut submit: Submit) -> Result<FlightView, Failure> {
+    async fn submit(&self, mut submit: Submit, request: &ApiRequest) -> Result<FlightView, Failure> {
         // What the submitter said; what the fleet has may change until it is said again.
         let said = codec::encode(&submit, Encoding::Json);
         let digest = Digest::of(&said.map_err(|e| Failure::new(400, ErrorChain(&e).to_string()))?);
@@ -123,7 +123,7 @@ impl Api {
             submit::check_network(&submit)?;
         }
         let flight = submit.flight.clone();
-        match submit::submit(&self.shell, submit, digest).await? {
+        match submit::submit(&self.shell, submit, request.caller.name.clone(), digest).await? {
             Taken::Now(books) => {
                 let first = core_flight::view(&books.flight, &books.waypoints, None, Vec::new(), |_, _| None);
                 // Without a router at this moment, the next scan finds it.

@@ -135,6 +135,8 @@ pub(crate) struct State {
     tasks: Tasks,
     troubles: Troubles,
     idleness: Idleness,
+    /// What was last counted of the flight: whether it is open.
+    counted: Option<bool>,
     timer: u64,
     /// The timer that is set, if one is, and for when.
     alarm: Option<(AbortHandle, Instant)>,
@@ -167,6 +169,7 @@ impl Actor for FlightActor {
             tasks: Tasks::default(),
             troubles: Troubles::default(),
             idleness: Idleness::new(),
+            counted: None,
             timer: 0,
             alarm: None,
         })

@@ -27,6 +27,7 @@ mod intake;
 mod landing;
 mod peers;
 mod pulls;
+mod quota;
 mod refusals;
 mod root;
 mod router;

@@ -9,7 +9,7 @@ use holdpoint_bus::{
     journal::Journal,
     topology::{self, TopologyError},
 };
-use holdpoint_core::shares::Members;
+use holdpoint_core::{quota::Quota, shares::Members};
 use holdpoint_protocol::{ids::role, streams::fleet_pool, subjects::PARTITIONS};
 use holdpoint_runtime::{
     agent::{self, AgentError},
@@ -31,6 +31,7 @@ use crate::{
     intake,
     peers::{self, Peers},
     pulls,
+    quota::OpenFlights,
     router::{self, Router, RouterHandle},
     senders::Senders,
     shell::Shell,
@@ -151,6 +152,7 @@ async fn connect(config: &Config) -> Result<Shell, Error> {
     let landing_attempts = config.orchestrator.landing_attempts;
     let lines = Arc::default();
     let blob_wait = config.orchestrator.blob_wait.duration();
+    let quota = Quota { flights: config.orchestrator.open_flights, waypoints: config.orchestrator.open_waypoints };
     Ok(Shell {
         bus,
         journal,
@@ -161,6 +163,7 @@ async fn connect(config: &Config) -> Result<Shell, Error> {
         mirrors,
         snapshots,
         lines,
+        open: Arc::new(OpenFlights::new(quota)),
         serves,
         landing_attempts,
         blob_wait,

@@ -324,6 +324,8 @@ impl State {
         let Scan { open, until } = scan;
         let everything = self.scans.reads_everything();
         self.scans.succeeded(until);
+        open.iter().for_each(|books| self.shell.open.opened(books));
+        self.shell.open.read_until(until);
         // Those that were begun while it went on may stand behind where it ended.
         self.begun_before = std::mem::take(&mut self.begun);
         let mut kept = HashMap::new();

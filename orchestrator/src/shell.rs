@@ -15,7 +15,7 @@ use holdpoint_core::lines::Lines;
 use holdpoint_protocol::ids::PoolId;
 use holdpoint_runtime::mirror::MirrorStore;
 
-use crate::{hints::Hints, senders::Senders, snapshots::Snapshots};
+use crate::{hints::Hints, quota::OpenFlights, senders::Senders, snapshots::Snapshots};
 
 /// Shared by all actors; cheap to clone.
 #[derive(Clone)]
@@ -36,6 +36,8 @@ pub(crate) struct Shell {
     pub(crate) mirrors: Arc<MirrorStore>,
     /// What is known of their snapshots.
     pub(crate) snapshots: Arc<Snapshots>,
+    /// Which flights are open, and how many may be.
+    pub(crate) open: Arc<OpenFlights>,
     /// The pool whose agents this orchestrator looks after.
     pub(crate) serves: PoolId,
     /// How often each role is spoken of in the log.

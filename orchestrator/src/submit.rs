@@ -10,7 +10,7 @@ use holdpoint_protocol::{
     Digest,
     api::Submit,
     facts::{BlobRef, BundleRef},
-    ids::role,
+    ids::{AgentName, role},
     journal::{Entry, EntryKind, Record, Sequence, Submitted},
     streams,
     subjects::JournalKey,
@@ -64,13 +64,21 @@ pub(crate) enum Taken {
     Earlier,
 }
 
-/// Checks a submission and appends it. `digest` is that of the request: one with the same is the same submission.
-pub(crate) async fn submit(shell: &Shell, submit: Submit, digest: Digest) -> Result<Taken, Failure> {
+/// Checks a submission of an operator and appends it. `digest` is that of the request: one with the same is the same
+/// submission.
+pub(crate) async fn submit(shell: &Shell, submit: Submit, by: AgentName, digest: Digest) -> Result<Taken, Failure> {
     check(&submit)?;
     workflows(&submit)?;
+    let waypoints = submit.plan.waypoints.len();
+    // Until the flight is counted as one that was begun.
+    let _room = shell.open.admit(shell, &submit.flight, &by, waypoints).await?;
     let look = async || look_at(shell, &submit).await;
     let facts = shell.snapshots.facts(&submit.snapshot, &submit.covenant, look).await?;
-    append(shell, submit, facts, digest).await
+    let taken = append(shell, submit, facts, by, digest).await?;
+    if let Taken::Now(books) = &taken {
+        shell.open.opened(books);
+    }
+    Ok(taken)
 }
 
 /// Fetches the snapshot and checks it.
@@ -170,13 +178,14 @@ async fn covenant(
     Ok(Digest::of(&mirror.read_blob(&entry.oid, COVENANT_LEN_MAX).await?))
 }
 
-async fn append(shell: &Shell, submit: Submit, facts: Facts, digest: Digest) -> Result<Taken, Failure> {
+async fn append(shell: &Shell, submit: Submit, facts: Facts, by: AgentName, digest: Digest) -> Result<Taken, Failure> {
     let key = JournalKey::flight(&submit.flight);
     let message_id = format!("submit.{}.{}", submit.flight, digest.hex());
     let workflows = workflows(&submit)?;
     let submitted = Submitted {
         schema_version: version::CURRENT,
         flight: submit.flight,
+        by: Some(by),
         plan: submit.plan,
         base: submit.base,
         base_tree: facts.tree,

@@ -292,6 +292,9 @@ pub struct Submitted {
     pub schema_version: SchemaVersion,
     /// The flight.
     pub flight: FlightId,
+    /// The operator whose request it was; `None` in entries from before this was recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<AgentName>,
     /// The plan.
     pub plan: Plan,
     /// The commit it starts from.

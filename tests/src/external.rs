@@ -61,6 +61,15 @@ pub fn credentials(world: &World, role: &RoleId, name: &str) -> Credentials {
     authority.mint_agent(role, &name, &streams::fleet_pool(), None).unwrap()
 }
 
+/// A file with credentials of an operator of the fleet in this world.
+pub fn operator(world: &World, name: &str) -> PathBuf {
+    let keys = world.state_folder().expect("a fleet was started").join("keys");
+    let authority = Authority::load(&keys).unwrap().expect("keys were made");
+    let creds = world.path(&format!("{name}.creds"));
+    authority.mint_operator(&name.parse().unwrap()).save(&creds).unwrap();
+    creds
+}
+
 /// A running agent from outside. It is killed when this goes.
 pub struct Foreign {
     child: Child,

@@ -35,6 +35,7 @@ fn submitted() -> Submitted {
     Submitted {
         schema_version: version::CURRENT,
         flight: "f".parse().unwrap(),
+        by: None,
         plan: plan::read(text, "plan.yaml", plan::BUILT_IN_WORKFLOWS).unwrap(),
         base: oid('a'),
         base_tree: oid('b'),

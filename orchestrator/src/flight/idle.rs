@@ -81,6 +81,7 @@ impl State {
 
     /// Sets the alarm for the next deadline, or for leaving.
     pub(super) fn arm(&mut self, myself: &ActorRef<Msg>) {
+        self.count();
         let Some(quiet) = self.quiet_after() else { return };
         let deadline = self.next_deadline().map(|deadline| deadline.since(clock::now()));
         let delay = deadline.map_or(quiet, |deadline| deadline.min(quiet));
@@ -88,6 +89,19 @@ impl State {
         let early = |at: Instant| at <= Instant::now() + delay;
         if !self.alarm.as_ref().is_some_and(|(_, at)| early(*at)) {
             self.set_alarm(myself, delay);
+        }
+    }
+
+    /// Has the flight counted as open or over when that has changed.
+    fn count(&mut self) {
+        let Some(books) = &self.books else { return };
+        let open = !books.is_over();
+        if self.counted.replace(open) != Some(open) {
+            if open {
+                self.shell.open.opened(books);
+            } else {
+                self.shell.open.over(&self.id);
+            }
         }
     }
 

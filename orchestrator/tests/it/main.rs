@@ -9,6 +9,7 @@ mod landings;
 mod memory;
 mod people;
 mod pools;
+mod quota;
 mod submissions;
 mod support;
 mod trouble;

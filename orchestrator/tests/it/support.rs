@@ -108,7 +108,14 @@ impl World {
 
     /// Another orchestrator beside the first, with a state folder of its own.
     pub(crate) async fn second_orchestrator(&self) -> Orchestrator {
-        holdpoint_orchestrator::start(self.config("orchestrator-2")).await.unwrap()
+        self.second_orchestrator_with(|_| {}).await
+    }
+
+    /// The same with settings of its own.
+    pub(crate) async fn second_orchestrator_with(&self, set: impl FnOnce(&mut Config)) -> Orchestrator {
+        let mut config = self.config("orchestrator-2");
+        set(&mut config);
+        holdpoint_orchestrator::start(config).await.unwrap()
     }
 
     fn config(&self, state: &str) -> Config {
@@ -204,11 +211,21 @@ impl World {
         endpoint: &str,
         query: &Q,
     ) -> Result<A, api::ApiError> {
+        self.call_as(&self.operator, endpoint, query).await
+    }
+
+    /// The same with another operator's credentials.
+    pub(crate) async fn call_as<Q: serde::Serialize, A: serde::de::DeserializeOwned>(
+        &self,
+        operator: &Bus,
+        endpoint: &str,
+        query: &Q,
+    ) -> Result<A, api::ApiError> {
         let payload = Bytes::from(codec::encode(query, Encoding::Json).unwrap());
         let deadline = tokio::time::Instant::now() + SOON;
         loop {
             let call = Call { endpoint, payload: payload.clone(), timeout: SOON, traceparent: None };
-            match api::request(&self.operator, call).await {
+            match api::request(operator, call).await {
                 Ok(answer) => return Ok(codec::decode(&answer, Encoding::Json).unwrap()),
                 // The broker has not heard of an orchestrator that has just started: a user's command asks again, too.
                 Err(api::ApiError::NobodyThere { .. }) if tokio::time::Instant::now() < deadline => {

@@ -163,6 +163,12 @@ impl Config {
         if self.orchestrator.connections_per_key < CONNECTIONS_PER_KEY_MIN {
             return wrong("orchestrator.connections_per_key", "must be 4 or more");
         }
+        if self.orchestrator.open_flights == 0 {
+            return wrong("orchestrator.open_flights", "must be 1 or more");
+        }
+        if self.orchestrator.open_waypoints == 0 {
+            return wrong("orchestrator.open_waypoints", "must be 1 or more");
+        }
         if let Some(endpoint) = &self.telemetry.otlp_endpoint {
             if !endpoint.starts_with("http://") && !endpoint.starts_with("https://") {
                 return wrong("telemetry.otlp_endpoint", "has to begin with http:// or https://");

@@ -16,6 +16,11 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::units::{ByteSize, Span};
 
+/// Flights that one operator may have open unless it is configured.
+const OPEN_FLIGHTS: usize = 2_000;
+/// Waypoints of these together: twice as many as a restart is measured with (docs/performance.md).
+const OPEN_WAYPOINTS: usize = 200_000;
+
 /// `[nats]`: the broker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -305,6 +310,10 @@ pub struct OrchestratorConfig {
     /// Credentials of the broker's own account, with which connections are looked at and ended. Without them only the limit
     /// of all agents and operators together holds.
     pub system_creds: Option<PathBuf>,
+    /// Flights that one operator may have open at once. Further submissions are refused.
+    pub open_flights: usize,
+    /// Waypoints that all open flights of one operator may have together; a flight counts with all of its plan.
+    pub open_waypoints: usize,
 }
 
 impl Default for OrchestratorConfig {
@@ -325,6 +334,8 @@ impl Default for OrchestratorConfig {
             broker_disk: ByteSize::from_mib(DISK_BYTES >> 20),
             connections_per_key: 32,
             system_creds: None,
+            open_flights: OPEN_FLIGHTS,
+            open_waypoints: OPEN_WAYPOINTS,
         }
     }
 }

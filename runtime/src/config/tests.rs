@@ -96,6 +96,8 @@ fn values_that_cannot_be_used_are_refused_by_key() {
         ("[orchestrator]\nbroker_disk = \"1MiB\"\n", "orchestrator.broker_disk"),
         ("[orchestrator]\nconnections_per_key = 3\n", "orchestrator.connections_per_key"),
         ("[orchestrator]\nblob_wait = \"1ms\"\n", "orchestrator.blob_wait"),
+        ("[orchestrator]\nopen_flights = 0\n", "orchestrator.open_flights"),
+        ("[orchestrator]\nopen_waypoints = 0\n", "orchestrator.open_waypoints"),
         ("[telemetry]\nlog = \"a=b=c\"\n", "telemetry.log"),
         ("[telemetry]\notlp_endpoint = \"collector:4317\"\n", "telemetry.otlp_endpoint"),
         ("[agents.builder]\ncommand = \" \"\n", "agents.builder.command"),

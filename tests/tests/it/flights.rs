@@ -1,6 +1,10 @@
 //! One waypoint after another: what is accepted, what is not, and what users see of it.
 
-use holdpoint_tests::world::World;
+use holdpoint_tests::{
+    external::{operator, signal_own, up},
+    world::World,
+};
+use nix::sys::signal::Signal;
 
 /// A check that is red until `greeting` says hello.
 const PLAN: &str = r#"
@@ -222,4 +226,23 @@ fn a_builder_reaches_neither_the_state_folder_nor_the_users_repository() {
     );
     world.fly(&builder, &[]).expect(0);
     assert!(!repo.join("planted").exists());
+}
+
+#[test]
+fn a_plan_over_the_bound_of_open_flights_is_refused_with_the_setting_and_the_exit_of_other_refusals() {
+    let world = world();
+    let builder = world.program("builder.sh", "true");
+    let bound = [("HOLDPOINT__ORCHESTRATOR__OPEN_FLIGHTS", "1"), ("HOLDPOINT__AGENT__ACK_WAIT", "2m")];
+    let fleet = up(&world, &["--builder", &builder], &bound);
+    ["builder", "verifier"].into_iter().for_each(|role| signal_own(&fleet, role, Signal::SIGSTOP));
+    // Commands that find the fleet by themselves have a key each.
+    let creds = operator(&world, "ann").display().to_string();
+    let submit = ["submit", "../plan/plan.yaml", "--repo", ".", "--json", "--nats", &fleet.url, "--creds", &creds];
+    world.holdpoint(&submit).expect(0);
+    let refused = world.holdpoint(&submit);
+    let json = refused.expect(2).json();
+    assert_eq!(json["error"]["code"], "refused", "{refused}");
+    for part in ["ann has 1 flights open", "may have 1", "orchestrator.open_flights"] {
+        assert!(refused.stderr.contains(part), "{part} in {refused}");
+    }
 }

@@ -158,6 +158,7 @@ impl Fixture {
         let submitted = Submitted {
             schema_version: version::CURRENT,
             flight: "demo-1".parse().unwrap(),
+            by: None,
             plan,
             base: oid(0xa),
             base_tree: oid(0xb),

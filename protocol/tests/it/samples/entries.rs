@@ -261,6 +261,7 @@ pub(super) fn all() -> Kinds {
     let submitted = Submitted {
         schema_version: version::CURRENT,
         flight: "demo-1".parse().unwrap(),
+        by: Some("human-ann".parse().unwrap()),
         plan: plan(),
         base: oid('a'),
         base_tree: oid('d'),

@@ -1,0 +1,168 @@
+//! Who has how much open, as this orchestrator knows it: what submissions are held against.
+//!
+//! Counted from the journals when the process starts, and from then on by what is submitted anywhere, by how the flights
+//! stand that are in memory here, and, before anybody is refused, by reading the flights that others may have ended.
+
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::{Duration, Instant},
+};
+
+use holdpoint_bus::{api::Failure, journal::ReadError};
+use holdpoint_core::quota::{Excess, Ledger, Quota};
+use holdpoint_protocol::{
+    ids::{AgentName, FlightId},
+    journal::Sequence,
+    subjects::{self, JournalKey},
+};
+use holdpoint_runtime::telemetry::ErrorChain;
+use tokio::sync::{Mutex as AsyncMutex, watch};
+
+use crate::{
+    books::{Books, Checked},
+    catalog::{self, Wanted},
+    shell::Shell,
+};
+
+/// How long a submission waits for the first reading of the journals after a start.
+const FIRST_READING: Duration = Duration::from_secs(20);
+/// How often the flights of one operator are read again to see which are over: that reads journals.
+const RECOUNT_PERIOD: Duration = Duration::from_secs(10);
+
+/// See the module.
+pub(crate) struct OpenFlights {
+    quota: Quota,
+    known: Mutex<Known>,
+    /// Whether the journals were read since the start.
+    read: watch::Sender<bool>,
+    /// Held by whoever reads which flights were submitted elsewhere.
+    reading: AsyncMutex<()>,
+    /// When each operator's flights were read again; held by whoever reads.
+    recounted: AsyncMutex<BTreeMap<AgentName, Instant>>,
+}
+
+#[derive(Default)]
+struct Known {
+    ledger: Ledger,
+    /// Up to where submissions are counted.
+    until: Sequence,
+}
+
+impl OpenFlights {
+    pub(crate) fn new(quota: Quota) -> Self {
+        Self {
+            quota,
+            known: Mutex::default(),
+            read: watch::Sender::new(false),
+            reading: AsyncMutex::default(),
+            recounted: AsyncMutex::default(),
+        }
+    }
+
+    /// Makes room for a flight, or refuses it with the bound that it would go over (409).
+    pub(crate) async fn admit(
+        self: &Arc<Self>,
+        shell: &Shell,
+        flight: &FlightId,
+        by: &AgentName,
+        waypoints: usize,
+    ) -> Result<Room, Failure> {
+        let unread = |e: ReadError| Failure::new(503, format!("cannot count open flights: {}", ErrorChain(&e)));
+        let mut read = self.read.subscribe();
+        if !matches!(tokio::time::timeout(FIRST_READING, read.wait_for(|read| *read)).await, Ok(Ok(_))) {
+            return Err(Failure::new(503, "the orchestrator is reading the open flights: try again"));
+        }
+        self.read_on(shell).await.map_err(unread)?;
+        if let Ok(room) = self.reserve(flight, by, waypoints) {
+            return Ok(room);
+        }
+        // A repeated submission of a flight that is over opens nothing.
+        if shell.journal.last(&JournalKey::flight(flight)).await.map_err(unread)?.is_some() {
+            return Ok(Room { reserved: None });
+        }
+        self.recount(shell, by).await.map_err(unread)?;
+        self.reserve(flight, by, waypoints).map_err(|excess| Failure::new(409, excess.to_string()))
+    }
+
+    /// Journals say that a flight is open.
+    pub(crate) fn opened(&self, books: &Books) {
+        let submitted = &books.flight.submitted;
+        let waypoints = submitted.plan.waypoints.len();
+        self.known().ledger.opened(books.id(), submitted.by.as_ref(), waypoints, books.begun());
+    }
+
+    /// A flight is over.
+    pub(crate) fn over(&self, flight: &FlightId) {
+        self.known().ledger.over(flight);
+    }
+
+    /// All flights that are open and were submitted up to this place are counted.
+    pub(crate) fn read_until(&self, until: Sequence) {
+        let mut known = self.known();
+        known.until = known.until.max(until);
+        drop(known);
+        self.read.send_replace(true);
+    }
+
+    fn reserve(self: &Arc<Self>, flight: &FlightId, by: &AgentName, waypoints: usize) -> Result<Room, Excess> {
+        let new = self.known().ledger.reserve(flight, by, waypoints, self.quota)?;
+        Ok(Room { reserved: new.then(|| (self.clone(), flight.clone())) })
+    }
+
+    /// Counts what was submitted since, to whichever orchestrator.
+    async fn read_on(&self, shell: &Shell) -> Result<(), ReadError> {
+        let _one_at_a_time = self.reading.lock().await;
+        let Some(last) = shell.journal.last_under(&subjects::journal_submissions()).await? else { return Ok(()) };
+        loop {
+            let until = self.known().until;
+            if until >= last.sequence {
+                return Ok(());
+            }
+            let next = shell.journal.next_under(&subjects::journal_submissions(), until).await?;
+            let Some(stored) = next else { return Ok(()) };
+            let (sequence, checked) = (stored.sequence, Checked::of(&shell.trust.roots(), &stored));
+            // One that cannot be read is not flown, and the scan raises the alarm.
+            if let Some(flight) = checked.key.as_ref().map(|key| key.flight.clone())
+                && let Ok(Some(books)) = Books::begin(&flight, checked)
+            {
+                self.opened(&books);
+            }
+            let mut known = self.known();
+            known.until = known.until.max(sequence);
+        }
+    }
+
+    /// Reads the operator's flights again, if that was not done a moment ago, and forgets those that are over.
+    async fn recount(&self, shell: &Shell, by: &AgentName) -> Result<(), ReadError> {
+        let mut recounted = self.recounted.lock().await;
+        if recounted.get(by).is_some_and(|last| last.elapsed() < RECOUNT_PERIOD) {
+            return Ok(());
+        }
+        let begun = self.known().ledger.begun_by(by);
+        let Some(first) = begun.iter().map(|(_, sequence)| *sequence).min() else { return Ok(()) };
+        let flights: HashSet<FlightId> = begun.into_iter().map(|(flight, _)| flight).collect();
+        let before = Sequence(first.0.saturating_sub(1));
+        let catalog = catalog::read(shell, before, &Wanted::Open(&flights)).await?;
+        flights.iter().filter(|flight| !catalog.open.contains_key(*flight)).for_each(|flight| self.over(flight));
+        recounted.insert(by.clone(), Instant::now());
+        Ok(())
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The room of a submission that is worked on; given back when this is dropped, unless the flight was begun.
+pub(crate) struct Room {
+    reserved: Option<(Arc<OpenFlights>, FlightId)>,
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if let Some((open, flight)) = &self.reserved {
+            open.known().ledger.release(flight);
+        }
+    }
+}
