@@ -146,6 +146,9 @@ pub struct Act<T> {
     pub by: AgentName,
     /// Where it is stored.
     pub cause: Cause,
+    /// Whether the waypoint moved on after the act was stored: then an act that does not name what its person looked at is
+    /// about something that is gone.
+    pub overtaken: bool,
     /// What it says.
     pub body: T,
 }

@@ -2,6 +2,7 @@
 //!
 //! One waypoint's life is [`crate::engine`].
 
+mod acting;
 mod due;
 mod inbox;
 mod landings;
@@ -21,6 +22,7 @@ use holdpoint_protocol::{
 
 use crate::gates::Workflow;
 
+pub use acting::{Course, takes};
 pub use due::{Due, due, next_deadline};
 pub use inbox::{OpenQuestion, Waits, actions, waits};
 pub use landings::Landings;

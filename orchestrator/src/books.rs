@@ -19,7 +19,7 @@ use holdpoint_core::{
     flight::{FlightState, Waypoints, flight_status},
 };
 use holdpoint_protocol::{
-    Digest,
+    Digest, Timestamp,
     api::GivenAnswer,
     codec::{self, CodecError, Encoding},
     ids::{FlightId, TurnId, WaypointId, role},
@@ -225,19 +225,31 @@ impl Books {
 
     /// All entries of a waypoint's journal that count.
     pub(crate) async fn entries(&self, shell: &Shell, waypoint: &WaypointId) -> Result<Vec<Entry>, BooksError> {
-        self.entries_of(shell, &JournalKey::waypoint(self.id(), waypoint)).await
+        self.entries_of(shell, Some(waypoint)).await
     }
 
     /// All entries of the flight's own journal that count.
     pub(crate) async fn own_entries(&self, shell: &Shell) -> Result<Vec<Entry>, BooksError> {
-        self.entries_of(shell, &JournalKey::flight(self.id())).await
+        self.entries_of(shell, None).await
     }
 
-    async fn entries_of(&self, shell: &Shell, key: &JournalKey) -> Result<Vec<Entry>, BooksError> {
-        let stored = shell.journal.read(key).await;
+    /// All entries of a waypoint's journal that count, or of the flight's own, with when the broker stored each.
+    pub(crate) async fn timed_entries(
+        &self,
+        shell: &Shell,
+        waypoint: Option<&WaypointId>,
+    ) -> Result<Vec<(Timestamp, Entry)>, BooksError> {
+        let key = JournalKey { flight: self.id().clone(), waypoint: waypoint.cloned() };
+        let stored = shell.journal.read(&key).await;
         let stored = stored.map_err(|source| BooksError::Read { flight: self.id().clone(), source })?;
         let roots = shell.trust.roots();
-        stored.iter().filter(|stored| trusted(&roots, stored)).map(|stored| decode_entry(self.id(), stored)).collect()
+        let counted = stored.iter().filter(|stored| trusted(&roots, stored));
+        counted.map(|stored| Ok((stored.time, decode_entry(self.id(), stored)?))).collect()
+    }
+
+    async fn entries_of(&self, shell: &Shell, waypoint: Option<&WaypointId>) -> Result<Vec<Entry>, BooksError> {
+        let timed = self.timed_entries(shell, waypoint).await?;
+        Ok(timed.into_iter().map(|(_, entry)| entry).collect())
     }
 
     /// Appends an entry to a waypoint's journal (or the flight's own) and takes it in.

@@ -164,16 +164,18 @@ impl Seen<'_> {
                 };
                 let response = response.as_ref().clone();
                 let body = Box::new(Answering { response, question, options, turn: self.last_turn.clone() });
-                Input::Answered(Act { by, cause, body })
+                Input::Answered(Act { by, cause, overtaken: false, body })
             }
-            artifact::Act::Complete(completion) => Input::Completed(Act { by, cause, body: completion.clone() }),
+            artifact::Act::Complete(completion) => {
+                Input::Completed(Act { by, cause, overtaken: false, body: completion.clone() })
+            }
             artifact::Act::Retry(retry) => {
                 let (turn, feedback) = (self.last_turn.clone(), self.feedback.clone());
                 let body = Box::new(Retrying { retry: retry.as_ref().clone(), turn, feedback });
-                Input::Retried(Act { by, cause, body })
+                Input::Retried(Act { by, cause, overtaken: false, body })
             }
             artifact::Act::Cancel(cancel) => {
-                Input::Cancelled(Act { by, cause, body: on_waypoint.then(|| cancel.clone()) })
+                Input::Cancelled(Act { by, cause, overtaken: false, body: on_waypoint.then(|| cancel.clone()) })
             }
             artifact::Act::Pause(_) | artifact::Act::Resume(_) => {
                 return Err(("an act on a waypoint".to_owned(), format!("`{}`", act.verb().as_str())));

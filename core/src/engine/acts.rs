@@ -80,9 +80,10 @@ pub(super) fn late(state: &WaypointState, otherwise: &str, cx: &Context<'_>) -> 
     Refusal::Act(Box::new(ActRefused { code: ActCode::AnswerLate, message, hint, details }))
 }
 
-/// Whether an act is about what is there now. `seen` is what its person looked at, as the inbox names it.
-fn is_about(seen: Option<&String>, there: &str) -> bool {
-    seen.is_none_or(|seen| seen == there)
+/// Whether an act is about what is there now. `seen` is what its person looked at, as the inbox names it; an act without it
+/// is about what was there when it was stored.
+pub(super) fn is_about<T: PartialEq<U>, U: ?Sized>(seen: Option<&T>, there: &U, overtaken: bool) -> bool {
+    seen.map_or(!overtaken, |seen| seen == there)
 }
 
 /// The name by which the inbox knows what a waypoint waits for.
@@ -99,14 +100,14 @@ pub fn reference(state: &WaypointState) -> Option<String> {
 
 /// A person completes a gate.
 pub(super) fn completed(state: &WaypointState, act: Act<Box<Completion>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
-    let Act { by, cause, body } = act;
+    let Act { by, cause, overtaken, body } = act;
     let verb = if body.outcome == Outcome::NeedsReview { Verb::Reject } else { Verb::Approve };
     let open = match &state.phase {
         Phase::InTurn(open) if open.people => open,
         _ => return unopened(state, verb, cx),
     };
     let Some(gate) = cx.workflow.gate(&open.gate) else { return unopened(state, verb, cx) };
-    if !is_about(body.on.as_ref(), open.turn.as_str()) {
+    if !is_about(body.on.as_ref(), open.turn.as_str(), overtaken) {
         return Step::Refuse(late(state, "what you looked at is not open any more", cx));
     }
     if let Some(refusal) = forbidden(gate, &by, &body) {
@@ -183,11 +184,11 @@ fn rejected(mut transition: Transition<'_>, open: &OpenTurn, completion: &Comple
 
 /// A person has held work tried again.
 pub(super) fn retried(state: &WaypointState, act: Act<Box<Retrying>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
-    let Act { by, cause, body } = act;
+    let Act { by, cause, overtaken, body } = act;
     let Retrying { retry, turn, feedback } = *body;
     let Phase::Held(held) = &state.phase else { return unopened(state, Verb::Retry, cx) };
     let there = state.decision.as_ref().map(|decision| decision.id.to_string()).unwrap_or_default();
-    if !is_about(retry.on.as_ref(), &there) {
+    if !is_about(retry.on.as_ref(), there.as_str(), overtaken) {
         return Step::Refuse(late(state, "what you looked at is not held any more", cx));
     }
     if let Some(refusal) = cannot(&retry, cx) {
@@ -300,7 +301,7 @@ fn nothing_wrong() -> Feedback {
 
 /// A person ends the waypoint, or its whole flight. Accepted work that has not landed does not land.
 pub(super) fn cancelled(state: &WaypointState, act: Act<Option<Box<Cancel>>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
-    let Act { by, cause, body } = act;
+    let Act { by, cause, body, .. } = act;
     let is_over = matches!(state.phase, Phase::Cancelled) || has_ended(state, cx);
     if is_over && body.is_none() {
         return Step::Nothing;

@@ -127,7 +127,7 @@ fn again(transition: Transition<'_>, open: &OpenTurn, mut turn: Turn) -> Step {
 
 /// A person answers.
 pub(super) fn answered(state: &WaypointState, act: Act<Box<Answering>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
-    let Act { by, cause, body } = act;
+    let Act { by, cause, overtaken, body } = act;
     let Answering { response, question, options, turn } = *body;
     let (open, asked, waits) = match &state.phase {
         Phase::Waiting(question) => (&question.turn, &question.asked, None),
@@ -137,9 +137,7 @@ pub(super) fn answered(state: &WaypointState, act: Act<Box<Answering>>, cx: &Con
         },
         _ => return acts::unopened(state, Verb::Answer, cx),
     };
-    if let Some(meant) = &response.request
-        && meant != &asked.artifact
-    {
+    if !acts::is_about(response.request.as_ref(), &asked.artifact, overtaken) {
         return Step::Refuse(acts::late(state, "that question was answered or withdrawn", cx));
     }
     let Some(turn) = turn.filter(|turn| turn.turn_id == open.turn) else {

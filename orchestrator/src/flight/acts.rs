@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use holdpoint_bus::{Bus, api::Failure, handoffs};
 use holdpoint_core::{
     engine::{self, Answering, Input, Refusal, Retrying},
-    flight,
+    flight::{self, Course},
     pages::{self, Page},
 };
 use holdpoint_protocol::{
-    Digest,
+    Digest, Timestamp,
     api::{ActQuery, ActRefused, ActStanding, InboxItem, InboxPlace},
     artifact::{Act, ActCode, Artifact as _, ClarificationRequest, Handed, HandedError, HelpRequest, Verb},
     facts::Verdict,
@@ -141,9 +141,10 @@ impl State {
             digest: Digest::of(&received.stored.payload),
             artifact: act.artifact_id().clone(),
         };
+        let stored = received.stored.time;
         match &subject.waypoint {
-            None => self.steer(&act, cause).await,
-            Some(waypoint) => self.take_on_waypoint(waypoint.clone(), act, cause).await,
+            None => self.steer(&act, cause, stored).await,
+            Some(waypoint) => self.take_on_waypoint(waypoint.clone(), act, cause, stored).await,
         }
     }
 
@@ -170,22 +171,31 @@ impl State {
         }
     }
 
-    async fn take_on_waypoint(&mut self, waypoint: WaypointId, act: Act, cause: Cause) -> Result<(), Untaken> {
+    async fn take_on_waypoint(
+        &mut self,
+        waypoint: WaypointId,
+        act: Act,
+        cause: Cause,
+        stored: Timestamp,
+    ) -> Result<(), Untaken> {
         let books = self.books().await?;
         if books.flight.submitted.plan.waypoint(&waypoint).is_none() {
             let what = format!("there is no waypoint {waypoint} in flight {}", books.id());
             return Err(refused(ActCode::NothingOpen, what, "`holdpoint status` lists them"));
         }
         let shell = self.shell.clone();
-        let entries = self.books().await?.entries(&shell, &waypoint).await?;
-        if entries.iter().any(|entry| is_caused_by(entry, &cause)) {
+        let books = self.books().await?;
+        let entries = books.timed_entries(&shell, Some(&waypoint)).await?;
+        if entries.iter().any(|(_, entry)| is_caused_by(entry, &cause)) {
             return Ok(());
         }
-        if self.is_paused() && act.verb() != Verb::Cancel {
-            let what = format!("flight {} is paused: no turn opens in it", self.id);
-            return Err(refused(ActCode::Invalid, what, "`holdpoint resume` lets it go on"));
+        let own = books.timed_entries(&shell, None).await?;
+        let course = Course::of(timed(&own), entries.last().map(|(at, _)| *at));
+        // A waypoint is not paused: its acts say so in their own words.
+        if !matches!(act.verb(), Verb::Pause | Verb::Resume) {
+            flight::takes(&books.flight, act.verb(), stored, &course)?;
         }
-        let input = self.input(&waypoint, act, cause).await?;
+        let input = self.input(&waypoint, act, cause, course.overtook(stored)).await?;
         match self.apply(&waypoint, input, None).await? {
             Applied::Appended | Applied::Nothing => Ok(()),
             Applied::Refused(refusal) => Err(refusal.into()),
@@ -193,21 +203,27 @@ impl State {
     }
 
     /// The act with what it is about.
-    async fn input(&mut self, waypoint: &WaypointId, act: Act, cause: Cause) -> Result<Input, Untaken> {
+    async fn input(
+        &mut self,
+        waypoint: &WaypointId,
+        act: Act,
+        cause: Cause,
+        overtaken: bool,
+    ) -> Result<Input, Untaken> {
         let by = act.agent().clone();
         Ok(match act {
             Act::Answer(response) => {
                 let (question, options, turn) = self.open_question(waypoint).await?;
                 let body = Box::new(Answering { response: *response, question, options, turn });
-                Input::Answered(engine::Act { by, cause, body })
+                Input::Answered(engine::Act { by, cause, overtaken, body })
             }
-            Act::Complete(body) => Input::Completed(engine::Act { by, cause, body }),
+            Act::Complete(body) => Input::Completed(engine::Act { by, cause, overtaken, body }),
             Act::Retry(retry) => {
                 let (turn, feedback) = self.held(waypoint).await?;
                 let body = Box::new(Retrying { retry: *retry, turn, feedback });
-                Input::Retried(engine::Act { by, cause, body })
+                Input::Retried(engine::Act { by, cause, overtaken, body })
             }
-            Act::Cancel(cancel) => Input::Cancelled(engine::Act { by, cause, body: Some(cancel) }),
+            Act::Cancel(cancel) => Input::Cancelled(engine::Act { by, cause, overtaken, body: Some(cancel) }),
             Act::Pause(_) | Act::Resume(_) => {
                 let what = "a whole flight is paused and resumed, not a waypoint";
                 return Err(refused(ActCode::Invalid, what, "name the flight only"));
@@ -256,15 +272,16 @@ impl State {
     }
 
     /// Takes an act on the whole flight into its own journal.
-    async fn steer(&mut self, act: &Act, cause: Cause) -> Result<(), Untaken> {
+    async fn steer(&mut self, act: &Act, cause: Cause, stored: Timestamp) -> Result<(), Untaken> {
         let (shell, verb, by) = (self.shell.clone(), act.verb(), act.agent().clone());
         for _ in 0..RACES_MAX {
             let books = self.books().await?;
-            let own = books.own_entries(&shell).await?;
-            if own.iter().any(|entry| is_caused_by(entry, &cause)) {
+            let own = books.timed_entries(&shell, None).await?;
+            if own.iter().any(|(_, entry)| is_caused_by(entry, &cause)) {
                 return Ok(());
             }
             let steered = flight::steer(&books.flight, &books.waypoints, verb, &by, &cause, clock::now())?;
+            flight::takes(&books.flight, verb, stored, &Course::of(timed(&own), None))?;
             match books.append(&shell, None, Entry::Steered(Box::new(steered)), None).await {
                 Ok(()) => {
                     tracing::info!({ fields::FLIGHT } = %self.id, verb = verb.as_str(), %by, "flight steered");
@@ -355,6 +372,11 @@ impl State {
 /// send another person's act again as it was signed: the same bytes count once, wherever in the stream they stand.
 fn is_caused_by(entry: &Entry, act: &Cause) -> bool {
     entry.record().cause.as_ref().is_some_and(|cause| cause.stream == act.stream && cause.digest == act.digest)
+}
+
+/// Entries with when each was stored, as the core looks at them.
+fn timed(entries: &[(Timestamp, Entry)]) -> impl Iterator<Item = (Timestamp, &Entry)> {
+    entries.iter().map(|(at, entry)| (*at, entry))
 }
 
 /// What an approval or held work is about: the waypoint's title.

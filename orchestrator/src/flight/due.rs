@@ -92,7 +92,7 @@ impl State {
         let cancelled = self.books().await?.flight.steering.cancelled.clone();
         // What is due follows from it.
         let (by, cause) = cancelled.ok_or(ApplyError::Races)?;
-        self.apply(waypoint, Input::Cancelled(Act { by, cause, body: None }), None).await?;
+        self.apply(waypoint, Input::Cancelled(Act { by, cause, overtaken: false, body: None }), None).await?;
         Ok(())
     }
 

@@ -142,6 +142,19 @@ impl World {
         self.orchestrator = None;
     }
 
+    /// The broker loses what was acknowledged of people's acts, as it may when it is killed, only more of it: the
+    /// orchestrator that starts then is delivered all of them once more.
+    pub(crate) async fn acts_come_again(&mut self) {
+        self.orchestrator = None;
+        self.local.broker.kill().await.unwrap();
+        let acts = streams::handoff(&role::id(role::OPERATOR));
+        let consumers = folders(&self.path("fleet")).into_iter().filter(|dir| dir.ends_with(format!("{acts}/obs")));
+        let removed = consumers.map(|dir| std::fs::remove_dir_all(dir).unwrap()).count();
+        assert_eq!(removed, 1, "the consumers of acts are on the disk");
+        self.local.broker.restart().await.unwrap();
+        Box::pin(self.start_orchestrator()).await;
+    }
+
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
@@ -327,6 +340,12 @@ pub(crate) const LINES: &str = "lines";
 /// The text of that file, with words on its first and its last line.
 pub(crate) fn lines(first: &str, last: &str) -> String {
     format!("{first}\n{}{last}\n", "as it was\n".repeat(20))
+}
+
+/// All folders below one.
+fn folders(dir: &Path) -> Vec<PathBuf> {
+    let below = std::fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir());
+    below.flat_map(|path| folders(&path).into_iter().chain([path])).collect()
 }
 
 fn repository(dir: &Path) -> Oid {

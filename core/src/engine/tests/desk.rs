@@ -133,7 +133,7 @@ impl Fixture {
         change(&mut response);
         let turn = self.last_turn(name);
         let body = Answering { response, question, options, turn };
-        Input::Answered(Act { by: person(by), cause, body: Box::new(body) })
+        Input::Answered(Act { by: person(by), cause, overtaken: false, body: Box::new(body) })
     }
 
     pub(crate) fn answer(&mut self, name: &str) -> Taken {
@@ -148,7 +148,7 @@ impl Fixture {
         let on = reference(&self.state(name)).or_else(|| Some("gone".to_owned()));
         let summary = "looked at".to_owned();
         let body = CompletionBody { agent: person(by), on, outcome, summary, blockers };
-        Input::Completed(Act { by: person(by), cause, body: Box::new(Completion::new(origin, body)) })
+        Input::Completed(Act { by: person(by), cause, overtaken: false, body: Box::new(Completion::new(origin, body)) })
     }
 
     pub(crate) fn complete(&mut self, name: &str, outcome: Outcome) -> Taken {
@@ -164,7 +164,7 @@ impl Fixture {
         change(&mut retry);
         let (turn, feedback) = self.kept(name);
         let body = Box::new(Retrying { retry, turn, feedback });
-        Input::Retried(Act { by: person(ADA), cause, body })
+        Input::Retried(Act { by: person(ADA), cause, overtaken: false, body })
     }
 
     /// What held work goes on with, as the orchestrator finds it in the journal.
@@ -187,7 +187,7 @@ impl Fixture {
     pub(crate) fn cancel_act(&mut self, name: &str) -> Input {
         let (cause, origin) = self.act_of(name);
         let cancel = Cancel::new(origin, CancelBody { agent: person(ADA), reason: None });
-        Input::Cancelled(Act { by: person(ADA), cause, body: Some(Box::new(cancel)) })
+        Input::Cancelled(Act { by: person(ADA), cause, overtaken: false, body: Some(Box::new(cancel)) })
     }
 
     pub(crate) fn cancel(&mut self, name: &str) -> Taken {
@@ -210,6 +210,6 @@ impl Fixture {
     /// What the end of the whole flight does to one of its waypoints.
     pub(crate) fn end_with_flight(&mut self, name: &str) -> Taken {
         let (by, cause) = self.flight.steering.cancelled.clone().expect("the flight was cancelled");
-        self.feed(name, Input::Cancelled(Act { by, cause, body: None }))
+        self.feed(name, Input::Cancelled(Act { by, cause, overtaken: false, body: None }))
     }
 }

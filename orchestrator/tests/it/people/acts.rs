@@ -57,6 +57,43 @@ async fn an_act_that_comes_again_is_taken_once_whatever_was_done_since() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_act_that_was_refused_stays_refused_when_it_is_delivered_again_and_could_be_taken() {
+    let mut world = World::start().await;
+    world.submit(&plan_with("policy: {max_reworks: 0}")).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    let ada = world.person("human-ada").await;
+    // Nothing is held, and nothing is paused.
+    let early = ada.store(&world, W, &ada.retry(), ShowJwt::Yes).await;
+    let resume = ada.store(&world, None, &ada.resume(), ShowJwt::Yes).await;
+    for (waypoint, act) in [(W, early), (None, resume)] {
+        assert!(matches!(world.standing(waypoint, act).await, ActStanding::Refused(_)));
+    }
+    builder.builds(&world, &[("a", "2\n")]).await;
+    verifier.judges(Verdict::Fail).await;
+    world.waypoint_when("the failure", |w| w.status == Status::Failed).await;
+    ada.does(&world, None, &ada.pause()).await;
+    let paused = ada.store(&world, W, &ada.retry(), ShowJwt::Yes).await;
+    assert!(matches!(world.standing(W, paused).await, ActStanding::Refused(_)));
+    ada.does(&world, None, &ada.resume()).await;
+
+    Box::pin(world.acts_come_again()).await;
+    for act in [early, paused] {
+        let ActStanding::Refused(refused) = world.standing(W, act).await else { panic!("taken: {act:?}") };
+        assert_eq!(refused.code, ActCode::AnswerLate, "{refused:?}");
+    }
+    ada.does(&world, None, &ada.pause()).await;
+    Box::pin(world.acts_come_again()).await;
+    assert!(matches!(world.standing(None, resume).await, ActStanding::Refused(_)));
+    let view = world.view().await;
+    assert_eq!((view.waypoints[0].status, view.waypoints[0].attempts, view.paused), (Status::Failed, 1, true));
+    ada.does(&world, None, &ada.resume()).await;
+    ada.does(&world, W, &ada.retry()).await;
+    world.waypoint_when("the next attempt", |w| w.status == Status::Running).await;
+    world.is_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_act_that_came_while_no_orchestrator_ran_is_taken_by_the_next() {
     let mut world = World::start().await;
     world.submit(PLAN).await;

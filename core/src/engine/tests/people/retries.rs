@@ -11,7 +11,7 @@ use holdpoint_protocol::{
 use super::{code, reason};
 use crate::{
     engine::{
-        Input,
+        Act, Input,
         tests::{
             desk::ADA,
             fixture::Fixture,
@@ -52,6 +52,28 @@ fn a_retry_that_looked_at_something_else_changes_nothing() {
     let elsewhere = fixture.retry_act("w", |retry| retry.from = Some("verify".parse().unwrap()));
     assert_eq!(code(fixture.feed("w", elsewhere)), ActCode::Invalid);
     assert_eq!(fixture.retry("w", |retry| retry.from = Some("build".parse().unwrap())).turn().gate.as_str(), "build");
+}
+
+#[test]
+fn an_act_that_names_nothing_is_about_what_was_there_when_it_was_stored() {
+    let overtake = |act: Input| match act {
+        Input::Answered(act) => Input::Answered(Act { overtaken: true, ..act }),
+        Input::Completed(act) => Input::Completed(Act { overtaken: true, ..act }),
+        Input::Retried(act) => Input::Retried(Act { overtaken: true, ..act }),
+        other => other,
+    };
+    let mut fixture = Fixture::opened(|_, _| {});
+    fixture.ask("w", "which?").decided();
+    let unnamed = fixture.answer_act("w", ADA, |answer| answer.request = None);
+    assert_eq!(code(fixture.feed("w", overtake(unnamed.clone()))), ActCode::AnswerLate);
+    fixture.feed("w", unnamed).turn();
+    fixture.build("w", failure(ReasonCode::NotExecutable)).decided();
+    let unnamed = fixture.retry_act("w", |retry| retry.on = None);
+    assert_eq!(code(fixture.feed("w", overtake(unnamed.clone()))), ActCode::AnswerLate);
+    fixture.feed("w", unnamed).turn();
+    fixture.build("w", failure(ReasonCode::NotExecutable)).decided();
+    let named = fixture.retry_act("w", |_| {});
+    fixture.feed("w", overtake(named)).turn();
 }
 
 #[test]

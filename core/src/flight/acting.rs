@@ -1,0 +1,75 @@
+//! When an act on a flight, or on one of its waypoints, can be taken at all.
+//!
+//! An act counts for how things stood when the broker stored it. The broker may deliver one again that was refused and
+//! acknowledged, and what was refused once stays refused, whatever was done meanwhile.
+
+use holdpoint_protocol::{
+    Timestamp,
+    artifact::{ActCode, Verb},
+    journal::Entry,
+};
+
+use super::FlightState;
+use crate::engine::Refusal;
+
+/// When the journals moved, by the broker's clock: the one that says when an act was stored, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Course {
+    /// The flight was submitted; `None` if it was not.
+    submitted: Option<Timestamp>,
+    /// Somebody last paused it or let it go on.
+    steered: Option<Timestamp>,
+    /// The last entry of the waypoint that the act is on.
+    moved: Option<Timestamp>,
+}
+
+impl Course {
+    /// By the entries of the flight's own journal, oldest first, and when the waypoint's last entry was stored.
+    pub fn of<'a>(own: impl IntoIterator<Item = (Timestamp, &'a Entry)>, moved: Option<Timestamp>) -> Self {
+        let mut course = Self { submitted: None, steered: None, moved };
+        for (at, entry) in own {
+            match entry {
+                Entry::Submitted(_) => course.submitted = Some(at),
+                Entry::Steered(steered) if steered.verb != Verb::Cancel => course.steered = Some(at),
+                _ => {}
+            }
+        }
+        course
+    }
+
+    /// Whether the waypoint moved on after an act was stored.
+    #[must_use]
+    pub fn overtook(&self, stored: Timestamp) -> bool {
+        self.moved.is_some_and(|moved| moved > stored)
+    }
+}
+
+/// Whether an act that was stored at this time can be taken: not one that is older than the flight, none but its end on a
+/// waypoint of a paused flight, and none that was there before the flight was last paused or let go on.
+///
+/// # Errors
+/// [`Refusal::Act`]: what happened instead.
+pub fn takes(flight: &FlightState, verb: Verb, stored: Timestamp, course: &Course) -> Result<(), Refusal> {
+    let id = &flight.submitted.flight;
+    let refuse = |code, message: String, hint: &str| Err(Refusal::act(code, message, hint));
+    let on_flight = matches!(verb, Verb::Pause | Verb::Resume);
+    if course.submitted.is_none_or(|submitted| stored < submitted) {
+        let message = format!("flight {id} was submitted after this came");
+        return refuse(ActCode::NothingOpen, message, "`holdpoint status` shows how it stands");
+    }
+    if verb == Verb::Cancel {
+        return Ok(());
+    }
+    if !on_flight && flight.steering.is_paused() {
+        let message = format!("flight {id} is paused: no turn opens in it");
+        return refuse(ActCode::Invalid, message, "`holdpoint resume` lets it go on");
+    }
+    if course.steered.is_some_and(|steered| stored < steered) {
+        let message = format!("flight {id} was paused or let go on after this came");
+        return refuse(ActCode::AnswerLate, message, "look at `holdpoint inbox` before you act again");
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;
