@@ -22,7 +22,8 @@ pub enum Line {
     LeftOut,
 }
 
-/// Who caused how many lines lately. There is an entry for each sender: senders are roles, of which there are a handful.
+/// Who caused how many lines lately. There is an entry for each sender: senders are roles, or kinds of messages, of which there are
+/// a handful.
 #[derive(Debug, Default)]
 pub struct Lines(BTreeMap<String, Window>);
 

@@ -74,7 +74,9 @@ pub(crate) async fn in_progress(
     match examine_commit(shell, against, &work.commit, &work.bundle).await? {
         BuildOutcome::Work { commit, .. } => Ok(commit),
         BuildOutcome::Failed(failure) => {
-            tracing::info!(flight = %against.flight, why = failure.detail, "work in progress is left out");
+            if shell.may_log("work in progress") {
+                tracing::info!(flight = %against.flight, why = failure.detail, "work in progress is left out");
+            }
             Ok(None)
         }
     }

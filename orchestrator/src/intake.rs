@@ -139,7 +139,9 @@ async fn look_up(shell: Shell, desk: Desk, mail: Mail, room: OwnedSemaphorePermi
             desk.admit(sender, Mail { harness, ..mail }, room).await;
         }
         Err(SenderError::Unknown(error)) => {
-            tracing::warn!(error = %ErrorChain(&error), "cannot look up who sent a handoff now");
+            if shell.may_log("handoffs that wait") {
+                tracing::warn!(error = %ErrorChain(&error), "cannot look up who sent a handoff now");
+            }
             desk.not_now(&mail).await;
         }
         Err(SenderError::Refused { code, what }) => desk.refuse(&mail.received, code, &what).await,

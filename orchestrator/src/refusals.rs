@@ -2,10 +2,7 @@
 //!
 //! Not stored: the handoff is, and whoever was away asks `progress` and sees its turn still open.
 
-use std::sync::PoisonError;
-
 use holdpoint_bus::{Stored, handoffs::Received, signals};
-use holdpoint_core::lines::{LINES_A_MINUTE, Line};
 use holdpoint_protocol::{
     api::RefusedHandoff,
     codec::{self, Encoding},
@@ -13,7 +10,6 @@ use holdpoint_protocol::{
     refusal::RefusalCode,
     subjects,
 };
-use holdpoint_runtime::clock;
 use serde::Deserialize;
 
 use crate::shell::Shell;
@@ -38,16 +34,9 @@ pub(crate) async fn tell(shell: &Shell, received: &Received, code: RefusalCode, 
 /// Says it in the log, as often as one role may be spoken of.
 fn log(shell: &Shell, stored: &Stored, code: RefusalCode, error: &str) {
     let role = role(stored).map(|role| role.to_string()).unwrap_or_default();
-    let line = shell.lines.lock().unwrap_or_else(PoisonError::into_inner).next(&role, clock::now());
-    let Line::Written { left_out } = line else { return };
-    if left_out > 0 {
-        tracing::warn!(
-            role,
-            left_out,
-            "refusals were left out of this log: more than {LINES_A_MINUTE} of a role in a minute"
-        );
+    if shell.may_log(&role) {
+        tracing::info!(subject = %stored.subject, %code, error, "handoff refused");
     }
-    tracing::info!(subject = %stored.subject, %code, error, "handoff refused");
 }
 
 /// The role of the sender: the broker lets a role publish on its own subjects only.

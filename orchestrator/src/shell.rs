@@ -1,7 +1,7 @@
 //! What every actor of the orchestrator uses: the broker, the journals, the trust roots, the mirrors.
 
 use std::{
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -11,9 +11,9 @@ use holdpoint_bus::{
     journal::Journal,
     topology,
 };
-use holdpoint_core::lines::Lines;
+use holdpoint_core::lines::{LINES_A_MINUTE, Line, Lines};
 use holdpoint_protocol::ids::PoolId;
-use holdpoint_runtime::mirror::MirrorStore;
+use holdpoint_runtime::{clock, mirror::MirrorStore};
 
 use crate::{hints::Hints, quota::OpenFlights, senders::Senders, snapshots::Snapshots};
 
@@ -40,7 +40,7 @@ pub(crate) struct Shell {
     pub(crate) open: Arc<OpenFlights>,
     /// The pool whose agents this orchestrator looks after.
     pub(crate) serves: PoolId,
-    /// How often each role is spoken of in the log.
+    /// How many lines of the log messages of others caused.
     pub(crate) lines: Arc<Mutex<Lines>>,
     /// Failures of one landing in a row after which it is held.
     pub(crate) landing_attempts: u32,
@@ -48,4 +48,21 @@ pub(crate) struct Shell {
     pub(crate) blob_wait: Duration,
     /// How streams and consumers are set up.
     pub(crate) settings: topology::Settings,
+}
+
+impl Shell {
+    /// Whether another log line may be written that a message of others causes. `of` is the role, or what is spoken of: of each
+    /// so many lines a minute are written, and then how many were left out.
+    pub(crate) fn may_log(&self, of: &str) -> bool {
+        let line = self.lines.lock().unwrap_or_else(PoisonError::into_inner).next(of, clock::now());
+        let Line::Written { left_out } = line else { return false };
+        if left_out > 0 {
+            tracing::warn!(
+                of,
+                left_out,
+                "lines were left out of this log: more than {LINES_A_MINUTE} of a kind in a minute"
+            );
+        }
+        true
+    }
 }

@@ -109,11 +109,15 @@ impl State {
                 self.pump(myself).await;
             }
             Err(Untaken::Refused(why)) => {
-                tracing::info!({ fields::FLIGHT } = %self.id, code = why.code.as_str(), error = why.message, "act refused");
+                if self.shell.may_log("acts") {
+                    tracing::info!({ fields::FLIGHT } = %self.id, code = why.code.as_str(), error = why.message, "act refused");
+                }
                 self.acts.remember(at, ActStanding::Refused(*why));
             }
             Err(Untaken::NotNow(error)) => {
-                tracing::warn!({ fields::FLIGHT } = %self.id, error = %ErrorChain(error.as_ref()), "cannot take an act now");
+                if self.shell.may_log("acts that wait") {
+                    tracing::warn!({ fields::FLIGHT } = %self.id, error = %ErrorChain(error.as_ref()), "cannot take an act now");
+                }
                 // Unacknowledged either way: it comes again.
                 let _ = received.nak(RETRY_DELAY).await;
                 return;

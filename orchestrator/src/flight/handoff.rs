@@ -209,7 +209,9 @@ impl State {
     /// Says that a handoff cannot be taken now; the reason is not its own, and it comes again.
     pub(super) fn handoff_failed(&mut self, waypoint: &WaypointId, error: &dyn std::error::Error) {
         let error = ErrorChain(error).to_string();
-        tracing::warn!({ fields::FLIGHT } = %self.id, { fields::WAYPOINT } = %waypoint, error, "cannot take a handoff now");
+        if self.shell.may_log("handoffs that wait") {
+            tracing::warn!({ fields::FLIGHT } = %self.id, { fields::WAYPOINT } = %waypoint, error, "cannot take a handoff now");
+        }
         self.troubles.failed(
             Place::Handoff(waypoint.clone()),
             &format!("cannot take a handoff: {error}"),

@@ -2,8 +2,11 @@
 
 use std::time::Duration;
 
+use holdpoint_bus::handoffs::ShowJwt;
+use holdpoint_core::lines::LINES_A_MINUTE;
 use holdpoint_protocol::{
     Digest,
+    api::ActStanding,
     artifact::{Artifact as _, BuildArtifact},
     facts::{BlobRef, BundleRef, Oid},
     ids::{FlightId, role},
@@ -15,7 +18,7 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::fresh;
 
-use crate::support::{Agent, SOON, World};
+use crate::support::{Agent, SOON, World, log};
 
 const PLAN: &str = "plan: p\npolicy: {max_reworks: 0}\nwaypoints:\n  - {id: w, title: t, goal: g, scope: [a], criteria: [{id: c, statement: s, check: 'true'}]}\n";
 
@@ -129,4 +132,21 @@ async fn handoffs_in_the_names_of_unknown_agents_hold_up_nobody_and_are_refused(
     for _ in 0..200 {
         assert_eq!(liar.refused().await.code, RefusalCode::PlanMissing);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_acts_that_are_refused_is_no_flood_of_the_log() {
+    log::keep();
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let ada = world.person("human-ada").await;
+    let mut acts = Vec::new();
+    for _ in 0..LINES_A_MINUTE + 30 {
+        acts.push(ada.store(&world, None, &ada.resume(), ShowJwt::Yes).await);
+    }
+    for act in acts {
+        let standing = world.standing(None, act).await;
+        assert!(matches!(standing, ActStanding::Refused(_)), "{standing:?}");
+    }
+    assert_eq!(log::count(&["act refused", world.flight.as_str()]), LINES_A_MINUTE as usize);
 }

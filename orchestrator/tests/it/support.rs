@@ -3,6 +3,7 @@
 mod agent;
 mod audited;
 mod forged;
+pub(crate) mod log;
 mod person;
 
 use std::{

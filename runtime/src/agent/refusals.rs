@@ -1,11 +1,12 @@
 //! Logs what an orchestrator found wrong with a handoff of this agent. The turn stays open, and its deadline decides.
-//! What no orchestrator signed is passed over.
+//! What no orchestrator signed is passed over. Others of its role can cause refusals in its name: the log has a bound.
 
 use holdpoint_bus::{
     Bus,
     auth::Trust,
     signals::{Forged, SignalError, Signals},
 };
+use holdpoint_core::lines::{LINES_A_MINUTE, Line, Lines};
 use holdpoint_protocol::{ids::RoleId, subjects};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::task::JoinSet;
@@ -33,28 +34,43 @@ pub(super) struct Args {
 #[derive(Debug)]
 pub(super) struct Refusals;
 
+#[derive(Debug)]
+pub(super) struct State {
+    /// The task that listens, which ends with the actor.
+    _listening: JoinSet<()>,
+    lines: Lines,
+}
+
 impl Actor for Refusals {
     type Msg = Msg;
-    /// The task that listens, which ends with the actor.
-    type State = JoinSet<()>;
+    type State = State;
     type Arguments = Args;
 
-    async fn pre_start(&self, myself: ActorRef<Msg>, args: Args) -> Result<JoinSet<()>, ActorProcessingErr> {
+    async fn pre_start(&self, myself: ActorRef<Msg>, args: Args) -> Result<State, ActorProcessingErr> {
         let mut tasks = JoinSet::new();
         tasks.spawn(listen(myself, args));
-        Ok(tasks)
+        Ok(State { _listening: tasks, lines: Lines::default() })
     }
 
-    async fn handle(&self, _: ActorRef<Msg>, message: Msg, _: &mut JoinSet<()>) -> Result<(), ActorProcessingErr> {
+    async fn handle(&self, _: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
         match message {
             Msg::Refused(text) => {
-                tracing::error!(refusal = text, "an orchestrator refuses a handoff of this agent");
+                say(&mut state.lines, &text);
                 Ok(())
             }
             Msg::Deaf(Some(error)) => Err(error.into()),
             Msg::Deaf(None) => Err("the connection was closed".into()),
         }
     }
+}
+
+/// Logs a refusal, as often in a minute as they may be.
+fn say(lines: &mut Lines, text: &str) {
+    let Line::Written { left_out } = lines.next("refusals", clock::now()) else { return };
+    if left_out > 0 {
+        tracing::warn!(left_out, "refusals were left out of this log: more than {LINES_A_MINUTE} in a minute");
+    }
+    tracing::error!(refusal = text, "an orchestrator refuses a handoff of this agent");
 }
 
 async fn listen(myself: ActorRef<Msg>, args: Args) {

@@ -18,6 +18,7 @@ mod planning;
 use std::{marker::PhantomData, sync::Arc, time::Duration};
 
 use holdpoint_bus::turns::Delivery;
+use holdpoint_core::lines::{Line, Lines};
 use holdpoint_protocol::{
     Digest,
     api::{ProgressAnswer, ProgressNotice},
@@ -117,6 +118,8 @@ pub(super) struct State<W> {
     trace: Span,
     tasks: Tasks,
     heartbeats: JoinSet<()>,
+    /// How many log lines others caused.
+    lines: Lines,
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -194,6 +197,7 @@ impl<W: Worker> State<W> {
             trace,
             tasks: Tasks::default(),
             heartbeats: JoinSet::new(),
+            lines: Lines::default(),
         }
     }
 
@@ -216,11 +220,17 @@ impl<W: Worker> State<W> {
             Msg::AskProgress => self.ask_progress(myself),
             Msg::Progress(answer) => self.on_progress(myself, answer),
             Msg::Noticed(notice) => match progress::noticed(&self.job, &self.nonce, notice) {
-                None => tracing::warn!("an answer to no plan of this turn: ignored"),
                 Some(answer) => {
                     self.plan_seen = true;
                     self.on_progress(myself, Ok(answer));
                 }
+                // Others of its role can have the broker send as many as they like.
+                None => match self.lines.next("answers", clock::now()) {
+                    Line::Written { left_out } => {
+                        tracing::warn!(left_out, "an answer to no plan of this turn: ignored");
+                    }
+                    Line::LeftOut => {}
+                },
             },
             Msg::Planned(planned) => self.on_planned(myself, planned),
             Msg::Worked(result) => self.on_worked(myself, *result),
