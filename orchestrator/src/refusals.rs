@@ -6,25 +6,27 @@ use holdpoint_bus::{Stored, handoffs::Received, signals};
 use holdpoint_protocol::{
     api::RefusedHandoff,
     codec::{self, Encoding},
-    ids::{AgentName, RoleId},
+    ids::RoleId,
     refusal::RefusalCode,
     subjects,
 };
-use serde::Deserialize;
 
 use crate::shell::Shell;
 
 /// The longest explanation, in characters: an error's chain may carry a program's whole output.
 const ERROR_LEN_MAX: usize = 2_000;
 
-/// Tells the sender. One whose name cannot be found out is told nothing.
+/// Tells the agent whose key signed it. Where nobody's did, the agent that it names hears of it as of something in its name;
+/// one that names nobody is told to nobody.
 pub(crate) async fn tell(shell: &Shell, received: &Received, code: RefusalCode, error: &str) {
     let stored = &received.stored;
     log(shell, stored, code, error);
-    let Some((role, agent)) = role(stored).zip(agent(stored)) else { return };
+    let Some(role) = role(stored) else { return };
+    let Some((agent, signed)) = shell.senders.author(&role, stored) else { return };
     let reference = format!("{}/{}", received.stream, stored.sequence.0);
     let error = error.chars().take(ERROR_LEN_MAX).collect();
-    let notice = RefusedHandoff::new(stored.message_id.clone(), reference, code, error);
+    let own = RefusedHandoff::new(stored.message_id.clone(), reference, code, error);
+    let notice = RefusedHandoff { claimed: !signed, ..own };
     let Ok(payload) = codec::encode(&notice, Encoding::Json) else { return };
     let to = subjects::refused(&role, &agent);
     // An agent that does not hear it finds its turn still open.
@@ -42,18 +44,4 @@ fn log(shell: &Shell, stored: &Stored, code: RefusalCode, error: &str) {
 /// The role of the sender: the broker lets a role publish on its own subjects only.
 fn role(stored: &Stored) -> Option<RoleId> {
     stored.subject.strip_prefix(subjects::ROOT)?.strip_prefix(".handoff.")?.split('.').next()?.parse().ok()
-}
-
-/// The agent as the message id names it, or else the payload.
-fn agent(stored: &Stored) -> Option<AgentName> {
-    /// What is looked at of a handoff.
-    #[derive(Deserialize)]
-    struct Named {
-        agent: AgentName,
-    }
-    let by_id = stored.message_id.as_deref().and_then(|id| id.split('.').nth(2)?.parse().ok());
-    by_id.or_else(|| {
-        let encoding = Encoding::from_content_type(stored.content_type.as_deref()).ok()?;
-        codec::decode::<Named>(&stored.payload, encoding).ok().map(|named| named.agent)
-    })
 }

@@ -118,8 +118,33 @@ impl Senders {
 
     /// The person whose JWT an act shows and whose key signed it, no matter whom the act names.
     pub(crate) fn person(&self, stored: &Stored) -> Option<AgentName> {
-        let operator = role::id(role::OPERATOR);
-        let user = self.users.verify_jwt_of(&operator, stored.jwt.as_ref()?, holdpoint_runtime::clock::now()).ok()?;
+        self.signer(&role::id(role::OPERATOR), stored, stored.jwt.as_ref()?)
+    }
+
+    /// Whose handoff it is, whatever became of it: the agent whose JWT it shows, or the one that it names in its message id or
+    /// else in its payload. Whether that agent's key signed it comes with the name; `false`: anybody of the role may have.
+    pub(crate) fn author(&self, role: &RoleId, stored: &Stored) -> Option<(AgentName, bool)> {
+        if let Some(shown) = stored.jwt.as_ref().and_then(|jwt| self.signer(role, stored, jwt)) {
+            return Some((shown, true));
+        }
+        let has_signed = |name: &AgentName| {
+            let known = self.known(role, name).filter(|_| stored.signature.is_some());
+            known.is_some_and(|jwt| self.signer(role, stored, &jwt).as_ref() == Some(name))
+        };
+        let by_id = named_by_id(stored);
+        if let Some(name) = by_id.clone().filter(has_signed) {
+            return Some((name, true));
+        }
+        let by_payload = named_by_payload(stored);
+        if let Some(name) = by_payload.clone().filter(has_signed) {
+            return Some((name, true));
+        }
+        by_id.or(by_payload).map(|name| (name, false))
+    }
+
+    /// The user of this JWT, if it counts and its key signed what is stored.
+    fn signer(&self, role: &RoleId, stored: &Stored, jwt: &str) -> Option<AgentName> {
+        let user = self.users.verify_jwt_of(role, jwt, holdpoint_runtime::clock::now()).ok()?;
         stored.is_signed_by(&user.public_key).then_some(user.name)
     }
 
@@ -152,6 +177,22 @@ impl Senders {
         }
         known.insert((role, agent), jwt.to_owned());
     }
+}
+
+/// The agent as the message id names it.
+fn named_by_id(stored: &Stored) -> Option<AgentName> {
+    stored.message_id.as_deref()?.split('.').nth(2)?.parse().ok()
+}
+
+/// The agent as the payload names it.
+fn named_by_payload(stored: &Stored) -> Option<AgentName> {
+    /// What is looked at of a handoff.
+    #[derive(Deserialize)]
+    struct Named {
+        agent: AgentName,
+    }
+    let encoding = Encoding::from_content_type(stored.content_type.as_deref()).ok()?;
+    codec::decode::<Named>(&stored.payload, encoding).ok().map(|named| named.agent)
 }
 
 /// Whether a plan of this waypoint and role is one for this turn.

@@ -423,13 +423,18 @@ pub struct RefusedHandoff {
     pub action: RefusalAction,
     /// How its author mends it.
     pub hint: String,
+    /// Whether the handoff only says that it is this agent's: no key of the agent's has signed it, and any agent of its role
+    /// may have sent it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub claimed: bool,
 }
 
 impl RefusedHandoff {
-    /// A refusal, with what follows from its code.
+    /// A refusal of an agent's own handoff, with what follows from its code.
     #[must_use]
     pub fn new(message_id: Option<String>, reference: String, code: RefusalCode, error: String) -> Self {
-        Self { message_id, reference, code, error, action: code.action(), hint: code.hint().to_owned() }
+        let (action, hint) = (code.action(), code.hint().to_owned());
+        Self { message_id, reference, code, error, action, hint, claimed: false }
     }
 }
 

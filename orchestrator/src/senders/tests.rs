@@ -57,3 +57,46 @@ fn an_act_is_a_persons_who_shows_a_key_of_the_fleet_and_signs_with_it() {
     let unshown = Stored { jwt: None, ..stored(&ada, &ada) };
     assert_eq!(refusal(&senders, &unshown, "human-ada"), Some(RefusalCode::JwtRefused));
 }
+
+/// A builder's handoff as it is stored: with this message id and this name in its payload, signed and shown by these keys.
+fn handoff(id: &str, agent: &str, signed: Option<&Credentials>, shown: Option<&Credentials>) -> Stored {
+    let subject = "hp.v1.handoff.builder.0.f.w.build_artifact";
+    let payload = Bytes::from(format!("{{\"agent\": \"{agent}\"}}"));
+    Stored {
+        subject: subject.to_owned(),
+        signature: signed.map(|by| by.signer().sign(subject, &payload)),
+        payload,
+        jwt: shown.map(|by| by.jwt().to_owned()),
+        message_id: Some(id.to_owned()),
+        ..stored_by_nobody()
+    }
+}
+
+fn stored_by_nobody() -> Stored {
+    let nobody = Authority::create().mint_operator(&"nobody".parse().unwrap());
+    stored(&nobody, &nobody)
+}
+
+#[test]
+fn the_author_of_a_handoff_is_whose_key_signed_it_and_whom_it_names_only_without_one() {
+    let (authority, role, pool) = (Authority::create(), role::id(role::BUILDER), "fleet".parse::<PoolId>().unwrap());
+    let [b1, b2, b3] =
+        ["b1", "b2", "b3"].map(|name| authority.mint_agent(&role, &name.parse().unwrap(), &pool, None).unwrap());
+    let senders = Senders::new(KnownUsers::new(Arc::new(authority.trust_roots().clone())));
+    // What their plans showed.
+    for agent in [&b1, &b2] {
+        let plan = handoff("t.1.x.build_plan.0", agent.name().as_str(), Some(agent), Some(agent));
+        assert!(senders.recognise(&role, &plan, agent.name()).unwrap().is_some());
+    }
+    let author = |stored: &Stored| senders.author(&role, stored).map(|(name, signed)| (name.to_string(), signed));
+    let is = |name: &str, signed: bool| Some((name.to_owned(), signed));
+    let of_b2 = "t.1.b2.build_artifact.0";
+    assert_eq!(author(&handoff(of_b2, "b2", Some(&b2), None)), is("b2", true));
+    assert_eq!(author(&handoff(of_b2, "b2", Some(&b1), Some(&b1))), is("b1", true), "by the JWT it shows");
+    assert_eq!(author(&handoff(of_b2, "b1", Some(&b1), None)), is("b1", true), "by the JWT it showed before");
+    assert_eq!(author(&handoff(of_b2, "b2", Some(&b1), Some(&b2))), is("b2", false), "a JWT is no signature");
+    assert_eq!(author(&handoff(of_b2, "b2", Some(&b3), None)), is("b2", false));
+    assert_eq!(author(&handoff(of_b2, "b2", None, None)), is("b2", false));
+    assert_eq!(author(&handoff("free", "b2", None, None)), is("b2", false));
+    assert_eq!(author(&handoff("free", "not a name", None, None)), None);
+}

@@ -10,6 +10,7 @@ mod memory;
 mod people;
 mod pools;
 mod quota;
+mod signals;
 mod submissions;
 mod support;
 mod trouble;

@@ -7,7 +7,7 @@ use holdpoint_bus::{
     signals::{Forged, SignalError, Signals},
 };
 use holdpoint_core::lines::{LINES_A_MINUTE, Line, Lines};
-use holdpoint_protocol::{ids::RoleId, subjects};
+use holdpoint_protocol::{api::RefusedHandoff, ids::RoleId, subjects};
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::task::JoinSet;
 
@@ -18,8 +18,8 @@ const SHOWN_LEN_MAX: usize = 2_000;
 
 #[derive(Debug)]
 pub(super) enum Msg {
-    /// A refusal came.
-    Refused(String),
+    /// A refusal came, of a handoff of this agent or of one that only claims to be.
+    Refused { text: String, claimed: bool },
     /// None will come any more.
     Deaf(Option<SignalError>),
 }
@@ -54,8 +54,8 @@ impl Actor for Refusals {
 
     async fn handle(&self, _: ActorRef<Msg>, message: Msg, state: &mut State) -> Result<(), ActorProcessingErr> {
         match message {
-            Msg::Refused(text) => {
-                say(&mut state.lines, &text);
+            Msg::Refused { text, claimed } => {
+                say(&mut state.lines, &text, claimed);
                 Ok(())
             }
             Msg::Deaf(Some(error)) => Err(error.into()),
@@ -64,13 +64,21 @@ impl Actor for Refusals {
     }
 }
 
-/// Logs a refusal, as often in a minute as they may be.
-fn say(lines: &mut Lines, text: &str) {
-    let Line::Written { left_out } = lines.next("refusals", clock::now()) else { return };
+/// Logs a refusal, as often in a minute as one kind of them may be.
+fn say(lines: &mut Lines, text: &str, claimed: bool) {
+    let kind = if claimed { "claimed" } else { "own" };
+    let Line::Written { left_out } = lines.next(kind, clock::now()) else { return };
     if left_out > 0 {
-        tracing::warn!(left_out, "refusals were left out of this log: more than {LINES_A_MINUTE} in a minute");
+        tracing::warn!(kind, left_out, "refusals were left out of this log: more than {LINES_A_MINUTE} in a minute");
     }
-    tracing::error!(refusal = text, "an orchestrator refuses a handoff of this agent");
+    if claimed {
+        tracing::warn!(
+            refusal = text,
+            "an orchestrator refuses a handoff in the name of this agent that its key did not sign"
+        );
+    } else {
+        tracing::error!(refusal = text, "an orchestrator refuses a handoff of this agent");
+    }
 }
 
 async fn listen(myself: ActorRef<Msg>, args: Args) {
@@ -83,8 +91,10 @@ async fn listen(myself: ActorRef<Msg>, args: Args) {
                     forged.count(&signal);
                     continue;
                 }
+                let refusal = serde_json::from_slice::<RefusedHandoff>(&signal.payload);
+                let claimed = refusal.is_ok_and(|refusal| refusal.claimed);
                 let text = String::from_utf8_lossy(&signal.payload).chars().take(SHOWN_LEN_MAX).collect();
-                let _ = myself.cast(Msg::Refused(text));
+                let _ = myself.cast(Msg::Refused { text, claimed });
             }
             None
         }

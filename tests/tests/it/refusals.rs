@@ -1,5 +1,7 @@
 //! Everything that an agent can do wrong, by a client that says anything, and what it is told.
 
+mod forged;
+
 use std::{
     sync::{Arc, Mutex},
     time::Duration,
@@ -154,6 +156,9 @@ impl Liar {
         let action: RefusalAction = serde_json::from_value(refusal["action"].clone()).unwrap();
         assert_eq!((refusal["code"].as_str(), action), (Some(code.as_str()), code.action()), "{refusal}");
         assert_eq!(refusal["hint"], code.hint());
+        // Without its signature anybody of the role may have sent it.
+        let claimed = [RefusalCode::Unsigned, RefusalCode::WrongSignature].contains(&code);
+        assert_eq!(refusal["claimed"] == true, claimed, "{refusal}");
         assert!(refusal["error"].as_str().is_some_and(|error| error.len() > 10), "{refusal}");
         assert!(refusal["ref"].as_str().unwrap().starts_with(&streams::handoff(&self.role)), "{refusal}");
     }

@@ -248,6 +248,15 @@ impl Agent {
         handoffs::publish(&self.bus, &subject, &outgoing, show_jwt).await.unwrap();
     }
 
+    /// Publishes a handoff of its own under a message id in which another agent is named.
+    pub(crate) async fn hand_off_as(&mut self, name: &str, turn: &Turn, artifact: &BuildArtifact) {
+        let (subject, outgoing) = self.outgoing(turn, BuildArtifact::KIND, artifact);
+        // None that the other agent uses itself: the broker would take its handoff for a repetition.
+        let message_id = format!("{}.1.{name}.{}.{}", turn.turn_id, BuildArtifact::KIND, fresh::suffix());
+        let outgoing = Outgoing { message_id, ..outgoing };
+        handoffs::publish(&self.bus, &subject, &outgoing, ShowJwt::No).await.unwrap();
+    }
+
     fn outgoing<T: serde::Serialize>(&mut self, turn: &Turn, kind: &str, artifact: &T) -> (String, Outgoing) {
         self.handoffs += 1;
         let outgoing = Outgoing {
