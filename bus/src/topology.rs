@@ -2,6 +2,7 @@
 
 mod disk;
 mod renew;
+mod rooms;
 
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use holdpoint_protocol::{
 use crate::{Bus, blobs::CHUNK_LEN};
 use disk::Shares;
 pub use renew::{Standing, renew_turn_consumer, standing};
+pub use rooms::{Room, chunks_by_role, room};
 
 /// In which span a message id is known again. Longer than any retry of ours takes.
 const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);

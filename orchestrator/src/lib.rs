@@ -6,6 +6,7 @@
 //! root ── router ── flight (one per flight that moves)
 //!      ├─ intake (one per role and partition of handoffs)
 //!      ├─ pulls  (ends what somebody left in the consumers of turns)
+//!      ├─ rooms  (says when a stream fills up)
 //!      └─ peers  (which other orchestrators there are)
 //! ```
 //!
@@ -29,6 +30,7 @@ mod peers;
 mod pulls;
 mod quota;
 mod refusals;
+mod rooms;
 mod root;
 mod router;
 mod senders;

@@ -32,6 +32,7 @@ use crate::{
     peers::{self, Peers},
     pulls,
     quota::OpenFlights,
+    rooms,
     router::{self, Router, RouterHandle},
     senders::Senders,
     shell::Shell,
@@ -163,6 +164,7 @@ async fn connect(config: &Config) -> Result<Shell, Error> {
         mirrors,
         snapshots,
         lines,
+        writers: Arc::default(),
         open: Arc::new(OpenFlights::new(quota)),
         serves,
         landing_attempts,
@@ -194,6 +196,7 @@ fn children(shell: &Shell, router: &RouterHandle, state_dir: &Path) -> Vec<Child
     let mut children = vec![
         router_child(router::Args { shell: shell.clone(), handle: router.clone(), state_dir: state_dir.to_owned() }),
         peers_child(peers),
+        rooms_child(shell.clone()),
     ];
     if shell.serves == fleet_pool() {
         children.push(pulls_child(pulls::Args { shell: shell.clone(), shares: shares.clone() }));
@@ -228,6 +231,11 @@ fn peers_child(args: peers::Args) -> Child {
             Ok(Started::by_mailbox(&actor))
         }
     })
+}
+
+fn rooms_child(shell: Shell) -> Child {
+    let look = move || vec![Errand::new("look", rooms::look_for_ever(shell.clone()))];
+    Child::of_errands(ChildSpec::permanent("rooms"), look)
 }
 
 fn pulls_child(args: pulls::Args) -> Child {

@@ -11,7 +11,10 @@ use holdpoint_bus::{
     journal::Journal,
     topology,
 };
-use holdpoint_core::lines::{LINES_A_MINUTE, Line, Lines};
+use holdpoint_core::{
+    lines::{LINES_A_MINUTE, Line, Lines},
+    rooms::Writers,
+};
 use holdpoint_protocol::ids::PoolId;
 use holdpoint_runtime::{clock, mirror::MirrorStore};
 
@@ -42,6 +45,8 @@ pub(crate) struct Shell {
     pub(crate) serves: PoolId,
     /// How many lines of the log messages of others caused.
     pub(crate) lines: Arc<Mutex<Lines>>,
+    /// How much each sender of handoffs wrote.
+    pub(crate) writers: Arc<Mutex<Writers>>,
     /// Failures of one landing in a row after which it is held.
     pub(crate) landing_attempts: u32,
     /// How long a handoff waits for blobs that it refers to.

@@ -73,6 +73,11 @@ impl Desk {
 
     /// Passes on a handoff by a known sender, or a person's act, or settles it without.
     pub(super) async fn admit(&self, sender: Option<AgentName>, mail: Mail, room: OwnedSemaphorePermit) {
+        // Once, however often it is delivered.
+        if let Some(sender) = sender.as_ref().filter(|_| mail.received.delivery == 1) {
+            let mut writers = self.shell.writers.lock().unwrap_or_else(PoisonError::into_inner);
+            writers.wrote(&mail.subject.role, sender, mail.received.stored.payload.len());
+        }
         let arrived = mail.arrived(sender);
         let admission = self.lock().arrives(arrived, mail);
         match admission {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdpoint_bus::handoffs::ShowJwt;
+use holdpoint_bus::{blobs, handoffs::ShowJwt};
 use holdpoint_core::lines::LINES_A_MINUTE;
 use holdpoint_protocol::{
     Digest,
@@ -16,7 +16,7 @@ use holdpoint_protocol::{
     turn::Turn,
     view::WaypointView,
 };
-use holdpoint_runtime::fresh;
+use holdpoint_runtime::{config::Config, fresh};
 
 use crate::support::{Agent, SOON, World, log};
 
@@ -132,6 +132,36 @@ async fn handoffs_in_the_names_of_unknown_agents_hold_up_nobody_and_are_refused(
     for _ in 0..200 {
         assert_eq!(liar.refused().await.code, RefusalCode::PlanMissing);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_fills_up_is_told_with_who_wrote_most_and_the_setting_before_it_is_full() {
+    log::keep();
+    let mut world = World::start().await;
+    // Handoffs of builders may take 200 KiB.
+    let disk = |config: &mut Config| config.orchestrator.broker_disk = "4MiB".parse().unwrap();
+    Box::pin(world.start_orchestrator_with(disk)).await;
+    world.submit(PLAN).await;
+    let name = format!("filler-{}", fresh::suffix());
+    let mut filler = world.agent(role::BUILDER, &name).await;
+    let (turn, _delivery) = filler.take().await;
+    let mut artifact = filler.built(&turn, None);
+    artifact.turn = "guessed".parse().unwrap();
+    artifact.completion_claim = Some("x".repeat(10 << 10));
+    for _ in 0..16 {
+        filler.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+    }
+    let line = log::line_with(&["a stream fills up", "HP_HANDOFF_BUILDER", "percent=75", &name]).await;
+    for part in ["orchestrator.broker_disk", "keys revoke"] {
+        assert!(line.contains(part), "{part} in {line}");
+    }
+    // Work that is stored fills the room of all roles.
+    let chunk = |n: u8| bytes::Bytes::from(vec![n; 200 << 10]);
+    for n in 0..8 {
+        blobs::put(&filler.bus, &filler.role, chunk(n)).await.unwrap();
+    }
+    let line = log::line_with(&["a stream fills up", "HP_BLOB", "builder 8 chunks"]).await;
+    assert!(line.contains("percent=50"), "{line}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -12,6 +12,8 @@ use tracing::{
     subscriber::set_global_default,
 };
 
+use super::SOON;
+
 static LINES: OnceLock<Mutex<Vec<String>>> = OnceLock::new();
 
 /// Keeps the lines of all tests, from the first call on.
@@ -20,6 +22,19 @@ pub(crate) fn keep() {
         set_global_default(Keeper).unwrap();
         Mutex::default()
     });
+}
+
+/// The first line that has all of these parts, once there is one.
+pub(crate) async fn line_with(parts: &[&str]) -> String {
+    let deadline = tokio::time::Instant::now() + SOON;
+    loop {
+        let lines = LINES.get().expect("lines are kept").lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(line) = lines.iter().find(|line| parts.iter().all(|part| line.contains(part))) {
+            return line.clone();
+        }
+        assert!(tokio::time::Instant::now() < deadline, "no line with {parts:?} in {lines:#?}");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
 }
 
 /// How many lines have all of these parts.
