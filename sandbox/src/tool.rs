@@ -137,7 +137,8 @@ impl Tool {
         self
     }
 
-    /// Kills it after this time (default 10 minutes).
+    /// Kills it after this time (default 10 minutes). A confined tool gets the time twice, because a machine with other
+    /// work may leave it too little the first time.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
@@ -183,8 +184,8 @@ impl Tool {
             let status = child.wait().await?;
             Ok::<_, pump::Error>((status, ToolOutput { code: status.code(), stdout, stderr }))
         };
-        match tokio::time::timeout(self.timeout, work).await {
-            Err(_) => Err(ToolError::TimedOut { program: self.name(), after: self.timeout }),
+        match tokio::time::timeout(self.wall_time(), work).await {
+            Err(_) => Err(self.took_too_long()),
             Ok(Err(pump::Error::OverCap)) => {
                 Err(ToolError::OutputLimit { program: self.name(), limit: self.output_cap })
             }
@@ -210,6 +211,20 @@ impl Tool {
             return Ok(output);
         }
         Err(ToolError::Failed { program, args, code: output.code, stderr: error::last_lines(&output.stderr) })
+    }
+
+    fn wall_time(&self) -> Duration {
+        if self.confinement.is_some() { self.timeout.saturating_mul(2) } else { self.timeout }
+    }
+
+    /// What a confined tool reads is not trusted, so its time is a limit like the others: the same input would take as
+    /// long again.
+    fn took_too_long(&self) -> ToolError {
+        let (program, after) = (self.name(), self.wall_time());
+        match self.confinement {
+            Some(_) => ToolError::OverLimit { program, limit: Limit::WallTime(after) },
+            None => ToolError::TimedOut { program, after },
+        }
     }
 
     /// Which limit ended it. Lack of memory ends no process: the tool is refused more, and says so itself.

@@ -309,7 +309,8 @@ impl Error {
         matches!(self, Self::Refused(_))
     }
 
-    /// Whether trying again unchanged can succeed: git hung, could not be confined, or the machine was short of something.
+    /// Whether trying again unchanged can succeed: git hung on the user's own repository, could not be confined, or the
+    /// machine was short of something. A confined git that hangs is over a limit, which is a refusal.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         use ToolError::{Confine, Io, Start, TimedOut};

@@ -278,3 +278,22 @@ pub(crate) fn unexpected(command: &'static str, answer: &[u8]) -> Error {
     const SHOWN: usize = 200;
     Error::Unexpected { command, answer: crate::path::escaped(answer.get(..SHOWN).unwrap_or(answer)) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_confined_git_that_waits_for_ever_is_refused_by_a_limit_that_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let pipe = dir.path().join("pipe");
+        Tool::new("mkfifo").arg(&pipe).run_ok().await.unwrap();
+        let git = Git::new("hash-object").confined(Work::default()).dir(dir.path()).reads(dir.path());
+        let git = git.arg("--no-filters").arg(&pipe);
+        let error = git.timeout(Duration::from_millis(100)).run_ok().await.unwrap_err();
+        assert!(error.is_refusal() && !error.is_retryable(), "{error:?}");
+        let Error::Refused(refusal) = error else { unreachable!() };
+        let told = "git hash-object needed more than work of this size may use: 200ms of wall time";
+        assert_eq!(refusal.to_string(), told);
+    }
+}

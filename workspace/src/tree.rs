@@ -106,15 +106,12 @@ pub(crate) fn audit(entries: &[TreeEntry], base: Option<&[TreeEntry]>, limits: &
 
 /// Whether every entry can be in a working tree together with all others.
 fn fit(entries: &[TreeEntry]) -> Result<(), Refusal> {
-    let unfit = |path: &[u8], reason| Refusal::Unfit { shown: shortened(path), reason };
     let mut paths = HashSet::with_capacity(entries.len());
     for entry in entries {
+        fits(&entry.path, entry.mode, entry.bytes.unwrap_or(0))?;
         let path = entry.path.as_bytes();
-        let link = || unfit_link(path, entry.bytes.unwrap_or(0));
-        let reason = unfit_path(path).or_else(|| if entry.mode == Mode::Symlink { link() } else { None });
-        let twice = || (!paths.insert(path)).then_some("it is there twice");
-        if let Some(reason) = reason.or_else(twice) {
-            return Err(unfit(path, reason));
+        if !paths.insert(path) {
+            return Err(unfit(path, "it is there twice"));
         }
     }
     for entry in entries {
@@ -125,6 +122,17 @@ fn fit(entries: &[TreeEntry]) -> Result<(), Refusal> {
         }
     }
     Ok(())
+}
+
+/// Whether an entry can be in a working tree, its neighbours aside. `bytes` is its size, or the length of its target.
+pub(crate) fn fits(path: &RepoPath, mode: Mode, bytes: u64) -> Result<(), Refusal> {
+    let path = path.as_bytes();
+    let link = || if mode == Mode::Symlink { unfit_link(path, bytes) } else { None };
+    unfit_path(path).or_else(link).map_or(Ok(()), |reason| Err(unfit(path, reason)))
+}
+
+fn unfit(path: &[u8], reason: &'static str) -> Refusal {
+    Refusal::Unfit { shown: shortened(path), reason }
 }
 
 /// A path for a message.

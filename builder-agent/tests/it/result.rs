@@ -98,3 +98,20 @@ async fn what_cannot_be_a_tree_fails_the_turn() {
         assert_eq!(failure(&built).reason, ReasonCode::HandoffInvalid, "{command}");
     }
 }
+
+#[tokio::test]
+async fn files_that_no_checkout_can_have_fail_the_turn_and_its_agent_is_told_why() {
+    let shop = Shop::new().await;
+    let deep = "d=$(printf '%0200d' 0); p=$d; for i in $(seq 17); do p=$p/$d; done; mkdir -p $p && echo x > $p/f";
+    for (command, why) in [
+        (deep, "the path is too long to be checked out"),
+        ("mkdir sub && echo x > 'sub/git~1'", "taken for git's own folder"),
+        ("ln -s a.txt .GitModules", "a link in the place of a file that git reads"),
+    ] {
+        let built = shop.run(command).await;
+        let failure = failure(&built);
+        assert_eq!(failure.reason, ReasonCode::HandoffInvalid, "{command}");
+        let told = failure.detail.lines().next().unwrap_or_default();
+        assert!(told.starts_with("what the program left cannot be handed off: ") && told.contains(why), "{told}");
+    }
+}

@@ -38,6 +38,8 @@ pub enum Limit {
     ProcessorTime(u64),
     /// [`Confinement::file_bytes`].
     FileSize(u64),
+    /// Twice the time that [`Tool::timeout`](super::Tool::timeout) gives.
+    WallTime(Duration),
 }
 
 impl std::fmt::Display for Limit {
@@ -45,6 +47,7 @@ impl std::fmt::Display for Limit {
         match self {
             Self::ProcessorTime(seconds) => write!(f, "{seconds} s of processor time"),
             Self::FileSize(bytes) => write!(f, "{bytes} bytes in one file"),
+            Self::WallTime(time) => write!(f, "{time:?} of wall time"),
         }
     }
 }

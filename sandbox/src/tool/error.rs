@@ -30,7 +30,8 @@ pub enum ToolError {
         #[source]
         source: std::io::Error,
     },
-    /// It ran past its deadline and was killed with its process group.
+    /// It ran past its deadline and was killed with its process group. Of a confined tool that is
+    /// [`OverLimit`](Self::OverLimit).
     #[error("{program} took longer than {after:?} and was ended")]
     TimedOut {
         /// The program as asked for.

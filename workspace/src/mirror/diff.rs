@@ -1,7 +1,9 @@
 //! What differs between two trees. A rename is a deletion and an addition: both paths are touched.
 
+use holdpoint_sandbox::ToolError;
+
 use super::Mirror;
-use crate::error::Error;
+use crate::error::{Error, Refusal};
 use crate::git::unexpected;
 use crate::oid::Oid;
 use crate::path::RepoPath;
@@ -71,7 +73,8 @@ impl Mirror {
     /// A tree is not here; a path cannot be one of a working tree ([`Error::Refused`]).
     pub async fn diff(&self, from: &Oid, to: &Oid) -> Result<Vec<Change>, Error> {
         let git = self.git("diff-tree").args(["-r", "-z", "--raw", "--no-abbrev", "--no-renames"]);
-        let listing = git.args(["--no-ext-diff", "--no-textconv"]).arg(from).arg(to).long().run_ok().await?;
+        let listing = git.args(["--no-ext-diff", "--no-textconv"]).arg(from).arg(to).long();
+        let listing = complete(listing.run_ok().await)?;
         parse_raw(&listing)
     }
 
@@ -81,8 +84,19 @@ impl Mirror {
     /// A tree is not here.
     pub async fn diff_summary(&self, from: &Oid, to: &Oid) -> Result<DiffSummary, Error> {
         let git = self.git("diff-tree").args(["-r", "-z", "--numstat", "--no-renames"]);
-        let listing = git.args(["--no-ext-diff", "--no-textconv"]).arg(from).arg(to).long().run_ok().await?;
+        let listing = git.args(["--no-ext-diff", "--no-textconv"]).arg(from).arg(to).long();
+        let listing = complete(listing.run_ok().await)?;
         parse_numstat(&listing)
+    }
+}
+
+/// A listing to its end. One that is longer than those of the largest trees is the fault of whoever made them.
+fn complete(listing: Result<Vec<u8>, Error>) -> Result<Vec<u8>, Error> {
+    match listing {
+        Err(Error::Git { command, source: ToolError::OutputLimit { limit, .. } }) => {
+            Err(Refusal::OverLimit { command, limit: format!("{limit} bytes of output") }.into())
+        }
+        other => other,
     }
 }
 
@@ -161,6 +175,15 @@ mod tests {
     fn a_plain_file_recorded_in_the_ancient_way_is_no_change() {
         let a = "a".repeat(40);
         assert!(parse_raw(format!(":100664 100644 {a} {a} M\0old\0").as_bytes()).unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_listing_that_is_too_long_is_the_fault_of_the_trees() {
+        let program = || "git".to_owned();
+        let cut = Error::Git { command: "diff-tree", source: ToolError::OutputLimit { program: program(), limit: 7 } };
+        assert!(complete(Err(cut)).unwrap_err().is_refusal());
+        let gone = Error::Git { command: "diff-tree", source: ToolError::NotFound { program: program() } };
+        assert!(!complete(Err(gone)).unwrap_err().is_refusal());
     }
 
     #[test]

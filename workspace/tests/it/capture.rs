@@ -45,6 +45,32 @@ async fn the_working_tree_counts_and_neither_index_nor_commits_do() {
 }
 
 #[tokio::test]
+async fn what_no_working_tree_can_have_is_refused_where_it_was_made() {
+    type Make = fn(&Path);
+    let deep: Make = |clone| put(clone, &format!("{}f", ("d".repeat(200) + "/").repeat(18)), "deep");
+    let cases: [(&str, Make); 5] = [
+        ("too long to be checked out", deep),
+        ("taken for git's own folder", |clone| put(clone, "sub/git~1", "x")),
+        ("taken for git's own folder", |clone| put(clone, "g/.git ", "x")),
+        ("taken for git's own folder", |clone| put(clone, "g/.g\u{200c}it", "x")),
+        ("a link in the place of a file that git reads", |clone| symlink("a", clone.join(".GitModules")).unwrap()),
+    ];
+    for (why, make) in cases {
+        let bench = Bench::new().await;
+        let clone = cloned(&bench).await;
+        make(&clone);
+        let error = bench.mirror.capture(&clone, &bench.base).await.unwrap_err();
+        let Error::Refused(refusal @ Refusal::Unfit { .. }) = &error else { panic!("{why}: {error:?}") };
+        assert!(refusal.to_string().contains(why), "{refusal}");
+    }
+    let bench = Bench::new().await;
+    let clone = cloned(&bench).await;
+    put(&clone, &"n".repeat(255), "the longest name");
+    put(&clone, "git~2/.gitmodules2", "x");
+    assert_eq!(bench.names(&captured(&bench, &clone).await).await.len(), 6);
+}
+
+#[tokio::test]
 async fn the_same_tree_results_with_git_gone_or_a_file() {
     let bench = Bench::new().await;
     let clone = cloned(&bench).await;

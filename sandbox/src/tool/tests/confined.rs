@@ -77,6 +77,15 @@ async fn processor_time_and_file_size_are_limits_that_are_named() {
 }
 
 #[tokio::test]
+async fn a_confined_tool_that_only_waits_ends_at_twice_its_time_by_a_limit_that_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let given = Duration::from_millis(100);
+    let ended = sh("sleep 600").timeout(given).confined(limits(dir.path())).run().await;
+    let Err(ToolError::OverLimit { limit, .. }) = ended else { panic!("{ended:?}") };
+    assert_eq!((limit, limit.to_string()), (Limit::WallTime(given * 2), "200ms of wall time".to_owned()));
+}
+
+#[tokio::test]
 async fn only_some_run_at_once() {
     let dir = tempfile::tempdir().unwrap();
     let line = "echo + >> log; sleep 0.1; echo - >> log";

@@ -11,7 +11,7 @@ use crate::limits::Limits;
 use crate::mirror::clone::Remembered;
 use crate::oid::Oid;
 use crate::path::RepoPath;
-use crate::tree::{Mode, TreeEntry};
+use crate::tree::{Mode, TreeEntry, fits};
 
 /// The owner's right to execute, the one git goes by.
 const EXECUTE: u32 = 0o100;
@@ -84,6 +84,8 @@ impl Look<'_> {
         } else {
             return Err(Refusal::UnsupportedFile { path: path.clone() }.into());
         };
+        // What orchestrators refuse is told to whoever made it, not only to whoever hands it off.
+        fits(path, mode, metadata.len())?;
         self.not_in_a_nested_repository(path)?;
         self.count(path, metadata.len())?;
         let known = self.place.known.id_of(path, &metadata).cloned();
