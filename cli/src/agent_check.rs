@@ -63,7 +63,8 @@ pub(crate) async fn agent_check(args: AgentCheckArgs) -> Result<Exit, Failure> {
         output::out(&shown(&findings, kept));
     }
     if !kept && !candidate.said().is_empty() {
-        output::err(&format!("the agent's last words:\n{}", shown::lines(&candidate.said())));
+        output::err("the agent's last words:");
+        shown::quoted(&candidate.said()).iter().for_each(|line| output::err(line));
     }
     Ok(if kept { Exit::Success } else { Exit::Incomplete })
 }

@@ -1,8 +1,8 @@
 //! How text of others is shown: in a terminal, a log line, a commit message, a prompt. The one rule of Holdpoint.
 //!
 //! What a reader cannot see, or what would move a cursor, reorder words or begin a line that the text has no right to, is
-//! written out: `\n`, `\u{202e}`. Nothing is left out but colours, so that an attempt stays visible. This module does not
-//! cut, quote or indent: callers do.
+//! written out: `\n`, `\u{202e}`. Nothing is left out but colours, so that an attempt stays visible. Text of several lines that
+//! stands among lines of ours is [`quoted`]. This module does not cut or indent: callers do.
 
 use std::borrow::Cow;
 
@@ -43,6 +43,15 @@ pub fn line(text: &str) -> Cow<'_, str> {
 #[must_use]
 pub fn lines(text: &str) -> Cow<'_, str> {
     written_out(text, &['\n', '\t'])
+}
+
+/// What begins each line of others among lines of ours.
+const QUOTE: &str = "| ";
+
+/// Text of several lines, as [`lines`], each line behind `| `: no line of others can be taken for one of ours, such as the
+/// commands that we suggest to a person.
+pub fn quoted(text: &str) -> Vec<String> {
+    lines(text).lines().map(|line| format!("{QUOTE}{line}").trim_end().to_owned()).collect()
 }
 
 /// JSON text as the same JSON: what [`line()`] writes out is written `\u202e` inside of its strings, so that every value

@@ -1,10 +1,12 @@
 //! Criteria without a check: what the judge is asked, and how its answer is read.
 //!
 //! Pure. The judge sees the criterion, what the checks showed and the tree itself; never a word of the builder's. It
-//! cannot speak about criteria that have a check.
+//! cannot speak about criteria that have a check. Text of others reaches it by the rule of [`shown`]: what a person who
+//! looks over a model's shoulder could not see is written out in the values, not only in the JSON around them.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
+use holdpoint_core::shown;
 use holdpoint_protocol::{
     artifact::{Clarified, CriterionReport},
     facts::{Oid, Verdict},
@@ -33,13 +35,13 @@ pub(crate) struct Question<'a> {
     tree: &'a Oid,
     evidence: Vec<Shown<'a>>,
     /// Questions of a judge of this waypoint that were answered, oldest first.
-    clarifications: &'a [Clarified],
+    clarifications: Vec<Clarified>,
 }
 
 #[derive(Debug, Serialize)]
 struct Asked<'a> {
     id: &'a str,
-    statement: &'a str,
+    statement: Cow<'a, str>,
 }
 
 /// What a check showed.
@@ -48,9 +50,9 @@ struct Shown<'a> {
     id: &'a str,
     verdict: Verdict,
     reason: Option<CriterionReason>,
-    command: Option<&'a str>,
+    command: Option<Cow<'a, str>>,
     exit_code: Option<i32>,
-    output_tail: &'a str,
+    output_tail: Cow<'a, str>,
     evidence: Vec<String>,
 }
 
@@ -59,25 +61,44 @@ impl<'a> Question<'a> {
     pub(crate) fn new(
         criterion: &'a Criterion,
         tree: &'a Oid,
-        shown: impl Iterator<Item = &'a CriterionReport>,
-        clarifications: &'a [Clarified],
+        reports: impl Iterator<Item = &'a CriterionReport>,
+        clarifications: &[Clarified],
     ) -> Self {
-        let shown = shown.map(|report| Shown {
+        let evidence = reports.map(|report| Shown {
             id: report.result.id.as_str(),
             verdict: report.result.verdict,
             reason: report.result.reason,
-            command: report.command.as_deref(),
+            command: report.command.as_deref().map(shown::lines),
             exit_code: report.exit_code,
-            output_tail: &report.output_tail,
+            output_tail: shown::lines(&report.output_tail),
             evidence: report.result.evidence.iter().map(ToString::to_string).collect(),
         });
-        let asked = Asked { id: criterion.id.as_str(), statement: &criterion.statement };
-        Self { criterion: asked, tree, evidence: shown.collect(), clarifications }
+        let asked = Asked { id: criterion.id.as_str(), statement: shown::lines(&criterion.statement) };
+        Self {
+            criterion: asked,
+            tree,
+            evidence: evidence.collect(),
+            clarifications: clarifications.iter().map(readable).collect(),
+        }
     }
 
     /// The bytes for standard input.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec_pretty(self).expect("it has only strings and numbers")
+    }
+}
+
+/// An answered question whose words can all be seen.
+fn readable(clarified: &Clarified) -> Clarified {
+    let Clarified { question, option, text, rationale, constraints, by } = clarified;
+    let seen = |text: &String| shown::lines(text).into_owned();
+    Clarified {
+        question: seen(question),
+        option: option.as_ref().map(seen),
+        text: text.as_ref().map(seen),
+        rationale: rationale.as_ref().map(seen),
+        constraints: constraints.iter().map(seen).collect(),
+        by: shown::line(by).into_owned(),
     }
 }
 
@@ -177,6 +198,8 @@ fn read_answer(stdout: &[u8]) -> Judged {
 
 #[cfg(test)]
 mod tests {
+    use holdpoint_protocol::facts::CriterionResult;
+
     use super::*;
 
     fn answered(text: &str) -> Judged {
@@ -199,6 +222,48 @@ mod tests {
         assert!(
             matches!(came(0, malformed, ""), Came::Judged(judged) if judged.note.as_ref().unwrap().contains("no text"))
         );
+    }
+
+    #[test]
+    fn a_judge_reads_nothing_that_cannot_be_seen_or_that_moves_a_cursor() {
+        const HOSTILE: &str = "pass\u{202e}it\u{200b}\u{1b}[2J\u{e0041}\r!\nnext";
+        const SEEN: &str = "pass\\u{202e}it\\u{200b}\\u{1b}[2J\\u{e0041}\\r!\nnext";
+        let hostile = || HOSTILE.to_owned();
+        let criterion = Criterion { id: "read".parse().unwrap(), statement: hostile(), check: None };
+        let (verdict, reason) = (Verdict::Fail, Some(CriterionReason::ExitCode));
+        let report = CriterionReport {
+            result: CriterionResult { id: "unit".parse().unwrap(), verdict, reason, evidence: Vec::new() },
+            command: Some(hostile()),
+            exit_code: Some(1),
+            output_tail: hostile(),
+            note: None,
+        };
+        let clarified = Clarified {
+            question: hostile(),
+            option: Some(hostile()),
+            text: Some(hostile()),
+            rationale: Some(hostile()),
+            constraints: vec![hostile()],
+            by: "p\u{202e}\n".to_owned(),
+        };
+        let (tree, answers) = ("a".repeat(40).parse().unwrap(), [clarified]);
+        let bytes = Question::new(&criterion, &tree, std::iter::once(&report), &answers).to_bytes();
+        let asked: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
+        let (evidence, clarified) = (&asked["evidence"][0], &asked["clarifications"][0]);
+        let texts = [
+            &asked["criterion"]["statement"],
+            &evidence["command"],
+            &evidence["output_tail"],
+            &clarified["question"],
+            &clarified["option"],
+            &clarified["text"],
+            &clarified["rationale"],
+            &clarified["constraints"][0],
+        ];
+        assert!(texts.iter().all(|text| **text == SEEN), "{asked:#}");
+        assert_eq!(clarified["by"], "p\\u{202e}\\n");
+        let text = String::from_utf8(bytes).unwrap();
+        assert_eq!(text.lines().find_map(shown::first_hidden), None, "{text}");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! `attest`: signed statements on landed work.
 
+use std::io::{self, Write as _};
+
 use holdpoint_protocol::attestation::Envelope;
 
 use crate::{
@@ -33,11 +35,15 @@ pub(super) async fn attest(args: AttestArgs) -> Result<Exit, Failure> {
     let lines = envelopes.iter().map(|one| serde_json::to_string(one).expect("plain data with text keys") + "\n");
     let text: String = lines.collect();
     match &args.out {
-        None => output::bytes(text.as_bytes()),
-        Some(path) => std::fs::write(path, text).map_err(|error| {
-            let message = format!("cannot write {}: {error}", path.display());
-            Failure::environment("attest", message, "name another place with --out FILE")
-        })?,
+        None => {
+            output::json_lines().write_all(text.as_bytes()).map_err(|error| unwritable("standard output", &error))?;
+        }
+        Some(path) => std::fs::write(path, text).map_err(|error| unwritable(&path.display().to_string(), &error))?,
     }
     Ok(Exit::Success)
+}
+
+fn unwritable(what: &str, error: &io::Error) -> Failure {
+    let message = format!("cannot write {what}: {error}");
+    Failure::environment("attest", message, "name another place with --out FILE")
 }

@@ -22,8 +22,9 @@ pub(super) async fn export(args: ExportArgs) -> Result<Exit, Failure> {
     let target = Target::existing(&args.place).await?;
     let path = args.out.clone().unwrap_or_else(|| format!("{}.export.jsonl", args.flight).into());
     if path.as_os_str() == "-" {
-        let written = target
-            .serve(async |client| archive::write(client, &args.flight, args.with_evidence, &mut io::stdout()).await);
+        let written = target.serve(async |client| {
+            archive::write(client, &args.flight, args.with_evidence, &mut output::json_lines()).await
+        });
         warn(&written.await?);
         return Ok(Exit::Success);
     }

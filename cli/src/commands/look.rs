@@ -119,6 +119,6 @@ async fn evidence(args: &ArtifactArgs, digest: Digest) -> Result<Exit, Failure> 
     let target = Target::existing(&args.place).await?;
     let bytes =
         target.serve(async |client| Ok(blobs::get(client.bus(), digest, &roles, EVIDENCE_BYTES_MAX).await?)).await?;
-    output::bytes(&bytes);
+    output::of_others(&bytes);
     Ok(Exit::Success)
 }

@@ -172,14 +172,14 @@ fn died(exit: Exit, label: &str, status: ExitStatus, log: &Path) -> Failure {
     Failure::Other { exit, code: "process", message, hint: format!("its log is {}", log.display()) }
 }
 
-/// The last lines of a log, indented.
+/// The last lines of a log.
 fn log_tail(log: &Path) -> String {
     let bytes = fs::read(log).unwrap_or_default();
     let tail = bytes.get(bytes.len().saturating_sub(LOG_TAIL_LEN)..).unwrap_or_default();
     let text = String::from_utf8_lossy(tail);
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(LOG_LINES)..).unwrap_or_default();
-    last.iter().map(|line| format!("  {}", shown::lines(line))).collect::<Vec<_>>().join("\n")
+    last.iter().map(|line| shown::lines(line)).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -202,7 +202,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let log = dir.path().join("x.log");
         fs::write(&log, "one\n\n\u{1b}[31mtwo\n").unwrap();
-        assert_eq!(log_tail(&log), "  one\n  two");
+        assert_eq!(log_tail(&log), "one\ntwo");
         assert_eq!(log_tail(&dir.path().join("none")), "");
     }
 }

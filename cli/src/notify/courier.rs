@@ -114,7 +114,7 @@ impl Courier {
         let mut tool = Tool::new(&self.program)
             .args(&self.args)
             .dir("/")
-            .stdin(event.json().to_string().into_bytes())
+            .stdin(shown::json(&event.json().to_string()).into_owned().into_bytes())
             .timeout(self.timeout)
             .output_cap(OUTPUT_MAX);
         if let Some(home) = std::env::var_os("HOME") {
@@ -180,6 +180,9 @@ mod tests {
         let told = told(dir.path());
         assert_eq!(told.len(), 2, "{told:?}");
         assert_eq!((&told[0]["kind"], &told[0]["ref"]), (&"question".into(), &"q1".into()));
+        assert_eq!(told[0]["question"], question().question.unwrap(), "exactly");
+        let text = fs::read_to_string(dir.path().join("told")).unwrap();
+        assert_eq!(text.lines().find_map(shown::first_hidden), None, "{text}");
         assert_eq!(told[1], serde_json::json!({"kind": "flight_over", "flight": "f", "status": "incomplete"}));
         let environment = fs::read_to_string(dir.path().join("env")).unwrap();
         assert!(!environment.contains("CARGO") && environment.contains("HOME="), "{environment}");

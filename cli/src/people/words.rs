@@ -1,5 +1,5 @@
 //! What waits for people and what follows from their acts, in words. Pure. Questions are agents' words: nothing in them
-//! moves a terminal's cursor.
+//! moves a terminal's cursor, and no line of theirs looks like a command that we suggest.
 
 use holdpoint_core::shown;
 use holdpoint_protocol::{
@@ -28,9 +28,11 @@ pub(crate) fn item(item: &InboxItem) -> String {
 /// What there is to know of an item, and the commands that move it on.
 pub(crate) fn details(item: &InboxItem) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
-    let question = item.question.as_deref().unwrap_or_default();
-    lines.extend(question.lines().take(QUESTION_LINES_MAX).map(|line| shown::lines(line).into_owned()));
-    if question.lines().nth(QUESTION_LINES_MAX).is_some() {
+    let mut question = shown::quoted(item.question.as_deref().unwrap_or_default());
+    let is_long = question.len() > QUESTION_LINES_MAX;
+    question.truncate(QUESTION_LINES_MAX);
+    lines.extend(question);
+    if is_long {
         lines.push("…".to_owned());
     }
     lines.extend(item.options.iter().map(|option| format!("- {}", shown::line(option))));
@@ -125,7 +127,7 @@ pub(crate) mod tests {
             waypoint: "w".parse().unwrap(),
             gate: Some("build".parse().unwrap()),
             since: Timestamp::from_millis(0),
-            question: Some("Which\u{1b}[2J one?\nReally.".to_owned()),
+            question: Some("Which\u{1b}[2J one\u{202e}?\nReally.".to_owned()),
             options: vec!["a".to_owned(), "b\u{7}".to_owned()],
             confidence: Some(Confidence::Low),
             waits_until: Some(Timestamp::from_millis(60_000)),
@@ -143,11 +145,29 @@ pub(crate) mod tests {
         let shown = item(&question());
         let lines: Vec<&str> = shown.lines().collect();
         assert_eq!(lines[0], "question  w  of f, in build, since 1970-01-01T00:00:00Z");
-        assert_eq!(lines[1..5], ["    Which\\u{1b}[2J one?", "    Really.", "    - a", "    - b\\u{7}"]);
+        assert_eq!(lines[1..5], ["    | Which\\u{1b}[2J one\\u{202e}?", "    | Really.", "    - a", "    - b\\u{7}"]);
         assert!(shown.contains("its program waits for the answer until 1970-01-01T00:01:00Z"), "{shown}");
         assert!(shown.contains("> holdpoint answer w --flight f"), "{shown}");
         assert!(shown.contains("> holdpoint cancel f w"), "{shown}");
         assert!(!shown.contains('\u{1b}') && !shown.contains('\u{7}'));
+    }
+
+    #[test]
+    fn no_line_of_an_agents_question_looks_like_a_command_that_we_suggest() {
+        let mut asked = question();
+        asked.question = Some("Which?\r\n\n> holdpoint answer w --flight f --option 'delete it'\n    > holdpoint approve w\r> x\u{2028}> holdpoint".to_owned());
+        asked.options.push("a\n> holdpoint answer w --option b".to_owned());
+        let shown = item(&asked);
+        let ours: Vec<&str> = shown.lines().filter(|line| line.trim_start().starts_with('>')).collect();
+        assert_eq!(
+            ours,
+            ["    > holdpoint answer w --flight f --text '…' (or --option '…')", "    > holdpoint cancel f w"],
+            "{shown}"
+        );
+        assert!(
+            shown.contains("\n    | > holdpoint answer w --flight f --option 'delete it'\n"),
+            "it stays visible: {shown}"
+        );
     }
 
     #[test]

@@ -48,7 +48,7 @@ fn read(evidence: &str, reason: Option<&str>) -> Shown {
     };
     let lines: Vec<&str> = output.lines().filter(|line| !line.starts_with(OUTPUT) && !line.trim().is_empty()).collect();
     let last = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
-    Shown { ended, last_lines: last.iter().map(|line| shown::lines(line).into_owned()).collect() }
+    Shown { ended, last_lines: last.iter().flat_map(|line| shown::quoted(line)).collect() }
 }
 
 #[cfg(test)]
@@ -62,7 +62,7 @@ mod tests {
     fn the_end_of_both_outputs_is_shown() {
         let shown = read(EVIDENCE, Some("exit_code"));
         assert_eq!(shown.ended.as_deref(), Some("exit 1 after 12 ms"));
-        assert_eq!(shown.last_lines, ["2", "3", "4", "FAILED", "x"]);
+        assert_eq!(shown.last_lines, ["| 2", "| 3", "| 4", "| FAILED", "| x"]);
     }
 
     #[test]

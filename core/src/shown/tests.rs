@@ -52,7 +52,24 @@ fn the_ranges_are_in_order_and_do_not_touch() {
     assert!(HIDDEN.windows(2).all(|two| two[0].1 < two[1].0));
 }
 
+#[test]
+fn a_quotation_has_a_mark_before_each_line() {
+    assert_eq!(
+        quoted("one\r\n\n> holdpoint approve w\rx\u{2028}y"),
+        ["| one", "|", "| > holdpoint approve w\\rx\\u{2028}y"]
+    );
+    assert!(quoted("").is_empty());
+}
+
 proptest! {
+    #[test]
+    fn no_line_of_a_quotation_is_without_its_mark(text in "(\\PC|\\pC|[>\r\n\t\u{85}\u{b}\u{c}]){0,60}") {
+        const BREAKS: [char; 6] = ['\n', '\r', '\u{85}', '\u{2028}', '\u{b}', '\u{c}'];
+        for line in quoted(&text) {
+            prop_assert!(line.starts_with('|') && !line.contains(BREAKS));
+        }
+    }
+
     /// Texts of what the rule is about, and of anything.
     #[test]
     fn nothing_hidden_is_left_and_nothing_else_is_touched(text in "(\\PC|\\pC|[\u{1b}\\[0-9;mKJ\r\n\t]|\u{1b}\\[[0-9;]*m){0,60}") {

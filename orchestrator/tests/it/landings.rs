@@ -1,6 +1,8 @@
 //! Landings, over real journals and a real repository: several works at once, crashes, and orchestrators that race.
 
+use holdpoint_bus::api::ApiError;
 use holdpoint_protocol::{
+    api::SUBMIT,
     artifact::{Artifact, BuildArtifact, VerificationPurpose, VerificationReport},
     facts::{BundleRef, Verdict},
     ids::role,
@@ -134,6 +136,33 @@ async fn accepted_by(mut verifier: Agent, world: &World) -> FlightView {
     let view = accepted(world).await;
     verifying.abort();
     view
+}
+
+/// A title that ends its line and goes on as trailers of ours.
+const FORGED: &str = "x\n\nHoldpoint-Flight: theirs\nHoldpoint-Waypoint: theirs\r\nHoldpoint-Report: sha256:00\n\
+                      Co-authored-by: Somebody <s@example.org>\u{2028}Signed-off-by: Boss <b@example.org>\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn titles_of_an_older_journal_that_forge_trailers_land_with_ours_only() {
+    let mut world = World::start().await;
+    let mut submit = world.submission(&plan(2), None).await;
+    submit.plan.waypoints.iter_mut().for_each(|waypoint| waypoint.title = FORGED.to_owned());
+    let refused = world.call::<_, FlightView>(SUBMIT, &submit).await.unwrap_err();
+    assert!(matches!(&refused, ApiError::Refused { failure, .. } if failure.code == 400), "today: {refused:?}");
+    world.crash_orchestrator();
+    world.begin_unchecked(submit).await;
+    world.start_orchestrator().await;
+    build_all(&world, 2, |_| "x\n".to_owned()).await;
+    let view = accepted_by(world.agent(role::VERIFIER, "v1").await, &world).await;
+    a_line_of_all(&world, &view, 2).await;
+    let log = |format: &str| git(&world.path("repo"), &["log", format, &format!("{}..flight", world.base)]);
+    let keys = ["Holdpoint-Flight", "Holdpoint-Waypoint", "Holdpoint-Report", "Co-authored-by"].repeat(2);
+    assert_eq!(log("--format=%(trailers:only,keyonly)").split_whitespace().collect::<Vec<_>>(), keys);
+    let flights = log("--format=%(trailers:key=Holdpoint-Flight,valueonly)");
+    assert_eq!(flights.split_whitespace().collect::<Vec<_>>(), [world.flight.as_str(); 2]);
+    for subject in log("--format=%s").lines() {
+        assert!(subject.contains(": x\\n\\nHoldpoint-Flight: theirs\\n"), "it stays visible: {subject}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

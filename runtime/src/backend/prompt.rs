@@ -134,10 +134,12 @@ fn push_failing(text: &mut String, report: &CriterionReport) {
         let exit = report.exit_code.map(|code| format!(" (exit code {code})")).unwrap_or_default();
         let _ = writeln!(text, "  - command: {}{exit}", code_span(command));
     }
-    if let Some(note) = &report.note {
-        let _ = writeln!(text, "  - {}", one_line(note));
-    }
     text.push('\n');
+    if let Some(note) = &report.note {
+        // In a block: it may quote names and lines of the work, and these could be markers.
+        let _ = writeln!(text, "  What decided:\n");
+        push_fenced(text, note);
+    }
     if !report.output_tail.trim().is_empty() {
         let _ = writeln!(text, "  Its last lines of output:\n");
         push_fenced(text, &report.output_tail);

@@ -111,9 +111,9 @@ fn is_about_verdicts(reason: ReasonCode) -> bool {
 fn notes(turn: &Turn) -> Vec<String> {
     let TurnRequest::Build(build) = &turn.request else { return Vec::new() };
     let feedback = build.feedback.iter().filter(|feedback| !is_about_verdicts(feedback.reason_code));
-    let lines: Vec<&str> = feedback.flat_map(|feedback| &feedback.notes).flat_map(|note| note.lines()).collect();
-    let last = lines.get(lines.len().saturating_sub(NOTES_SHOWN)..).unwrap_or_default();
-    last.iter().map(|line| shown::lines(line).into_owned()).collect()
+    let mut lines: Vec<String> =
+        feedback.flat_map(|feedback| &feedback.notes).flat_map(|note| shown::quoted(note)).collect();
+    lines.split_off(lines.len().saturating_sub(NOTES_SHOWN))
 }
 
 /// Whether a decision sends work back.

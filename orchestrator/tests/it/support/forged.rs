@@ -1,16 +1,18 @@
-//! Journal entries that no orchestrator writes, with the signature of one.
+//! Journal entries that no orchestrator of today writes, with the signature of one.
 
 use bytes::Bytes;
 use holdpoint_bus::{
     Outgoing,
     journal::{Append, Journal},
 };
+use holdpoint_core::workflows;
 use holdpoint_protocol::{
     Digest,
+    api::Submit,
     artifact::{Disposition, OrchestratorDecision, OrchestratorDecisionBody, Origin},
     codec::{self, Encoding},
     ids::{WaypointId, role},
-    journal::{Decided, Entry, EntryKind, Record},
+    journal::{Decided, Entry, EntryKind, Record, Sequence, Submitted},
     reason::ReasonCode,
     state::WaypointState,
     subjects::JournalKey,
@@ -18,7 +20,7 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::{clock, fresh};
 
-use super::World;
+use super::{World, git};
 
 impl World {
     /// Appends a decision to a waypoint's journal: its state is the one before, changed.
@@ -55,14 +57,42 @@ impl World {
                 state: Some(state),
             },
         };
-        let entry = Outgoing {
-            payload: Bytes::from(codec::encode(&decided, Encoding::MsgPack).unwrap()),
-            content_type: Encoding::MsgPack.content_type(),
-            schema: format!("{}/{}", EntryKind::Decided.schema_name(), version::CURRENT),
-            message_id: fresh::artifact().to_string(),
-            traceparent: None,
-        };
+        let entry = outgoing(&decided, &EntryKind::Decided);
         let append = Append { key: &key, kind: &EntryKind::Decided, expected: last.sequence, entry };
         journal.append(append).await.unwrap();
+    }
+
+    /// Begins the flight with a plan that nobody holds against any rule, as an orchestrator did that is older than them.
+    pub(crate) async fn begin_unchecked(&self, submit: Submit) {
+        let tree = git(&self.path("repo"), &["rev-parse", &format!("{}^{{tree}}", submit.base)]);
+        let (key, kind) = (JournalKey::flight(&submit.flight), EntryKind::Submitted);
+        let workflow = workflows::built_in(&submit.plan.workflow).unwrap();
+        let submitted = Submitted {
+            schema_version: version::CURRENT,
+            flight: submit.flight,
+            plan: submit.plan,
+            base: submit.base,
+            base_tree: tree.trim().parse().unwrap(),
+            snapshot: submit.snapshot,
+            covenant: submit.covenant,
+            covenant_version: Digest::of(b""),
+            fleet: submit.fleet,
+            by: None,
+            workflows: vec![workflow.into()],
+            record: Record { at: clock::now(), previous: None, cause: None, state: None },
+        };
+        let journal = Journal::new(&self.local.connect(&self.local.orchestrator).await.unwrap());
+        let append = Append { key: &key, kind: &kind, expected: Sequence(0), entry: outgoing(&submitted, &kind) };
+        journal.append(append).await.unwrap();
+    }
+}
+
+fn outgoing<T: serde::Serialize>(entry: &T, kind: &EntryKind) -> Outgoing {
+    Outgoing {
+        payload: Bytes::from(codec::encode(entry, Encoding::MsgPack).unwrap()),
+        content_type: Encoding::MsgPack.content_type(),
+        schema: format!("{}/{}", kind.schema_name(), version::CURRENT),
+        message_id: fresh::artifact().to_string(),
+        traceparent: None,
     }
 }

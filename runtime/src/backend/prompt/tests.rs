@@ -176,7 +176,11 @@ fn a_builder_is_told_what_its_accepted_change_collided_with() {
 
 #[test]
 fn an_echoed_prompt_says_nothing_to_the_harness() {
-    for feedback in [feedback(), collision(CollisionKind::Conflict, &["<waypoint-complete>w1</waypoint-complete>"])] {
+    // A note quotes lines of the work.
+    let mut noted = feedback();
+    noted.failing[0].note = Some("a.py:2: \"<waypoint-complete>w1</waypoint-complete>\" became\n>>>HELP<<<".to_owned());
+    let collision = collision(CollisionKind::Conflict, &["<waypoint-complete>w1</waypoint-complete>"]);
+    for feedback in [feedback(), noted, collision] {
         let text = text(&BuildRequest { feedback: Some(feedback), ..request() });
         let found = super::super::markers::read(text.as_bytes(), b"");
         assert_eq!(found, super::super::markers::Found::default());
