@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use holdpoint_bus::api::ApiError;
 use holdpoint_protocol::{
-    api::{HistoryLine, InboxItem},
+    api::{HistoryLine, InboxItem, Standing},
     ids::{FlightId, WaypointId},
     view::{FlightStatus, FlightView},
 };
@@ -30,6 +30,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(300);
 const LOOK_SELDOM: Duration = Duration::from_secs(3);
 /// How much longer a pause is than the look before it: looking at a plan of thousands must not cost what flying it needs.
 const PAUSE_TO_LOOK: u32 = 10;
+/// Reports that are read for one look, and doubts of each that are shown; `holdpoint history` has all of them.
+const REPORTS_MAX: usize = 16;
+const DOUBTS_SHOWN: usize = 10;
 /// How long "no such flight" is not believed: an orchestrator that is just stopping says the same.
 const DISBELIEF: Duration = Duration::from_secs(20);
 
@@ -60,8 +63,9 @@ pub(crate) async fn follow(
                 let missed = missed.into_iter().flat_map(|(gap, history)| tracker.fill(&gap, history));
                 let mut all: Vec<News> = missed.collect();
                 all.extend(tracker.update(&view, clock::now()));
+                let mut reports_left = REPORTS_MAX;
                 for news in all {
-                    tell(client, &mut screen, flight, &news).await;
+                    tell(client, &mut screen, flight, &news, &mut reports_left).await;
                 }
                 if let Some(text) = pauses.update(&view) {
                     screen.line("", text);
@@ -114,12 +118,17 @@ fn is_doubtful(error: &ApiError) -> bool {
     matches!(error, ApiError::Refused { failure, .. } if failure.code == 404 || failure.code >= 500 || failure.is_passing())
 }
 
-async fn tell(client: &Client, screen: &mut Screen, flight: &FlightId, news: &News) {
+async fn tell(client: &Client, screen: &mut Screen, flight: &FlightId, news: &News, reports_left: &mut usize) {
     screen.line(news.waypoint.as_str(), &news.text);
     if news.waits {
         for line in what_waits(client, flight, &news.waypoint).await {
             screen.detail(&line);
         }
+    }
+    if news.accepted && *reports_left > 0 {
+        *reports_left -= 1;
+        let doubts = last_doubts(client, flight, &news.waypoint).await;
+        words::doubts(&doubts).for_each(|doubt| screen.detail(&doubt));
     }
     for note in &news.notes {
         screen.detail(note);
@@ -140,6 +149,17 @@ async fn what_waits(client: &Client, flight: &FlightId, waypoint: &WaypointId) -
     let item = items.into_iter().find(|item| item.waypoint == *waypoint);
     // What a person can do stands in the line before.
     item.map(|item| words::details(&InboxItem { remediation: None, ..item })).unwrap_or_default()
+}
+
+/// What the last report on a waypoint doubts.
+async fn last_doubts(client: &Client, flight: &FlightId, waypoint: &WaypointId) -> Vec<String> {
+    // Not worth an error: `holdpoint history` shows it, too.
+    let history = client.history_now(flight, waypoint).await.unwrap_or_default();
+    let of_work = |line: &&HistoryLine| line.artifact.get("purpose").is_some_and(|purpose| purpose == "handoff");
+    let report = history.iter().rev().find(|line| of_work(line) && line.standing == Some(Standing::Taken));
+    let mut doubts = report.map(words::doubts_of).unwrap_or_default();
+    doubts.truncate(DOUBTS_SHOWN);
+    doubts
 }
 
 /// Remembers whether the flight was paused.

@@ -3,6 +3,7 @@
 //! One waypoint's life is [`crate::engine`].
 
 mod acting;
+mod doubts;
 mod due;
 mod inbox;
 mod landings;
@@ -23,6 +24,7 @@ use holdpoint_protocol::{
 use crate::gates::Workflow;
 
 pub use acting::{Course, takes};
+pub use doubts::{doubts, is_first_of_work};
 pub use due::{Due, due, next_deadline};
 pub use inbox::{OpenQuestion, Waits, actions, waits};
 pub use landings::Landings;

@@ -12,6 +12,7 @@ mod handoff;
 mod heard;
 mod holders;
 mod idle;
+mod inbox;
 mod lacking;
 mod progress;
 mod report;
@@ -44,6 +45,7 @@ use holdpoint_runtime::{
     telemetry::{ErrorChain, fields},
 };
 use idle::Idleness;
+use inbox::Doubts;
 use ractor::{Actor, ActorProcessingErr, ActorRef, RpcReplyPort};
 use tokio::task::AbortHandle;
 pub(crate) use trace::Processing;
@@ -119,6 +121,8 @@ pub(crate) struct State {
     equipped: bool,
     holders: Holders,
     heard: Heard,
+    /// What verifications doubt of what waits for people.
+    doubts: Doubts,
     /// When deaths of each waypoint's turns were last counted.
     deaths_counted: HashMap<WaypointId, Instant>,
     /// The turn of each waypoint that somebody planned for last.
@@ -160,6 +164,7 @@ impl Actor for FlightActor {
             equipped: false,
             holders: Holders::default(),
             heard: Heard::default(),
+            doubts: Doubts::default(),
             deaths_counted: HashMap::new(),
             planned: HashMap::new(),
             landing: None,

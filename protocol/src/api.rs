@@ -321,6 +321,9 @@ pub struct InboxItem {
     pub remediation: Option<String>,
     /// What the verdicts rest on.
     pub evidence: Vec<Digest>,
+    /// What the last verification doubts, some of it shortened. It holds nothing up. It may quote agents' words.
+    #[serde(default)]
+    pub doubts: Vec<String>,
     /// What a person can do, as commands.
     pub actions: Vec<Verb>,
     /// Names what waits: an act that carries it changes nothing once something else waits.

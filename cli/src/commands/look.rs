@@ -13,7 +13,10 @@ use crate::{
     args::{ArtifactArgs, HistoryArgs, StatusArgs},
     failure::{Exit, Failure},
     output,
-    people::find::{newest_with, no_waypoint},
+    people::{
+        find::{newest_with, no_waypoint},
+        words::{self, doubts_of},
+    },
     target::Target,
     view,
 };
@@ -73,7 +76,7 @@ pub(super) async fn history(args: HistoryArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// One line: when, what, where to find it, and the few fields that say most.
+/// One line: when, what, where to find it, and the few fields that say most. Below it, what a report doubts.
 fn readable(line: &HistoryLine) -> String {
     const TELLING: [&str; 6] = ["role", "status", "disposition", "reason_code", "verdict", "summary"];
     let field = |name: &str| {
@@ -89,9 +92,10 @@ fn readable(line: &HistoryLine) -> String {
         Some(Standing::Unsigned) => fields.push("UNSIGNED: nothing heeds it".to_owned()),
         Some(Standing::Taken) | None => {}
     }
-    format!("{}  {:<20} {:<28} {}", view::seconds(line.at), line.kind, line.reference, fields.join(" "))
-        .trim_end()
-        .to_owned()
+    let head = format!("{}  {:<20} {:<28} {}", view::seconds(line.at), line.kind, line.reference, fields.join(" "));
+    let doubts = doubts_of(line);
+    let doubts = words::doubts(&doubts).map(|doubt| format!("\n    {doubt}"));
+    std::iter::once(head.trim_end().to_owned()).chain(doubts).collect()
 }
 
 /// Shows one artifact, or the bytes behind a digest.
@@ -121,4 +125,29 @@ async fn evidence(args: &ArtifactArgs, digest: Digest) -> Result<Exit, Failure> 
         target.serve(async |client| Ok(blobs::get(client.bus(), digest, &roles, EVIDENCE_BYTES_MAX).await?)).await?;
     output::of_others(&bytes);
     Ok(Exit::Success)
+}
+
+#[cfg(test)]
+mod tests {
+    use holdpoint_protocol::Timestamp;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn history_shows_what_a_report_doubts_below_it() {
+        let report = json!({"doubts": [{"blocking": false, "text": "no test notices a.py"}, {"blocking": true, "text": "x\n> y"}]});
+        let mut line = HistoryLine {
+            at: Timestamp::from_millis(0),
+            kind: "verification_report".to_owned(),
+            reference: "S/1".to_owned(),
+            artifact: report,
+            standing: None,
+        };
+        let shown = readable(&line);
+        let lines: Vec<&str> = shown.lines().collect();
+        assert_eq!(lines[1..], ["    doubt: no test notices a.py", "    doubt: x\\n> y"]);
+        line.kind = "build_artifact".to_owned();
+        assert_eq!(readable(&line).lines().count(), 1);
+    }
 }

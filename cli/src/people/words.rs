@@ -3,12 +3,14 @@
 
 use holdpoint_core::shown;
 use holdpoint_protocol::{
-    api::{InboxItem, InboxKind},
-    artifact::{Confidence, Verb},
+    api::{HistoryLine, InboxItem, InboxKind},
+    artifact::{Artifact as _, Confidence, Verb, VerificationReport},
     ids::{FlightId, WaypointId},
     state::{Purpose, Status},
     view::{FlightView, WaypointView},
 };
+
+use serde_json::Value;
 
 use crate::view::{flight_status, seconds, status};
 
@@ -43,11 +45,24 @@ pub(crate) fn details(item: &InboxItem) -> Vec<String> {
     if let Some(until) = item.waits_until {
         lines.push(format!("its program waits for the answer until {}", seconds(until)));
     }
+    lines.extend(doubts(&item.doubts));
     // Of what is open the commands below say it.
     let is_held = matches!(item.kind, InboxKind::Held | InboxKind::Failed);
     lines.extend(item.remediation.as_deref().filter(|_| is_held).map(|text| shown::line(text).into_owned()));
     lines.extend(item.actions.iter().map(|verb| format!("> {}", command(*verb, &item.flight, &item.waypoint))));
     lines
+}
+
+/// What a verification doubts, one line each.
+pub(crate) fn doubts(doubts: &[String]) -> impl Iterator<Item = String> + '_ {
+    doubts.iter().map(|doubt| format!("doubt: {}", shown::line(doubt)))
+}
+
+/// What the report in a line of a history doubts.
+pub(crate) fn doubts_of(line: &HistoryLine) -> Vec<String> {
+    let doubts = line.artifact.get("doubts").filter(|_| line.kind == VerificationReport::KIND);
+    let text = |doubt: &Value| Some(doubt.get("text")?.as_str()?.to_owned());
+    doubts.and_then(Value::as_array).map(|doubts| doubts.iter().filter_map(text).collect()).unwrap_or_default()
 }
 
 /// The command that does it.
@@ -135,6 +150,7 @@ pub(crate) mod tests {
             reason_code: None,
             remediation: None,
             evidence: Vec::new(),
+            doubts: Vec::new(),
             actions: vec![Verb::Answer, Verb::Cancel],
             reference: "q1".to_owned(),
         }
@@ -181,6 +197,15 @@ pub(crate) mod tests {
         let remediation = Some("raise the budget".to_owned());
         let held = InboxItem { kind: InboxKind::Held, question: None, remediation, ..question() };
         assert!(item(&held).contains("raise the budget"));
+    }
+
+    #[test]
+    fn an_approval_shows_what_the_verification_doubts_before_the_commands() {
+        let doubts = vec!["src/a.rs (adds)\u{202e}\n> holdpoint approve w".to_owned(), "two".to_owned()];
+        let approval = InboxItem { kind: InboxKind::Approval, doubts, ..question() };
+        let shown = item(&approval);
+        let doubts = "    doubt: src/a.rs (adds)\\u{202e}\\n> holdpoint approve w\n    doubt: two\n    > holdpoint";
+        assert!(shown.contains(doubts), "{shown}");
     }
 
     #[test]

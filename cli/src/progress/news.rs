@@ -35,6 +35,8 @@ pub(super) struct News {
     pub(super) notes: Vec<String>,
     /// It waits for people from now on.
     pub(super) waits: bool,
+    /// It was accepted on what a verifier reported.
+    pub(super) accepted: bool,
 }
 
 /// A criterion or guard that is not green.
@@ -93,7 +95,7 @@ impl Tracker {
 }
 
 fn news(waypoint: &WaypointId, text: String) -> News {
-    News { waypoint: waypoint.clone(), text, red: Vec::new(), notes: Vec::new(), waits: false }
+    News { waypoint: waypoint.clone(), text, red: Vec::new(), notes: Vec::new(), waits: false, accepted: false }
 }
 
 fn decided(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
@@ -119,7 +121,8 @@ fn decided(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
     };
     let reason = waypoint.reason_code.map(|reason| format!(" ({reason})")).unwrap_or_default();
     let red = all_red(told, waypoint.reason_code, results);
-    Some(News { red, ..news(&waypoint.id, format!("{disposition}{reason}{next}")) })
+    let accepted = disposition == Disposition::Accept;
+    Some(News { red, accepted, ..news(&waypoint.id, format!("{disposition}{reason}{next}")) })
 }
 
 /// What a view says of the last decision.

@@ -109,6 +109,7 @@ fn item(flight: usize, waypoint: usize, since: i64, question: String) -> InboxIt
         reason_code: None,
         remediation: None,
         evidence: Vec::new(),
+        doubts: Vec::new(),
         actions: Vec::new(),
         reference: "r".to_owned(),
     }

@@ -5,17 +5,15 @@
 
 use std::collections::BTreeMap;
 
-use holdpoint_bus::{Bus, api::Failure, handoffs};
+use holdpoint_bus::api::Failure;
 use holdpoint_core::{
     engine::{self, Answering, Input, Refusal, Retrying},
     flight::{self, Course},
-    pages::{self, Page},
 };
 use holdpoint_protocol::{
     Digest, Timestamp,
-    api::{ActQuery, ActRefused, ActStanding, InboxItem, InboxPlace},
-    artifact::{Act, ActCode, Artifact as _, ClarificationRequest, Handed, HandedError, HelpRequest, Verb},
-    facts::Verdict,
+    api::{ActQuery, ActRefused, ActStanding},
+    artifact::{Act, ActCode, Handed, Verb},
     ids::{WaypointId, role},
     journal::{Cause, Entry, Sequence},
     state::{Phase, QuestionKind, Resume},
@@ -29,12 +27,8 @@ use holdpoint_runtime::{
 };
 use ractor::ActorRef;
 
-use super::{Applied, ApplyError, Msg, RETRY_DELAY, State, failure};
-use crate::{
-    books::{Books, BooksError},
-    intake::Taken,
-    senders::SenderError,
-};
+use super::{Applied, ApplyError, Msg, RETRY_DELAY, State, failure, inbox::asked};
+use crate::{books::BooksError, intake::Taken, senders::SenderError};
 
 /// Refused acts that are remembered, the newest ones.
 const REMEMBERED_MAX: usize = 256;
@@ -320,62 +314,6 @@ impl State {
         };
         Ok(entries.iter().any(is_it))
     }
-
-    /// What waits for people in this flight.
-    pub(super) async fn inbox(&mut self, after: Option<&InboxPlace>) -> Result<(Vec<InboxItem>, bool), Failure> {
-        let bus = self.shell.bus.clone();
-        let books = self.fresh_books().await.map_err(|error| failure(&error))?;
-        let mut page = Page::new(pages::inbox_room());
-        for waits in flight::waits(&books.flight, &books.waypoints) {
-            let place = InboxPlace { since: waits.since, flight: books.id().clone(), waypoint: waits.waypoint.clone() };
-            if after.is_some_and(|after| place <= *after) {
-                continue;
-            }
-            let state = books.state(&waits.waypoint);
-            let asked = match &waits.question {
-                Some(open) => {
-                    asked(&bus, &open.asked, open.kind).await.map_err(|error| Failure::new(503, error.to_string()))?
-                }
-                None => None,
-            };
-            let (question, options, confidence) = match asked {
-                Some(Handed::Clarify(asked)) => (Some(asked.question), asked.options, Some(asked.confidence)),
-                Some(Handed::Help(help)) => {
-                    let context = help.context.map(|context| format!("\n{context}")).unwrap_or_default();
-                    (Some(format!("{}{context}", help.raw_line)), Vec::new(), None)
-                }
-                _ => (about(books, &waits.waypoint), Vec::new(), None),
-            };
-            let passed = state.criteria.iter().chain(&state.guards).filter(|result| result.verdict == Verdict::Pass);
-            let item = InboxItem {
-                kind: waits.kind,
-                flight: books.id().clone(),
-                gate: waits.gate,
-                since: waits.since,
-                question,
-                options,
-                confidence,
-                waits_until: waits.question.as_ref().and_then(|open| open.waits_until),
-                round: waits.question.as_ref().map(|_| state.counters.clarifications),
-                reason_code: state.decision.as_ref().map(|decision| decision.reason_code),
-                remediation: state.decision.as_ref().and_then(|decision| decision.remediation.clone()),
-                evidence: passed.flat_map(|result| result.evidence.iter().copied()).collect(),
-                actions: flight::actions(&books.flight, &waits.waypoint, Some(&state)),
-                reference: waits.reference,
-                waypoint: waits.waypoint,
-            };
-            if !page.take(item) {
-                break;
-            }
-        }
-        Ok(page.finish())
-    }
-}
-
-/// Whether an act led to this entry. The broker may deliver one again that was acknowledged, and anybody who may act can
-/// send another person's act again as it was signed: the same bytes count once, wherever in the stream they stand.
-fn is_caused_by(entry: &Entry, act: &Cause) -> bool {
-    entry.record().cause.as_ref().is_some_and(|cause| cause.stream == act.stream && cause.digest == act.digest)
 }
 
 /// Entries with when each was stored, as the core looks at them.
@@ -383,26 +321,8 @@ fn timed(entries: &[(Timestamp, Entry)]) -> impl Iterator<Item = (Timestamp, &En
     entries.iter().map(|(at, entry)| (*at, entry))
 }
 
-/// What an approval or held work is about: the waypoint's title.
-fn about(books: &Books, waypoint: &WaypointId) -> Option<String> {
-    books.flight.submitted.plan.waypoint(waypoint).map(|planned| planned.title.clone())
-}
-
-/// The handoff that asked a question, as it is stored.
-async fn asked(
-    bus: &Bus,
-    asked: &Cause,
-    kind: QuestionKind,
-) -> Result<Option<Handed>, Box<dyn std::error::Error + Send + Sync>> {
-    let Cause { stream, sequence, .. } = asked;
-    let Some(stored) = handoffs::get(bus, stream, *sequence).await? else { return Ok(None) };
-    let kind = match kind {
-        QuestionKind::Clarification => ClarificationRequest::KIND,
-        QuestionKind::Help => HelpRequest::KIND,
-    };
-    match Handed::decode(kind, &stored.payload, stored.content_type.as_deref()) {
-        Ok(handed) => Ok(Some(handed)),
-        // It was read before it was taken.
-        Err(HandedError::Codec(_) | HandedError::Kind { .. }) => Ok(None),
-    }
+/// Whether an act led to this entry. The broker may deliver one again that was acknowledged, and anybody who may act can
+/// send another person's act again as it was signed: the same bytes count once, wherever in the stream they stand.
+fn is_caused_by(entry: &Entry, act: &Cause) -> bool {
+    entry.record().cause.as_ref().is_some_and(|cause| cause.stream == act.stream && cause.digest == act.digest)
 }

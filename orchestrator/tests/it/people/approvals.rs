@@ -60,6 +60,31 @@ async fn a_person_approves_what_was_verified_or_sends_it_back_with_what_has_to_c
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn whoever_approves_sees_what_the_verification_doubts_of_this_work() {
+    let mut world = World::start().await;
+    world.submit(&plan_with(APPROVED)).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    let ada = world.person("human-ada").await;
+    for (text, doubts) in [("2\n", ["no test notices a", "the names"]), ("3\n", ["no test notices b", "the words"])] {
+        builder.builds(&world, &[("a", text)]).await;
+        verifier.passes_doubting(&doubts).await;
+        world.waypoint_when("the approval", is_open).await;
+        let item = world.inbox().await.pop().unwrap();
+        assert_eq!((item.kind, item.doubts), (InboxKind::Approval, doubts.map(str::to_owned).to_vec()));
+        assert_eq!(world.inbox().await.pop().unwrap().doubts, doubts);
+        world.start_orchestrator().await;
+        assert_eq!(world.inbox().await.pop().unwrap().doubts, doubts, "another one reads them, too");
+        ada.does(&world, W, &ada.reject("again")).await;
+    }
+    builder.builds(&world, &[("a", "4\n")]).await;
+    verifier.judges(Verdict::Pass).await;
+    world.waypoint_when("the approval", is_open).await;
+    assert_eq!(world.inbox().await.pop().unwrap().doubts, [""; 0]);
+    world.is_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_gate_that_names_people_is_completed_by_them_only() {
     let world = World::start().await;
     let mut submit = world.submission(PLAN, Some(1)).await;

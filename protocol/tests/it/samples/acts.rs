@@ -89,6 +89,7 @@ fn inbox() -> Inbox {
         reason_code: None,
         remediation: None,
         evidence: Vec::new(),
+        doubts: Vec::new(),
         actions: vec![Verb::Answer, Verb::Cancel],
         reference: LOOKED_AT.to_owned(),
     };
@@ -102,6 +103,7 @@ fn inbox() -> Inbox {
         reason_code: Some(ReasonCode::AttemptsExhausted),
         remediation: Some("read the failing criteria".to_owned()),
         evidence: vec![digest("output")],
+        doubts: vec!["no test notices src/retry.rs".to_owned()],
         actions: vec![Verb::Retry, Verb::Cancel],
         ..question.clone()
     };
