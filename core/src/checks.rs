@@ -253,9 +253,9 @@ fn counted(runs: Runs<'_>) -> Option<(CriterionReason, BTreeSet<String>)> {
 }
 
 /// What the text of the change takes from tests, where names do not tell it: tests behind a base that was not built or
-/// collected, attributes on tests, and macros that tests would assert with.
+/// collected, attributes on tests, macros that tests would assert with, and tests of the same name that do nothing now.
 fn taken_in_text(runs: Runs<'_>) -> Option<(CriterionReason, BTreeSet<String>)> {
-    let Softened { lost, reversed, conditioned, shadows, skips } = runs.softened;
+    let Softened { lost, reversed, conditioned, shadows, skips, emptied, told: _ } = runs.softened;
     let unknown = runs.base.is_some_and(|base| !base.is_collected());
     let some = |reason, names: BTreeSet<String>| (!names.is_empty()).then_some((reason, names));
     let counts = runs.first.counts.as_ref()?;
@@ -272,7 +272,7 @@ fn taken_in_text(runs: Runs<'_>) -> Option<(CriterionReason, BTreeSet<String>)> 
     };
     let both = |runner| named(runs.first, runner) && runs.base.is_some_and(|base| named(base, runner));
     let by_name = both(Runner::CargoTest) || both(Runner::Nextest);
-    let mut bent = shadows.clone();
+    let mut bent: BTreeSet<String> = shadows.union(emptied).cloned().collect();
     if runs.base.is_some() && !both(Runner::CargoTest) {
         bent.extend(reversed.iter().cloned());
     }

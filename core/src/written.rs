@@ -5,9 +5,14 @@
 //! Rust's, because there tests stand in product files, and Python's for words that skip tests from product code. This reads
 //! tokens and no grammar; what macros make is not known.
 
+mod items;
 mod rust;
+mod tokens;
+mod told;
 
 use std::collections::{BTreeMap, BTreeSet};
+
+pub use told::Told;
 
 /// The longest file that is read, in bytes, and the most files.
 pub const WRITTEN_BYTES_MAX: usize = 1 << 20;
@@ -43,6 +48,10 @@ pub struct Softened {
     pub shadows: BTreeSet<String>,
     /// Whether product code has words in it that skip tests, and had fewer.
     pub skips: bool,
+    /// Tests that called something on the base, and call nothing now.
+    pub emptied: BTreeSet<String>,
+    /// What a reader of the report should look at; see [`Softened::doubts`].
+    pub told: Told,
 }
 
 /// Whether a file is read for this.
@@ -56,14 +65,18 @@ pub fn is_read(path: &str) -> bool {
 pub fn softened(files: &[ChangedText<'_>]) -> Softened {
     let (mut before, mut after) = (rust::Tests::default(), rust::Tests::default());
     let mut softened = Softened::default();
+    let mut bodies = told::Bodies::default();
     for file in files {
         if file.path.ends_with(".rs") {
-            if let Some(text) = file.before.filter(|_| !file.test) {
-                before.read(text);
+            let [old, new] = [file.before, file.after].map(|text| text.map(tokens::tokens));
+            let items = |tokens: &Option<Vec<_>>| tokens.as_deref().map(items::Items::read).unwrap_or_default();
+            bodies.add(file, items(&old), items(&new));
+            if let Some(tokens) = old.filter(|_| !file.test) {
+                before.read(&tokens);
             }
-            if let Some(text) = file.after {
+            if let Some(tokens) = new {
                 let product = after.macros.clone();
-                after.read(text);
+                after.read(&tokens);
                 // A new test file is left out where the tests are as on the base.
                 if file.test {
                     after.macros = product;
@@ -86,7 +99,9 @@ pub fn softened(files: &[ChangedText<'_>]) -> Softened {
             softened.conditioned.insert(name.clone());
         }
     }
-    softened.shadows = after.macros.difference(&before.macros).cloned().collect();
+    let found = bodies.compare();
+    softened.shadows = after.macros.difference(&before.macros).cloned().chain(found.shadows).collect();
+    (softened.emptied, softened.told) = (found.emptied, found.told);
     softened
 }
 

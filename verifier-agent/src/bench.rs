@@ -124,6 +124,11 @@ impl Bench {
         let mut runs = Runs::new(&self.settings, &self.sandbox, mirror, request.prepare.as_deref(), folder, desk);
         runs.new_modules = changes.new_modules.clone();
         let mut verdicts = Verdicts::default();
+        if request.purpose == VerificationPurpose::Handoff {
+            // A merge is of work that was looked through as it was handed off.
+            let told = changes.softened.doubts().into_iter();
+            verdicts.doubts.extend(told.map(|text| Doubt { blocking: false, text }));
+        }
         for criterion in asked(request) {
             notes(&format!("criterion {}", criterion.id));
             self.criterion(&mut runs, &subject, request.purpose, criterion, &mut verdicts).await?;
@@ -221,6 +226,8 @@ async fn check(
 
 fn findings(verdicts: Verdicts, guards: Vec<CriterionReport>, changes: Changes, record: Record) -> Findings {
     let Verdicts { criteria, mut doubts, asks } = verdicts;
+    // A judge may have any number of them; the one below has its place.
+    doubts.truncate(DOUBTS_MAX - 1);
     if record.left_running > 0 {
         let text = format!("after {} runs, programs could not be shown to have ended", record.left_running);
         doubts.push(Doubt { blocking: true, text });

@@ -139,14 +139,21 @@ impl Changes {
 
 /// Reads the texts of changed files, and what they take from tests.
 async fn softened(mirror: &Mirror, changes: &[Change], tests: &BTreeSet<String>) -> Result<Softened, BenchError> {
-    let mut texts = Vec::new();
+    let (mut texts, mut unread) = (Vec::new(), 0);
     for change in changes {
         let path = wire_path(&change.path);
-        if written::is_read(&path) && texts.len() < written::WRITTEN_FILES_MAX {
-            let before = path_rules::text_of(mirror, change.old.as_ref(), written::WRITTEN_BYTES_MAX).await?;
-            let after = path_rules::text_of(mirror, change.new.as_ref(), written::WRITTEN_BYTES_MAX).await?;
-            texts.push((path, before, after));
+        if !written::is_read(&path) {
+            continue;
         }
+        if texts.len() == written::WRITTEN_FILES_MAX {
+            unread += 1;
+            continue;
+        }
+        let before = path_rules::text_of(mirror, change.old.as_ref(), written::WRITTEN_BYTES_MAX).await?;
+        let after = path_rules::text_of(mirror, change.new.as_ref(), written::WRITTEN_BYTES_MAX).await?;
+        let is_read = before.is_some() == change.old.is_some() && after.is_some() == change.new.is_some();
+        unread += u64::from(!is_read);
+        texts.push((path, before, after));
     }
     let files = texts.iter().map(|(path, before, after)| ChangedText {
         path,
@@ -154,7 +161,9 @@ async fn softened(mirror: &Mirror, changes: &[Change], tests: &BTreeSet<String>)
         before: before.as_deref(),
         after: after.as_deref(),
     });
-    Ok(written::softened(&files.collect::<Vec<_>>()))
+    let mut softened = written::softened(&files.collect::<Vec<_>>());
+    softened.told.unread = unread;
+    Ok(softened)
 }
 
 /// The path as it is on the base.

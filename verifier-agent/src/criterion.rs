@@ -325,7 +325,7 @@ fn difference(
         }
         CriterionReason::TestsWeakened if judgement.in_text => {
             format!(
-                "in product files, tests were given a condition or another outcome, or macros that they assert with were replaced: {lost}"
+                "in product files, tests were emptied, given a condition or another outcome, or macros that they assert with were replaced: {lost}"
             )
         }
         CriterionReason::FewerTests if now.run < then.run => {

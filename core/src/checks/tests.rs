@@ -1,5 +1,7 @@
 mod reports;
 
+use std::sync::LazyLock;
+
 use proptest::prelude::*;
 
 use super::*;
@@ -64,13 +66,7 @@ fn judge(first: &Run, base: Option<&Run>, composed: Option<&Run>, tests_named: b
 const GREEN: Outcome = (Pass, None);
 
 /// No test was taken from a product file.
-static NONE: Softened = Softened {
-    lost: BTreeSet::new(),
-    reversed: BTreeSet::new(),
-    conditioned: BTreeSet::new(),
-    shadows: BTreeSet::new(),
-    skips: false,
-};
+static NONE: LazyLock<Softened> = LazyLock::new(Softened::default);
 
 #[test]
 fn a_green_run_with_all_tests_of_the_base_passes() {

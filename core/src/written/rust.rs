@@ -1,8 +1,8 @@
-//! Rust's tokens, as far as tests are concerned: attributes, modules, functions, macros.
+//! What is written on Rust's tests: the attributes on them and their modules, and macros in the place of the library's.
 
-use std::{collections::BTreeSet, iter::Peekable, str::Chars};
+use std::collections::BTreeSet;
 
-use super::ByName;
+use super::{ByName, tokens::Token};
 
 /// Macros of the standard library by which tests fail.
 const ASSERTS: [&str; 11] = [
@@ -39,18 +39,9 @@ pub(super) fn reverses(mark: &str) -> bool {
     mark.contains("should_panic")
 }
 
-#[derive(Debug, PartialEq, Eq)]
-enum Token {
-    Word(String),
-    /// Without its brackets and blanks; whether it is the module's own (`#![…]`).
-    Attribute(String, bool),
-    Mark(char),
-}
-
 impl Tests {
     /// Adds what a file has.
-    pub(super) fn read(&mut self, text: &str) {
-        let tokens = tokens(text);
+    pub(super) fn read(&mut self, tokens: &[Token]) {
         // Conditions of the file, and of every open brace.
         let mut scopes: Vec<Vec<String>> = vec![Vec::new()];
         let mut pending: Vec<String> = Vec::new();
@@ -101,7 +92,7 @@ impl Tests {
                     module = None;
                     pending.clear();
                 }
-                Token::Word(_) | Token::Mark(_) => {}
+                Token::Word(_) | Token::Mark(_) | Token::Text(_) => {}
             }
         }
     }
@@ -112,148 +103,20 @@ fn asserting(name: Option<&str>) -> Option<String> {
 }
 
 /// The name of an attribute without the path before it.
-fn name(attribute: &str) -> &str {
+pub(super) fn name(attribute: &str) -> &str {
     let path = attribute.split(['(', '=']).next().unwrap_or(attribute);
     path.rsplit("::").next().unwrap_or(path)
 }
 
-fn is_test(attribute: &str) -> bool {
+pub(super) fn is_test(attribute: &str) -> bool {
     TEST_ATTRIBUTES.contains(&name(attribute))
 }
 
-fn is_for_tests(attribute: &str) -> bool {
+pub(super) fn is_for_tests(attribute: &str) -> bool {
     name(attribute) == "cfg" && attribute.contains("test")
 }
 
 /// Those that decide; what every module of tests has is no condition.
 fn deciding(attributes: &[String]) -> impl Iterator<Item = String> + '_ {
     attributes.iter().filter(|text| DECIDING.contains(&name(text)) && *text != "cfg(test)").cloned()
-}
-
-/// The tokens of a text, without comments, texts and numbers.
-fn tokens(text: &str) -> Vec<Token> {
-    let mut tokens = Vec::new();
-    let mut chars = text.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '/' if chars.peek() == Some(&'/') => while chars.next_if(|c| *c != '\n').is_some() {},
-            '/' if chars.peek() == Some(&'*') => skip_comment(&mut chars),
-            '"' => skip_text(&mut chars),
-            '\'' => skip_char(&mut chars),
-            '#' if matches!(chars.peek(), Some('[' | '!')) => {
-                let own = chars.next_if_eq(&'!').is_some();
-                if chars.next_if_eq(&'[').is_some() {
-                    tokens.push(Token::Attribute(attribute(&mut chars), own));
-                }
-            }
-            c if c.is_alphanumeric() || c == '_' => {
-                let mut word = String::from(c);
-                while let Some(c) = chars.next_if(|c| c.is_alphanumeric() || *c == '_') {
-                    word.push(c);
-                }
-                if matches!(word.as_str(), "r" | "br" | "cr") && matches!(chars.peek(), Some('#' | '"')) {
-                    skip_raw(&mut chars);
-                } else {
-                    tokens.push(Token::Word(word));
-                }
-            }
-            c if !c.is_whitespace() => tokens.push(Token::Mark(c)),
-            _ => {}
-        }
-    }
-    tokens
-}
-
-/// The rest of an attribute up to its bracket, without blanks and texts.
-fn attribute(chars: &mut Peekable<Chars<'_>>) -> String {
-    let (mut text, mut depth) = (String::new(), 1_u32);
-    while let Some(c) = chars.next() {
-        match c {
-            '[' => depth += 1,
-            ']' => depth -= 1,
-            _ => {}
-        }
-        match c {
-            _ if depth == 0 => break,
-            '"' => {
-                // Features differ by their texts.
-                while let Some(c) = chars.next_if(|c| *c != '"') {
-                    text.push(c);
-                }
-                chars.next();
-            }
-            c if c.is_whitespace() => {}
-            c => text.push(c),
-        }
-    }
-    text
-}
-
-/// The rest of a comment; comments nest.
-fn skip_comment(chars: &mut Peekable<Chars<'_>>) {
-    let (mut depth, mut last) = (0_u32, '/');
-    for c in chars.by_ref() {
-        match (last, c) {
-            ('/', '*') => depth += 1,
-            ('*', '/') => depth -= 1,
-            _ => {
-                last = c;
-                continue;
-            }
-        }
-        if depth == 0 {
-            return;
-        }
-        last = ' ';
-    }
-}
-
-fn skip_text(chars: &mut Peekable<Chars<'_>>) {
-    while let Some(c) = chars.next() {
-        match c {
-            '\\' => drop(chars.next()),
-            '"' => return,
-            _ => {}
-        }
-    }
-}
-
-/// The rest of a raw text, from its hashes on; of a raw name only the hash.
-fn skip_raw(chars: &mut Peekable<Chars<'_>>) {
-    let mut hashes = 0;
-    while chars.next_if_eq(&'#').is_some() {
-        hashes += 1;
-    }
-    if chars.next_if_eq(&'"').is_none() {
-        return;
-    }
-    let mut seen = None;
-    for c in chars.by_ref() {
-        seen = match (c, seen) {
-            ('"', _) => Some(0),
-            ('#', Some(number)) => Some(number + 1),
-            _ => None,
-        };
-        if seen == Some(hashes) {
-            return;
-        }
-    }
-}
-
-/// A character, or the quote of a lifetime.
-fn skip_char(chars: &mut Peekable<Chars<'_>>) {
-    let mut ahead = chars.clone();
-    match (ahead.next(), ahead.next()) {
-        (Some('\\'), Some(_)) => {
-            chars.next();
-            chars.next();
-            while chars.next_if(|c| *c != '\'').is_some() {}
-            chars.next();
-        }
-        (Some(_), Some('\'')) => {
-            chars.next();
-            chars.next();
-        }
-        _ => {}
-    }
 }

@@ -152,3 +152,26 @@ async fn tests_in_a_product_file_cannot_be_bent_where_their_names_do_not_tell() 
         assert_eq!(only(&findings).1, reason, "{command}\n{text}: {:#?}", findings.criteria);
     }
 }
+
+#[tokio::test]
+async fn a_test_in_a_product_file_that_reads_otherwise_is_told_and_one_that_is_empty_is_not_green() {
+    let rig = rig().await;
+    let wrong = LIB.replace("    a + b\n", "    a * b\n");
+    let bent = wrong.replace("add(1, 2), 3", "add(1, 3), 3").replace("add(1, 0), 1", "add(1, 0), 0");
+    let emptied =
+        wrong.replace("        assert_eq!(super::add(1, 2), 3);\n", "").replace("add(1, 0), 1", "add(1, 1), 1");
+    let honest = LIB.replace("    a + b\n", "    b + a\n").replace("    #[test]\n", "    // Sums.\n    #[test]\n");
+    let both = "src/lib.rs (checks::adds, checks::adds_nothing)";
+    for (text, judged, told) in [
+        (&bent, (Pass, None), Some(both)),
+        (&emptied, (Fail, Some(Reason::TestsWeakened)), Some(both)),
+        (&honest, (Pass, None), None),
+    ] {
+        let commit = rig.change(&[("src/lib.rs", Some(text))]).await;
+        let findings = rig.check(&commit, "cargo test --locked").await;
+        assert_eq!(only(&findings), judged, "{text}: {:#?}", findings.criteria);
+        assert_eq!(findings.doubts.len(), usize::from(told.is_some()), "{:?}", findings.doubts);
+        assert!(told.iter().all(|told| findings.doubts[0].text.contains(told)), "{:?}", findings.doubts);
+        assert!(findings.doubts.iter().all(|doubt| !doubt.blocking));
+    }
+}

@@ -110,6 +110,7 @@ fn what_the_text_takes_from_tests_counts_where_their_names_do_not_tell() {
     let reversed = Softened { reversed: set("a"), ..NONE.clone() };
     let conditioned = Softened { conditioned: set("a"), ..NONE.clone() };
     let shadows = Softened { shadows: set("assert_eq"), ..NONE.clone() };
+    let emptied = Softened { emptied: set("a"), ..NONE.clone() };
     let skips = Softened { skips: true, ..NONE.clone() };
     let quiet =
         |code| Run::read("cargo test -q", exit(code), None, "test result: ok. 1 passed; 0 failed; 1 ignored", true);
@@ -128,6 +129,8 @@ fn what_the_text_takes_from_tests_counts_where_their_names_do_not_tell() {
         (&conditioned, &named, &named, None),
         (&shadows, &named, &named, weakened),
         (&shadows, &script, &script, None),
+        (&emptied, &named, &named, weakened),
+        (&emptied, &script, &script, None),
         (&skips, &quiet(0), &unbuilt, skipped),
         (&skips, &named, &unbuilt, None),
         (&skips, &quiet(0), &quiet(0), None),
