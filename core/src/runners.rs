@@ -30,6 +30,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+pub(crate) use cargo::takes_value;
 pub use compared::{compare, ended_early, missing, short_of, weakened};
 pub use failures::{expected, no_redder};
 pub(crate) use lines::{without_escapes, words};

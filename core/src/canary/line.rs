@@ -1,37 +1,9 @@
 //! What a shell line says about failures: whether its runner goes on after the first, and which tests it asks for.
 
-use crate::runners::words;
+use crate::runners::{takes_value, words};
 
 /// Options by which runners stop at a failure.
 const STOPPING: [&str; 7] = ["-x", "-f", "--exitfirst", "--failfast", "--fail-fast", "--bail", "--stepwise"];
-/// Options of cargo's runners that take a value.
-const VALUED: [&str; 24] = [
-    "-p",
-    "--package",
-    "--exclude",
-    "-F",
-    "--features",
-    "--test",
-    "--bin",
-    "--bench",
-    "--example",
-    "--target",
-    "--target-dir",
-    "--manifest-path",
-    "--color",
-    "-j",
-    "--jobs",
-    "--profile",
-    "--cargo-profile",
-    "-P",
-    "--test-threads",
-    "--retries",
-    "--config",
-    "--skip",
-    "-E",
-    "--filterset",
-];
-
 /// The line with cargo's runners told to go on after a failure: each of their test programs has canaries of its own.
 #[must_use]
 pub fn for_all_failures(command: &str) -> String {
@@ -77,7 +49,7 @@ pub(super) fn filter(command: &str) -> Option<String> {
         .skip(at + 1)
         .skip_while(|word| matches!(**word, "nextest" | "test" | "t" | "run" | "r") || word.starts_with('+'));
     while let Some(word) = rest.next() {
-        if VALUED.contains(word) {
+        if takes_value(word) {
             rest.next();
         } else if !word.starts_with('-') {
             let plain = word.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b':'));
@@ -85,4 +57,23 @@ pub(super) fn filter(command: &str) -> Option<String> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_filter_is_the_first_word_that_is_no_option_and_no_value_of_one() {
+        for (line, found) in [
+            ("cargo test", None),
+            ("cargo test retry", Some("retry")),
+            ("cargo test --jobs 2 -p retry", None),
+            ("cargo nextest run --run-ignored all --config-file n.toml retry::it", Some("retry::it")),
+            ("cargo nextest run --status-level pass --max-fail 3", None),
+            ("cargo test --message-format short -- --skip slow", None),
+        ] {
+            assert_eq!(filter(line).as_deref(), found, "{line}");
+        }
+    }
 }

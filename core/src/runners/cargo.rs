@@ -1,5 +1,9 @@
 //! `cargo test` (libtest, doc tests) and `cargo nextest run`.
 
+mod options;
+
+pub(crate) use options::takes_value;
+
 use super::{
     Tally,
     lines::{Seen, number_before},
@@ -159,45 +163,15 @@ fn nextest_line(line: &str) -> Option<(&str, String)> {
 /// Whether the words after `run` name tests. Values of options may be taken for filters; then fewer things are
 /// compared, never more.
 fn has_filter(command: &[&str]) -> bool {
-    const VALUED: &[&str] = &[
-        "--profile",
-        "-P",
-        "--cargo-profile",
-        "-p",
-        "--package",
-        "--exclude",
-        "-F",
-        "--features",
-        "--test",
-        "--bin",
-        "--bench",
-        "--example",
-        "--target",
-        "--target-dir",
-        "--manifest-path",
-        "--color",
-        "-j",
-        "--test-threads",
-        "--retries",
-        "--config-file",
-        "--run-ignored",
-        "--status-level",
-        "--final-status-level",
-        "--failure-output",
-        "--success-output",
-        "--build-jobs",
-        "--max-fail",
-        "--no-tests",
-        "--show-progress",
-    ];
     const FILTERS: &[&str] = &["-E", "--filterset", "--filter-expr", "--partition", "--skip", "--exact"];
     let mut words = command.iter().skip_while(|word| !word.ends_with("nextest")).skip(1);
     while let Some(word) = words.next() {
-        if VALUED.contains(word) {
+        if FILTERS.contains(word) {
+            return true;
+        }
+        if takes_value(word) {
             words.next();
-        } else if FILTERS.contains(word)
-            || !(word.starts_with('-') || matches!(*word, "run" | "r" | "2>1" | "2>" | "1"))
-        {
+        } else if !(word.starts_with('-') || matches!(*word, "run" | "r" | "2>1" | "2>" | "1")) {
             return true;
         }
     }

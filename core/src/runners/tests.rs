@@ -31,6 +31,7 @@ fn recorded_outputs_are_counted() {
         ("cargo test -- --nocapture", recorded!("cargo_color"), CargoTest, Some((6, 6, 0, 1, Some(6)))),
         ("cargo test doubles", recorded!("cargo_filtered"), CargoTest, Some((1, 1, 0, 0, Some(1)))),
         ("cargo nextest run", recorded!("nextest_ok"), Nextest, Some((5, 5, 0, 1, Some(5)))),
+        ("cargo nextest run --jobs 2 --config net.toml", recorded!("nextest_ok"), Nextest, Some((5, 5, 0, 1, Some(5)))),
         ("cargo nextest run retry", recorded!("nextest_ok"), Nextest, Some((5, 5, 0, 0, Some(5)))),
         ("cargo nextest run -p retry", recorded!("nextest_fail"), Nextest, Some((5, 4, 1, 1, Some(4)))),
         ("cargo nextest run --run-ignored all", recorded!("nextest_all"), Nextest, Some((6, 6, 0, 0, Some(6)))),
