@@ -2,7 +2,7 @@
 //!
 //! Read in this order: [`gates`] (how a workflow moves), [`policy`] (the decision table), [`engine`] (one waypoint),
 //! [`flight`] (what orders several), then what they lean on: [`plan`], [`paths`], [`checks`], [`runners`],
-//! [`written`], [`canary`], [`feedback`], [`handed`]. [`shares`] says who takes which handoffs, [`intake`]
+//! [`written`], [`canary`], [`mutants`], [`feedback`], [`handed`]. [`shares`] says who takes which handoffs, [`intake`]
 //! which of them are worked on, [`quota`] how much one operator may have open, [`pulls`] what to do about pulls that stay in
 //! the broker, [`rooms`] when to say that it fills up, [`lines`] how much of a log one sender may fill, [`standing`] says
 //! what became of handoffs, [`audit`] looks at what was left behind, and [`attest`] says it to people outside. [`shown`] is
@@ -21,6 +21,7 @@ pub mod gates;
 pub mod handed;
 pub mod intake;
 pub mod lines;
+pub mod mutants;
 pub mod pages;
 pub mod paths;
 pub mod plan;

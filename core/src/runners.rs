@@ -18,6 +18,7 @@ mod failures;
 mod go;
 mod jest;
 mod lines;
+mod may_run;
 mod node;
 mod pytest;
 mod silent;
@@ -34,6 +35,7 @@ pub(crate) use cargo::takes_value;
 pub use compared::{compare, ended_early, missing, short_of, weakened};
 pub use failures::{expected, no_redder};
 pub(crate) use lines::{without_escapes, words};
+pub use may_run::may_run_tests;
 pub use silent::silent;
 
 /// A test runner whose output is understood.

@@ -4,7 +4,10 @@
 
 use std::{collections::BTreeSet, time::Instant};
 
-use holdpoint_core::checks::{self, ProductRuns, ProductSays};
+use holdpoint_core::{
+    checks::{self, ProductRuns, ProductSays},
+    runners,
+};
 use holdpoint_protocol::{
     artifact::TreeTested,
     facts::{Oid, Verdict},
@@ -14,7 +17,6 @@ use holdpoint_protocol::{
 use regex::Regex;
 
 use crate::{
-    counting::may_run_tests,
     criterion::{Judged, NAMES_SHOWN, Named, Subject, base_run, expect_of},
     error::BenchError,
     runs::{Ran, Runs, Tree},
@@ -34,7 +36,7 @@ pub(crate) async fn tried(
     named: Named<'_>,
     judged: &mut Judged,
 ) -> Result<Vec<String>, BenchError> {
-    let tests = judged.first.read.counts.is_some() || may_run_tests(&named.check.command);
+    let tests = judged.first.read.counts.is_some() || runners::may_run_tests(&named.check.command);
     let green = judged.report.result.verdict == Verdict::Pass && subject.tree != subject.base_tree;
     if named.check.evidence != EvidenceLevel::Strict || !green || !tests || subject.changes.scope_is_tests() {
         return Ok(Vec::new());
@@ -53,7 +55,7 @@ pub(crate) async fn tried(
     } else if &product == subject.tree {
         judged.first.clone()
     } else {
-        let tree = Tree { oid: &product, tested: TreeTested::ProductAsOnBase };
+        let tree = Tree::new(&product, TreeTested::ProductAsOnBase);
         runs.check_once(named.on(expect.as_ref(), tree)).await?
     };
     if with_product.unprepared {
@@ -105,7 +107,7 @@ async fn file_by_file(
         let ran = match earlier {
             Some((_, ran)) => (*ran).clone(),
             None => {
-                let tree = Tree { oid: &tree, tested: TreeTested::FileAsOnBase };
+                let tree = Tree::new(&tree, TreeTested::FileAsOnBase);
                 runs.check_once(named.on(expect, tree)).await?
             }
         };

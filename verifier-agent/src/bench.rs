@@ -22,6 +22,7 @@ use crate::{
     error::BenchError,
     evidence::Evidence,
     folder::{TurnFolder, clear_stale},
+    mutants,
     runs::{Record, Runs},
     settings::Settings,
 };
@@ -220,6 +221,7 @@ async fn check(
         let room = DOUBTS_MAX / 2 - doubts.len().min(DOUBTS_MAX / 2);
         let found = found.into_iter().take(room).map(|text| format!("{}: {text}", named.id));
         doubts.extend(found.map(|text| Doubt { blocking: false, text }));
+        Box::pin(mutants::tried(runs, subject, named, &mut judged)).await?;
     }
     Ok(judged.report)
 }

@@ -34,7 +34,7 @@ pub(crate) async fn by_judge(
     judge: Option<&JudgeSettings>,
     shown: &[CriterionReport],
 ) -> Result<ByJudge, BenchError> {
-    let tree = Tree { oid: subject.tree, tested: TreeTested::Handoff };
+    let tree = Tree::new(subject.tree, TreeTested::Handoff);
     let Some(judge) = judge else {
         let evidence = Evidence::of_reason("there is no judge");
         return Ok(ByJudge::open(report_of_judge(runs, criterion, Judged::nobody(), evidence)));
@@ -61,7 +61,7 @@ pub(crate) async fn by_judge(
         { fields::GEN_AI_AGENT_NAME } = "judge", { fields::CRITERION } = %criterion.id, { fields::VERDICT } = field::Empty,
     );
     let (outcome, ask) = runs.program(tree, program).instrument(span.clone()).await?;
-    let evidence = Evidence::of_run(&judge.command, subject.tree, &outcome);
+    let evidence = Evidence::of_run(&judge.command, subject.tree, None, &outcome);
     let came = match ask {
         Some(ask) => Came::Asks(ask),
         None => judge::read(outcome.ended, &outcome.stdout, &outcome.stderr),

@@ -101,19 +101,19 @@ async fn answer(
         Ok(canaries) => canaries,
         Err(why) => return Ok(Answer::None(why.to_owned())),
     };
-    let garden = Garden::of(subject, &canaries, &green.run.tree, &printed(runs, green)).await?;
+    let garden = Garden::of(subject, &canaries, &green.run.tree, &runs.printed(green)).await?;
     if garden.planted.is_empty() {
         return Ok(Answer::None("none of the files that its runner may look into has tests".to_owned()));
     }
     let command = canary::for_all_failures(&named.check.command);
     let check = Check { command, ..named.check.clone() };
-    let on = |oid, tested| CheckArgs { id: named.id, check: &check, expect, tree: Tree { oid, tested } };
+    let on = |oid, tested| CheckArgs { id: named.id, check: &check, expect, tree: Tree::new(oid, tested) };
     let tree = garden.grow(&green.run.tree).await?;
     let ran = runs.check(on(&tree, TreeTested::Canaries)).await?;
     if ran.unprepared {
         return Ok(Answer::None("prepare fails where tests are added".to_owned()));
     }
-    let seen = canaries.seen(&printed(runs, &ran));
+    let seen = canaries.seen(&runs.printed(&ran));
     let trial = Trial {
         first: &green.read,
         run: &ran.read,
@@ -130,15 +130,9 @@ async fn answer(
     if alone.unprepared {
         return Ok(Answer::None("prepare fails where tests are added to the base".to_owned()));
     }
-    let control = Control { run: &alone.read, seen: &canaries.seen(&printed(runs, &alone)) };
+    let control = Control { run: &alone.read, seen: &canaries.seen(&runs.printed(&alone)) };
     let judgement = trial.judge(control);
     Ok(Answer::Of(judgement, vec![ran, alone]))
-}
-
-/// What a run printed.
-fn printed(runs: &Runs<'_>, ran: &Ran) -> String {
-    let evidence = runs.record.evidence(&ran.run.output);
-    evidence.map(|evidence| String::from_utf8_lossy(&evidence.bytes).into_owned()).unwrap_or_default()
 }
 
 /// The files of a tree, by their names.

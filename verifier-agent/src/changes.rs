@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use holdpoint_core::{
     checks::TestsNamed,
-    paths,
+    paths::{self, PathClass, PathRules},
     written::{self, ChangedText, Softened},
 };
 use holdpoint_protocol::{
@@ -41,6 +41,8 @@ pub(crate) struct Changes {
     product: Vec<Replacement>,
     /// Those of them that the work deleted.
     gone: BTreeSet<String>,
+    /// Changed files of the product, none of which decides what a check runs: those whose lines may be broken.
+    pub(crate) mutable: Vec<Change>,
     /// Whether the scope asks for tests and nothing else.
     scope_is_tests: bool,
 }
@@ -65,6 +67,7 @@ impl Changes {
             tests.partition(|change| found.rules.scope_names_test(&wire_path(&change.path)));
         Ok(Self {
             product: product.map(as_on_base).collect(),
+            mutable: found.changes.iter().filter(|change| is_product(&found.rules, change)).cloned().collect(),
             gone: found.changes.iter().filter(|c| c.new.is_none()).map(|c| wire_path(&c.path)).collect(),
             scope_is_tests: found.rules.scope_is_tests(),
             violations: found.judgement.violations,
@@ -164,6 +167,11 @@ async fn softened(mirror: &Mirror, changes: &[Change], tests: &BTreeSet<String>)
     let mut softened = written::softened(&files.collect::<Vec<_>>());
     softened.told.unread = unread;
     Ok(softened)
+}
+
+/// Whether a changed path is a file of the product, and neither steers nor tests it.
+fn is_product(rules: &PathRules, change: &Change) -> bool {
+    !change.is_symlink() && !change.is_gitlink() && rules.classify(&wire_path(&change.path)) == PathClass::Other
 }
 
 /// The path as it is on the base.

@@ -21,7 +21,6 @@ use crate::{
     base_runs::{BaseRun, BaseRuns, Key},
     canary,
     changes::Changes,
-    counting::may_run_tests,
     error::BenchError,
     evidence::Evidence,
     runs::{CheckArgs, Ran, Record, Runs, Tree},
@@ -62,7 +61,7 @@ pub(crate) async fn plain(
     named: Named<'_>,
 ) -> Result<CriterionReport, BenchError> {
     let expect = expect_of(named)?;
-    let tree = Tree { oid: subject.base_tree, tested: TreeTested::Base };
+    let tree = Tree::new(subject.base_tree, TreeTested::Base);
     let ran = runs.check(named.on(expect.as_ref(), tree)).await?;
     keep(runs, subject, named, &ran);
     Ok(report_alone(named, &ran))
@@ -79,19 +78,19 @@ pub(crate) struct Judged {
 pub(crate) async fn judged(runs: &mut Runs<'_>, subject: &Subject<'_>, named: Named<'_>) -> Result<Judged, BenchError> {
     let expect = expect_of(named)?;
     let expect = expect.as_ref();
-    let first = runs.check(named.on(expect, Tree { oid: subject.tree, tested: TreeTested::Handoff })).await?;
+    let first = runs.check(named.on(expect, Tree::new(subject.tree, TreeTested::Handoff))).await?;
     if first.unprepared || first.run.verdict != Verdict::Pass || subject.tree == subject.base_tree {
         return Ok(Judged { report: report_alone(named, &first), first, base: None });
     }
     let changes = subject.changes;
-    let counted = first.read.counts.is_some() || may_run_tests(&named.check.command);
+    let counted = first.read.counts.is_some() || runners::may_run_tests(&named.check.command);
     let mut base = None;
     if counted && !changes.tests_named() {
         base = Some(base_run(runs, subject, named, expect).await?);
     }
     let composed = if changes.tests_changed() {
         let tree = changes.with_tests_of_base(subject.mirror, subject.tree).await?;
-        Some(runs.check(named.on(expect, Tree { oid: &tree, tested: TreeTested::TestsAsOnBase })).await?)
+        Some(runs.check(named.on(expect, Tree::new(&tree, TreeTested::TestsAsOnBase))).await?)
     } else {
         None
     };
@@ -174,7 +173,7 @@ pub(crate) async fn base_run(
         runs.record.ran(run.clone(), known.evidence);
         return Ok(Ran { run, read: known.read, tail: String::new(), ending: String::new(), unprepared: false });
     }
-    let ran = runs.check(named.on(expect, Tree { oid: subject.base_tree, tested: TreeTested::Base })).await?;
+    let ran = runs.check(named.on(expect, Tree::new(subject.base_tree, TreeTested::Base))).await?;
     keep(runs, subject, named, &ran);
     Ok(ran)
 }

@@ -12,6 +12,9 @@ const TAIL_LINES: usize = 20;
 /// Bytes of output that a report shows.
 const TAIL_BYTES: usize = 2 << 10;
 
+/// Bytes of each output of a mutant's run that are kept, from its start and from its end: there may be a hundred of them.
+const MUTANT_OUTPUT_BYTES: usize = 32 << 10;
+
 /// Bytes to be stored under their digest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Evidence {
@@ -27,17 +30,21 @@ impl Evidence {
         Self { digest: Digest::of(&bytes), bytes }
     }
 
-    /// A run: a head that names it, then both outputs.
-    pub(crate) fn of_run(command: &str, tree: &Oid, outcome: &Outcome) -> Self {
+    /// A run: a head that names it, then both outputs. Of a mutant the head says what was broken, and the outputs are cut.
+    pub(crate) fn of_run(command: &str, tree: &Oid, broken: Option<&str>, outcome: &Outcome) -> Self {
         let duration = Millis::from(outcome.duration).0;
         let mut head = String::new();
         for line in command.trim_end().lines() {
             let _ = writeln!(head, "$ {line}");
         }
+        if let Some(broken) = broken {
+            let _ = writeln!(head, "mutant: {broken}");
+        }
         let _ = writeln!(head, "tree: {tree}\nended: {} after {duration} ms", ending(outcome.ended));
         let mut bytes = head.into_bytes();
         for (name, output) in [("standard output", &outcome.stdout), ("standard error", &outcome.stderr)] {
             bytes.extend(format!("--- {name}: {} bytes\n", output.len()).bytes());
+            let output: &[u8] = if broken.is_some() { &shortened(output) } else { output };
             bytes.extend_from_slice(output);
             if output.last().is_some_and(|last| *last != b'\n') {
                 bytes.push(b'\n');
@@ -49,6 +56,18 @@ impl Evidence {
     /// Why nothing was run.
     pub(crate) fn of_reason(reason: &str) -> Self {
         Self::new(format!("nothing was run: {reason}\n").into_bytes())
+    }
+}
+
+/// The start and the end of an output.
+fn shortened(output: &[u8]) -> Vec<u8> {
+    let half = MUTANT_OUTPUT_BYTES / 2;
+    match (output.get(..half), output.len().checked_sub(half).and_then(|from| output.get(from..))) {
+        (Some(start), Some(end)) if output.len() > MUTANT_OUTPUT_BYTES => {
+            let words = format!("\n[{} bytes are left out here]\n", output.len() - MUTANT_OUTPUT_BYTES);
+            [start, words.as_bytes(), end].concat()
+        }
+        _ => output.to_vec(),
     }
 }
 
@@ -119,11 +138,21 @@ mod tests {
 
     #[test]
     fn evidence_names_the_run_and_is_never_empty() {
-        let evidence = Evidence::of_run("make\ntest\n", &tree(), &outcome("out", ""));
+        let evidence = Evidence::of_run("make\ntest\n", &tree(), None, &outcome("out", ""));
         let text = String::from_utf8(evidence.bytes.clone()).unwrap();
         let head = format!("$ make\n$ test\ntree: {}\nended: exit 1 after 7 ms\n", tree());
         assert_eq!(text, format!("{head}--- standard output: 3 bytes\nout\n--- standard error: 0 bytes\n"));
         assert_eq!(evidence.digest, Digest::of(&evidence.bytes));
+    }
+
+    #[test]
+    fn evidence_of_a_mutant_says_what_was_broken_and_is_cut_in_the_middle() {
+        let long = format!("start{}end", "x".repeat(MUTANT_OUTPUT_BYTES));
+        let evidence = Evidence::of_run("test", &tree(), Some("a.py:1: x"), &outcome(&long, "short"));
+        let text = String::from_utf8(evidence.bytes).unwrap();
+        assert!(text.starts_with("$ test\nmutant: a.py:1: x\ntree: "), "{text}");
+        assert!(text.contains("\nstart") && text.contains("\n[8 bytes are left out here]\n") && text.contains("end\n"));
+        assert!(text.len() < MUTANT_OUTPUT_BYTES + 300 && text.ends_with("short\n"));
     }
 
     #[test]

@@ -56,6 +56,15 @@ const CHUNKS_KEPT: usize = 16_384;
 pub(crate) struct Tree<'a> {
     pub(crate) oid: &'a Oid,
     pub(crate) tested: TreeTested,
+    /// What was broken in it, of a mutant.
+    pub(crate) broken: Option<&'a str>,
+}
+
+impl<'a> Tree<'a> {
+    /// A tree in which nothing was broken.
+    pub(crate) fn new(oid: &'a Oid, tested: TreeTested) -> Self {
+        Self { oid, tested, broken: None }
+    }
 }
 
 /// One run of a check.
@@ -182,6 +191,12 @@ impl<'a> Runs<'a> {
             let _ = tokio::task::spawn_blocking(remove).await;
         }
         Ok(ran)
+    }
+
+    /// What a run printed, as it was kept.
+    pub(crate) fn printed(&self, ran: &Ran) -> String {
+        let evidence = self.record.evidence(&ran.run.output);
+        evidence.map(|evidence| String::from_utf8_lossy(&evidence.bytes).into_owned()).unwrap_or_default()
     }
 
     /// Runs a program that is no check on a tree, and says what it asked meanwhile. Its output is not noted.
@@ -336,7 +351,7 @@ impl<'a> Runs<'a> {
         read: Run,
     ) -> Ran {
         let (verdict, reason) = read.outcome;
-        let evidence = Evidence::of_run(command, tree.oid, outcome);
+        let evidence = Evidence::of_run(command, tree.oid, tree.broken, outcome);
         let run = CheckRun {
             criterion: criterion.cloned(),
             command: command.to_owned(),

@@ -32,6 +32,8 @@ pub const NAME_BYTES_MAX: usize = 4 << 10;
 pub const ROUNDS_MAX: u64 = 1_000;
 /// The most mutants of a criterion. Each is a whole run of its check; a sample of this size finds tests that notice nothing.
 pub const MUTANTS_MAX: u64 = 50;
+/// The most mutants of all criteria of a waypoint: each may take two runs, and a report lists every run.
+pub const MUTANTS_SUM_MAX: u64 = 500;
 /// The longest duration in milliseconds: 30 days. Deadlines stay far from the end of time, and no flight runs longer.
 pub const DURATION_MS_MAX: u64 = 30 * 24 * 3_600_000;
 

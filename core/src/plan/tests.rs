@@ -96,6 +96,8 @@ waypoints:
         timeout: 10m
         network: false
         writes_tree: false
+        evidence: strict
+        mutants: 3
       - id: readable
         statement: The retry policy can be read in one place
     budget: {wall: 10m, output: 1MiB}
@@ -112,6 +114,7 @@ waypoints:
     assert_eq!(serde_json::to_string(&waypoint.metadata).unwrap(), r#"{"deep":[1.5,"1",true,null,"word"],"risk":2}"#);
     let unit = waypoint.criteria[0].check.as_ref().unwrap();
     assert!(unit.red_first && unit.expect.as_deref() == Some("test result: ok"));
+    assert_eq!((unit.evidence, unit.mutants), (EvidenceLevel::Strict, Some(3)));
     assert!(waypoint.criteria[1].check.is_none());
 }
 

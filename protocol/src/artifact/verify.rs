@@ -165,6 +165,8 @@ pub enum TreeTested {
     ProductAsOnBase,
     /// The tree under review with one file of the product as on the base.
     FileAsOnBase,
+    /// The tree under review with one changed line broken.
+    Mutant,
 }
 
 /// One run of one check.

@@ -174,6 +174,12 @@ fn push_check(text: &mut String, check: &Check) {
     if check.red_first {
         text.push_str("  - it fails on the base\n");
     }
+    if let Some(mutants) = check.mutants {
+        let _ = writeln!(
+            text,
+            "  - it is tried with {mutants} of the lines that you change broken, one at a time, and has to fail each time"
+        );
+    }
 }
 
 fn push_tests(text: &mut String, tests: &[serde_json::Value]) {

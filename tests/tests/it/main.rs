@@ -20,6 +20,7 @@ mod flights;
 mod honest;
 mod landing;
 mod merge_queue;
+mod mutants;
 mod orchestrators;
 mod parallel;
 mod people;

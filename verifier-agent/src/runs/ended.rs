@@ -12,8 +12,8 @@ use crate::evidence;
 /// The signal for a file that grew over the limit.
 const SIGXFSZ: i32 = 25;
 
-/// Says in a span what a run came to. On the base, or with its product, a check may well be red: there only what settles
-/// nothing is a failure.
+/// Says in a span what a run came to. On the base, with its product or with a mutant, a check may well be red: there only
+/// what settles nothing is a failure.
 pub(super) fn tell(span: &Span, tested: TreeTested, outcome: &Outcome, read: &Run) {
     let (verdict, reason) = read.outcome;
     span.record(fields::VERDICT, verdict.as_str());
@@ -27,8 +27,10 @@ pub(super) fn tell(span: &Span, tested: TreeTested, outcome: &Outcome, read: &Ru
         Verdict::Fail if matches!(tested, TreeTested::Handoff | TreeTested::TestsAsOnBase) => {
             telemetry::fail(span, "the check is red");
         }
-        Verdict::Inconclusive => telemetry::fail(span, "the check settles nothing"),
-        Verdict::Pass | Verdict::Fail => {}
+        Verdict::Inconclusive if tested != TreeTested::Mutant => {
+            telemetry::fail(span, "the check settles nothing");
+        }
+        Verdict::Pass | Verdict::Fail | Verdict::Inconclusive => {}
     }
 }
 
@@ -41,6 +43,7 @@ pub(super) fn tested(tree: TreeTested) -> &'static str {
         TreeTested::CanariesAlone => "canaries_alone",
         TreeTested::ProductAsOnBase => "product_as_on_base",
         TreeTested::FileAsOnBase => "file_as_on_base",
+        TreeTested::Mutant => "mutant",
     }
 }
 

@@ -7,6 +7,7 @@ mod canaries;
 mod compared;
 mod imports;
 mod judges;
+mod mutants;
 mod requests;
 mod runners;
 mod sandboxed;

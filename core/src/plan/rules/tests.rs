@@ -163,9 +163,39 @@ fn what_nothing_acts_on_yet_is_refused_by_name() {
             "waypoints/0/testsFile",
             "`testsFile` is not read yet",
         ),
-        (&|plan| check(plan).mutants = Some(3), "waypoints/1/criteria/0/mutants", "`mutants` does not work yet"),
     ]);
     assert_eq!(wrong(|plan| plan.budget.cost_usd = Some(f64::NAN)).len(), 1);
+}
+
+#[test]
+fn mutants_need_a_check_that_is_red_where_a_test_fails_and_have_a_bound_together() {
+    let asks = |command: &str, mutants: u32| {
+        wrong(|plan| {
+            let check = check(plan);
+            (check.command, check.mutants) = (command.to_owned(), Some(mutants));
+        })
+    };
+    for command in ["cargo test", "make check", "! grep -q x a && pytest"] {
+        assert_eq!(asks(command, 1), [""; 0], "{command}");
+        assert_eq!(asks(command, 50), [""; 0], "{command}");
+    }
+    let named = |told: Vec<String>, message: &str| {
+        let expected = format!("waypoints/1/criteria/0/mutants: `mutants` needs a check that {message}");
+        assert!(told.len() == 1 && told[0].starts_with(&expected), "{told:#?}");
+    };
+    named(asks("! pytest tests/test_bug.py", 3), "is green where tests pass");
+    named(asks("cd sub && ! cargo test bug", 3), "is green where tests pass");
+    let many = |count: u32| {
+        wrong(|plan| {
+            check(plan).mutants = Some(50);
+            let first = plan.waypoints[1].criteria[0].clone();
+            let named = |n: u32| Criterion { id: format!("c{n}").parse().unwrap(), ..first.clone() };
+            plan.waypoints[1].criteria = (0..count).map(named).collect();
+        })
+    };
+    assert_eq!(many(10), [""; 0]);
+    let told = many(11);
+    assert!(told.len() == 1 && told[0].contains("ask for 550 `mutants` together, more than 500"), "{told:#?}");
 }
 
 #[test]

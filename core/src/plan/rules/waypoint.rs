@@ -2,17 +2,19 @@
 
 use std::collections::HashSet;
 
-use holdpoint_protocol::plan::{Criterion, Waypoint};
+use holdpoint_protocol::plan::{Check, Criterion, Waypoint};
 
 use super::{
     super::{
         limits::{
-            CRITERIA_MAX, GOAL_BYTES_MAX, ITEMS_MAX, MUTANTS, NAME_BYTES_MAX, SENTENCE_BYTES_MAX, TITLE_BYTES_MAX,
+            CRITERIA_MAX, GOAL_BYTES_MAX, ITEMS_MAX, MUTANTS, MUTANTS_SUM_MAX, NAME_BYTES_MAX, SENTENCE_BYTES_MAX,
+            TITLE_BYTES_MAX,
         },
         path::At,
     },
     PlanProblems, Workflows, budgets, unique,
 };
+use crate::runners;
 
 pub(super) fn check(at: At<'_>, waypoint: &Waypoint, workflows: Workflows<'_>, found: &mut PlanProblems) {
     let what = format!("waypoint `{}`", waypoint.id);
@@ -51,6 +53,13 @@ fn criteria(at: At<'_>, criteria: &[Criterion], found: &mut PlanProblems) {
         found.add(at.item(CRITERIA_MAX), message, "split the waypoint, or let one command check several things");
         return;
     }
+    let asked = criteria.iter().filter_map(|criterion| criterion.check.as_ref()?.mutants);
+    let sum: u64 = asked.map(u64::from).sum();
+    if sum > MUTANTS_SUM_MAX {
+        let message =
+            format!("the criteria of the waypoint ask for {sum} `mutants` together, more than {MUTANTS_SUM_MAX}");
+        found.add(at, message, "ask for them in the criteria that decide, or for fewer in each");
+    }
     let mut seen = HashSet::new();
     for (i, criterion) in criteria.iter().enumerate() {
         let at = at.item(i);
@@ -64,15 +73,25 @@ fn criteria(at: At<'_>, criteria: &[Criterion], found: &mut PlanProblems) {
             }
             None => {}
         }
-        if let Some(number) = criterion.check.as_ref().and_then(|check| check.mutants)
-            && found.number(at.key("mutants"), "mutants", number.into(), &MUTANTS)
-        {
-            found.add(at.key("mutants"), "`mutants` does not work yet: no line would be broken", "remove it");
+        if let Some(check) = &criterion.check {
+            mutants(at.key("mutants"), check, found);
         }
         // The statement of a criterion that is only a command quotes it.
         let quotes = criterion.check.as_ref().is_some_and(|check| criterion.statement.contains(&check.command));
         if !quotes && !criterion.statement.is_empty() {
             found.text(at.key("statement"), "`statement`", &criterion.statement, SENTENCE_BYTES_MAX);
         }
+    }
+}
+
+/// Mutants need a check that is red where a test fails.
+fn mutants(at: At<'_>, check: &Check, found: &mut PlanProblems) {
+    let Some(number) = check.mutants else { return };
+    if !found.number(at, "mutants", number.into(), &MUTANTS) {
+        return;
+    }
+    if runners::expected(&check.command) {
+        let hint = "remove `mutants`, or `!` before the test runner";
+        found.add(at, "`mutants` needs a check that is green where tests pass, and this one asks for failures", hint);
     }
 }

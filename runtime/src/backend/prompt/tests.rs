@@ -58,7 +58,7 @@ fn request() -> BuildRequest {
         network: false,
         writes_tree: false,
         evidence: EvidenceLevel::Fast,
-        mutants: None,
+        mutants: Some(3),
     };
     let unit = Criterion { id: "unit".parse().unwrap(), statement: "Tests pass".to_owned(), check: Some(check) };
     let readable = Criterion { id: "readable".parse().unwrap(), statement: "It reads well".to_owned(), check: None };
@@ -117,6 +117,8 @@ fn the_prompt_says_what_is_wanted_and_where_its_limits_are() {
         "`unit`: Tests pass",
         "`cargo test`",
         "`test result: ok`",
+        "it fails on the base",
+        "tried with 3 of the lines that you change broken",
         "judged by reading",
         "`src/**`",
         "`tests/golden/**`",

@@ -1,6 +1,6 @@
 //! Which checks may run tests, so that it is worth the time to count those on the base as well.
 //!
-//! Pure. A mistake towards "may" costs time; one towards "cannot" would lose a comparison, so only a short list of
+//! A mistake towards "may" costs time; one towards "cannot" would lose a comparison, so only a short list of
 //! plain programs is taken for not running any.
 
 /// Programs that run no tests, whatever their arguments are.
@@ -34,7 +34,8 @@ const CARGO: [&str; 8] = ["audit", "build", "check", "clippy", "deny", "doc", "f
 const HIDING: [char; 4] = ['$', '`', '<', '('];
 
 /// Whether a shell line may run tests.
-pub(crate) fn may_run_tests(command: &str) -> bool {
+#[must_use]
+pub fn may_run_tests(command: &str) -> bool {
     if command.contains(HIDING) {
         return true;
     }
