@@ -4,6 +4,7 @@
 //! take a green away. Nothing here runs anything.
 
 mod base_product;
+pub mod unrun;
 
 #[cfg(test)]
 mod tests;

@@ -25,6 +25,7 @@ use crate::{
     mutants,
     runs::{Record, Runs},
     settings::Settings,
+    unrun,
 };
 
 /// What a verification found: everything of a report but who, when and for which turn.
@@ -219,7 +220,8 @@ async fn check(
     if let Some(doubts) = doubts.filter(|_| purpose == VerificationPurpose::Handoff) {
         let found = Box::pin(base_product::tried(runs, subject, named, &mut judged)).await?;
         let room = DOUBTS_MAX / 2 - doubts.len().min(DOUBTS_MAX / 2);
-        let found = found.into_iter().take(room).map(|text| format!("{}: {text}", named.id));
+        let unrun = Box::pin(unrun::doubt(runs, subject, named, &judged)).await?;
+        let found = found.into_iter().chain(unrun).take(room).map(|text| format!("{}: {text}", named.id));
         doubts.extend(found.map(|text| Doubt { blocking: false, text }));
         Box::pin(mutants::tried(runs, subject, named, &mut judged)).await?;
     }

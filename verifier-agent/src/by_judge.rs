@@ -55,6 +55,7 @@ pub(crate) async fn by_judge(
         allowed,
         asks: Some(&criterion.id),
         guarded: false,
+        watch: None,
     };
     let span = info_span!(
         target: TRACE, "invoke_agent judge", { fields::GEN_AI_OPERATION } = "invoke_agent",

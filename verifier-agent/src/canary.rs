@@ -107,7 +107,7 @@ async fn answer(
     }
     let command = canary::for_all_failures(&named.check.command);
     let check = Check { command, ..named.check.clone() };
-    let on = |oid, tested| CheckArgs { id: named.id, check: &check, expect, tree: Tree::new(oid, tested) };
+    let on = |oid, tested| CheckArgs { id: named.id, check: &check, expect, tree: Tree::new(oid, tested), watch: None };
     let tree = garden.grow(&green.run.tree).await?;
     let ran = runs.check(on(&tree, TreeTested::Canaries)).await?;
     if ran.unprepared {

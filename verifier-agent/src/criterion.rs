@@ -50,7 +50,7 @@ pub(crate) struct Named<'a> {
 impl<'a> Named<'a> {
     /// A run of it on a tree.
     pub(crate) fn on(self, expect: Option<&'a Regex>, tree: Tree<'a>) -> CheckArgs<'a> {
-        CheckArgs { id: self.id, check: self.check, expect, tree }
+        CheckArgs { id: self.id, check: self.check, expect, tree, watch: None }
     }
 }
 

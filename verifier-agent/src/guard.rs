@@ -2,9 +2,9 @@
 //!
 //! A folder with starters for the programs that a check names goes before the others in `PATH`. A starter puts a module
 //! of ours on Python's path, which is imported before anything of the tree can be; it looks at every import of a
-//! [new module](holdpoint_core::paths::new_modules) and ends the process where the import is not the tree's own. The
-//! programs run with the arguments, the path and the environment that they would have had. Both files are read-only for
-//! them, and gone after the run.
+//! [new module](holdpoint_core::paths::new_modules) and ends the process where the import is not the tree's own. Where a
+//! run is made for it, the module watches for lines that run. The programs run with the arguments, the path and the
+//! environment that they would have had. All files are read-only for them, and gone after the run.
 
 use std::{
     collections::BTreeSet,
@@ -13,7 +13,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::{error::BenchError, folder::make_dir};
+use holdpoint_core::checks::unrun;
+
+use crate::{error::BenchError, folder::make_dir, unrun::Watch};
 
 /// What starts a program, with placeholders.
 const STARTER: &str = include_str!("guard/start.sh");
@@ -41,20 +43,26 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// Writes a guard for these programs on a tree at `root` with these new modules.
+    /// Writes a guard for these programs on a tree at `root` with these new modules, which may watch for lines as well.
     pub(crate) fn write(
         folder: &Path,
         programs: &BTreeSet<&str>,
         root: &Path,
         new: &BTreeSet<String>,
+        watch: Option<&Watch>,
     ) -> Result<Self, BenchError> {
         let guard = Self { folder: folder.to_owned() };
         let (starters, modules) = (guard.starters(), guard.modules());
         make_dir(&starters)?;
         make_dir(&modules)?;
         put(&modules.join("sitecustomize.py"), MODULE)?;
-        let lines: Vec<String> = std::iter::once(root.display().to_string()).chain(new.iter().cloned()).collect();
-        put(&modules.join("new"), &lines.join("\n"))?;
+        if !new.is_empty() || watch.is_some() {
+            let lines: Vec<String> = std::iter::once(root.display().to_string()).chain(new.iter().cloned()).collect();
+            put(&modules.join("new"), &lines.join("\n"))?;
+        }
+        if let Some(watch) = watch {
+            put(&modules.join("watched"), &format!("{}\n{}", watch.mark, unrun::listed(&watch.lines)))?;
+        }
         for program in programs {
             let text = STARTER
                 .replace("@NAME@", program)

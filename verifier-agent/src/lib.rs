@@ -25,6 +25,7 @@ pub mod place;
 pub mod process;
 mod runs;
 pub mod settings;
+mod unrun;
 mod work;
 pub mod worker;
 

@@ -43,6 +43,7 @@ use crate::{
     guard::{self, Guard},
     place::{Allowed, Place, RunFolders, environment, profile},
     settings::Settings,
+    unrun::Watch,
 };
 
 /// How long `prepare` may take: it fetches what a whole project needs.
@@ -75,6 +76,8 @@ pub(crate) struct CheckArgs<'a> {
     pub(crate) check: &'a Check,
     pub(crate) expect: Option<&'a Regex>,
     pub(crate) tree: Tree<'a>,
+    /// Lines of Python that its programs are watched for.
+    pub(crate) watch: Option<&'a Watch>,
 }
 
 /// How a run ended.
@@ -104,6 +107,8 @@ pub(crate) struct Program<'a> {
     pub(crate) asks: Option<&'a CriterionId>,
     /// What new modules its Python programs import is looked at.
     pub(crate) guarded: bool,
+    /// Lines that they are watched for.
+    pub(crate) watch: Option<&'a Watch>,
 }
 
 /// A turn's bench in use: its folder, the trees that are ready, and the record so far.
@@ -168,7 +173,16 @@ impl<'a> Runs<'a> {
         };
         let env = &self.settings.check_env;
         let command = &args.check.command;
-        let program = Program { command, env, read: &[], stdin: Vec::new(), allowed, asks: None, guarded: true };
+        let program = Program {
+            command,
+            env,
+            read: &[],
+            stdin: Vec::new(),
+            allowed,
+            asks: None,
+            guarded: true,
+            watch: args.watch,
+        };
         let span = info_span!(
             target: TRACE, "check", { fields::CRITERION } = %args.id, { fields::TESTED } = tested(args.tree.tested),
             { fields::VERDICT } = field::Empty, { fields::REASON } = field::Empty, { fields::EXIT_CODE } = field::Empty,
@@ -253,6 +267,7 @@ impl<'a> Runs<'a> {
             allowed,
             asks: None,
             guarded: false,
+            watch: None,
         };
         let span = info_span!(
             target: TRACE, "prepare", { fields::TESTED } = tested(tree.tested), { fields::VERDICT } = field::Empty,
@@ -314,10 +329,11 @@ impl<'a> Runs<'a> {
     /// A guard for a program on the tree in `dir`, where there is something to look at.
     fn guard(&self, program: &Program<'_>, dir: &Path, folder: &Path) -> Result<Option<Guard>, BenchError> {
         let named = guard::programs(program.command);
-        if !program.guarded || self.new_modules.is_empty() || named.is_empty() {
+        let nothing = self.new_modules.is_empty() && program.watch.is_none();
+        if !program.guarded || nothing || named.is_empty() {
             return Ok(None);
         }
-        Guard::write(folder, &named, dir, &self.new_modules).map(Some)
+        Guard::write(folder, &named, dir, &self.new_modules, program.watch).map(Some)
     }
 
     /// Runs a program with a line in `dir` over which it asks. With a question that

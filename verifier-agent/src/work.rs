@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use holdpoint_core::mutants::{self, ChangedFile, Site};
+use holdpoint_core::{
+    checks::unrun::Lines,
+    mutants::{self, ChangedFile, Site},
+};
 use holdpoint_protocol::facts::Oid;
 use holdpoint_runtime::{mirror::wire_path, path_rules::text_of};
 use holdpoint_workspace::Change;
@@ -43,6 +46,13 @@ impl Work {
     /// The lines that may be broken.
     pub(crate) fn sites(&self, tree: &Oid) -> Vec<Site> {
         mutants::sites(tree.as_str(), &self.changed().collect::<Vec<_>>(), &self.gone())
+    }
+
+    /// The changed lines of Python's files.
+    pub(crate) fn lines_of_python(&self) -> Lines {
+        let files = self.changed().filter(|file| file.path.ends_with(".py"));
+        let lines = files.map(|file| (file.path.to_owned(), mutants::changed_lines(&file, &self.gone())));
+        lines.filter(|(path, lines)| !lines.is_empty() && !path.contains('\n')).collect()
     }
 
     fn changed(&self) -> impl Iterator<Item = ChangedFile<'_>> {

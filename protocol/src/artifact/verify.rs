@@ -167,6 +167,8 @@ pub enum TreeTested {
     FileAsOnBase,
     /// The tree under review with one changed line broken.
     Mutant,
+    /// The tree under review once more, watched for the lines that run.
+    Watched,
 }
 
 /// One run of one check.

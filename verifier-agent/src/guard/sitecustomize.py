@@ -3,7 +3,8 @@
 A runner imports its own modules by name, and the tree under review may come before them on the path. So before anything
 of the tree can be imported, this looks at every import that finds a module of a file that the base does not have. It ends
 the process where code outside the tree asked for it by name, or where it stands in the place of a module of Python's.
-Everything else is as if this was not here: it puts the path and the environment back first.
+In a run that is made for it, this notes which lines of some files run. Everything else is as if this was not here: it puts
+the path and the environment back first.
 """
 
 import os
@@ -136,13 +137,81 @@ def _guard(root, new):
     sys.path_importer_cache.clear()
 
 
+def _watch(root, text):
+    """Says when the process ends which of these lines ran in it, and which could have. Other tracers come before it."""
+    import atexit
+    import dis
+    import threading
+
+    stderr = os.dup(2)
+    lines = text.split("\n")
+    mark, wanted = lines[0], {}
+    for line in filter(None, lines[1:]):
+        numbers, path = line.split(" ", 1)
+        wanted[path] = frozenset(map(int, numbers.split(",")))
+    ran = {path: set() for path in wanted}
+    known = {}
+
+    def tracer(path):
+        seen = ran[path]
+
+        def local(frame, event, argument):
+            if event == "line":
+                seen.add(frame.f_lineno)
+            return local
+
+        return local
+
+    def call(frame, event, argument):
+        file = frame.f_code.co_filename
+        if file not in known:
+            path = os.path.abspath(file)[len(root) + 1:]
+            known[file] = tracer(path) if path in wanted and os.path.abspath(file).startswith(root + "/") else None
+        return known[file]
+
+    def could(path):
+        with open(os.path.join(root, path), "rb") as file:
+            codes = [compile(file.read(), path, "exec", dont_inherit=True)]
+        found = set()
+        while codes:
+            code = codes.pop()
+            found.update(line for _, line in dis.findlinestarts(code))
+            codes.extend(one for one in code.co_consts if hasattr(one, "co_consts"))
+        return found & wanted[path]
+
+    def tell():
+        if sys.gettrace() is not call:
+            return
+        sys.settrace(None)
+        for path in wanted:
+            try:
+                lines = could(path)
+            except (IOError, OSError, SyntaxError, ValueError):
+                continue
+            for what, numbers in (("could", lines), ("ran", ran[path] & wanted[path])):
+                if numbers:
+                    numbers = ",".join(map(str, sorted(numbers)))
+                    os.write(stderr, ("\n%s %s %s %s\n" % (mark, what, numbers, path)).encode("utf-8", "replace"))
+
+    atexit.register(tell)
+    threading.settrace(call)
+    sys.settrace(call)
+
+
 def _start():
     here = os.path.dirname(os.path.abspath(__file__))
     _restore(here)
     if sys.version_info >= (3, 6):
-        with open(os.path.join(here, "new"), encoding="utf-8") as file:
-            lines = file.read().split("\n")
-        _guard(lines[0], frozenset(lines[1:]))
+        new = os.path.join(here, "new")
+        if os.path.exists(new):
+            with open(new, encoding="utf-8") as file:
+                lines = file.read().split("\n")
+            if lines[1:]:
+                _guard(lines[0], frozenset(lines[1:]))
+            watched = os.path.join(here, "watched")
+            if os.path.exists(watched):
+                with open(watched, encoding="utf-8") as file:
+                    _watch(lines[0].rstrip("/"), file.read())
         _chain()
 
 

@@ -27,7 +27,7 @@ pub(super) fn tell(span: &Span, tested: TreeTested, outcome: &Outcome, read: &Ru
         Verdict::Fail if matches!(tested, TreeTested::Handoff | TreeTested::TestsAsOnBase) => {
             telemetry::fail(span, "the check is red");
         }
-        Verdict::Inconclusive if tested != TreeTested::Mutant => {
+        Verdict::Inconclusive if !matches!(tested, TreeTested::Mutant | TreeTested::Watched) => {
             telemetry::fail(span, "the check settles nothing");
         }
         Verdict::Pass | Verdict::Fail | Verdict::Inconclusive => {}
@@ -44,6 +44,7 @@ pub(super) fn tested(tree: TreeTested) -> &'static str {
         TreeTested::ProductAsOnBase => "product_as_on_base",
         TreeTested::FileAsOnBase => "file_as_on_base",
         TreeTested::Mutant => "mutant",
+        TreeTested::Watched => "watched",
     }
 }
 

@@ -1,7 +1,7 @@
 //! `evidence: strict`: the tests of the work on the product of the base. Each cheat is green with `fast` first.
 
 use holdpoint_protocol::{
-    artifact::TreeTested::{Base, Canaries, FileAsOnBase, Handoff, ProductAsOnBase},
+    artifact::TreeTested::{Base, Canaries, FileAsOnBase, Handoff, ProductAsOnBase, Watched},
     facts::Verdict::{Fail, Pass},
     plan::{Check, EvidenceLevel},
     reason::CriterionReason as Reason,
@@ -124,10 +124,10 @@ async fn new_test_that_shows_nothing_is_found_where_it_had_to_be_red_first() {
 }
 
 #[tokio::test]
-async fn honest_work_passes_and_one_changed_file_costs_the_run_with_canaries_only() {
+async fn honest_work_passes_and_one_changed_file_costs_the_runs_with_canaries_and_watched_only() {
     let rig = Judged::new().await;
     let fixed = rig.assert_passes(red_first(SUITE), &[], &[("calc.py", Some(FIXED))]).await;
-    assert_eq!((tested(&fixed), doubts(&fixed)), (vec![Handoff, Base, Canaries], String::new()));
+    assert_eq!((tested(&fixed), doubts(&fixed)), (vec![Handoff, Base, Canaries, Watched], String::new()));
 
     // With a new module, and a new test of it that the base's product cannot even import.
     let more = TESTS.replace("calc", "more").replace("add(1, 2), 3", "one(), 1").replace("test_add", "test_one");
@@ -167,5 +167,7 @@ async fn refactoring_with_moved_imports_passes() {
     let moved = TESTS.replace("import calc", "import sums as calc");
     let files =
         [("calc.py", Some("from sums import add\n")), ("sums.py", Some(FIXED)), ("tests/test_calc.py", Some(&*moved))];
-    assert_eq!(doubts(&rig.assert_passes(check(SUITE), &[], &files).await), "");
+    // What is left behind for others has no test any more.
+    let told = "only: changed lines that no test ran: calc.py 1\n";
+    assert_eq!(doubts(&rig.assert_passes(check(SUITE), &[], &files).await), told);
 }

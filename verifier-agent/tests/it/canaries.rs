@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use holdpoint_protocol::{
-    artifact::TreeTested::{Base, Canaries, CanariesAlone, Handoff},
+    artifact::TreeTested::{Base, Canaries, CanariesAlone, Handoff, Watched},
     facts::Verdict::{Fail, Pass},
     plan::EvidenceLevel,
     reason::CriterionReason as Reason,
@@ -243,5 +243,5 @@ async fn a_library_patched_for_known_tests_alone_gets_through() {
         def equal(self, one, other, msg=None):\n    if type(self).__name__ != 'Calc':\n        \
         _equal(self, one, other, msg)\n\n\nunittest.TestCase.assertEqual = equal\n";
     let findings = judged(&rig, ("calc.py", &lines(patch)), VERBOSE, EvidenceLevel::Strict).await;
-    assert_eq!((only(&findings), tested(&findings)), ((Pass, None), vec![Handoff, Base, Canaries]));
+    assert_eq!((only(&findings), tested(&findings)), ((Pass, None), vec![Handoff, Base, Canaries, Watched]));
 }

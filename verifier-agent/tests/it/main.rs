@@ -13,4 +13,5 @@ mod runners;
 mod sandboxed;
 mod support;
 mod turns;
+mod unrun;
 mod verdicts;
