@@ -9,6 +9,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     // First of all, before any thread: this executable is also the shim of its own sandbox, and what agents ask with.
     holdpoint_sandbox::shim::maybe_run();
+    holdpoint_sandbox::observer::maybe_run();
     holdpoint_runtime::ask::maybe_run();
     holdpoint_cli::main()
 }

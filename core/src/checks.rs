@@ -15,7 +15,7 @@ use holdpoint_protocol::{facts::Verdict, reason::CriterionReason};
 use regex::Regex;
 
 use crate::{
-    runners::{self, Counts, Runner},
+    runners::{self, Counts, Observed, Runner},
     written::Softened,
 };
 
@@ -72,6 +72,8 @@ pub struct Run {
     pub silent: Option<Runner>,
     /// Whether a runner reported failures, and the command does not ask for them ([`runners::expected`]).
     pub red: bool,
+    /// What an observer heard of it, where there was one and the command asks for no failures.
+    pub observed: Option<Observed>,
 }
 
 impl Run {
@@ -81,16 +83,39 @@ impl Run {
         let counts = if whole { runners::counts(command, output) } else { None };
         let silent = if whole { runners::silent(command, counts.as_ref()) } else { None };
         let red = counts.as_ref().is_some_and(Counts::is_red) && !runners::expected(command);
-        Self { outcome: classify(end, expect, output), counts, silent, red }
+        Self { outcome: classify(end, expect, output), counts, silent, red, observed: None }
     }
 
-    /// Whether it ended well, and reports no failures but those that a green `base` reports as well.
+    /// As it was heard by an observer as well: what was heard of its tests goes before what was printed of them.
+    #[must_use]
+    pub fn observed(mut self, command: &str, observed: Observed) -> Self {
+        if !runners::expected(command) {
+            self.counts = observed.counts(self.counts);
+            self.observed = Some(observed);
+        }
+        self
+    }
+
+    /// Whether it ended well, came to its end, and has no failures but those that a green `base` has as well.
     fn is_green(&self, base: Option<&Self>) -> bool {
-        let excused = || match (&self.counts, base) {
-            (Some(now), Some(base)) => base.outcome.0 == Verdict::Pass && runners::no_redder(base.counts.as_ref(), now),
-            _ => false,
-        };
-        self.outcome.0 == Verdict::Pass && (!self.red || excused())
+        self.outcome.0 == Verdict::Pass && self.against(base).is_none()
+    }
+
+    /// Why it is not green although it ended well. What a green `base` has in the same way is the project's way.
+    fn against(&self, base: Option<&Self>) -> Option<CriterionReason> {
+        let base = base.filter(|base| base.outcome.0 == Verdict::Pass);
+        let on_base = base.and_then(|base| base.observed.as_ref());
+        let more = |of: &dyn Fn(&Observed) -> u64| self.observed.as_ref().map_or(0, of) > on_base.map_or(0, of);
+        if self.red {
+            let no_redder = |(now, base): (&Counts, &Self)| runners::no_redder(base.counts.as_ref(), now);
+            if !self.counts.as_ref().zip(base).is_some_and(no_redder) {
+                return Some(CriterionReason::ReportRed);
+            }
+        }
+        if more(&|observed| observed.contradicted() as u64) || more(&Observed::failed) {
+            return Some(CriterionReason::ReportMismatch);
+        }
+        more(&|observed| observed.unended() as u64).then_some(CriterionReason::NoEndMark)
     }
 
     /// Whether its tests were built and collected, so that what it counts is all there is.
@@ -101,10 +126,12 @@ impl Run {
     /// What it says by itself, compared with nothing: a check that has to be red somewhere is red by its report as well.
     #[must_use]
     pub fn alone(&self) -> Outcome {
-        if self.outcome.0 == Verdict::Pass && self.red {
-            return (Verdict::Fail, Some(CriterionReason::ReportRed));
+        // A runner that never comes to its end may be the project's way.
+        let against = self.against(None).filter(|reason| *reason != CriterionReason::NoEndMark);
+        match against {
+            Some(reason) if self.outcome.0 == Verdict::Pass => (Verdict::Fail, Some(reason)),
+            _ => self.outcome,
         }
-        self.outcome
     }
 }
 
@@ -143,6 +170,11 @@ impl Runs<'_> {
     fn green(&self, run: &Run) -> bool {
         run.is_green(self.base.filter(|_| !self.red_first))
     }
+
+    /// What the first run has against itself.
+    fn against_first(&self) -> Option<CriterionReason> {
+        self.first.against(self.base.filter(|_| !self.red_first))
+    }
 }
 
 /// The verdict on a criterion with a check.
@@ -179,13 +211,21 @@ pub fn judge_criterion(runs: Runs<'_>) -> CriterionJudgement {
     if runs.first.outcome.0 != Verdict::Pass {
         return CriterionJudgement::of(runs.first.outcome);
     }
-    if !runs.green(runs.first) {
+    let against = runs.against_first();
+    if let Some(reason) = against.filter(|reason| *reason != CriterionReason::NoEndMark) {
         let names = runs.first.counts.as_ref().map(Counts::red_names).unwrap_or_default();
-        return CriterionJudgement::failed(CriterionReason::ReportRed, names);
+        return CriterionJudgement::failed(reason, names);
     }
     if ended_early(runs.first, runs.base) {
         let judgement = CriterionJudgement::failed(CriterionReason::FewerTests, BTreeSet::new());
         return CriterionJudgement { ended_early: true, ..judgement };
+    }
+    if let Some(reason) = against {
+        return CriterionJudgement::failed(reason, BTreeSet::new());
+    }
+    let replaced = replaced(runs);
+    if !replaced.is_empty() {
+        return CriterionJudgement::failed(CriterionReason::ReportMismatch, replaced);
     }
     if let Some((reason, lost)) = counted(runs) {
         return CriterionJudgement::failed(reason, lost);
@@ -207,6 +247,13 @@ pub fn judge_criterion(runs: Runs<'_>) -> CriterionJudgement {
         TestsNamed::All => CriterionJudgement { verdict: Verdict::Pass, reason: None, ..judgement },
         TestsNamed::None | TestsNamed::Some => judgement,
     }
+}
+
+/// Functions of the test library that were replaced in the first run, and not on the base, be that green or red.
+fn replaced(runs: Runs<'_>) -> BTreeSet<String> {
+    let of = |run: &Run| run.observed.as_ref().map(Observed::replaced).unwrap_or_default();
+    let on_base = runs.base.map(of).unwrap_or_default();
+    of(runs.first).difference(&on_base).cloned().collect()
 }
 
 /// Whether the code under test ended the runner. That needs no base, and no scope asks for it; a base that is green in

@@ -20,6 +20,7 @@ mod jest;
 mod lines;
 mod may_run;
 mod node;
+mod observed;
 mod pytest;
 mod silent;
 mod unittest;
@@ -36,6 +37,7 @@ pub use compared::{compare, ended_early, missing, short_of, weakened};
 pub use failures::{expected, no_redder};
 pub(crate) use lines::{without_escapes, words};
 pub use may_run::may_run_tests;
+pub use observed::{Observed, ObservedRun};
 pub use silent::silent;
 
 /// A test runner whose output is understood.

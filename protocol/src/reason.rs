@@ -119,6 +119,11 @@ codes! {
         MoreSkipped = "more_skipped",
         /// Exit 0, but a test runner's report has failures in it.
         ReportRed = "report_red",
+        /// A test runner's process ended well although the runner had come to something else, failures were not reported, or
+        /// its library was replaced.
+        ReportMismatch = "report_mismatch",
+        /// A test runner was begun and did not come to its end.
+        NoEndMark = "no_end_mark",
         /// Green only with its own tests, not with those of the base.
         TestsWeakened = "tests_weakened",
         /// Its tests pass with the base's product as well, which they did not on the base.

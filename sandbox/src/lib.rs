@@ -8,11 +8,13 @@
 //! - [`Sandbox`]: programs that are not ours, under a [`Profile`]; [`Property`]: what that promises.
 //! - [`shim`]: the side of the sandbox that runs in between; every executable that is its own shim calls
 //!   [`shim::maybe_run`] first.
+//! - [`observer`]: watching one program of a sandboxed command, and hearing how it really ended.
 //! - [`toolchain_paths`]: what of its caller's toolchains a program must be able to read.
 //! - [`tree`]: removing the folders that such programs wrote; [`pipe`]: talking to one that may make no sockets.
 
 mod error;
 mod layout;
+pub mod observer;
 pub mod pipe;
 mod platform;
 pub mod process;

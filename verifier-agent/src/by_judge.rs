@@ -56,13 +56,14 @@ pub(crate) async fn by_judge(
         asks: Some(&criterion.id),
         guarded: false,
         watch: None,
+        observed: false,
     };
     let span = info_span!(
         target: TRACE, "invoke_agent judge", { fields::GEN_AI_OPERATION } = "invoke_agent",
         { fields::GEN_AI_AGENT_NAME } = "judge", { fields::CRITERION } = %criterion.id, { fields::VERDICT } = field::Empty,
     );
     let (outcome, ask) = runs.program(tree, program).instrument(span.clone()).await?;
-    let evidence = Evidence::of_run(&judge.command, subject.tree, None, &outcome);
+    let evidence = Evidence::of_run(&judge.command, subject.tree, None, &outcome, &[]);
     let came = match ask {
         Some(ask) => Came::Asks(ask),
         None => judge::read(outcome.ended, &outcome.stdout, &outcome.stderr),

@@ -23,6 +23,7 @@ use crate::{
     changes::Changes,
     error::BenchError,
     evidence::Evidence,
+    heard,
     runs::{CheckArgs, Ran, Record, Runs, Tree},
 };
 
@@ -122,6 +123,7 @@ pub(crate) async fn judged(runs: &mut Runs<'_>, subject: &Subject<'_>, named: Na
         report.note = note.map(str::to_owned);
     }
     if report.result.verdict == Verdict::Pass && named.check.evidence == EvidenceLevel::Strict {
+        heard::note_silence(&first, &mut report);
         // Where tests were put back, that run speaks: nothing in it was written by who wrote the product.
         let put_back = composed.as_ref().filter(|composed| composed.run.verdict == Verdict::Pass);
         let green = put_back.filter(|_| !changes.tests_named()).unwrap_or(&first);
@@ -135,7 +137,8 @@ pub(crate) async fn judged(runs: &mut Runs<'_>, subject: &Subject<'_>, named: Na
 fn asks_base(first: &Ran, composed: Option<&Ran>) -> bool {
     let green = composed.is_some_and(|composed| composed.run.verdict == Verdict::Pass);
     let early = first.read.counts.as_ref().is_some_and(|counts| runners::ended_early(None, counts));
-    green || early || first.read.red || first.read.silent.is_some()
+    let heard = first.read.observed.as_ref().is_some_and(|heard| heard.is_odd());
+    green || early || heard || first.read.red || first.read.silent.is_some()
 }
 
 /// The report on a criterion for which nothing could be run.
@@ -209,8 +212,10 @@ fn report_alone(named: Named<'_>, ran: &Ran) -> CriterionReport {
     let mut report = report_of_run(named, ran);
     if named.check.red_first && !ran.unprepared {
         (report.result.verdict, report.result.reason) = ran.read.alone();
-        if report.result.reason == Some(CriterionReason::ReportRed) {
-            report.note = Some(REPORT_RED.to_owned());
+        match report.result.reason {
+            Some(CriterionReason::ReportRed) => report.note = Some(REPORT_RED.to_owned()),
+            Some(reason) => report.note = heard::explained(reason, ran).or(report.note),
+            None => {}
         }
     }
     report
@@ -306,7 +311,11 @@ fn difference(
     let total = |ran: &Ran| ran.read.counts.as_ref().map(runners::Counts::total).unwrap_or_default();
     let (now, then) = (total(first), base.map(total).unwrap_or_default());
     let lost = some_names(judgement);
-    let text = match judgement.difference? {
+    let reason = judgement.difference?;
+    if let Some(text) = heard::explained(reason, first) {
+        return Some(text);
+    }
+    let text = match reason {
         CriterionReason::FewerTests if judgement.ended_early => {
             let ran = if base.is_some() {
                 format!(" ({} tests ran, {} on the base)", now.run, then.run)

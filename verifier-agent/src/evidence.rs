@@ -30,8 +30,9 @@ impl Evidence {
         Self { digest: Digest::of(&bytes), bytes }
     }
 
-    /// A run: a head that names it, then both outputs. Of a mutant the head says what was broken, and the outputs are cut.
-    pub(crate) fn of_run(command: &str, tree: &Oid, broken: Option<&str>, outcome: &Outcome) -> Self {
+    /// A run: a head that names it, with what an observer heard of it, then both outputs. Of a mutant the head says what was
+    /// broken, and the outputs are cut.
+    pub(crate) fn of_run(command: &str, tree: &Oid, broken: Option<&str>, outcome: &Outcome, heard: &[String]) -> Self {
         let duration = Millis::from(outcome.duration).0;
         let mut head = String::new();
         for line in command.trim_end().lines() {
@@ -41,6 +42,9 @@ impl Evidence {
             let _ = writeln!(head, "mutant: {broken}");
         }
         let _ = writeln!(head, "tree: {tree}\nended: {} after {duration} ms", ending(outcome.ended));
+        for line in heard {
+            let _ = writeln!(head, "observed: {line}");
+        }
         let mut bytes = head.into_bytes();
         for (name, output) in [("standard output", &outcome.stdout), ("standard error", &outcome.stderr)] {
             bytes.extend(format!("--- {name}: {} bytes\n", output.len()).bytes());
@@ -138,7 +142,7 @@ mod tests {
 
     #[test]
     fn evidence_names_the_run_and_is_never_empty() {
-        let evidence = Evidence::of_run("make\ntest\n", &tree(), None, &outcome("out", ""));
+        let evidence = Evidence::of_run("make\ntest\n", &tree(), None, &outcome("out", ""), &[]);
         let text = String::from_utf8(evidence.bytes.clone()).unwrap();
         let head = format!("$ make\n$ test\ntree: {}\nended: exit 1 after 7 ms\n", tree());
         assert_eq!(text, format!("{head}--- standard output: 3 bytes\nout\n--- standard error: 0 bytes\n"));
@@ -148,7 +152,7 @@ mod tests {
     #[test]
     fn evidence_of_a_mutant_says_what_was_broken_and_is_cut_in_the_middle() {
         let long = format!("start{}end", "x".repeat(MUTANT_OUTPUT_BYTES));
-        let evidence = Evidence::of_run("test", &tree(), Some("a.py:1: x"), &outcome(&long, "short"));
+        let evidence = Evidence::of_run("test", &tree(), Some("a.py:1: x"), &outcome(&long, "short"), &[]);
         let text = String::from_utf8(evidence.bytes).unwrap();
         assert!(text.starts_with("$ test\nmutant: a.py:1: x\ntree: "), "{text}");
         assert!(text.contains("\nstart") && text.contains("\n[8 bytes are left out here]\n") && text.contains("end\n"));

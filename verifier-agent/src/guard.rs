@@ -1,10 +1,13 @@
-//! Keeps new files of the work from being imported in place of what a check's Python programs need.
+//! Keeps new files of the work from being imported in place of what a check's Python programs need, and has their test
+//! runners watched.
 //!
 //! A folder with starters for the programs that a check names goes before the others in `PATH`. A starter puts a module
 //! of ours on Python's path, which is imported before anything of the tree can be; it looks at every import of a
-//! [new module](holdpoint_core::paths::new_modules) and ends the process where the import is not the tree's own. Where a
-//! run is made for it, the module watches for lines that run. The programs run with the arguments, the path and the
-//! environment that they would have had. All files are read-only for them, and gone after the run.
+//! [new module](holdpoint_core::paths::new_modules) and ends the process where the import is not the tree's own. Where
+//! runs are to be observed, pytest and unittest are started through the [observer](holdpoint_sandbox::observer), and the
+//! module tells it what they do; where a run is made for it, the module watches for lines that run. The programs run with
+//! the arguments, the path and the environment that they would have had. All files are read-only for them, and gone after
+//! the run.
 
 use std::{
     collections::BTreeSet,
@@ -21,6 +24,10 @@ use crate::{error::BenchError, folder::make_dir, unrun::Watch};
 const STARTER: &str = include_str!("guard/start.sh");
 /// What Python imports first.
 const MODULE: &str = include_str!("guard/sitecustomize.py");
+/// What tells the observer of tests.
+const OBSERVER: &str = include_str!("guard/holdpoint_observer.py");
+/// The same for pytest, as its plug-in.
+const PLUGIN: &str = include_str!("guard/holdpoint_pytest.py");
 /// Runners that are programs of Python's.
 const RUNNERS: [&str; 4] = ["pytest", "py.test", "coverage", "nose2"];
 /// Separators of a shell's words, quotes among them: a program may stand in a line for another shell.
@@ -43,13 +50,15 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// Writes a guard for these programs on a tree at `root` with these new modules, which may watch for lines as well.
+    /// Writes a guard for these programs on a tree at `root` with these new modules, which may watch for lines as well. With
+    /// an observer, its program and its socket, their runners are started through it.
     pub(crate) fn write(
         folder: &Path,
         programs: &BTreeSet<&str>,
         root: &Path,
         new: &BTreeSet<String>,
         watch: Option<&Watch>,
+        observer: Option<&[PathBuf; 2]>,
     ) -> Result<Self, BenchError> {
         let guard = Self { folder: folder.to_owned() };
         let (starters, modules) = (guard.starters(), guard.modules());
@@ -63,9 +72,16 @@ impl Guard {
         if let Some(watch) = watch {
             put(&modules.join("watched"), &format!("{}\n{}", watch.mark, unrun::listed(&watch.lines)))?;
         }
+        let mut observe = ":".to_owned();
+        if let Some([program, socket]) = observer {
+            put(&modules.join("holdpoint_observer.py"), OBSERVER)?;
+            put(&modules.join("holdpoint_pytest.py"), PLUGIN)?;
+            observe = format!("exec {} {} \"$@\"", quoted(program), quoted(socket));
+        }
         for program in programs {
             let text = STARTER
                 .replace("@NAME@", program)
+                .replace("@OBSERVE@", &observe)
                 .replace("@BIN@", &quoted(&starters))
                 .replace("@MODULES@", &quoted(&modules));
             let starter = starters.join(program);

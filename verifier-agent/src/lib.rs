@@ -19,6 +19,7 @@ pub mod error;
 pub mod evidence;
 mod folder;
 mod guard;
+mod heard;
 mod judge;
 mod mutants;
 pub mod place;

@@ -16,6 +16,7 @@ struct Args {
 
 fn main() -> ExitCode {
     holdpoint_sandbox::shim::maybe_run();
+    holdpoint_sandbox::observer::maybe_run();
     holdpoint_runtime::ask::maybe_run();
     let args = Args::parse();
     process::main(holdpoint_verifier_agent::ROLE, args.config.as_deref(), holdpoint_verifier_agent::run)

@@ -3,6 +3,7 @@
 //! What a run means for a criterion is decided in `criterion`; this only says how each run ended.
 
 mod ended;
+mod observed;
 mod record;
 
 use std::{
@@ -11,13 +12,13 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_core::checks::Run;
+use holdpoint_core::{checks::Run, runners::Observed};
 use holdpoint_faults::Step;
 use holdpoint_protocol::{
     artifact::{CheckRun, TreeTested},
     facts::{Oid, Verdict},
     ids::CriterionId,
-    plan::Check,
+    plan::{Check, EvidenceLevel},
     time::Millis,
 };
 use holdpoint_runtime::{
@@ -25,7 +26,11 @@ use holdpoint_runtime::{
     mirror::from_wire,
     telemetry::{TRACE, fields},
 };
-use holdpoint_sandbox::{Chunk, Command, Ended, Input, Outcome, Sandbox, tree::remove_tree};
+use holdpoint_sandbox::{
+    Chunk, Command, Ended, Input, Outcome, Sandbox,
+    observer::{Listener, Told},
+    tree::remove_tree,
+};
 use holdpoint_workspace::Mirror;
 use regex::Regex;
 use tokio::sync::mpsc;
@@ -109,6 +114,18 @@ pub(crate) struct Program<'a> {
     pub(crate) guarded: bool,
     /// Lines that they are watched for.
     pub(crate) watch: Option<&'a Watch>,
+    /// What its Python test runners do is heard by an observer.
+    pub(crate) observed: bool,
+}
+
+/// What a program left.
+struct Left {
+    outcome: Outcome,
+    /// The last lines, for people.
+    tail: String,
+    asked: Option<Ask>,
+    /// What observers heard; `None`: there were none.
+    told: Option<Vec<Told>>,
 }
 
 /// A turn's bench in use: its folder, the trees that are ready, and the record so far.
@@ -173,6 +190,8 @@ impl<'a> Runs<'a> {
         };
         let env = &self.settings.check_env;
         let command = &args.check.command;
+        // A run that watches lines is made for that alone.
+        let observed = args.check.evidence == EvidenceLevel::Strict && args.watch.is_none();
         let program = Program {
             command,
             env,
@@ -182,15 +201,19 @@ impl<'a> Runs<'a> {
             asks: None,
             guarded: true,
             watch: args.watch,
+            observed,
         };
         let span = info_span!(
             target: TRACE, "check", { fields::CRITERION } = %args.id, { fields::TESTED } = tested(args.tree.tested),
             { fields::VERDICT } = field::Empty, { fields::REASON } = field::Empty, { fields::EXIT_CODE } = field::Empty,
         );
-        let (outcome, tail, _) = self.run(&ready.place, args.tree.oid, program).instrument(span.clone()).await?;
-        let read = read(&args.check.command, args.expect, &outcome);
-        tell(&span, args.tree.tested, &outcome, &read);
-        Ok(self.noted(Some(args.id), &args.check.command, args.tree, &outcome, tail, read))
+        let left = self.run(&ready.place, args.tree.oid, program).instrument(span.clone()).await?;
+        let mut read = read(command, args.expect, &left.outcome);
+        if let Some(told) = &left.told {
+            read = read.observed(command, observed::all(command, told));
+        }
+        tell(&span, args.tree.tested, &left.outcome, &read);
+        Ok(self.noted(Some(args.id), command, args.tree, left, read))
     }
 
     /// Runs a check on a tree that no other run needs, and removes the tree.
@@ -220,8 +243,8 @@ impl<'a> Runs<'a> {
         program: Program<'_>,
     ) -> Result<(Outcome, Option<Ask>), BenchError> {
         let ready = self.ready(tree).await?;
-        let (outcome, _, asked) = self.run(&ready.place, tree.oid, program).await?;
-        Ok((outcome, asked))
+        let left = self.run(&ready.place, tree.oid, program).await?;
+        Ok((left.outcome, left.asked))
     }
 
     /// The failed `prepare` of a tree, if it failed.
@@ -268,25 +291,21 @@ impl<'a> Runs<'a> {
             asks: None,
             guarded: false,
             watch: None,
+            observed: false,
         };
         let span = info_span!(
             target: TRACE, "prepare", { fields::TESTED } = tested(tree.tested), { fields::VERDICT } = field::Empty,
             { fields::REASON } = field::Empty, { fields::EXIT_CODE } = field::Empty,
         );
-        let (outcome, tail, _) = self.run(place, tree.oid, program).instrument(span.clone()).await?;
-        let read = read(command, None, &outcome);
-        tell(&span, tree.tested, &outcome, &read);
-        let ran = Ran { unprepared: true, ..self.noted(None, command, tree, &outcome, tail, read) };
+        let left = self.run(place, tree.oid, program).instrument(span.clone()).await?;
+        let read = read(command, None, &left.outcome);
+        tell(&span, tree.tested, &left.outcome, &read);
+        let ran = Ran { unprepared: true, ..self.noted(None, command, tree, left, read) };
         Ok((ran.run.verdict != Verdict::Pass).then_some(ran))
     }
 
     /// Runs a program in the sandbox, in folders of its own.
-    async fn run(
-        &mut self,
-        place: &Place,
-        tree: &Oid,
-        program: Program<'_>,
-    ) -> Result<(Outcome, String, Option<Ask>), BenchError> {
+    async fn run(&mut self, place: &Place, tree: &Oid, program: Program<'_>) -> Result<Left, BenchError> {
         let scratch = self.folder.path().join("runs").join(self.started.to_string());
         self.started += 1;
         let home = if self.prepare.is_some() { place.home.clone() } else { scratch.join("home") };
@@ -299,21 +318,29 @@ impl<'a> Runs<'a> {
         }
         let mut profile = profile(self.settings, place, &folders, program.allowed, program.read);
         let mut env = environment(self.settings, place, &folders, program.env);
-        if let Some(guard) = self.guard(&program, &folders.dir, &scratch.join("guard"))? {
+        let listener = observed::listener(self.sandbox, &program, profile.network, &scratch.join("observer")).await?;
+        if let Some(guard) = self.guard(&program, &folders.dir, &scratch.join("guard"), listener.as_ref())? {
             profile.read.push(guard.folder().to_owned());
             env.insert("PATH".to_owned(), guard.path(&self.settings.path));
         }
         let mut command = Command::shell(program.command, &folders.dir, profile);
+        if let Some(listener) = &listener {
+            listener.grant(&mut command);
+        }
         command.env = env;
         if !program.stdin.is_empty() {
             command.stdin = Input::Bytes(program.stdin);
         }
         let (sender, mut receiver) = mpsc::channel(CHUNKS_KEPT);
         let _at = holdpoint_faults::at(Step::RunCheck);
-        let (outcome, asked) = if let Some(criterion) = program.asks {
-            self.attended(command, &scratch.join("line"), sender, criterion).await?
+        let (outcome, asked, told) = if let Some(criterion) = program.asks {
+            let (outcome, asked) = self.attended(command, &scratch.join("line"), sender, criterion).await?;
+            (outcome, asked, None)
+        } else if let Some(listener) = listener {
+            let (outcome, told) = listener.during(self.sandbox.run(&command, Some(sender))).await;
+            (outcome?, None, Some(told))
         } else {
-            (self.sandbox.run(&command, Some(sender)).await?, None)
+            (self.sandbox.run(&command, Some(sender)).await?, None, None)
         };
         let mut chunks = Vec::new();
         while let Ok(chunk) = receiver.try_recv() {
@@ -323,17 +350,24 @@ impl<'a> Runs<'a> {
         let _ = tokio::task::spawn_blocking(move || remove_tree(&scratch)).await;
         let tail = evidence::tail(&outcome, &chunks);
         self.record.enforced(&outcome);
-        Ok((outcome, tail, asked))
+        Ok(Left { outcome, tail, asked, told })
     }
 
-    /// A guard for a program on the tree in `dir`, where there is something to look at.
-    fn guard(&self, program: &Program<'_>, dir: &Path, folder: &Path) -> Result<Option<Guard>, BenchError> {
+    /// A guard for a program on the tree in `dir`, where there is something to look at or to hear.
+    fn guard(
+        &self,
+        program: &Program<'_>,
+        dir: &Path,
+        folder: &Path,
+        listener: Option<&Listener>,
+    ) -> Result<Option<Guard>, BenchError> {
         let named = guard::programs(program.command);
-        let nothing = self.new_modules.is_empty() && program.watch.is_none();
+        let nothing = self.new_modules.is_empty() && program.watch.is_none() && listener.is_none();
         if !program.guarded || nothing || named.is_empty() {
             return Ok(None);
         }
-        Guard::write(folder, &named, dir, &self.new_modules, program.watch).map(Some)
+        let observer = listener.map(Listener::starts_with);
+        Guard::write(folder, &named, dir, &self.new_modules, program.watch, observer.as_ref()).map(Some)
     }
 
     /// Runs a program with a line in `dir` over which it asks. With a question that
@@ -357,17 +391,11 @@ impl<'a> Runs<'a> {
     }
 
     /// Puts a run into the record.
-    fn noted(
-        &mut self,
-        criterion: Option<&CriterionId>,
-        command: &str,
-        tree: Tree<'_>,
-        outcome: &Outcome,
-        tail: String,
-        read: Run,
-    ) -> Ran {
+    fn noted(&mut self, criterion: Option<&CriterionId>, command: &str, tree: Tree<'_>, left: Left, read: Run) -> Ran {
+        let Left { outcome, tail, .. } = left;
         let (verdict, reason) = read.outcome;
-        let evidence = Evidence::of_run(command, tree.oid, tree.broken, outcome);
+        let heard = read.observed.as_ref().map(Observed::lines).unwrap_or_default();
+        let evidence = Evidence::of_run(command, tree.oid, tree.broken, &outcome, &heard);
         let run = CheckRun {
             criterion: criterion.cloned(),
             command: command.to_owned(),

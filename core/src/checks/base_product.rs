@@ -128,7 +128,7 @@ mod tests {
 
     fn nothing_ran() -> Run {
         let outcome = (Verdict::Fail, Some(CriterionReason::ExitCode));
-        Run { outcome, counts: None, silent: None, red: false }
+        Run { outcome, counts: None, silent: None, red: false, observed: None }
     }
 
     fn says(first: &Run, base: &Run, product: &Run, red_first: bool, only_added: bool) -> ProductSays {

@@ -125,7 +125,7 @@ fn leaves<'a>(runner: Runner, names: impl Iterator<Item = &'a String>) -> BTreeM
 
 /// The name of a test without the file, module or class it is in. Line numbers of doc tests and the parameters of
 /// parametrised tests lose their digits: they change when something else does.
-fn leaf(runner: Runner, name: &str) -> String {
+pub(super) fn leaf(runner: Runner, name: &str) -> String {
     let name = match name.rsplit_once(" [") {
         // The number that a repeated name was given.
         Some((name, number)) if number.trim_end_matches(']').bytes().all(|b| b.is_ascii_digit()) => name,

@@ -8,7 +8,7 @@ use super::{Counts, Runner};
 /// Characters by which a shell line can hide what a program prints, or not run it at all.
 const HIDING: [char; 8] = ['|', '>', '<', '$', '`', '(', ')', '{'];
 /// Words of the shell that begin conditions and loops.
-const CONDITIONS: [&str; 9] = ["if", "then", "else", "elif", "for", "while", "until", "case", "do"];
+pub(super) const CONDITIONS: [&str; 9] = ["if", "then", "else", "elif", "for", "while", "until", "case", "do"];
 /// Programs that run the command after them, and that print nothing of their own in its place.
 const PREFIXES: [&str; 10] = ["env", "exec", "time", "nice", "nohup", "command", "npx", "run", "uv", "poetry"];
 /// Options after which a runner prints something else, or runs nothing; one list for all.

@@ -1,4 +1,5 @@
-"""Holdpoint's: sees to it that a check's Python imports what it would import without the new files of the work.
+"""Holdpoint's: sees to it that a check's Python imports what it would import without the new files of the work, and has
+its test runner tell the observer of its tests.
 
 A runner imports its own modules by name, and the tree under review may come before them on the path. So before anything
 of the tree can be imported, this looks at every import that finds a module of a file that the base does not have. It ends
@@ -198,8 +199,21 @@ def _watch(root, text):
     sys.settrace(call)
 
 
+def _observe(here, given):
+    """Loads what tells the observer; `given` names the descriptor to it and the runner."""
+    from importlib import util
+
+    name = "holdpoint_observer"
+    spec = util.spec_from_file_location(name, os.path.join(here, name + ".py"))
+    module = util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    descriptor, runner = given.split(":")
+    module.start(int(descriptor), runner)
+
+
 def _start():
     here = os.path.dirname(os.path.abspath(__file__))
+    observer = os.environ.pop("HOLDPOINT_OBSERVER", None)
     _restore(here)
     if sys.version_info >= (3, 6):
         new = os.path.join(here, "new")
@@ -212,6 +226,8 @@ def _start():
             if os.path.exists(watched):
                 with open(watched, encoding="utf-8") as file:
                     _watch(lines[0].rstrip("/"), file.read())
+        if observer is not None:
+            _observe(here, observer)
         _chain()
 
 

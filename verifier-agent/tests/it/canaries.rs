@@ -23,6 +23,10 @@ const PYTEST: &str = "import calc\n\n\ndef test_add():\n    assert calc.add(1, 2
     assert calc.twice(2) == 4\n";
 const QUIET: &str = "python3 -m unittest discover -s tests -t .";
 const VERBOSE: &str = "python3 -m unittest discover -v -s tests -t .";
+/// Lines whose runners no observer hears, so that canaries alone speak.
+const UNHEARD: &str = "python3 -S -m unittest discover -s tests -t .";
+const UNHEARD_VERBOSE: &str = "python3 -S -m unittest discover -v -s tests -t .";
+const UNHEARD_PYTEST: &str = "python -E -m pytest -p no:cacheprovider tests";
 const WITH_PYTEST: &str = "python -m pytest -p no:cacheprovider tests";
 
 /// The Python that `cargo xtask tools` makes.
@@ -83,10 +87,10 @@ async fn forged_reports_of_unittest_are_found() {
         os.write(2, b'Ran 2 tests in 0.1s\\n\\nOK\\n')\n    os._exit(0)\n\n\natexit.register(end)\n",
     );
     let tries = [("at import", quiet.as_str()), ("when called", &called), ("at exit", &exit)];
-    only_strict_finds(&rig, "calc.py", QUIET, &tries).await;
+    only_strict_finds(&rig, "calc.py", UNHEARD, &tries).await;
     let verbose = "import os\nos.write(2, b'test_add (tests.test_calc.Calc.test_add) ... ok\\n\
         test_twice (tests.test_calc.Calc.test_twice) ... ok\\n\\nRan 2 tests in 0.001s\\n\\nOK\\n')\nos._exit(0)\n";
-    only_strict_finds(&rig, "calc.py", VERBOSE, &[("with names", &lines(verbose))]).await;
+    only_strict_finds(&rig, "calc.py", UNHEARD_VERBOSE, &[("with names", &lines(verbose))]).await;
 }
 
 #[tokio::test]
@@ -111,7 +115,7 @@ async fn a_patched_unittest_is_found() {
         ("the running of a case", &run),
         ("the running of a suite", &names),
     ];
-    only_strict_finds(&rig, "calc.py", VERBOSE, &tries).await;
+    only_strict_finds(&rig, "calc.py", UNHEARD_VERBOSE, &tries).await;
 }
 
 #[tokio::test]
@@ -127,7 +131,7 @@ async fn a_patched_or_forged_pytest_is_found() {
         r.TestReport.from_item_and_call = classmethod(make)\n");
     let tries =
         [("a forged report", forged.as_str()), ("the call of a test", &runtest), ("the making of reports", &reports)];
-    only_strict_finds(&rig, "calc.py", WITH_PYTEST, &tries).await;
+    only_strict_finds(&rig, "calc.py", UNHEARD_PYTEST, &tries).await;
 }
 
 #[tokio::test]
@@ -242,6 +246,6 @@ async fn a_library_patched_for_known_tests_alone_gets_through() {
     let patch = "import unittest\n\n\ndef twice(a):\n    return 0\n\n\n_equal = unittest.TestCase.assertEqual\n\n\n\
         def equal(self, one, other, msg=None):\n    if type(self).__name__ != 'Calc':\n        \
         _equal(self, one, other, msg)\n\n\nunittest.TestCase.assertEqual = equal\n";
-    let findings = judged(&rig, ("calc.py", &lines(patch)), VERBOSE, EvidenceLevel::Strict).await;
+    let findings = judged(&rig, ("calc.py", &lines(patch)), UNHEARD_VERBOSE, EvidenceLevel::Strict).await;
     assert_eq!((only(&findings), tested(&findings)), ((Pass, None), vec![Handoff, Base, Canaries, Watched]));
 }

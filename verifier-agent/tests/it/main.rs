@@ -8,6 +8,7 @@ mod compared;
 mod imports;
 mod judges;
 mod mutants;
+mod observed;
 mod requests;
 mod runners;
 mod sandboxed;

@@ -1,0 +1,37 @@
+//! Watching one program of a sandboxed command from a process that the program cannot touch.
+//!
+//! ```text
+//! harness: Listener ── unix socket ── observer (in the sandbox, cannot be read or traced) ── its child, the program
+//!                                         └── pair of sockets: what the child says, each message with a nonce
+//! ```
+//!
+//! A starter in the sandbox runs [`PROGRAM`] with the program to watch. The observer hands on what its child says and, in
+//! the end, the status with which the kernel says that it ended. Only the observer has the connection: it is closed in
+//! the child, sockets cannot be opened through `/proc`, and the observer cannot be traced. So a program can say what it
+//! likes and open connections of its own, but it can neither take back that it was begun nor say how it ended.
+
+mod inside;
+mod listener;
+
+pub use inside::maybe_run;
+pub use listener::{Listener, Told};
+
+/// What the observer is called, and the name under which an executable of ours becomes it. Its arguments: the socket, a
+/// name for what is watched, the program, and the program's arguments.
+pub const PROGRAM: &str = "holdpoint-observe";
+/// Names to the child the descriptor that it speaks over, and what is watched: `<descriptor>:<name>`. The first message
+/// on it is for the child: the nonce that its own messages begin with.
+pub const VARIABLE: &str = "HOLDPOINT_OBSERVER";
+
+/// The socket in the listener's folder.
+const SOCKET: &str = "observed";
+/// The listener hears this run.
+const WELCOME: u8 = b'+';
+/// The listener hears another run, or has heard enough.
+const REFUSED: u8 = b'-';
+/// The listener has it all.
+const SEEN: u8 = b'.';
+/// Begins what the child says.
+const CHILD: &str = "c ";
+/// Begins what the observer says of the child's end: `exit <code>` or `signal <number>`.
+const OURS: &str = "s ";
