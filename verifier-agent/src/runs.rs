@@ -323,6 +323,9 @@ impl<'a> Runs<'a> {
             profile.read.push(guard.folder().to_owned());
             env.insert("PATH".to_owned(), guard.path(&self.settings.path));
         }
+        if program.guarded && guard::node::may_test(program.command) {
+            profile.read.push(guard::node::load_first(&scratch.join("node"), &mut env)?);
+        }
         let mut command = Command::shell(program.command, &folders.dir, profile);
         if let Some(listener) = &listener {
             listener.grant(&mut command);

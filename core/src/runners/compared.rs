@@ -55,7 +55,9 @@ pub fn missing(base: &Counts, now: &[&Counts]) -> BTreeSet<String> {
         let (Some(base), Some(first)) = (&base.names, now.first().and_then(of)) else { continue };
         let mut moved = leaves(*runner, all(&first).filter(|name| !has(base, name)));
         let others: Vec<Names> = now.iter().skip(1).filter_map(of).collect();
-        for name in all(base) {
+        // A file of Node's that failed as a whole could not be loaded: what it is now are its tests.
+        let loaded = |name: &&String| *runner != Runner::NodeTest || !node::is_file(name) || base.green.contains(*name);
+        for name in all(base).filter(loaded) {
             if has(&first, name) || others.iter().any(|other| other.green.contains(name)) {
                 continue;
             }
@@ -178,6 +180,18 @@ mod tests {
         assert_eq!(lost(&[&first, &composed]), ["a::tests::red"]);
         let nameless = Counts { by_runner: BTreeMap::from([(Runner::CargoTest, Tally::default())]) };
         assert!(lost(&[&nameless]).is_empty(), "without names only the counts speak");
+    }
+
+    #[test]
+    fn a_file_that_could_not_be_loaded_on_the_base_is_missed_by_none_of_its_tests() {
+        let base = counts(Runner::NodeTest, &["subtracts"], &["/trees/1/test/a.test.js"]);
+        assert!(missing(&base, &[&counts(Runner::NodeTest, &["subtracts", "adds"], &[])]).is_empty());
+        assert_eq!(
+            missing(&base, &[&counts(Runner::NodeTest, &["adds"], &[])]).into_iter().collect::<Vec<_>>(),
+            ["subtracts"]
+        );
+        let base = counts(Runner::NodeTest, &["/trees/1/test/a.test.js"], &[]);
+        assert_eq!(missing(&base, &[&counts(Runner::NodeTest, &["adds"], &[])]).len(), 1, "it ran there");
     }
 
     #[test]

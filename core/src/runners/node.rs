@@ -2,6 +2,9 @@
 
 use super::{Tally, lines::Seen};
 
+/// What a module of the verifier's says in the process of a test file that is ended before its tests.
+const ENDED: &str = "holdpoint: ended before its tests: ";
+
 /// Reads the counts at the end and the names before them.
 pub(super) fn read(lines: &[&str]) -> Option<Tally> {
     let mut tally = Tally::default();
@@ -29,7 +32,7 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
     }
     tally.run = tally.passed.saturating_add(tally.failed);
     let (seen, files) = names(lines);
-    tally.unended = files;
+    tally.unended = files + lines.iter().filter(|line| line.contains(ENDED)).count() as u64;
     (tests && passes && fails).then(|| seen.complete(tally))
 }
 

@@ -90,6 +90,39 @@ async fn a_product_that_exits_is_not_green_below_node() {
     assert_eq!(only(&rig.check(&commit, "node --test").await), (Fail, Some(Reason::FewerTests)));
 }
 
+/// Node reports the tests that a file had come to, and nothing of the others.
+#[tokio::test]
+async fn a_product_that_exits_amid_its_tests_is_not_green_below_node() {
+    let test = "const { test } = require('node:test');\nconst assert = require('node:assert');\n\
+        const { execFileSync } = require('node:child_process');\nconst sum = require('../sum.js');\n\
+        test('adds nothing', async () => assert.equal(await sum(0, 0), 0));\n\
+        test('waits', async () => { await new Promise((done) => setTimeout(done, 20)); });\n\
+        test('starts programs as ever', () => assert.equal(\
+        execFileSync(process.execPath, ['-e', 'console.log(process.env.NODE_OPTIONS); process.exit(0)'], \
+        { stdio: ['ignore', 'pipe', 'inherit'] }).toString(), 'undefined\\n'));\n\
+        test('adds', async () => assert.equal(await sum(1, 2), 3));\n";
+    // On this base no test is known by name.
+    let rig = Rig::new(&[("readme", ""), ("test/sum.test.js", test)]).await;
+    for (what, end) in [("exit", "process.exit(0)"), ("really", "process.reallyExit(0)")] {
+        let early = format!("module.exports = async (a) => {{\n  if (a) {end};\n  return a;\n}};\n");
+        let commit = rig.change(&[("sum.js", Some(&early))]).await;
+        for command in ["node --test", "node --test --test-reporter=spec"] {
+            let findings = rig.check(&commit, command).await;
+            assert_eq!(
+                only(&findings),
+                (Fail, Some(Reason::FewerTests)),
+                "{what}, {command}: {:#?}",
+                findings.criteria
+            );
+        }
+    }
+    let honest = rig.change(&[("sum.js", Some("module.exports = async (a, b) => b + a;\n"))]).await;
+    for command in ["node --test", "node --test --test-reporter=spec"] {
+        let findings = rig.check(&honest, command).await;
+        assert_eq!(only(&findings), (Pass, None), "{command}: {:#?}", findings.criteria);
+    }
+}
+
 #[tokio::test]
 async fn a_new_test_module_of_a_product_file_stays_where_the_tests_are_as_on_the_base() {
     let rig = rig().await;

@@ -1,0 +1,28 @@
+// Holdpoint's: says when the process of a test file of `node --test` is ended with 0 before its tests have come to their end.
+//
+// `node --test` reports such a file as passed, with the tests that it had come to. Loaded into every Node process of a check;
+// only that of a test file is looked at, and what it starts does not load this.
+'use strict';
+
+const { isMainThread } = require('node:worker_threads');
+
+function look() {
+  const options = process.env.NODE_OPTIONS || '';
+  const others = options.replace(`--require=${JSON.stringify(__filename)}`, '').trim();
+  if (others) process.env.NODE_OPTIONS = others;
+  else delete process.env.NODE_OPTIONS;
+
+  let over = false;
+  // Not before the event loop is empty, and not at all where something calls for the end.
+  process.on('beforeExit', () => { over = true; });
+  const exit = process.reallyExit;
+  process.reallyExit = (code) => {
+    if (!over && !code) {
+      const text = `holdpoint: ended before its tests: ${process.argv[1]}\n`;
+      try { require('node:fs').writeSync(2, text); } catch { /* Nobody reads it. */ }
+    }
+    exit.call(process, code);
+  };
+}
+
+if (isMainThread && process.env.NODE_TEST_CONTEXT) look();
