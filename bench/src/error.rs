@@ -55,6 +55,14 @@ pub enum BenchError {
         /// How it ended.
         found: String,
     },
+    /// A verdict is not the right one, so its time means nothing.
+    #[error("{wrong}: {found}")]
+    Verdict {
+        /// What is wrong with it.
+        wrong: &'static str,
+        /// What the verifier found.
+        found: String,
+    },
     /// A file or folder cannot be used.
     #[error("cannot use {}", path.display())]
     Io {

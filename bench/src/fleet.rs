@@ -64,13 +64,8 @@ pub(crate) struct Member {
 impl Fleet {
     /// Starts broker and orchestrator below `dir`.
     pub(crate) async fn start(host: &Host, dir: &Path, sync_always: bool) -> Result<Self, BenchError> {
-        let spec = LocalSpec {
-            binary: host.server.clone(),
-            dir: dir.to_owned(),
-            port: 0,
-            sync_always,
-            lifetime: Lifetime::Bound,
-        };
+        let spec =
+            LocalSpec { binary: host.server()?, dir: dir.to_owned(), port: 0, sync_always, lifetime: Lifetime::Bound };
         let local = Box::pin(LocalBroker::start(spec)).await.map_err(BenchError::Broker)?;
         let name = AgentName::try_new("driver").doing("name the driver")?;
         let operator = local.authority.mint_operator(&name);

@@ -18,8 +18,8 @@ const REMOVE_PAUSE: Duration = Duration::from_millis(50);
 
 /// The surroundings of a benchmark.
 pub struct Host {
-    /// The broker's program.
-    pub server: ServerBinary,
+    /// The broker's program; `None` for a benchmark that has no broker.
+    pub server: Option<ServerBinary>,
     /// Where everything is written; a folder of its own is made in it and removed at the end. `None`: the system's
     /// place for temporary folders.
     pub dir: Option<PathBuf>,
@@ -30,6 +30,11 @@ pub struct Host {
 }
 
 impl Host {
+    /// The broker's program.
+    pub(crate) fn server(&self) -> Result<ServerBinary, BenchError> {
+        self.server.clone().ok_or_else(|| BenchError::usage("this benchmark needs a broker", "give it nats-server"))
+    }
+
     /// Says how far it is.
     pub(crate) fn say(&self, line: &str) {
         (self.progress)(line);

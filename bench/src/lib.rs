@@ -3,6 +3,7 @@
 //! - [`handoff`]: waypoints with no-op agents through the full protocol, beside a raw program on the same broker.
 //! - [`scale`]: the same while much is open, and with agents that think.
 //! - [`workspace`]: what git work costs, beside plain git.
+//! - [`verdict`]: what a verdict costs at each level of evidence, against the check alone.
 //! - [`peer`]: what runs in the other processes of a benchmark.
 //!
 //! Nothing here is used by a flight. Printing is the command line's matter: a report is data with a table.
@@ -20,6 +21,7 @@ mod streams;
 mod submit;
 pub mod target;
 mod usage;
+pub mod verdict;
 pub mod workspace;
 mod yardstick;
 

@@ -19,7 +19,7 @@ use crate::{
     written::Softened,
 };
 
-pub use base_product::{ProductRuns, ProductSays, goes_unnoticed, with_base_product};
+pub use base_product::{ProductRuns, ProductSays, base_product_may_say, goes_unnoticed, with_base_product};
 
 /// The first exit code that says that the shell could not judge: 126 and 127 are "cannot run", more is a signal.
 const EXIT_NOT_JUDGED: i32 = 126;

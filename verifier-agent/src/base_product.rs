@@ -49,6 +49,9 @@ pub(crate) async fn tried(
     if base.unprepared {
         return Ok(vec!["prepare fails on the base, so the base's product was not tried".to_owned()]);
     }
+    if !checks::base_product_may_say(&judged.first.read, &base.read, named.check.red_first) {
+        return Ok(Vec::new());
+    }
     let product = subject.changes.with_product_of_base(subject.mirror, subject.tree).await?;
     let with_product = if &product == subject.base_tree {
         base.clone()
@@ -94,12 +97,13 @@ async fn file_by_file(
     known: [(&Oid, &Ran); 2],
 ) -> Result<Vec<String>, BenchError> {
     let begun = Instant::now();
+    // What only tells doubts may take as long as what decides, and at most the time of one run.
+    let most = runs.record.spent(named.id).min(named.check.timeout.duration());
     let files = subject.changes.product_files().filter(|file| !PROSE.iter().any(|end| file.ends_with(end)));
     let files: Vec<String> = files.collect();
     let (mut unnoticed, mut tried) = (BTreeSet::new(), 0);
     for file in files.iter().take(FILES_MAX) {
-        // All of them together have the time that one run of the check has.
-        if begun.elapsed() > named.check.timeout.duration() {
+        if begun.elapsed() > most {
             break;
         }
         let tree = subject.changes.with_file_of_base(subject.mirror, subject.tree, file).await?;

@@ -50,7 +50,7 @@ impl Ours {
     /// Starts the broker.
     pub(super) async fn start(host: &Host, dir: &Path) -> Result<Self, BenchError> {
         let spec = LocalSpec {
-            binary: host.server.clone(),
+            binary: host.server()?,
             dir: dir.to_owned(),
             port: 0,
             sync_always: false,

@@ -65,7 +65,7 @@ impl Yardstick {
         steps: Vec<Step>,
     ) -> Result<Self, BenchError> {
         let spec = BrokerSpec {
-            binary: host.server.clone(),
+            binary: host.server()?,
             dir: dir.join("broker"),
             authority: String::new(),
             port: 0,

@@ -25,6 +25,8 @@ pub(crate) enum Bench {
     Scale(ScaleArgs),
     /// What git work costs a waypoint, beside plain git doing the same
     Workspace(WorkspaceArgs),
+    /// What a verdict costs at each level of evidence, against the check alone
+    Verdict(VerdictArgs),
     /// One of the other processes of a benchmark
     #[command(hide = true)]
     Peer(PeerArgs),
@@ -135,6 +137,43 @@ pub(crate) struct WorkspaceArgs {
     /// Where, and how it is printed
     #[command(flatten)]
     pub(crate) place: BenchPlace,
+}
+
+/// `bench verdict`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    holdpoint bench verdict\n  \
+    holdpoint bench verdict --runners unittest,cargo --work-ms 5 --rounds 3 --json\n\n\
+    A project with a suite is made, and three pieces of honest work on it: a file mended behind a red test, a feature with\n\
+    its tests, and eight files mended at once. The verifier judges each at every level, in turns, without a broker. The\n\
+    yardstick is the check alone, on the same files and outside of everything.")]
+pub(crate) struct VerdictArgs {
+    /// Tests in the suite
+    #[arg(long, value_name = "N", default_value_t = 300)]
+    pub(crate) tests: u32,
+    /// Processor time of each test, in milliseconds: a project each
+    #[arg(long, value_name = "MS,…", value_delimiter = ',', default_values_t = [0, 5])]
+    pub(crate) work_ms: Vec<u32>,
+    /// Test runners [default: those that are there]
+    #[arg(long, value_name = "RUNNER,…", value_enum, value_delimiter = ',')]
+    pub(crate) runners: Vec<RunnerChoice>,
+    /// Times everything is measured
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) rounds: u32,
+    /// Where, and how it is printed
+    #[command(flatten)]
+    pub(crate) place: BenchPlace,
+}
+
+/// A test runner.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RunnerChoice {
+    /// Python's own
+    Unittest,
+    /// pytest
+    Pytest,
+    /// cargo test
+    Cargo,
 }
 
 /// `bench peer`

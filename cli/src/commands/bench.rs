@@ -5,14 +5,17 @@ use std::{fmt::Display, time::Duration};
 use holdpoint_bench::{
     BenchError, Host,
     handoff::{self, Sync},
-    peer, scale, workspace,
+    peer, scale, verdict, workspace,
 };
+use holdpoint_bus::broker::ServerBinary;
 use holdpoint_runtime::{config::Config, telemetry};
 use serde::Serialize;
 use tokio::sync::watch;
 
 use crate::{
-    args::bench::{Bench, BenchArgs, BenchPlace, HandoffArgs, ScaleArgs, SyncChoice, WorkspaceArgs},
+    args::bench::{
+        Bench, BenchArgs, BenchPlace, HandoffArgs, RunnerChoice, ScaleArgs, SyncChoice, VerdictArgs, WorkspaceArgs,
+    },
     failure::{Exit, Failure, chain},
     fleet::find_server,
     interrupt::Interrupts,
@@ -25,6 +28,7 @@ pub(super) async fn bench(args: BenchArgs) -> Result<Exit, Failure> {
         Bench::Handoff(args) => handoff(args).await,
         Bench::Scale(args) => scale(args).await,
         Bench::Workspace(args) => workspace(args).await,
+        Bench::Verdict(args) => verdict(args).await,
         Bench::Peer(args) => {
             let _telemetry = telemetry::init(&Config::default().telemetry, "holdpoint-bench", "peer")
                 .map_err(|error| Failure::usage("telemetry", chain(&error), ""))?;
@@ -44,7 +48,7 @@ async fn handoff(args: HandoffArgs) -> Result<Exit, Failure> {
     let args = handoff::HandoffArgs { waypoints, concurrency, agents, syncs };
     // Before anything is looked for or started.
     args.check()?;
-    measure(&place, async |host| handoff::run(&args, host).await).await
+    measure(&place, Some(find_server().await?), async |host| handoff::run(&args, host).await).await
 }
 
 async fn scale(args: ScaleArgs) -> Result<Exit, Failure> {
@@ -52,26 +56,39 @@ async fn scale(args: ScaleArgs) -> Result<Exit, Failure> {
     let think = Duration::from_millis(think_ms);
     let args = scale::ScaleArgs { open: open.0, per_flight, waypoints, builders: builders.0, think };
     args.check()?;
-    measure(&place, async |host| scale::run(&args, host).await).await
+    measure(&place, Some(find_server().await?), async |host| scale::run(&args, host).await).await
 }
 
 async fn workspace(args: WorkspaceArgs) -> Result<Exit, Failure> {
     let WorkspaceArgs { files, commits, place } = args;
     let args = workspace::WorkspaceArgs { files, commits };
-    measure(&place, async |host| workspace::run(&args, host).await).await
+    measure(&place, Some(find_server().await?), async |host| workspace::run(&args, host).await).await
+}
+
+async fn verdict(args: VerdictArgs) -> Result<Exit, Failure> {
+    let VerdictArgs { tests, work_ms, runners, rounds, place } = args;
+    let runner = |choice: &RunnerChoice| match choice {
+        RunnerChoice::Unittest => verdict::Runner::Unittest,
+        RunnerChoice::Pytest => verdict::Runner::Pytest,
+        RunnerChoice::Cargo => verdict::Runner::Cargo,
+    };
+    let runners = (!runners.is_empty()).then(|| runners.iter().map(runner).collect());
+    let args = verdict::VerdictArgs { tests, work_ms, runners, rounds };
+    args.check()?;
+    measure(&place, None, async |host| verdict::run(&args, host).await).await
 }
 
 /// Runs a benchmark until its end or a signal, and prints what it found.
 async fn measure<R: Serialize + Display>(
     place: &BenchPlace,
+    server: Option<ServerBinary>,
     work: impl AsyncFnOnce(&Host) -> Result<R, BenchError>,
 ) -> Result<Exit, Failure> {
     if cfg!(debug_assertions) {
         output::err("warning: this is a debug build: its figures mean nothing; `cargo build --release` makes another");
     }
     let (stop, stopped) = watch::channel(false);
-    let host =
-        Host { server: find_server().await?, dir: place.dir.clone(), progress: Box::new(output::err), stop: stopped };
+    let host = Host { server, dir: place.dir.clone(), progress: Box::new(output::err), stop: stopped };
     let mut interrupts = Interrupts::listen()?;
     let watching = async {
         interrupts.next().await;

@@ -79,14 +79,40 @@ fn open_waypoints_and_thinking_builders_are_measured() {
 }
 
 #[test]
+fn verdicts_are_measured_at_every_level_without_a_broker() {
+    let lab = Lab::new();
+    let work = lab.path("work");
+    fs::create_dir(&work).unwrap();
+    let small =
+        ["--tests", "20", "--runners", "unittest", "--work-ms", "0", "--rounds", "1", "--dir", "work", "--json"];
+    let none = lab.path("none");
+    let answer = lab.run_with(&[&["bench", "verdict"], &small[..]].concat(), &[("HOLDPOINT_NATS_SERVER", &none)]);
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+    let report = answer.json();
+    let rows = report["rows"].as_array().unwrap();
+    assert_eq!(rows.iter().map(|row| row["work"].as_str().unwrap()).collect::<Vec<_>>(), ["fix", "feature", "wide"]);
+    for row in rows {
+        assert!(number(&row["check_s"]) > 0.0, "{row}");
+        let levels = row["levels"].as_array().unwrap();
+        assert_eq!(levels.iter().map(|level| level["level"].as_str().unwrap()).collect::<Vec<_>>(), ["fast", "strict"]);
+        let runs: Vec<u64> = levels.iter().map(|level| level["runs"].as_u64().unwrap()).collect();
+        assert!(runs[0] > 0 && runs[0] < runs[1], "{row}");
+        assert!(levels.iter().all(|level| number(&level["verdict_s"]) > 0.0 && number(&level["ratio"]) > 0.0), "{row}");
+    }
+    assert_eq!(fs::read_dir(&work).unwrap().count(), 0, "nothing is left");
+}
+
+#[test]
 fn what_cannot_be_measured_is_refused_with_what_can() {
     let lab = Lab::new();
-    let cases: [(&[&str], &str); 5] = [
+    let cases: [(&[&str], &str); 7] = [
         (&["handoff", "--waypoints", "0"], "--waypoints is from 1"),
         (&["handoff", "--waypoints", "10", "--concurrency", "11"], "not more than --waypoints"),
         (&["handoff", "--agents", "0"], "--agents is from 1"),
         (&["scale", "--open", "10,5"], "smallest first"),
         (&["scale", "--think-ms", "0"], "--think-ms is from 1"),
+        (&["verdict", "--tests", "3"], "3 tests"),
+        (&["verdict", "--rounds", "0"], "nothing to measure"),
     ];
     for (args, words) in cases {
         lab.run(&[&["bench"], args].concat()).refuses(2, &[words]);

@@ -36,6 +36,15 @@ pub enum ProductSays {
     NothingNew(BTreeSet<String>),
 }
 
+/// Whether a run with the base's product could say anything of a green `first` one: otherwise it need not be made.
+#[must_use]
+pub fn base_product_may_say(first: &Run, base: &Run, red_first: bool) -> bool {
+    let adds_names = |(names, base): (&Names, &Names)| {
+        names.green.iter().any(|name| !base.green.contains(name) && !base.red.contains(name))
+    };
+    is_red(base, red_first) || both_named(first, base).any(adds_names)
+}
+
 /// Compares the run with the base's product with the others.
 #[must_use]
 pub fn with_base_product(runs: ProductRuns<'_>) -> ProductSays {
@@ -101,6 +110,15 @@ fn names(runs: ProductRuns<'_>) -> Vec<(&Names, &Names, Option<&Names>)> {
     all
 }
 
+/// The names of each runner that printed them in both runs.
+fn both_named<'a>(one: &'a Run, other: &'a Run) -> impl Iterator<Item = (&'a Names, &'a Names)> {
+    let runners = one.counts.iter().flat_map(|counts| &counts.by_runner);
+    runners.filter_map(|(runner, tally)| {
+        let other = other.counts.as_ref().and_then(|counts| names_of(counts, *runner));
+        Some((tally.names.as_ref()?, other?))
+    })
+}
+
 fn names_of(counts: &Counts, runner: Runner) -> Option<&Names> {
     counts.by_runner.get(&runner).and_then(|tally| tally.names.as_ref())
 }
@@ -123,6 +141,15 @@ mod tests {
         let exit = Some(i32::from(!red.is_empty()));
         let run = Run::read(CHECK, CheckEnd { exit, ..CheckEnd::default() }, None, &output, true);
         assert!(run.counts.as_ref().unwrap().by_runner[&Runner::Unittest].names.is_some(), "{output}");
+        run
+    }
+
+    /// The same with counts alone.
+    fn nothing_named(run: &Run) -> Run {
+        let mut run = run.clone();
+        for tally in run.counts.as_mut().unwrap().by_runner.values_mut() {
+            tally.names = None;
+        }
         run
     }
 
@@ -167,6 +194,25 @@ mod tests {
         assert_eq!(says(&first, &base, &first, false, true), ProductSays::NothingNew(set(&["new"])));
         assert_eq!(says(&first, &base, &run(&["b"], &["new"]), false, true), ProductSays::Nothing);
         assert_eq!(says(&base, &base, &base, true, false), ProductSays::Nothing, "nothing was red");
+    }
+
+    #[test]
+    fn the_base_product_is_worth_a_run_only_behind_a_red_base_or_where_tests_were_added_by_name() {
+        let (red, green) = (run(&["b"], &["a"]), run(&["a", "b"], &[]));
+        let more = run(&["a", "b", "new"], &[]);
+        assert!(base_product_may_say(&green, &red, false) && base_product_may_say(&more, &green, false));
+        assert!(!base_product_may_say(&green, &green, false));
+        assert!(!base_product_may_say(&more, &nothing_named(&green), true), "there are no names to compare");
+        assert!(base_product_may_say(&more, &nothing_ran(), false));
+        // Whatever the run would be: where it is not worth making, it says nothing.
+        for first in [&green, &more, &nothing_named(&more)] {
+            for base in [&red, &green, &nothing_named(&green), &nothing_ran()] {
+                for product in [&red, &green, &more, &nothing_named(&green), &nothing_ran()] {
+                    let found = says(first, base, product, false, false);
+                    assert!(base_product_may_say(first, base, false) || found == ProductSays::Nothing, "{found:?}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The benchmarks at full size, in a release build: the protocol, up to 100,000 open waypoints, git work.
+//! The benchmarks at full size, in a release build: the protocol, up to 100,000 open waypoints, git work,
+//! verdicts.
 //!
 //! They need a quiet machine: a target that is not met is a finding, and other work on the machine makes findings.
 
@@ -15,8 +16,8 @@ use std::{
 use super::Terms;
 
 /// Each benchmark at full size.
-const BENCHMARKS: [&[&str]; 3] =
-    [&["handoff", "--waypoints", "10000"], &["scale", "--open", "1000,10000,100000"], &["workspace"]];
+const BENCHMARKS: [&[&str]; 4] =
+    [&["handoff", "--waypoints", "10000"], &["scale", "--open", "1000,10000,100000"], &["workspace"], &["verdict"]];
 /// How a table says that a target was missed.
 const MISSED: &str = "NOT MET";
 const LOOK_EVERY: Duration = Duration::from_millis(200);

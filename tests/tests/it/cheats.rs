@@ -2,6 +2,9 @@
 //!
 //! What a cheat does is in `cheats/`, by what it attacks. A cheat that is only kept from doing harm has done no work, so
 //! its criterion is red; that the thing it went for is untouched is looked at here.
+//!
+//! They are flown at `fast`: `strict` only tries what that accepts. What gets through it is in the verifier's own tests,
+//! `canaries`, `base_product` and `levels`, at both levels.
 
 mod cargo;
 mod git;
@@ -15,7 +18,7 @@ use crate::corpus::{Case, Flown, fly};
 /// Flies cheats and shows that none of them was accepted, that the record says why, and that nothing of the user's was
 /// touched.
 fn none_is_accepted(files: &[(&str, &str)], cases: &[Case]) {
-    let flown = fly(files, cases, "3");
+    let flown = fly(files, cases, "3", "fast");
     let wrong = flown.report(cases, |case, waypoint| {
         let mut wrong = Vec::new();
         if waypoint["status"] == "complete" || waypoint["disposition"] == "accept" || !waypoint["commit"].is_null() {

@@ -96,12 +96,13 @@ printf '%s\\n' \"$said\"
 case $said in *LEAKED*) exit 99 ;; esac
 exit $status";
 
-/// Flies a corpus over a repository with these files: one try each.
-pub(crate) fn fly(files: &[(&str, &str)], cases: &[Case], builders: &str) -> Flown {
+/// Flies a corpus over a repository with these files at a level of evidence: one try each.
+pub(crate) fn fly(files: &[(&str, &str)], cases: &[Case], builders: &str, evidence: &str) -> Flown {
     let world = World::new(files);
     let waypoints: Vec<Value> = cases.iter().map(Case::waypoint).collect();
     // JSON is YAML.
-    world.plan(&json!({"plan": "corpus", "policy": {"max_reworks": 0}, "waypoints": waypoints}).to_string());
+    let policy = json!({"max_reworks": 0});
+    world.plan(&json!({"plan": "corpus", "evidence": evidence, "policy": policy, "waypoints": waypoints}).to_string());
     for case in cases {
         let head = format!("WORLD={}\nREPO=$WORLD/repo\nSTATE=$WORLD/state\n", world.path("").display());
         world.write(&format!("plan/scripts/{}.sh", case.id), &format!("{head}{}\n", case.script));

@@ -1,8 +1,11 @@
 //! What a turn has to show: every run, the bytes that stand behind it, and what the sandbox enforced.
 
+use std::time::Duration;
+
 use holdpoint_protocol::{
     Digest,
     artifact::{CheckRun, ChecklistReceipt, PropertyEnforced},
+    ids::CriterionId,
 };
 use holdpoint_sandbox::Outcome;
 
@@ -23,6 +26,12 @@ impl Record {
     pub(crate) fn ran(&mut self, run: CheckRun, evidence: Evidence) {
         self.checks.push(run);
         self.keep(evidence);
+    }
+
+    /// How long the runs of a criterion's check took so far, one of the base from an earlier turn included.
+    pub(crate) fn spent(&self, criterion: &CriterionId) -> Duration {
+        let of = |run: &&CheckRun| run.criterion.as_ref() == Some(criterion);
+        self.checks.iter().filter(of).map(|run| run.duration.duration()).sum()
     }
 
     /// Adds bytes to be stored and gives their reference.

@@ -1,7 +1,7 @@
 //! `evidence: strict`: the tests of the work on the product of the base. Each cheat is green with `fast` first.
 
 use holdpoint_protocol::{
-    artifact::TreeTested::{Base, Canaries, FileAsOnBase, Handoff, ProductAsOnBase, Watched},
+    artifact::TreeTested::{Base, Canaries, FileAsOnBase, Handoff, ProductAsOnBase, TestsAsOnBase, Watched},
     facts::Verdict::{Fail, Pass},
     plan::{Check, EvidenceLevel},
     reason::CriterionReason as Reason,
@@ -150,6 +150,23 @@ async fn honest_work_passes_and_one_changed_file_costs_the_runs_with_canaries_an
     // Tests and nothing else are asked for.
     let files = [("tests/test_new.py", Some(NEW_EMPTY))];
     rig.assert_passes(red_first(NEW), &["tests/test_new.py"], &files).await;
+}
+
+#[tokio::test]
+async fn runs_that_could_say_nothing_are_not_made() {
+    let rig = Judged(Rig::new(&[("calc.py", FIXED), ("tests/test_calc.py", TESTS)]).await);
+    let product = format!("{FIXED}\n# Sums.\n");
+    let more = TESTS.replace("Calc", "More").replace("test_add", "test_more");
+    let files = [("calc.py", Some(&*product)), ("tests/test_more.py", Some(&*more))];
+    // Behind a green base only the names of added tests could speak.
+    for (command, more) in [(QUIET, None), (SUITE, Some(ProductAsOnBase))] {
+        let found = rig.assert_passes(check(command), &[], &files).await;
+        let runs = [Handoff, Base, TestsAsOnBase, Canaries].into_iter().chain(more).chain([Watched]);
+        assert_eq!(tested(&found), runs.collect::<Vec<_>>(), "{command}");
+    }
+    // With the tests as on the base it is the base.
+    let found = rig.assert_passes(check(QUIET), &[], &files[1..]).await;
+    assert_eq!(tested(&found), [Handoff, Base, TestsAsOnBase]);
 }
 
 #[tokio::test]

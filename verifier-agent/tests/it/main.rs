@@ -7,6 +7,7 @@ mod canaries;
 mod compared;
 mod imports;
 mod judges;
+mod levels;
 mod mutants;
 mod observed;
 mod requests;
