@@ -11,7 +11,7 @@ use holdpoint_protocol::{
     facts::{BundleRef, Oid},
     ids::role,
     journal::{Cause, Entry},
-    plan::{Check, Criterion, Plan, Priority, TurnBudget},
+    plan::{Check, Criterion, EvidenceLevel, Plan, Priority, TurnBudget},
     state::{OpenTurn, Phase, Purpose, WaypointState},
     subjects,
     time::Millis,
@@ -37,6 +37,9 @@ const JUDGE_WALL: Duration = BUILD_WALL_DEFAULT;
 const PREPARE_WALL: Duration = Duration::from_secs(30 * 60);
 /// How often one check may run for one verdict: on the tree, on the base, with the tests as on the base.
 const RUNS_PER_CHECK: u32 = 3;
+/// How often more with `evidence: strict`: canaries, the base's product, files of the work put back (together as long as one
+/// run, and the last may take its own time), and a watched run.
+const RUNS_MORE_IF_STRICT: u32 = 5;
 /// What a gate that declares no time gives a completion (GATE-15).
 const COMPLETION_TIMEOUT: Millis = Millis(3_600_000);
 /// What a turn's clone, checkout and upload may take beside its work.
@@ -219,7 +222,11 @@ fn build_wall(cx: &Context<'_>) -> Millis {
 
 /// The longest that preparing, checks and judge of a verification may take together.
 fn verification_time(cx: &Context<'_>) -> Duration {
-    let run = |check: &Check| check.timeout.duration() * RUNS_PER_CHECK;
+    // No mutant begins after so many times the check's time as there are mutants, and the last one may take its own.
+    let mutants = |check: &Check| check.mutants.map_or(0, |mutants| mutants.saturating_add(1));
+    let strict = |check: &Check| if check.evidence == EvidenceLevel::Strict { RUNS_MORE_IF_STRICT } else { 0 };
+    let runs = |check: &Check| (RUNS_PER_CHECK + strict(check)).saturating_add(mutants(check));
+    let run = |check: &Check| check.timeout.duration().saturating_mul(runs(check));
     let criteria = cx.waypoint.criteria.iter().map(|c| c.check.as_ref().map_or(JUDGE_WALL, run));
     let guards = cx.flight.submitted.plan.guards.iter().map(|g| run(&g.check));
     let prepare = cx.flight.submitted.plan.prepare.as_ref().map(|_| PREPARE_WALL * RUNS_PER_CHECK);

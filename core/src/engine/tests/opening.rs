@@ -6,9 +6,10 @@ use holdpoint_protocol::{
     artifact::{Disposition, StatusMutation, VerificationPurpose},
     facts::Verdict,
     ids::role,
-    plan::{Check, Guard},
+    plan::{Check, EvidenceLevel, Guard},
     reason::ReasonCode,
     state::{Phase, Purpose, Status},
+    time::Millis,
     turn::TurnRequest,
 };
 
@@ -154,6 +155,21 @@ fn one(glob: &str) -> Vec<String> {
 fn a_waypoint_opens_once() {
     let mut fixture = Fixture::opened(|_, _| {});
     assert_eq!(fixture.feed("w", Input::Open), Taken::Nothing);
+}
+
+#[test]
+fn a_verifier_has_the_time_of_the_runs_that_strict_evidence_and_mutants_add() {
+    let allowed = |evidence: EvidenceLevel, mutants: Option<u32>| {
+        let mut fixture = Fixture::opened(|plan, _| {
+            let check = plan.waypoints[0].criteria[0].check.as_mut().unwrap();
+            (check.timeout, check.evidence, check.mutants) = (Millis(60_000), evidence, mutants);
+        });
+        let now = fixture.now;
+        fixture.build_ok("w").turn().deadline.since(now)
+    };
+    let minutes = |evidence, mutants| (allowed(evidence, mutants) - allowed(EvidenceLevel::Fast, None)).as_secs() / 60;
+    assert_eq!((minutes(EvidenceLevel::Fast, Some(1)), minutes(EvidenceLevel::Fast, Some(20))), (2, 21));
+    assert_eq!((minutes(EvidenceLevel::Strict, None), minutes(EvidenceLevel::Strict, Some(1))), (5, 7));
 }
 
 #[test]
