@@ -105,14 +105,16 @@ impl Forged {
 pub struct Signals(Subscriber);
 
 impl Signals {
-    /// Listens on a subject, which may have wildcards. The broker knows of it when this returns.
+    /// Listens on a subject, which may have wildcards. When this returns, the subscription is on its way: the broker takes
+    /// up what a connection sends in order, so that the answer to any later request of this connection shows that it
+    /// listens.
     ///
     /// # Errors
     /// [`SignalError::Listen`].
     pub async fn listen(bus: &Bus, subject: String) -> Result<Self, SignalError> {
         let subscriber = bus.client().subscribe(subject.clone()).await;
         let subscriber = subscriber.map_err(|source| SignalError::Listen { subject, source })?;
-        // A subscription is only sent; the answer to a flush says that the server has it.
+        // Else it waits in the client's buffer for company.
         if let Err(error) = bus.client().flush().await {
             tracing::debug!(%error, "the subscription is made when the broker is back");
         }

@@ -3,7 +3,7 @@
 use holdpoint_bus::signals::{self, Signals};
 use holdpoint_protocol::{Digest, Timestamp, headers, ids::role, streams, subjects};
 
-use crate::support::{NOTHING_AFTER, SOON, TestBroker};
+use crate::support::{NOTHING_AFTER, SOON, TestBroker, settled};
 
 #[tokio::test]
 async fn refusals_reach_the_agent_and_presence_reaches_orchestrators_and_people() {
@@ -15,6 +15,9 @@ async fn refusals_reach_the_agent_and_presence_reaches_orchestrators_and_people(
     let mut refusals = Signals::listen(&builder, refused.clone()).await.unwrap();
     let mut fleet = Signals::listen(&broker.orchestrator, "hp.v1.presence.>".to_owned()).await.unwrap();
     let mut page = Signals::listen(&person, "hp.v1.presence.>".to_owned()).await.unwrap();
+    for listening in [&builder, &broker.orchestrator, &person] {
+        settled(listening).await;
+    }
 
     let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
     signals::send(&broker.orchestrator, refused.clone(), "why".into(), Some(trace)).await.unwrap();
@@ -42,6 +45,9 @@ async fn what_the_broker_was_made_to_say_is_told_from_what_an_orchestrator_says(
     let person = broker.bus(role::OPERATOR, "ann").await;
     let mut page = Signals::listen(&person, "hp.v1.presence.>".to_owned()).await.unwrap();
     let mut members = Signals::listen(&broker.orchestrator, "hp.v1.presence.>".to_owned()).await.unwrap();
+    for listening in [&victim, &person, &broker.orchestrator] {
+        settled(listening).await;
+    }
 
     // A blob of its own, with headers of its own, sent where the attacker may not publish: as the answer to a get.
     let credentials = broker.mint(role::BUILDER, "attacker", &streams::fleet_pool());

@@ -10,12 +10,13 @@ use async_nats::{Client, HeaderMap, Request, jetstream};
 use holdpoint_bus::{
     Bus, Outgoing,
     auth::{Authority, Credentials, TrustRoots},
+    blobs,
     broker::{Broker, BrokerSpec, LocalBroker, LocalSpec, ServerBinary},
     journal::{Append, AppendError, Journal},
     topology::{self, Settings},
 };
 use holdpoint_protocol::{
-    headers,
+    Digest, headers,
     ids::{AgentName, FlightId, PoolId, RoleId, WaypointId, role},
     journal::{EntryKind, Sequence},
     plan::Priority,
@@ -29,6 +30,13 @@ use tempfile::TempDir;
 pub(crate) const NOTHING_AFTER: Duration = Duration::from_millis(700);
 /// How long something that must happen may take on a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(30);
+
+/// Returns when the broker has taken up all that this connection sent before, its subscriptions among it: it takes them up
+/// in order, and answers this last.
+pub(crate) async fn settled(bus: &Bus) {
+    let (none, operator) = (Digest::of(b"no such blob"), role::id(role::OPERATOR));
+    blobs::get(bus, none, &[operator], 1).await.unwrap_err();
+}
 
 /// A broker that goes away with its test.
 pub(crate) struct TestBroker {
