@@ -24,12 +24,13 @@ mod trust;
 pub use authority::{Authority, Order, UnknownRole};
 pub use claim::{Claim, ClaimError, claim};
 pub use credentials::{Credentials, InvalidCredentials};
-pub use dsse::{EnvelopeError, open_envelope, raw_public_key};
+pub use dsse::{EnvelopeError, open_envelope};
 pub use folder::{Changed, FolderError, Issued, KeyFolder, Place, ROLES, Rotation, SYSTEM_CREDS, Standing};
 pub use known::KnownUsers;
 pub use past::{PastSenders, Signed};
 pub use roots::{Refusal, TrustRoots, VerifiedUser};
-pub use signer::{Signer, verify_signature};
+pub(crate) use signer::{SignedInput, verify_all};
+pub use signer::{Signer, raw_public_key, verify_signature};
 pub use store::StoreError;
 pub use trust::{Trust, WatchedTrust};
 

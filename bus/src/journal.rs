@@ -1,6 +1,7 @@
 //! Journals: appended to under the check that nobody else did, read back in order. For orchestrators only.
 
 mod replay;
+mod signed;
 
 use async_nats::{
     HeaderMap,
@@ -20,6 +21,7 @@ use crate::{
 };
 
 pub use replay::Replay;
+pub use signed::are_orchestrators;
 
 const EXPECTED_SEQUENCE: &str = "Nats-Expected-Last-Subject-Sequence";
 const EXPECTED_SEQUENCE_FILTER: &str = "Nats-Expected-Last-Subject-Sequence-Subject";

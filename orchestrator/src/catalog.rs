@@ -124,7 +124,7 @@ fn checked(
             batch
                 .retain(|stored| subjects::parse_journal(&stored.subject).is_some_and(|key| wanted.wants(&key.flight)));
             let roots = shell.trust.roots();
-            tokio::task::spawn_blocking(move || batch.iter().map(|stored| Checked::of(&roots, stored)).collect())
+            tokio::task::spawn_blocking(move || Checked::all(&roots, &batch))
         });
         async {
             match checking?.await {

@@ -68,13 +68,13 @@ pub(crate) enum Taken {
 /// submission.
 pub(crate) async fn submit(shell: &Shell, submit: Submit, by: AgentName, digest: Digest) -> Result<Taken, Failure> {
     check(&submit)?;
-    workflows(&submit)?;
+    let workflows = workflows(&submit)?;
     let waypoints = submit.plan.waypoints.len();
     // Until the flight is counted as one that was begun.
     let _room = shell.open.admit(shell, &submit.flight, &by, waypoints).await?;
     let look = async || look_at(shell, &submit).await;
     let facts = shell.snapshots.facts(&submit.snapshot, &submit.covenant, look).await?;
-    let taken = append(shell, submit, facts, by, digest).await?;
+    let taken = append(shell, submit, workflows, facts, by, digest).await?;
     if let Taken::Now(books) = &taken {
         shell.open.opened(books);
     }
@@ -178,10 +178,16 @@ async fn covenant(
     Ok(Digest::of(&mirror.read_blob(&entry.oid, COVENANT_LEN_MAX).await?))
 }
 
-async fn append(shell: &Shell, submit: Submit, facts: Facts, by: AgentName, digest: Digest) -> Result<Taken, Failure> {
+async fn append(
+    shell: &Shell,
+    submit: Submit,
+    workflows: Vec<RecordedWorkflow>,
+    facts: Facts,
+    by: AgentName,
+    digest: Digest,
+) -> Result<Taken, Failure> {
     let key = JournalKey::flight(&submit.flight);
     let message_id = format!("submit.{}.{}", submit.flight, digest.hex());
-    let workflows = workflows(&submit)?;
     let submitted = Submitted {
         schema_version: version::CURRENT,
         flight: submit.flight,

@@ -1,6 +1,6 @@
 //! Signing statements for people outside: DSSE envelopes (`https://github.com/secure-systems-lab/dsse`), ed25519.
 
-use data_encoding::{BASE32_NOPAD, BASE64};
+use data_encoding::BASE64;
 use holdpoint_protocol::attestation::{Envelope, EnvelopeSignature, pae};
 use nkeys::KeyPair;
 
@@ -51,13 +51,4 @@ pub fn open_envelope(envelope: &Envelope, public_key: &str) -> Result<Vec<u8>, E
         return Ok(payload);
     }
     Err(EnvelopeError::Signature { key: public_key.to_owned() })
-}
-
-/// The 32 bytes of a public key (`U…`), as other libraries of ed25519 take them; `None` if it is none.
-#[must_use]
-pub fn raw_public_key(public_key: &str) -> Option<[u8; 32]> {
-    KeyPair::from_public_key(public_key).ok()?;
-    // One byte of prefix, the key, two bytes of checksum.
-    let bytes = BASE32_NOPAD.decode(public_key.as_bytes()).ok()?;
-    bytes.get(1..33)?.try_into().ok()
 }

@@ -182,8 +182,12 @@ impl TrustRoots {
     /// orchestrator wrote before its key was revoked goes on counting, or a journal would lose its past with the key.
     #[must_use]
     pub fn is_orchestrators(&self, subject: &str, payload: &[u8], signature: &str, at: Timestamp) -> bool {
-        let mut keys = self.orchestrators.iter().filter(|key| !self.was_revoked(key, at));
-        keys.any(|key| verify_signature(key, subject, payload, signature))
+        self.orchestrators_at(at).any(|key| verify_signature(key, subject, payload, signature))
+    }
+
+    /// The public keys of the orchestrators whose word counted when the broker stored something.
+    pub(crate) fn orchestrators_at(&self, at: Timestamp) -> impl Iterator<Item = &str> {
+        self.orchestrators.iter().map(String::as_str).filter(move |key| !self.was_revoked(key, at))
     }
 
     /// Whether a key was revoked before that time.

@@ -6,7 +6,8 @@ use std::{
     sync::{Arc, LazyLock, Mutex, PoisonError},
 };
 
-use data_encoding::BASE64URL_NOPAD;
+use data_encoding::{BASE32_NOPAD, BASE64URL_NOPAD};
+use ed25519_dalek::{Signature, VerifyingKey};
 use holdpoint_protocol::headers;
 use nkeys::KeyPair;
 
@@ -69,4 +70,39 @@ fn decoded(public_key: &str) -> Option<Arc<KeyPair>> {
 pub fn verify_signature(public_key: &str, subject: &str, payload: &[u8], signature: &str) -> bool {
     let Ok(signature) = BASE64URL_NOPAD.decode(signature.as_bytes()) else { return false };
     decoded(public_key).is_some_and(|key| key.verify(&headers::signing_input(subject, payload), &signature).is_ok())
+}
+
+/// The 32 bytes of a public key (`U…`), as other libraries of ed25519 take them; `None` if it is none.
+#[must_use]
+pub fn raw_public_key(public_key: &str) -> Option<[u8; 32]> {
+    KeyPair::from_public_key(public_key).ok()?;
+    // One byte of prefix, the key, two bytes of checksum.
+    let bytes = BASE32_NOPAD.decode(public_key.as_bytes()).ok()?;
+    bytes.get(1..33)?.try_into().ok()
+}
+
+/// What is said to be signed, for [`verify_all`].
+pub(crate) struct SignedInput {
+    bytes: Vec<u8>,
+    signature: Signature,
+}
+
+impl SignedInput {
+    /// This payload on this subject; `None` where the signature is none in form.
+    pub(crate) fn new(subject: &str, payload: &[u8], signature: &str) -> Option<Self> {
+        let signature = BASE64URL_NOPAD.decode(signature.as_bytes()).ok()?;
+        let signature = Signature::from_slice(&signature).ok()?;
+        Some(Self { bytes: headers::signing_input(subject, payload), signature })
+    }
+}
+
+/// Whether `public_key` made every one of these signatures. It costs less than half of checking each by itself, and does
+/// not say which is wrong.
+pub(crate) fn verify_all(public_key: &str, inputs: &[SignedInput]) -> bool {
+    let key = raw_public_key(public_key).and_then(|raw| VerifyingKey::from_bytes(&raw).ok());
+    key.is_some_and(|key| {
+        let bytes: Vec<&[u8]> = inputs.iter().map(|input| input.bytes.as_slice()).collect();
+        let signatures: Vec<Signature> = inputs.iter().map(|input| input.signature).collect();
+        ed25519_dalek::verify_batch(&bytes, &signatures, &vec![key; inputs.len()]).is_ok()
+    })
 }
