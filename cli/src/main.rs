@@ -7,9 +7,11 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // First of all, before any thread: this executable is also the shim of its own sandbox, and what agents ask with.
+    // First of all, before any thread: this executable is also the shim of its own sandbox, what agents ask with, and what
+    // evaluates conditions of gates.
     holdpoint_sandbox::shim::maybe_run();
     holdpoint_sandbox::observer::maybe_run();
     holdpoint_runtime::ask::maybe_run();
+    holdpoint_conditions::maybe_run();
     holdpoint_cli::main()
 }

@@ -7,12 +7,13 @@ use crate::files;
 const PREFIX: &str = "holdpoint-";
 
 const CORE: &[&str] = &["protocol", "core", "faults"];
-const SHARED: &[&str] = &["protocol", "core", "faults", "sandbox", "workspace", "bus", "runtime"];
+const SHARED: &[&str] = &["protocol", "core", "faults", "sandbox", "conditions", "workspace", "bus", "runtime"];
 const ALL: &[&str] = &[
     "protocol",
     "core",
     "faults",
     "sandbox",
+    "conditions",
     "workspace",
     "bus",
     "runtime",
@@ -26,11 +27,12 @@ const ALL: &[&str] = &[
 ];
 
 /// Per member, the members it may depend on.
-const MAY_USE: [(&str, &[&str]); 16] = [
+const MAY_USE: [(&str, &[&str]); 17] = [
     ("protocol", &[]),
     ("faults", &[]),
     ("core", &["protocol"]),
     ("sandbox", CORE),
+    ("conditions", &["sandbox"]),
     ("workspace", &["protocol", "core", "faults", "sandbox"]),
     // The local broker is a process, and processes are started by the sandbox.
     ("bus", &["protocol", "core", "faults", "sandbox"]),
@@ -48,7 +50,7 @@ const MAY_USE: [(&str, &[&str]); 16] = [
 ];
 
 /// Foreign crates (by prefix) and the only members that may depend on them. Tests look from outside at everything.
-const ONLY_IN: [(&str, &[&str]); 9] = [
+const ONLY_IN: [(&str, &[&str]); 10] = [
     // The benchmark measures the protocol against the raw client.
     ("async-nats", &["bus", "bench", "tests"]),
     ("opentelemetry", &["runtime", "otlp-sink"]),
@@ -58,6 +60,7 @@ const ONLY_IN: [(&str, &[&str]); 9] = [
     ("ractor", &["runtime", "orchestrator", "builder-agent", "verifier-agent", "repair-agent", "cli"]),
     ("landlock", &["sandbox"]),
     ("seccompiler", &["sandbox"]),
+    ("rquickjs", &["conditions"]),
     ("testcontainers", &["tests"]),
 ];
 

@@ -1,0 +1,97 @@
+//! One condition in an engine of its own. Runs in the helper only: an expression that the engine cannot interrupt ends its
+//! process.
+
+use std::time::Duration;
+
+use rquickjs::{
+    CatchResultExt as _, CaughtError, Context, Ctx, Function, Runtime, Value,
+    context::intrinsic::{Eval, Json, MapSet, RegExp, RegExpCompiler},
+};
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::{Answer, Failure, LENGTH_MAX, MEMORY_MAX, TIME_MAX};
+
+/// Bytes of stack: deep recursion ends with an exception before the thread's own stack does.
+const STACK_MAX: usize = 256 << 10;
+/// Characters of an error that are told.
+const TOLD_MAX: usize = 200;
+
+/// No clock, no proxies, no promises.
+type Intrinsics = (Eval, RegExpCompiler, RegExp, Json, MapSet);
+
+/// Takes away what makes two evaluations of the same differ.
+const SETUP: &str = "delete Math.random;";
+
+/// Makes a function of an expression. Between two kinds of brackets, so that text that closes one of them to go on with
+/// statements of its own is no expression.
+const COMPILE: &str = r#"(scope, text) => {
+    const names = Object.keys(scope);
+    Function(...names, `[${text}\n]`);
+    return Function(...names, `"use strict"; return (${text}\n)`);
+}"#;
+
+const RUN: &str = "(condition, scope) => !!condition(...Object.values(scope))";
+
+/// What came of a condition. `scope` is a JSON object, each of whose members it sees under its name; `None`: the condition
+/// is only parsed, and holds if it could be.
+pub(crate) fn answer(condition: &str, scope: Option<&str>) -> Answer {
+    match evaluated(condition, scope) {
+        Ok(true) => Answer::Holds,
+        Ok(false) => Answer::DoesNotHold,
+        Err(failure) => Answer::Failed(failure),
+    }
+}
+
+fn evaluated(condition: &str, scope: Option<&str>) -> Result<bool, Failure> {
+    if condition.trim().is_empty() {
+        return Err(Failure::Syntax("it is empty".to_owned()));
+    }
+    if condition.chars().count() > LENGTH_MAX {
+        return Err(Failure::Syntax(format!("it has more than {LENGTH_MAX} characters")));
+    }
+    let runtime = Runtime::new().map_err(|_| Failure::Memory)?;
+    runtime.set_memory_limit(MEMORY_MAX);
+    runtime.set_max_stack_size(STACK_MAX);
+    let until = processor_time() + TIME_MAX;
+    runtime.set_interrupt_handler(Some(Box::new(move || processor_time() >= until)));
+    let context = Context::custom::<Intrinsics>(&runtime).map_err(|_| Failure::Memory)?;
+    let answer = context.with(|ctx| in_context(&ctx, condition, scope));
+    match answer {
+        // An exception that came of being interrupted says less than that it was.
+        Err(Failure::Threw(_) | Failure::Syntax(_)) if processor_time() >= until => Err(Failure::Time),
+        answer => answer,
+    }
+}
+
+fn in_context(ctx: &Ctx<'_>, condition: &str, scope: Option<&str>) -> Result<bool, Failure> {
+    let threw = |error: CaughtError<'_>| failure(&error, Failure::Threw);
+    let parse_only = scope.is_none();
+    ctx.eval::<(), _>(SETUP).catch(ctx).map_err(threw)?;
+    let scope: Value<'_> = ctx.json_parse(scope.unwrap_or("{}")).catch(ctx).map_err(threw)?;
+    let compile: Function<'_> = ctx.eval(COMPILE).catch(ctx).map_err(threw)?;
+    let compiled: Result<Function<'_>, _> = compile.call((scope.clone(), condition)).catch(ctx);
+    let compiled = compiled.map_err(|error| failure(&error, Failure::Syntax))?;
+    if parse_only {
+        return Ok(true);
+    }
+    let run: Function<'_> = ctx.eval(RUN).catch(ctx).map_err(threw)?;
+    run.call((compiled, scope)).catch(ctx).map_err(threw)
+}
+
+fn failure(error: &CaughtError<'_>, as_told: fn(String) -> Failure) -> Failure {
+    let told = match error {
+        CaughtError::Exception(exception) => exception.message().unwrap_or_default(),
+        CaughtError::Value(value) => format!("{value:?}"),
+        CaughtError::Error(error) => error.to_string(),
+    };
+    if told.contains("out of memory") {
+        return Failure::Memory;
+    }
+    as_told(told.chars().take(TOLD_MAX).collect())
+}
+
+/// Processor time of this thread: a busy machine takes nothing of a condition's time.
+fn processor_time() -> Duration {
+    let now = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or(0))
+}

@@ -1,0 +1,29 @@
+//! Conditions of gates (spec GATE-6): whether a JavaScript predicate holds for a waypoint.
+//!
+//! A condition comes from a workflow's file and is not trusted. It is evaluated by an engine without a host (no files, no
+//! network, no clock, no randomness), within bounds of time and memory, in a process of its own that has no key, no
+//! environment and no access to files, and that is killed when it goes over its bounds ([`Confinement`]).
+//!
+//! - [`evaluate`], [`parse`]: many conditions at once, each by itself.
+//! - [`maybe_run`]: the side of the helper; every executable that evaluates conditions calls it first.
+//!
+//! Which gates have conditions, what they may see, and what follows from an answer is the engine's matter
+//! (`holdpoint-core`). An answer depends on the time limit, so whoever decides by it records it.
+//!
+//! [`Confinement`]: holdpoint_sandbox::Confinement
+
+mod engine;
+mod helper;
+mod message;
+
+pub use helper::{Helper, HelperError, maybe_run};
+pub use message::{Answer, Failure};
+
+use std::time::Duration;
+
+/// Processor time of one condition.
+pub const TIME_MAX: Duration = Duration::from_millis(100);
+/// Bytes of memory of one condition.
+pub const MEMORY_MAX: usize = 16 << 20;
+/// Characters of one condition.
+pub const LENGTH_MAX: usize = 4_096;

@@ -1,0 +1,52 @@
+//! What goes between a process and its helper, and what came of a condition. Pure data.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// What came of one condition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answer {
+    /// It is true, or a value that JavaScript takes for true.
+    Holds,
+    /// It is false, or a value that JavaScript takes for false.
+    DoesNotHold,
+    /// It could not be evaluated.
+    Failed(Failure),
+}
+
+impl Answer {
+    /// Whether it holds. A condition that failed does not (spec GATE-6).
+    #[must_use]
+    pub fn holds(&self) -> bool {
+        matches!(self, Self::Holds)
+    }
+}
+
+/// Why a condition could not be evaluated. The same condition fails in the same way for the same waypoint, but for
+/// [`Failure::Time`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[serde(rename_all = "snake_case")]
+pub enum Failure {
+    /// It is no JavaScript expression.
+    #[error("it is no JavaScript expression: {0}")]
+    Syntax(String),
+    /// It threw: most often something undefined was looked into.
+    #[error("it threw {0}")]
+    Threw(String),
+    /// It used more processor time than a condition may.
+    #[error("it took more than 100 ms")]
+    Time,
+    /// It used more memory than a condition may, or ended its helper in another way.
+    #[error("it used more than 16 MiB of memory")]
+    Memory,
+}
+
+/// What a helper is asked.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Request {
+    /// The conditions, each evaluated by itself.
+    pub(crate) conditions: Vec<String>,
+    /// What they see, by name; `None`: they are only parsed.
+    pub(crate) scope: Option<Value>,
+}

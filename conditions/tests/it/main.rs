@@ -1,0 +1,153 @@
+//! Conditions through the real helper, confined as it is in a fleet.
+
+#![allow(clippy::unwrap_used, reason = "tests say what is expected by failing")]
+
+use std::path::Path;
+
+use holdpoint_conditions::{Answer, Failure, Helper};
+use serde_json::{Value, json};
+
+fn helper() -> Helper {
+    Helper::at(Path::new(env!("CARGO_BIN_EXE_holdpoint-conditions-helper")))
+}
+
+fn scope() -> Value {
+    json!({
+        "tags": ["security", "api"],
+        "metadata": {"dealSize": 80_000, "kind": "deploy", "__proto__": {"polluted": true}},
+        "gateHistory": [{"gate": "build", "outcome": "complete"}],
+    })
+}
+
+async fn answers(conditions: &[&str]) -> Vec<Answer> {
+    let conditions: Vec<String> = conditions.iter().map(|&condition| condition.to_owned()).collect();
+    helper().evaluate(&conditions, &scope()).await.unwrap()
+}
+
+async fn answer(condition: &str) -> Answer {
+    answers(&[condition]).await.remove(0)
+}
+
+#[tokio::test]
+async fn conditions_of_the_source_are_answered_each_by_itself() {
+    let asked = [
+        ("tags.includes('security') || tags.includes('auth')", Answer::Holds),
+        ("!tags.includes('skip-qa')", Answer::Holds),
+        ("tags.includes('docs')", Answer::DoesNotHold),
+        ("metadata.dealSize > 50000", Answer::Holds),
+        ("gateHistory.some(visit => visit.gate === 'build' && visit.outcome === 'complete')", Answer::Holds),
+        ("/^dep/.test(metadata.kind)", Answer::Holds),
+        ("metadata.missing", Answer::DoesNotHold),
+        ("tags.length === 2 // a comment at the end", Answer::Holds),
+        ("''", Answer::DoesNotHold),
+        ("tags = []", Answer::Holds),
+        ("tags.includes('security')", Answer::Holds),
+    ];
+    let conditions: Vec<&str> = asked.iter().map(|(condition, _)| *condition).collect();
+    for ((condition, expected), found) in asked.iter().zip(answers(&conditions).await) {
+        assert_eq!(&found, expected, "{condition}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_undefined_and_what_throws_fails_with_its_words() {
+    let Answer::Failed(Failure::Threw(why)) = answer("metadata.foo.bar.baz").await else { unreachable!() };
+    assert!(why.contains("undefined"), "{why}");
+    assert!(matches!(answer("nothing_of_this_name").await, Answer::Failed(Failure::Threw(_))));
+    let Answer::Failed(Failure::Threw(why)) = answer("(() => { throw 'x'.repeat(5000) })()").await else {
+        unreachable!()
+    };
+    assert!(why.chars().count() <= 200, "{why}");
+}
+
+#[tokio::test]
+async fn what_is_no_expression_is_refused_when_it_is_parsed_and_when_it_is_evaluated() {
+    let bad = [
+        "",
+        "  ",
+        "tags.includes('a'",
+        "if (true) 1",
+        "1); return (2",
+        "1]; return [2",
+        "1}, function() {",
+        "a b",
+        "return 1",
+    ];
+    let long = format!("true /*{}*/", "x".repeat(5_000));
+    let conditions: Vec<String> = bad.iter().map(|&text| text.to_owned()).chain([long]).collect();
+    let parsed = helper().parse(&conditions).await.unwrap();
+    let evaluated = helper().evaluate(&conditions, &scope()).await.unwrap();
+    for (condition, answers) in conditions.iter().zip(parsed.iter().zip(&evaluated)) {
+        let (Answer::Failed(Failure::Syntax(_)), Answer::Failed(Failure::Syntax(_))) = answers else {
+            unreachable!("{condition}: {answers:?}")
+        };
+    }
+    // Parsing runs nothing, and what a condition will see is not there yet.
+    let good = ["while_", "(() => { while (true) {} })()", "metadata.foo.bar"].map(str::to_owned);
+    assert_eq!(helper().parse(&good).await.unwrap(), vec![Answer::Holds; 3]);
+}
+
+#[tokio::test]
+async fn a_condition_that_goes_over_its_bounds_fails_alone() {
+    let asked = [
+        ("(() => { while (true) {} })()", Failure::Time),
+        ("/(a+)+$/.test('a'.repeat(60) + 'b')", Failure::Time),
+        ("(() => { const all = []; while (true) all.push('x'.repeat(100000) + all.length) })()", Failure::Memory),
+    ];
+    let mut conditions: Vec<&str> = asked.iter().map(|(condition, _)| *condition).collect();
+    conditions.push("tags.includes('api')");
+    let found = answers(&conditions).await;
+    for ((condition, failure), found) in asked.into_iter().zip(&found) {
+        assert_eq!(found, &Answer::Failed(failure), "{condition}");
+    }
+    assert_eq!(found.last(), Some(&Answer::Holds));
+}
+
+#[tokio::test]
+async fn huge_numbers_deep_recursion_and_long_natives_end_within_bounds_and_harm_no_other() {
+    let hostile = [
+        "2n ** (2n ** 40n) > 0n",
+        "(() => { let n = 3n; while (true) n = n * n; })()",
+        "(function deep() { return deep() })()",
+        "JSON.parse('['.repeat(1e6))",
+        "'x'.repeat(2 ** 29).length > 0",
+        "new Array(1e9).fill(0).length > 0",
+        "[...Array(1e7).keys()].map(n => -n).sort().length > 0",
+        "'a'.repeat(3e6).split('').reverse().join('').localeCompare('b') > 0",
+    ];
+    let mut conditions = hostile.to_vec();
+    conditions.push("tags.includes('api')");
+    let found = answers(&conditions).await;
+    for (condition, found) in hostile.iter().zip(&found) {
+        assert!(
+            matches!(found, Answer::Failed(failure) if !matches!(failure, Failure::Syntax(_))),
+            "{condition}: {found:?}"
+        );
+    }
+    assert_eq!(found.last(), Some(&Answer::Holds));
+}
+
+#[tokio::test]
+async fn an_engine_has_no_host_no_clock_and_no_randomness() {
+    let names = [
+        "require",
+        "process",
+        "std",
+        "os",
+        "console",
+        "Date",
+        "performance",
+        "Promise",
+        "Proxy",
+        "setTimeout",
+        "fetch",
+        "print",
+        "scriptArgs",
+    ];
+    for name in names {
+        assert_eq!(answer(&format!("typeof {name} === 'undefined'")).await, Answer::Holds, "{name}");
+    }
+    assert_eq!(answer("Math.random === undefined").await, Answer::Holds);
+    assert!(matches!(answer("import('fs')").await, Answer::Failed(_)));
+    assert_eq!(answer("Object.polluted === undefined && ({}).polluted === undefined").await, Answer::Holds);
+}
