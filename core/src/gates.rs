@@ -1,7 +1,10 @@
 //! The gate machine: how a workflow moves (spec GATE-5, GATE-7, GATE-14).
 //!
-//! It knows gates, roles, duties and outcomes. Which workflows are built in is [`crate::workflows`]; what a turn of a gate
-//! is about, and what an outcome does to a waypoint, is [`crate::engine`].
+//! It knows gates, roles, duties and outcomes. What a workflow may declare is [`crate::declared`], which is more than is run
+//! here; which workflows are built in is [`crate::workflows`]; what a turn of a gate is about, and what an outcome does to a
+//! waypoint, is [`crate::engine`].
+
+mod obstacles;
 
 use std::collections::BTreeSet;
 
@@ -11,6 +14,8 @@ use holdpoint_protocol::{
     time::Millis,
     workflow::{GateSpec, WorkflowSpec, is_human},
 };
+
+pub use obstacles::obstacles;
 
 /// Gates of one workflow, at most: every visit of a gate is in every entry of a waypoint.
 pub const GATES_MAX: usize = 32;
@@ -56,7 +61,8 @@ pub enum Duty {
 }
 
 impl Duty {
-    fn of(role: &RoleId) -> Self {
+    /// The duty of a role that no org chart says more about.
+    pub(crate) fn of(role: &RoleId) -> Self {
         match role.as_str() {
             role::BUILDER | role::REPAIR => Self::Make,
             role::VERIFIER => Self::Judge,
@@ -68,6 +74,12 @@ impl Duty {
 /// Why gates do not make a workflow, or an outcome does not fit a gate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
+    /// Something that may be declared and that this version does not run.
+    #[error("{what} cannot be run yet")]
+    NotYet {
+        /// What, in the words of the file.
+        what: String,
+    },
     /// No gates.
     #[error("workflow {name} has no gates")]
     Empty {
@@ -176,7 +188,10 @@ impl Workflow {
     /// [`GateError`]: the first thing that is wrong.
     pub fn try_new(spec: &WorkflowSpec) -> Result<Self, GateError> {
         let name = spec.name.clone();
-        let gates: Vec<Gate> = spec.gates.iter().map(Gate::from).collect();
+        if let Some(what) = obstacles(spec).into_iter().next() {
+            return Err(GateError::NotYet { what });
+        }
+        let gates: Vec<Gate> = spec.all_gates().map(Gate::from).collect();
         let Some(first) = gates.first() else { return Err(GateError::Empty { name }) };
         if first.can_reject {
             return Err(GateError::FirstRejects { gate: first.id.clone() });

@@ -1,6 +1,6 @@
 //! Every decision of Holdpoint, as pure functions: no clock, no randomness, no network, no async.
 //!
-//! Read in this order: [`gates`] (how a workflow moves), [`policy`] (the decision table), [`engine`] (one waypoint),
+//! Read in this order: [`gates`] (how a workflow moves), [`declared`] (what may be declared), [`policy`] (the decision table), [`engine`] (one waypoint),
 //! [`flight`] (what orders several), then what they lean on: [`plan`], [`paths`], [`checks`], [`runners`],
 //! [`written`], [`canary`], [`mutants`], [`feedback`], [`handed`]. [`shares`] says who takes which handoffs, [`intake`]
 //! which of them are worked on, [`quota`] how much one operator may have open, [`pulls`] what to do about pulls that stay in
@@ -14,6 +14,7 @@ pub mod canary;
 pub mod checks;
 pub mod commit;
 pub mod connections;
+pub mod declared;
 pub mod engine;
 pub mod feedback;
 pub mod flight;

@@ -7,25 +7,24 @@
 //!
 //! Texts are taken as they are written: `check: true` is the command `true`, and `base: 1234567` is a git ref.
 
-mod error;
-mod fields;
+pub(crate) mod error;
+pub(crate) mod fields;
 mod likeness;
 mod limits;
 mod network;
-mod path;
+pub(crate) mod path;
 mod rules;
-mod tree;
+pub(crate) mod tree;
 mod units;
 mod unjudged;
-mod waypoint;
+pub(crate) mod waypoint;
 mod whole;
-mod words;
-mod workflow;
+pub(crate) mod words;
 
 #[cfg(test)]
 mod tests;
 
-use holdpoint_protocol::{plan::Plan, workflow::WorkflowSpec};
+use holdpoint_protocol::plan::Plan;
 
 pub use error::{PlanError, PlanErrors};
 pub use likeness::closest;
@@ -33,10 +32,18 @@ pub use limits::*;
 pub use network::wants_network;
 pub use path::PlanPath;
 pub use rules::{PlanProblem, PlanProblems, validate};
+pub use units::written as span_written;
 pub use unjudged::without_check;
 
 use error::Problems;
-use tree::Position;
+use tree::{FileKind, Position};
+
+/// What messages about plan files say.
+const KIND: FileKind = FileKind {
+    name: "plan",
+    least: "a plan has at least `plan: NAME` and `waypoints:` with one waypoint",
+    depth: "a plan needs six levels; only `metadata` and `tests` may have a few more",
+};
 
 /// The largest plan file in bytes. A plan is written by people or small scripts; 4 MiB holds some 10,000 waypoints.
 pub const FILE_BYTES_MAX: usize = 4 << 20;
@@ -69,17 +76,22 @@ pub fn read_bytes(bytes: &[u8], file: &str, workflows: &[KnownWorkflow<'_>]) -> 
         refuse_size(&mut problems);
         return Err(problems.finish(file, ""));
     }
-    match std::str::from_utf8(bytes) {
+    match text_of(bytes, &mut problems) {
         Ok(text) => read(text, file, workflows),
-        Err(error) => {
-            let before = String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default());
-            let (line, column) =
-                (before.matches('\n').count() + 1, before.chars().rev().take_while(|c| *c != '\n').count() + 1);
-            let hint = "save it in UTF-8: a byte here belongs to another encoding";
-            problems.add(Position { line, column }, "the file is not UTF-8 text", hint);
-            Err(problems.finish(file, &before))
-        }
+        Err(before) => Err(problems.finish(file, before)),
     }
+}
+
+/// A file's bytes as text; else the text before the first byte that is none, which is reported.
+pub(crate) fn text_of<'a>(bytes: &'a [u8], problems: &mut Problems) -> Result<&'a str, &'a str> {
+    std::str::from_utf8(bytes).map_err(|error| {
+        let before = std::str::from_utf8(bytes.get(..error.valid_up_to()).unwrap_or_default()).unwrap_or_default();
+        let (line, column) =
+            (before.matches('\n').count() + 1, before.chars().rev().take_while(|c| *c != '\n').count() + 1);
+        let hint = "save it in UTF-8: a byte here belongs to another encoding";
+        problems.add(Position { line, column }, "the file is not UTF-8 text", hint);
+        before
+    })
 }
 
 /// Reads a plan. `file` is only the name under which problems are reported.
@@ -96,25 +108,12 @@ pub fn read(text: &str, file: &str, workflows: &[KnownWorkflow<'_>]) -> Result<P
     }
 }
 
-/// Reads the file of one workflow. `file` is only the name under which problems are reported.
-///
-/// # Errors
-/// As [`read`]. Whether the gates make a workflow is [`crate::gates`]'s to say.
-pub fn read_workflow(text: &str, file: &str) -> Result<WorkflowSpec, PlanErrors> {
-    let mut problems = Problems::default();
-    let workflow = tree::load(text, &mut problems).and_then(|root| workflow::read(&root, &mut problems));
-    match (workflow, problems.is_empty()) {
-        (Some(workflow), true) => Ok(workflow),
-        _ => Err(problems.finish(file, text)),
-    }
-}
-
 fn parse(text: &str, workflows: &[KnownWorkflow<'_>], problems: &mut Problems) -> Option<Plan> {
     if text.len() > FILE_BYTES_MAX {
         refuse_size(problems);
         return None;
     }
-    let root = tree::load(text, problems)?;
+    let root = tree::load(text, &KIND, problems)?;
     let plan = whole::read(&root, problems)?;
     problems.locate(validate(&plan, workflows), &root);
     Some(plan)

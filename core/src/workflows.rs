@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use holdpoint_protocol::{plan::Plan, workflow::WorkflowSpec};
 
-use crate::plan;
+use crate::declared;
 
 /// The name of each, and the file it is declared in.
 const BUILT_IN: [(&str, &str); 2] =
@@ -15,15 +15,21 @@ const BUILT_IN: [(&str, &str); 2] =
 /// Each as it is declared: read once, because every submission asks for one.
 static SPECS: LazyLock<Vec<WorkflowSpec>> = LazyLock::new(|| {
     let read = |(name, text): (&str, &str)| {
-        plan::read_workflow(text, name).expect("the built-in workflows are sound: a test reads them")
+        declared::read(text, name).expect("the built-in workflows can be read: a test does")
     };
-    BUILT_IN.map(read).into()
+    BUILT_IN.into_iter().flat_map(read).collect()
 });
 
 /// The built-in workflow of this name, as it is declared.
 #[must_use]
 pub fn built_in(name: &str) -> Option<WorkflowSpec> {
     SPECS.iter().find(|spec| spec.name == name).cloned()
+}
+
+/// Every built-in workflow, as it is declared.
+#[must_use]
+pub fn all_built_in() -> &'static [WorkflowSpec] {
+    &SPECS
 }
 
 /// The names of the workflows that a plan's waypoints use, each once.
@@ -38,21 +44,16 @@ pub fn used(plan: &Plan) -> Vec<&str> {
 
 #[cfg(test)]
 mod tests {
-    use holdpoint_protocol::{ids::role, workflow::GateSpec};
+    use holdpoint_protocol::{
+        ids::role,
+        workflow::{GateOrFork, GateSpec},
+    };
 
     use super::*;
-    use crate::gates::Workflow;
+    use crate::{gates::Workflow, plan};
 
-    fn gate(id: &str, role_name: &'static str, can_reject: bool) -> GateSpec {
-        GateSpec {
-            id: id.parse().unwrap(),
-            role: role::id(role_name),
-            description: None,
-            can_reject,
-            require_human: false,
-            people: Vec::new(),
-            timeout: None,
-        }
+    fn gate(id: &str, role_name: &'static str, can_reject: bool) -> GateOrFork {
+        GateSpec { can_reject, ..GateSpec::new(id.parse().unwrap(), role::id(role_name)) }.into()
     }
 
     #[test]
@@ -65,6 +66,16 @@ mod tests {
         assert_eq!(built_in("deploy"), None);
         let known: Vec<&str> = plan::BUILT_IN_WORKFLOWS.iter().map(|known| known.name).collect();
         assert_eq!(known, BUILT_IN.map(|(name, _)| name), "plans may name exactly these");
+    }
+
+    #[test]
+    fn fly_is_recorded_in_the_same_bytes_whatever_else_may_be_declared() {
+        let recorded = serde_json::to_string(&built_in("fly").unwrap()).unwrap();
+        let gates = r#"[{"id":"build","role":"builder"},{"id":"verify","role":"verifier","canReject":true}]"#;
+        assert_eq!(
+            recorded,
+            format!(r#"{{"name":"fly","description":"Build, then verify by evidence","gates":{gates}}}"#)
+        );
     }
 
     #[test]

@@ -121,7 +121,7 @@ fn check(submit: &Submit) -> Result<(), Failure> {
     }
     let sent = submit.workflows.iter().map(|workflow| plan::KnownWorkflow {
         name: &workflow.name,
-        has_verifier: workflow.gates.iter().any(|gate| gate.role.as_str() == role::VERIFIER),
+        has_verifier: workflow.all_gates().any(|gate| gate.role.as_str() == role::VERIFIER),
     });
     let known: Vec<_> = plan::BUILT_IN_WORKFLOWS.iter().copied().chain(sent).collect();
     let found = plan::validate(&submit.plan, &known);

@@ -15,6 +15,7 @@ pub mod headers;
 pub mod ids;
 pub mod journal;
 pub mod names;
+pub mod org;
 pub mod plan;
 pub mod reason;
 pub mod refusal;

@@ -16,6 +16,19 @@ pub fn handoff(role: &RoleId) -> String {
     format!("HP_HANDOFF_{}", role.as_str().to_ascii_uppercase().replace('-', "_"))
 }
 
+/// Whether two roles cannot be in one fleet: their handoffs would share a stream, or their turns the name of a consumer.
+#[must_use]
+pub fn roles_collide(one: &RoleId, other: &RoleId) -> bool {
+    // `lead_high` and pool `p` have the consumer that `lead` has for pool `medium_p`.
+    let continues = |short: &RoleId, long: &RoleId| {
+        Priority::ALL.iter().any(|priority| {
+            let rest = long.as_str().strip_prefix(&format!("{short}_{}", priority.as_str()));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+        })
+    };
+    handoff(one) == handoff(other) || continues(one, other) || continues(other, one)
+}
+
 /// The pool of agents that serve every flight of a fleet.
 #[must_use]
 pub fn fleet_pool() -> PoolId {
@@ -40,4 +53,23 @@ pub fn turn_consumer(role: &RoleId, pool: &PoolId, priority: Priority) -> String
 #[must_use]
 pub fn handoff_consumer(partition: u32) -> String {
     format!("orchestrator_{partition}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_whose_streams_or_consumers_have_one_name_collide() {
+        let collide = |one: &str, other: &str| roles_collide(&one.parse().unwrap(), &other.parse().unwrap());
+        for (one, other) in [("code-review", "code_review"), ("qa", "QA"), ("lead", "lead_high"), ("a_low_b", "a")] {
+            assert!(collide(one, other) && collide(other, one), "{one} {other}");
+        }
+        for (one, other) in [("code-review", "review"), ("lead", "lead_highest"), ("lead", "lead-high"), ("a", "b")] {
+            assert!(!collide(one, other) && !collide(other, one), "{one} {other}");
+        }
+        let pool = |name: &str| PoolId::try_new(name).unwrap();
+        let of = |role: &str, name: &str, priority| turn_consumer(&role.parse().unwrap(), &pool(name), priority);
+        assert_eq!(of("lead", "medium_p", Priority::High), of("lead_high", "p", Priority::Medium));
+    }
 }

@@ -1,6 +1,9 @@
 //! Declared workflows, as they are recorded with a flight.
 //!
-//! Whether gates make a workflow, and where an outcome leads, is `holdpoint_core::gates`.
+//! Whether a declaration is sound is `holdpoint_core::declared`; whether gates make a workflow that the engine runs, and
+//! where an outcome leads, is `holdpoint_core::gates`.
+
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Digest,
     ids::{AgentName, GateId, RoleId},
+    state::Outcome,
     time::Millis,
 };
 
@@ -21,7 +25,172 @@ pub struct WorkflowSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// The gates, in order.
-    pub gates: Vec<GateSpec>,
+    pub gates: Vec<GateOrFork>,
+    /// What an agent's turn came to that names no outcome; absent: `complete`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_outcome: Option<Outcome>,
+    /// Where a rejection leads.
+    #[serde(default, skip_serializing_if = "RejectionStrategy::is_origin")]
+    pub rejection_strategy: RejectionStrategy,
+    /// What outcomes lead to, where the workflow says so.
+    #[serde(default, skip_serializing_if = "ByOutcome::is_empty")]
+    pub outcomes: ByOutcome<Effect>,
+}
+
+impl WorkflowSpec {
+    /// A workflow of these gates that says nothing else.
+    #[must_use]
+    pub fn new(name: impl Into<String>, gates: impl IntoIterator<Item = GateSpec>) -> Self {
+        Self {
+            name: name.into(),
+            description: None,
+            gates: gates.into_iter().map(GateOrFork::from).collect(),
+            default_outcome: None,
+            rejection_strategy: RejectionStrategy::default(),
+            outcomes: ByOutcome::default(),
+        }
+    }
+
+    /// Every gate, those of forks included, in order.
+    pub fn all_gates(&self) -> impl Iterator<Item = &GateSpec> {
+        self.gates.iter().flat_map(|item| match item {
+            GateOrFork::Gate(gate) => std::slice::from_ref(gate),
+            GateOrFork::Fork(fork) => fork.branches.as_slice(),
+        })
+    }
+}
+
+/// Something for each outcome that an agent or person can send.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ByOutcome<T> {
+    /// For `complete`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub complete: Option<T>,
+    /// For `needs_review`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub needs_review: Option<T>,
+    /// For `blocked`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub blocked: Option<T>,
+}
+
+impl<T> ByOutcome<T> {
+    /// Whether nothing is said of any outcome.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.complete.is_none() && self.needs_review.is_none() && self.blocked.is_none()
+    }
+}
+
+impl<T> Default for ByOutcome<T> {
+    fn default() -> Self {
+        Self { complete: None, needs_review: None, blocked: None }
+    }
+}
+
+/// Where a rejection leads (GATE-14, GATE-31).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RejectionStrategy {
+    /// To the first gate.
+    #[default]
+    Origin,
+    /// To the gate before.
+    Previous,
+    /// To the gate that `rejectTo` of the rejecting one names.
+    Named,
+}
+
+impl RejectionStrategy {
+    fn is_origin(&self) -> bool {
+        *self == Self::Origin
+    }
+}
+
+/// What an outcome leads to (GATE-1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// On to the next gate.
+    Advance,
+    /// Back, as the rejection strategy says.
+    Reject,
+    /// It stays in its gate, for a person.
+    Hold,
+}
+
+/// One item of a workflow: a gate, or several that are open at the same time. A fork says `type: fork`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[expect(clippy::large_enum_variant, reason = "nearly every item is a gate")]
+pub enum GateOrFork {
+    /// Several gates at the same time.
+    Fork(ForkSpec),
+    /// One gate.
+    Gate(GateSpec),
+}
+
+impl From<GateSpec> for GateOrFork {
+    fn from(gate: GateSpec) -> Self {
+        Self::Gate(gate)
+    }
+}
+
+impl GateOrFork {
+    /// Its id: gates and forks share one set of names.
+    #[must_use]
+    pub fn id(&self) -> &GateId {
+        match self {
+            Self::Fork(fork) => &fork.id,
+            Self::Gate(gate) => &gate.id,
+        }
+    }
+}
+
+/// Several gates that are open at the same time, as declared (GATE-29).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ForkSpec {
+    /// Unique in the workflow.
+    pub id: GateId,
+    /// Tells a fork from a gate.
+    #[serde(rename = "type")]
+    pub kind: ForkKind,
+    /// What it is for, one line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Its gates.
+    pub branches: Vec<GateSpec>,
+    /// When work goes on.
+    #[serde(default)]
+    pub join_strategy: JoinStrategy,
+    /// When it is entered at all: a predicate; absent: always.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
+    /// Anything.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, serde_json::Value>,
+}
+
+/// The only type that an item of a workflow can name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ForkKind {
+    /// A fork.
+    Fork,
+}
+
+/// How many branches of a fork have to complete.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum JoinStrategy {
+    /// All of them.
+    #[default]
+    All,
+    /// One.
+    Any,
+    /// More than half.
+    Majority,
 }
 
 /// A gate as declared.
@@ -47,6 +216,50 @@ pub struct GateSpec {
     /// How long a turn of this gate may take before it is held for a person's intervention.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Millis>,
+    /// Which role gets a turn that timed out; absent: the same once more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub escalate_to: Option<RoleId>,
+    /// When the gate is entered at all: a predicate; absent: always.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub when: Option<String>,
+    /// Where its rejections lead, with [`RejectionStrategy::Named`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reject_to: Option<GateId>,
+    /// What whoever has the turn goes through.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expectations: Vec<String>,
+    /// Advice to whoever has the turn.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tips: Vec<String>,
+    /// What outcomes mean at this gate, in words for whoever has the turn.
+    #[serde(default, skip_serializing_if = "ByOutcome::is_empty")]
+    pub outcome_help: ByOutcome<String>,
+    /// Anything; `kind` decides on the default of `timeout`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, serde_json::Value>,
+}
+
+impl GateSpec {
+    /// A gate that says nothing but its role.
+    #[must_use]
+    pub fn new(id: GateId, role: RoleId) -> Self {
+        Self {
+            id,
+            role,
+            description: None,
+            can_reject: false,
+            require_human: false,
+            people: Vec::new(),
+            timeout: None,
+            escalate_to: None,
+            when: None,
+            reject_to: None,
+            expectations: Vec::new(),
+            tips: Vec::new(),
+            outcome_help: ByOutcome::default(),
+            metadata: BTreeMap::new(),
+        }
+    }
 }
 
 /// A workflow in a flight's submission: what the flight is flown by, whatever is declared later.

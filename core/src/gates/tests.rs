@@ -6,19 +6,11 @@ fn id(id: &str) -> GateId {
 }
 
 fn spec(gates: Vec<GateSpec>) -> WorkflowSpec {
-    WorkflowSpec { name: "x".to_owned(), description: None, gates }
+    WorkflowSpec::new("x", gates)
 }
 
 fn gate(name: &str, role: &str, can_reject: bool) -> GateSpec {
-    GateSpec {
-        id: id(name),
-        role: role.parse().unwrap(),
-        description: None,
-        can_reject,
-        require_human: false,
-        people: Vec::new(),
-        timeout: None,
-    }
+    GateSpec { can_reject, ..GateSpec::new(id(name), role.parse().unwrap()) }
 }
 
 fn people(name: &str) -> GateSpec {

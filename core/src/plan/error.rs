@@ -18,7 +18,7 @@ use crate::shown;
 /// The most characters of a source line that are shown with a problem.
 const EXCERPT_CHARS_MAX: usize = 160;
 
-/// One problem of a plan file.
+/// One problem of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct PlanError {
     /// The file as the caller named it.
@@ -39,33 +39,40 @@ pub struct PlanError {
     before: Option<usize>,
 }
 
-/// All problems of a plan file, in the order of their places; after [`PROBLEMS_MAX`] only their number. Its JSON form is
-/// the contract's `{"errors": […]}`.
+/// All problems of a file, in the order of their places; after [`PROBLEMS_MAX`] only their number. Its JSON form is the
+/// contract's `{"errors": […]}`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, thiserror::Error)]
-#[error("{} in the plan", count(.errors.len()))]
+#[error("{} in {}", count(.errors.len()), .errors.first().map_or_else(String::new, |error| shown::line(&error.file).into_owned()))]
 pub struct PlanErrors {
     /// The problems; never empty.
     pub errors: Vec<PlanError>,
 }
 
+impl PlanError {
+    /// The problem for a terminal: place and message, the source line with a caret, and the hint. `label` stands before the
+    /// message.
+    #[must_use]
+    pub fn render(&self, label: &str) -> String {
+        let Self { file, line, column, message, hint, excerpt, before } = self;
+        let mut out = format!("{file}:{line}:{column}: {label}{message}\n");
+        if !excerpt.is_empty() {
+            let margin = " ".repeat(line.to_string().len());
+            // Writing into a string cannot fail.
+            let _ = writeln!(out, " {line} | {excerpt}");
+            if let Some(before) = before {
+                let _ = writeln!(out, " {margin} | {}^", " ".repeat(*before));
+            }
+        }
+        let _ = writeln!(out, "   hint: {hint}");
+        out
+    }
+}
+
 impl PlanErrors {
-    /// The problems for a terminal: place and message, the source line with a caret, and the hint.
+    /// All problems for a terminal, and their number.
     #[must_use]
     pub fn render(&self) -> String {
-        let mut out = String::new();
-        for error in &self.errors {
-            let PlanError { file, line, column, message, hint, excerpt, before } = error;
-            // Writing into a string cannot fail.
-            let _ = writeln!(out, "{file}:{line}:{column}: {message}");
-            if !excerpt.is_empty() {
-                let margin = " ".repeat(line.to_string().len());
-                let _ = writeln!(out, " {line} | {excerpt}");
-                if let Some(before) = before {
-                    let _ = writeln!(out, " {margin} | {}^", " ".repeat(*before));
-                }
-            }
-            let _ = writeln!(out, "   hint: {hint}");
-        }
+        let mut out: String = self.errors.iter().map(|error| error.render("")).collect();
         let _ = writeln!(out, "{}", count(self.errors.len()));
         out
     }
@@ -77,7 +84,7 @@ fn count(problems: usize) -> String {
 
 /// Problems while they are collected.
 #[derive(Debug, Default)]
-pub(super) struct Problems {
+pub(crate) struct Problems {
     found: Vec<(Position, String, String)>,
     /// How many more there were than are kept.
     dropped: usize,
@@ -89,7 +96,7 @@ pub(super) struct Problems {
 
 impl Problems {
     /// Notes a problem.
-    pub(super) fn add(&mut self, at: Position, message: impl Into<String>, hint: impl Into<String>) {
+    pub(crate) fn add(&mut self, at: Position, message: impl Into<String>, hint: impl Into<String>) {
         if self.is_full() {
             self.dropped += 1;
             return;
@@ -99,22 +106,22 @@ impl Problems {
     }
 
     /// Notes that the value here was reported, at another place.
-    pub(super) fn was_reported(&mut self, value: Position) {
+    pub(crate) fn was_reported(&mut self, value: Position) {
         self.reported.insert(value);
     }
 
     /// Notes that only these items of the list could be read.
-    pub(super) fn keep_only(&mut self, list: Position, items: Vec<usize>) {
+    pub(crate) fn keep_only(&mut self, list: Position, items: Vec<usize>) {
         self.kept.insert(list, items);
     }
 
     /// Which item of the list in the file became the `item` of the plan's.
-    pub(super) fn item_in_file(&self, list: Position, item: usize) -> usize {
+    pub(crate) fn item_in_file(&self, list: Position, item: usize) -> usize {
         self.kept.get(&list).map_or(item, |kept| kept.get(item).copied().unwrap_or(usize::MAX))
     }
 
     /// Notes what the rules found, at its place in the file.
-    pub(super) fn locate(&mut self, found: PlanProblems, root: &Node) {
+    pub(crate) fn locate(&mut self, found: PlanProblems, root: &Node) {
         let reported = std::mem::take(&mut self.reported);
         for problem in found.problems {
             let place = root.find(&problem.path, self);
@@ -126,18 +133,23 @@ impl Problems {
         self.dropped += found.more;
     }
 
+    /// A collection for other findings about the same values.
+    pub(crate) fn another(&self) -> Self {
+        Self { reported: self.reported.clone(), kept: self.kept.clone(), ..Self::default() }
+    }
+
     /// Whether any more are only counted, so that no effort for their words is worth it.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.found.len() >= KEPT_MAX
     }
 
     /// Whether there is none.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.found.is_empty()
     }
 
     /// Orders the problems, cuts their number and adds the source lines.
-    pub(super) fn finish(mut self, file: &str, text: &str) -> PlanErrors {
+    pub(crate) fn finish(mut self, file: &str, text: &str) -> PlanErrors {
         self.found.sort_by_key(|(at, ..)| (at.line, at.column));
         let more = self.dropped + self.found.len().saturating_sub(PROBLEMS_MAX);
         self.found.truncate(PROBLEMS_MAX);

@@ -13,10 +13,10 @@ use super::{
     words::{self, Words, quoted},
 };
 
-/// A mapping of which every key is known.
-pub(super) struct Fields<'t> {
+/// A mapping whose keys were looked at.
+pub(crate) struct Fields<'t> {
     /// Where it begins.
-    pub(super) at: Position,
+    pub(crate) at: Position,
     /// What it is called in messages.
     what: String,
     entries: &'t [(Key, Node)],
@@ -24,24 +24,28 @@ pub(super) struct Fields<'t> {
 
 /// A scalar's text and place.
 #[derive(Clone, Copy)]
-pub(super) struct Word<'t> {
-    pub(super) at: Position,
-    pub(super) text: &'t str,
+pub(crate) struct Word<'t> {
+    pub(crate) at: Position,
+    pub(crate) text: &'t str,
 }
 
 impl<'t> Fields<'t> {
-    /// Takes `node` as a mapping and reports keys that are not `allowed`.
-    pub(super) fn open(node: &'t Node, what: &str, allowed: &[&str], problems: &mut Problems) -> Option<Self> {
-        let entries = match &node.value {
-            Value::Map(entries) => entries,
-            Value::Refused => return None,
+    /// Takes `node` as a mapping of any keys; `hint` says which make sense.
+    pub(crate) fn free(node: &'t Node, what: &str, hint: &str, problems: &mut Problems) -> Option<Self> {
+        match &node.value {
+            Value::Map(entries) => Some(Self { at: node.at, what: what.to_owned(), entries }),
+            Value::Refused => None,
             other => {
-                let message = format!("{what} is a mapping, not {}", other.kind());
-                problems.add(node.at, message, format!("its keys are {}", names(allowed)));
-                return None;
+                problems.add(node.at, format!("{what} is a mapping, not {}", other.kind()), hint);
+                None
             }
-        };
-        for (key, _) in entries {
+        }
+    }
+
+    /// Takes `node` as a mapping and reports keys that are not `allowed`.
+    pub(crate) fn open(node: &'t Node, what: &str, allowed: &[&str], problems: &mut Problems) -> Option<Self> {
+        let fields = Self::free(node, what, &format!("its keys are {}", names(allowed)), problems)?;
+        for (key, _) in fields.entries {
             if allowed.contains(&key.name.as_str()) {
                 continue;
             }
@@ -53,11 +57,16 @@ impl<'t> Fields<'t> {
             };
             problems.add(key.at, format!("unknown key `{}` in {what}", quoted(&key.name)), hint);
         }
-        Some(Self { at: node.at, what: what.to_owned(), entries })
+        Some(fields)
+    }
+
+    /// Every key that is there, with its value.
+    pub(crate) fn entries(&self) -> &'t [(Key, Node)] {
+        self.entries
     }
 
     /// The value of a key that has one. A key without a value is reported.
-    pub(super) fn get(&self, key: &str, problems: &mut Problems) -> Option<&'t Node> {
+    pub(crate) fn get(&self, key: &str, problems: &mut Problems) -> Option<&'t Node> {
         let (key, node) = self.entries.iter().find(|(k, _)| k.name == key)?;
         if node.value.is_null() {
             problems.add(key.at, format!("`{}` has no value", key.name), "give it one, or remove the key");
@@ -68,25 +77,25 @@ impl<'t> Fields<'t> {
     }
 
     /// Whether the key is there, with whatever value.
-    pub(super) fn has(&self, key: &str) -> bool {
+    pub(crate) fn has(&self, key: &str) -> bool {
         self.entries.iter().any(|(k, _)| k.name == key)
     }
 
     /// Reports that a key is missing if it is not there.
-    pub(super) fn demand(&self, key: &str, hint: &str, problems: &mut Problems) {
+    pub(crate) fn demand(&self, key: &str, hint: &str, problems: &mut Problems) {
         if !self.has(key) {
             problems.add(self.at, format!("{} has no `{key}`", self.what), hint);
         }
     }
 
     /// A text.
-    pub(super) fn word(&self, key: &str, problems: &mut Problems) -> Option<Word<'t>> {
+    pub(crate) fn word(&self, key: &str, problems: &mut Problems) -> Option<Word<'t>> {
         let node = self.get(key, problems)?;
         word(node, &format!("`{key}`"), problems)
     }
 
     /// A text, owned.
-    pub(super) fn text(&self, key: &str, problems: &mut Problems) -> Option<String> {
+    pub(crate) fn text(&self, key: &str, problems: &mut Problems) -> Option<String> {
         self.word(key, problems).map(|word| word.text.to_owned())
     }
 
@@ -108,7 +117,7 @@ impl<'t> Fields<'t> {
     }
 
     /// One of several words, which `choices` have the values of; `what` they are.
-    pub(super) fn choice<T: Copy>(
+    pub(crate) fn choice<T: Copy>(
         &self,
         key: &str,
         what: &str,
@@ -117,15 +126,16 @@ impl<'t> Fields<'t> {
     ) -> Option<T> {
         let read = |text: &str| choices.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
         let wrong = |key: &str, text: String| {
-            let (last, others) = choices.split_last().expect("choices are literals, and several");
-            let others: Vec<String> = others.iter().map(|(word, _)| format!("`{word}`")).collect();
-            (format!("`{key}: {text}` is not {what}"), format!("write {} or `{}`", others.join(", "), last.0))
+            (
+                format!("`{key}: {text}` is not {what}"),
+                format!("write {}", one_of(choices.iter().map(|(word, _)| *word))),
+            )
         };
         self.parsed(key, read, wrong, problems)
     }
 
     /// `true` or `false`.
-    pub(super) fn flag(&self, key: &str, problems: &mut Problems) -> Option<bool> {
+    pub(crate) fn flag(&self, key: &str, problems: &mut Problems) -> Option<bool> {
         let read = |text: &str| match text {
             "true" | "True" | "TRUE" => Some(true),
             "false" | "False" | "FALSE" => Some(false),
@@ -138,7 +148,7 @@ impl<'t> Fields<'t> {
     }
 
     /// A whole number; `range` is what is allowed.
-    pub(super) fn number<T: TryFrom<u64>>(
+    pub(crate) fn number<T: TryFrom<u64>>(
         &self,
         key: &str,
         range: &std::ops::RangeInclusive<u64>,
@@ -149,22 +159,22 @@ impl<'t> Fields<'t> {
     }
 
     /// An amount of money.
-    pub(super) fn money(&self, key: &str, problems: &mut Problems) -> Option<f64> {
+    pub(crate) fn money(&self, key: &str, problems: &mut Problems) -> Option<f64> {
         self.parsed(key, |text| text.parse().ok(), words::not_an_amount, problems)
     }
 
     /// A duration.
-    pub(super) fn duration(&self, key: &str, problems: &mut Problems) -> Option<Millis> {
+    pub(crate) fn duration(&self, key: &str, problems: &mut Problems) -> Option<Millis> {
         self.parsed(key, units::duration, words::not_a_duration, problems)
     }
 
     /// A size in bytes.
-    pub(super) fn size(&self, key: &str, problems: &mut Problems) -> Option<u64> {
+    pub(crate) fn size(&self, key: &str, problems: &mut Problems) -> Option<u64> {
         self.parsed(key, units::size, words::not_a_size, problems)
     }
 
     /// An id.
-    pub(super) fn id<T>(
+    pub(crate) fn id<T>(
         &self,
         key: &str,
         read: impl FnOnce(String) -> Result<T, InvalidId>,
@@ -175,7 +185,7 @@ impl<'t> Fields<'t> {
 
     /// Reads a list's items one by one; none when the key is not there. A lone value is not taken for a list. Which items
     /// could not be read is remembered with the problems.
-    pub(super) fn list<T>(
+    pub(crate) fn list<T>(
         &self,
         key: &str,
         problems: &mut Problems,
@@ -205,13 +215,13 @@ impl<'t> Fields<'t> {
     }
 
     /// A list of texts.
-    pub(super) fn texts(&self, key: &str, problems: &mut Problems) -> Vec<String> {
+    pub(crate) fn texts(&self, key: &str, problems: &mut Problems) -> Vec<String> {
         let what = format!("an item of `{key}`");
         self.list(key, problems, |node, problems| word(node, &what, problems).map(|word| word.text.to_owned()))
     }
 
     /// A list of ids.
-    pub(super) fn ids<T>(
+    pub(crate) fn ids<T>(
         &self,
         key: &str,
         read: impl Fn(String) -> Result<T, InvalidId>,
@@ -241,6 +251,16 @@ fn word<'t>(node: &'t Node, what: &str, problems: &mut Problems) -> Option<Word<
             problems.add(node.at, format!("{what} is a text, not {}", other.kind()), hint);
             None
         }
+    }
+}
+
+/// Words to choose from: `a`, `b` or `c`.
+pub(crate) fn one_of<'a>(words: impl IntoIterator<Item = &'a str>) -> String {
+    let mut words: Vec<String> = words.into_iter().map(|word| format!("`{word}`")).collect();
+    match (words.pop(), words.is_empty()) {
+        (Some(only), true) => only,
+        (Some(last), false) => format!("{} or {last}", words.join(", ")),
+        (None, _) => String::new(),
     }
 }
 

@@ -1,24 +1,36 @@
-//! Where in a plan something stands, in the keys of plan files: `waypoints/3/criteria/0/expect`.
+//! Where in a file something stands, in its keys: `waypoints/3/criteria/0/expect`.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// One step into a plan.
+/// One step into a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(crate) enum Step<K = String> {
     /// The value of a key.
-    Key(&'static str),
+    Key(K),
+    /// A key itself.
+    Name(K),
     /// An item of a list, from 0.
     Item(usize),
 }
 
-/// The way from the plan to one of its values; empty for the plan itself.
+impl Step<&str> {
+    fn owned(self) -> Step {
+        match self {
+            Self::Key(key) => Step::Key(key.to_owned()),
+            Self::Name(key) => Step::Name(key.to_owned()),
+            Self::Item(item) => Step::Item(item),
+        }
+    }
+}
+
+/// The way from a whole file to one of its values; empty for the file itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PlanPath(Vec<Step>);
 
 impl PlanPath {
-    pub(super) fn steps(&self) -> &[Step] {
+    pub(crate) fn steps(&self) -> &[Step] {
         &self.0
     }
 }
@@ -30,7 +42,7 @@ impl fmt::Display for PlanPath {
                 f.write_str("/")?;
             }
             match step {
-                Step::Key(key) => f.write_str(key)?,
+                Step::Key(key) | Step::Name(key) => f.write_str(key)?,
                 Step::Item(item) => write!(f, "{item}")?,
             }
         }
@@ -44,32 +56,37 @@ impl Serialize for PlanPath {
     }
 }
 
-/// A path while the plan is walked through: costs nothing until something is wrong there.
+/// A path while a file's value is walked through: costs nothing until something is wrong there.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct At<'a>(Option<(&'a At<'a>, Step)>);
+pub(crate) struct At<'a>(Option<(&'a At<'a>, Step<&'a str>)>);
 
 impl At<'static> {
-    /// The plan itself.
-    pub(super) const PLAN: Self = Self(None);
+    /// The whole.
+    pub(crate) const ROOT: Self = Self(None);
 }
 
 impl<'a> At<'a> {
     /// The value of a key of what is here.
-    pub(super) fn key(&'a self, key: &'static str) -> Self {
+    pub(crate) fn key(&'a self, key: &'a str) -> Self {
         Self(Some((self, Step::Key(key))))
     }
 
+    /// A key of what is here, for what is wrong with the key itself.
+    pub(crate) fn name(&'a self, key: &'a str) -> Self {
+        Self(Some((self, Step::Name(key))))
+    }
+
     /// An item of the list that is here.
-    pub(super) fn item(&'a self, item: usize) -> Self {
+    pub(crate) fn item(&'a self, item: usize) -> Self {
         Self(Some((self, Step::Item(item))))
     }
 
     /// The way that led here.
-    pub(super) fn path(&self) -> PlanPath {
+    pub(crate) fn path(&self) -> PlanPath {
         let mut steps = Vec::new();
         let mut at = self;
         while let Some((before, step)) = at.0 {
-            steps.push(step);
+            steps.push(step.owned());
             at = before;
         }
         steps.reverse();

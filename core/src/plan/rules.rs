@@ -33,7 +33,7 @@ use crate::shown;
 #[must_use]
 pub fn validate(plan: &Plan, workflows: &[KnownWorkflow<'_>]) -> PlanProblems {
     let mut found = PlanProblems::default();
-    let at = At::PLAN;
+    let at = At::ROOT;
     head(plan, &mut found);
     guards(at.key("guards"), &plan.guards, &mut found);
     answers(at.key("answers"), &plan.answers, &mut found);
@@ -45,7 +45,7 @@ pub fn validate(plan: &Plan, workflows: &[KnownWorkflow<'_>]) -> PlanProblems {
 }
 
 fn head(plan: &Plan, found: &mut PlanProblems) {
-    let at = At::PLAN;
+    let at = At::ROOT;
     if plan.plan.is_empty() {
         found.add(at.key("plan"), "the plan has no `plan`", "name the plan, such as `plan: harden-client`");
     } else if WaypointId::try_new(plan.plan.as_str()).is_err() {

@@ -260,7 +260,7 @@ fn the_json_form_is_that_of_the_contract() {
         serde_json::to_string(&errors).unwrap(),
         r#"{"errors":[{"file":"p.yaml","line":1,"column":1,"message":"the plan has no waypoints","hint":"add `waypoints:` with at least one item of `id`, `goal` and `criteria`"}]}"#
     );
-    assert_eq!(errors.to_string(), "1 problem in the plan");
+    assert_eq!(errors.to_string(), "1 problem in p.yaml");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! YAML as a tree in which every key and value knows its place.
 //!
-//! Built from parser events, so that depth and size are bounded before anything is stored. A plan is plain data:
-//! aliases are refused (they can make a small file huge), and so are tags and several documents.
+//! Built from parser events, so that depth and size are bounded before anything is stored. What people write for us is plain
+//! data: aliases are refused (they can make a small file huge), and so are tags and several documents.
 
 use std::collections::HashSet;
 
@@ -18,18 +18,29 @@ const DEPTH_MAX: usize = 32;
 /// The most keys and values. 5,000 waypoints of a hundred each.
 const NODES_MAX: usize = 500_000;
 
+/// A kind of file, for messages.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct FileKind {
+    /// What such a file is called.
+    pub(crate) name: &'static str,
+    /// The least that one has.
+    pub(crate) least: &'static str,
+    /// How deep one is.
+    pub(crate) depth: &'static str,
+}
+
 /// A place in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Position {
+pub(crate) struct Position {
     /// From 1.
-    pub(super) line: usize,
+    pub(crate) line: usize,
     /// In characters, from 1.
-    pub(super) column: usize,
+    pub(crate) column: usize,
 }
 
 impl Position {
     /// Where a file begins.
-    pub(super) const START: Self = Self { line: 1, column: 1 };
+    pub(crate) const START: Self = Self { line: 1, column: 1 };
 }
 
 impl From<Marker> for Position {
@@ -40,14 +51,14 @@ impl From<Marker> for Position {
 
 /// A value and its place.
 #[derive(Debug)]
-pub(super) struct Node {
-    pub(super) at: Position,
-    pub(super) value: Value,
+pub(crate) struct Node {
+    pub(crate) at: Position,
+    pub(crate) value: Value,
 }
 
 /// A value.
 #[derive(Debug)]
-pub(super) enum Value {
+pub(crate) enum Value {
     /// A scalar as it is written. `plain`: without quotes or block, so it may mean a number, a boolean or nothing.
     Scalar { text: String, plain: bool },
     /// A sequence.
@@ -60,19 +71,19 @@ pub(super) enum Value {
 
 /// A key and its place.
 #[derive(Debug)]
-pub(super) struct Key {
-    pub(super) at: Position,
-    pub(super) name: String,
+pub(crate) struct Key {
+    pub(crate) at: Position,
+    pub(crate) name: String,
 }
 
 impl Value {
     /// Whether this is YAML's null: nothing, `~` or `null`.
-    pub(super) fn is_null(&self) -> bool {
+    pub(crate) fn is_null(&self) -> bool {
         matches!(self, Self::Scalar { text, plain: true } if matches!(text.as_str(), "" | "~" | "null" | "Null" | "NULL"))
     }
 
     /// What kind of value this is, for messages.
-    pub(super) fn kind(&self) -> &'static str {
+    pub(crate) fn kind(&self) -> &'static str {
         match self {
             Self::List(_) => "a list",
             Self::Map(_) => "a mapping",
@@ -83,21 +94,25 @@ impl Value {
 }
 
 /// A place that a path leads to.
-pub(super) struct Found {
-    /// Of the value; where the plan does not have it, of what it would be in.
-    pub(super) at: Position,
-    /// Whether the plan does not have it.
-    pub(super) missing: bool,
+pub(crate) struct Found {
+    /// Of the value; where the file does not have it, of what it would be in.
+    pub(crate) at: Position,
+    /// Whether the file does not have it.
+    pub(crate) missing: bool,
 }
 
 impl Node {
     /// Follows a path from here. Lists may have lost items when they were read, which `problems` know.
-    pub(super) fn find(&self, path: &PlanPath, problems: &Problems) -> Found {
+    pub(crate) fn find(&self, path: &PlanPath, problems: &Problems) -> Found {
         let mut node = self;
         for step in path.steps() {
             let next = match (step, &node.value) {
                 (Step::Key(name), Value::Map(entries)) => {
                     entries.iter().find(|(key, _)| key.name == *name).map(|(_, node)| node)
+                }
+                (Step::Name(name), Value::Map(entries)) => {
+                    let key = entries.iter().find(|(key, _)| key.name == *name);
+                    return Found { at: key.map_or(node.at, |(key, _)| key.at), missing: key.is_none() };
                 }
                 (Step::Item(item), Value::List(items)) => items.get(problems.item_in_file(node.at, *item)),
                 _ => None,
@@ -112,8 +127,8 @@ impl Node {
 }
 
 /// Reads the one document of `text`. `None` when there is no tree to go on with; then a problem was added.
-pub(super) fn load(text: &str, problems: &mut Problems) -> Option<Node> {
-    let mut builder = Builder { open: Vec::new(), root: None, nodes: 0, problems };
+pub(crate) fn load(text: &str, kind: &FileKind, problems: &mut Problems) -> Option<Node> {
+    let mut builder = Builder { kind, open: Vec::new(), root: None, nodes: 0, problems };
     let mut documents = 0;
     for event in Parser::new_from_str(text) {
         let (event, span) = match event {
@@ -129,7 +144,8 @@ pub(super) fn load(text: &str, problems: &mut Problems) -> Option<Node> {
         if matches!(event, Event::DocumentStart(_)) {
             documents += 1;
             if documents > 1 {
-                builder.problems.add(at, "a second document starts here", "a plan is one document: remove `---`");
+                let hint = format!("a {} is one document: remove `---`", kind.name);
+                builder.problems.add(at, "a second document starts here", hint);
                 return None;
             }
         }
@@ -137,8 +153,7 @@ pub(super) fn load(text: &str, problems: &mut Problems) -> Option<Node> {
     }
     let root = builder.root.take();
     if root.as_ref().is_none_or(|root| root.value.is_null()) {
-        let hint = "a plan has at least `plan: NAME` and `waypoints:` with one waypoint";
-        problems.add(Position::START, "the plan is empty", hint);
+        problems.add(Position::START, format!("the {} is empty", kind.name), kind.least);
         return None;
     }
     root
@@ -151,6 +166,7 @@ enum Open {
 }
 
 struct Builder<'p> {
+    kind: &'p FileKind,
     open: Vec<Open>,
     root: Option<Node>,
     nodes: usize,
@@ -200,8 +216,7 @@ impl Builder<'_> {
 
     fn push(&mut self, collection: Open, at: Position) -> Option<()> {
         if self.open.len() >= DEPTH_MAX {
-            let hint = "a plan needs six levels; only `metadata` and `tests` may have a few more";
-            self.problems.add(at, format!("nested deeper than {DEPTH_MAX} levels"), hint);
+            self.problems.add(at, format!("nested deeper than {DEPTH_MAX} levels"), self.kind.depth);
             return None;
         }
         self.open.push(collection);
@@ -212,8 +227,9 @@ impl Builder<'_> {
     fn put(&mut self, node: Node) -> Option<()> {
         self.nodes += 1;
         if self.nodes > NODES_MAX {
-            let hint = "split the plan into several";
-            self.problems.add(node.at, format!("the plan has more than {NODES_MAX} keys and values"), hint);
+            let name = self.kind.name;
+            let message = format!("the {name} has more than {NODES_MAX} keys and values");
+            self.problems.add(node.at, message, format!("split the {name} into several"));
             return None;
         }
         match self.open.last_mut() {

@@ -27,6 +27,20 @@ pub(super) fn duration(text: &str) -> Option<Millis> {
     Some(Millis(total))
 }
 
+/// A duration as it is written in files: `1h30m`.
+#[must_use]
+pub fn written(span: Millis) -> String {
+    let mut rest = span.0;
+    let mut text = String::new();
+    for (unit, factor) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000), ("ms", 1)] {
+        if rest >= factor {
+            text += &format!("{}{unit}", rest / factor);
+            rest %= factor;
+        }
+    }
+    if text.is_empty() { "0s".to_owned() } else { text }
+}
+
 /// Reads a size in bytes: a whole number, alone or with `B`, `KB`, `MB`, `GB` (thousands) or `KiB`, `MiB`, `GiB`.
 pub(super) fn size(text: &str) -> Option<u64> {
     let (number, unit) = split_number(text.trim())?;
@@ -67,6 +81,14 @@ mod tests {
         }
         for text in ["", "10", "m", "-1s", "1.5h", "10 m", "10x", "99999999999999999999s", "1h-1m"] {
             assert_eq!(duration(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_duration_is_written_as_it_can_be_read() {
+        for (ms, text) in [(0, "0s"), (5_400_000, "1h30m"), (86_400_000, "1d"), (90_061_001, "1d1h1m1s1ms")] {
+            assert_eq!(written(Millis(ms)), text);
+            assert_eq!(duration(text), Some(Millis(ms)));
         }
     }
 

@@ -141,17 +141,12 @@ fn turn_budget(fields: &Fields<'_>, problems: &mut Problems) -> TurnBudget {
     }
 }
 
-fn metadata(fields: &Fields<'_>, problems: &mut Problems) -> BTreeMap<String, Json> {
+/// Free values by name.
+pub(crate) fn metadata(fields: &Fields<'_>, problems: &mut Problems) -> BTreeMap<String, Json> {
     let Some(node) = fields.get("metadata", problems) else { return BTreeMap::new() };
-    match &node.value {
-        Value::Map(entries) => entries.iter().map(|(key, node)| (key.name.clone(), json(node))).collect(),
-        Value::Refused => BTreeMap::new(),
-        other => {
-            let message = format!("`metadata` is a mapping, not {}", other.kind());
-            problems.add(node.at, message, "write `metadata: {risk: 2}`");
-            BTreeMap::new()
-        }
-    }
+    let free = Fields::free(node, "`metadata`", "write `metadata: {risk: 2}`", problems);
+    let entries = free.iter().flat_map(Fields::entries);
+    entries.map(|(key, node)| (key.name.clone(), json(node))).collect()
 }
 
 /// A free value as JSON, plain scalars by YAML's core schema.

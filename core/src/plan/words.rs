@@ -5,22 +5,22 @@ use std::{fmt::Display, ops::RangeInclusive};
 use crate::shown;
 
 /// A message and what to do about it.
-pub(super) type Words = (String, String);
+pub(crate) type Words = (String, String);
 
 /// A user's text in a message: on one line, not too long, without what a terminal would act on.
-pub(super) fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     const SHOWN_CHARS_MAX: usize = 60;
     let end = text.char_indices().nth(SHOWN_CHARS_MAX).map_or(text.len(), |(at, _)| at);
     let cut = if end < text.len() { "…" } else { "" };
     format!("{}{cut}", shown::line(text.get(..end).unwrap_or_default()))
 }
 
-pub(super) fn not_an_id(text: &str) -> Words {
+pub(crate) fn not_an_id(text: &str) -> Words {
     let hint = "use letters, digits, `_` and `-`, start with a letter or digit, at most 64 characters";
     (format!("`{}` is not an id", quoted(text)), hint.to_owned())
 }
 
-pub(super) fn not_a_number(key: &str, value: impl Display, range: &RangeInclusive<u64>) -> Words {
+pub(crate) fn not_a_number(key: &str, value: impl Display, range: &RangeInclusive<u64>) -> Words {
     let hint = if *range.end() == u64::MAX {
         format!("write a whole number from {}", range.start())
     } else {
@@ -29,17 +29,17 @@ pub(super) fn not_a_number(key: &str, value: impl Display, range: &RangeInclusiv
     (format!("`{key}: {value}` is not a number that is allowed here"), hint)
 }
 
-pub(super) fn not_an_amount(key: &str, value: impl Display) -> Words {
+pub(crate) fn not_an_amount(key: &str, value: impl Display) -> Words {
     let hint = "write dollars as a number, such as `2.50`";
     (format!("`{key}: {value}` is not an amount above zero"), hint.to_owned())
 }
 
-pub(super) fn not_a_duration(key: &str, value: impl Display) -> Words {
+pub(crate) fn not_a_duration(key: &str, value: impl Display) -> Words {
     let hint = "write a number with ms, s, m, h or d, such as `90s`, `10m` or `1h30m`; at most 30d";
     (format!("`{key}: {value}` is not a duration"), hint.to_owned())
 }
 
-pub(super) fn not_a_size(key: &str, value: impl Display) -> Words {
+pub(crate) fn not_a_size(key: &str, value: impl Display) -> Words {
     let hint = "write a number with B, KiB, MiB or GiB, such as `1MiB`";
     (format!("`{key}: {value}` is not a size"), hint.to_owned())
 }

@@ -53,7 +53,7 @@ impl PlanProblems {
         line
     }
 
-    pub(super) fn add(&mut self, at: At<'_>, message: impl Into<String>, hint: impl Into<String>) {
+    pub(crate) fn add(&mut self, at: At<'_>, message: impl Into<String>, hint: impl Into<String>) {
         if self.problems.len() >= KEPT_MAX {
             self.more += 1;
             return;
@@ -61,7 +61,7 @@ impl PlanProblems {
         self.problems.push(PlanProblem { path: at.path(), message: message.into(), hint: hint.into() });
     }
 
-    pub(super) fn say(&mut self, at: At<'_>, (message, hint): Words) {
+    pub(crate) fn say(&mut self, at: At<'_>, (message, hint): Words) {
         self.add(at, message, hint);
     }
 }

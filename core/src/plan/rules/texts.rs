@@ -127,7 +127,7 @@ impl PlanProblems {
     }
 
     /// A span of time.
-    pub(super) fn duration(&mut self, at: At<'_>, key: &str, span: Millis) {
+    pub(crate) fn duration(&mut self, at: At<'_>, key: &str, span: Millis) {
         if !(1..=DURATION_MS_MAX).contains(&span.0) {
             self.say(at, not_a_duration(key, format!("{}ms", span.0)));
         }

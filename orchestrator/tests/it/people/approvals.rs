@@ -11,6 +11,7 @@ use holdpoint_protocol::{
     state::{Purpose, Status},
     turn::TurnRequest,
     view::{FlightStatus, FlightView, WaypointView},
+    workflow::{GateOrFork, GateSpec},
 };
 
 use super::{PLAN, W, plan_of, plan_with};
@@ -93,7 +94,8 @@ async fn a_gate_that_names_people_is_completed_by_them_only() {
     assert!(matches!(&refused, ApiError::Refused { failure, .. } if failure.code == 400), "{refused:?}");
     let mut workflow = workflows::built_in("fly-approved").unwrap();
     workflow.name = "signed-off".to_owned();
-    workflow.gates.last_mut().unwrap().people = vec!["human-bob".parse().unwrap()];
+    let Some(GateOrFork::Gate(approve)) = workflow.gates.last_mut() else { panic!("fly-approved ends in a gate") };
+    approve.people = vec!["human-bob".parse().unwrap()];
     submit.workflows = vec![workflow];
     let _: FlightView = world.call(SUBMIT, &submit).await.unwrap();
     let mut builder = world.agent(role::BUILDER, "b1").await;
@@ -184,11 +186,10 @@ async fn a_workflow_of_people_alone_needs_no_agents_and_lands_nothing() {
     let mut submit = world.submission(PLAN, Some(1)).await;
     let mut workflow = workflows::built_in("fly-approved").unwrap();
     workflow.name = "signed-off".to_owned();
-    let mut draft = workflow.gates.pop().unwrap();
-    workflow.gates = vec![draft.clone()];
-    workflow.gates[0].id = "sign".parse().unwrap();
-    (draft.id, draft.can_reject) = ("draft".parse().unwrap(), false);
-    workflow.gates.insert(0, draft);
+    let Some(GateOrFork::Gate(approve)) = workflow.gates.pop() else { panic!("fly-approved ends in a gate") };
+    let draft = GateSpec { id: "draft".parse().unwrap(), can_reject: false, ..approve.clone() };
+    let sign = GateSpec { id: "sign".parse().unwrap(), ..approve };
+    workflow.gates = vec![draft.into(), sign.into()];
     submit.plan.workflow = workflow.name.clone();
     submit.workflows = vec![workflow];
     let _: FlightView = world.call(SUBMIT, &submit).await.unwrap();

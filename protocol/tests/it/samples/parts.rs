@@ -17,8 +17,11 @@ use holdpoint_protocol::{
         Waypoint,
     },
     reason::CriterionReason,
+    state::Outcome,
     time::Millis,
-    workflow::{GateSpec, WorkflowSpec},
+    workflow::{
+        ByOutcome, Effect, ForkKind, ForkSpec, GateOrFork, GateSpec, JoinStrategy, RejectionStrategy, WorkflowSpec,
+    },
 };
 
 pub(super) fn at(seconds: i64) -> Timestamp {
@@ -69,14 +72,18 @@ pub(super) fn work_in_progress() -> WorkInProgress {
 
 /// A workflow with all that a gate can say.
 pub(super) fn workflow() -> WorkflowSpec {
-    let gate = |id: &str, role_name: &'static str| GateSpec {
-        id: id.parse().unwrap(),
-        role: role::id(role_name),
-        description: None,
-        can_reject: false,
-        require_human: false,
-        people: Vec::new(),
-        timeout: None,
+    let gate = |id: &str, role_name: &'static str| GateSpec::new(id.parse().unwrap(), role::id(role_name));
+    let fork = ForkSpec {
+        id: "judged".parse().unwrap(),
+        kind: ForkKind::Fork,
+        description: Some("Both at once.".to_owned()),
+        branches: vec![
+            GateSpec { can_reject: true, ..gate("verify", role::VERIFIER) },
+            GateSpec { can_reject: true, ..gate("read", "reviewer") },
+        ],
+        join_strategy: JoinStrategy::Majority,
+        when: Some("tags.length > 0".to_owned()),
+        metadata: [("room".to_owned(), 2.into())].into(),
     };
     let approve = GateSpec {
         description: Some("A person reads the diff.".to_owned()),
@@ -84,13 +91,22 @@ pub(super) fn workflow() -> WorkflowSpec {
         require_human: true,
         people: vec![person()],
         timeout: Some(Millis(86_400_000)),
+        escalate_to: Some("lead".parse().unwrap()),
+        when: Some("!tags.includes('small')".to_owned()),
+        reject_to: Some("build".parse().unwrap()),
+        expectations: vec!["Every line was read".to_owned()],
+        tips: vec!["Begin with the tests".to_owned()],
+        outcome_help: ByOutcome { complete: Some("It lands.".to_owned()), ..ByOutcome::default() },
+        metadata: [("kind".to_owned(), "ready-check".into())].into(),
         ..gate("approve", "reviewer")
     };
-    let verify = GateSpec { can_reject: true, ..gate("verify", role::VERIFIER) };
     WorkflowSpec {
         name: "approved".to_owned(),
         description: Some("A person has the last word.".to_owned()),
-        gates: vec![gate("build", role::BUILDER), verify, approve],
+        gates: vec![gate("build", role::BUILDER).into(), GateOrFork::Fork(fork), approve.into()],
+        default_outcome: Some(Outcome::Blocked),
+        rejection_strategy: RejectionStrategy::Named,
+        outcomes: ByOutcome { blocked: Some(Effect::Hold), ..ByOutcome::default() },
     }
 }
 

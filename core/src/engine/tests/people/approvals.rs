@@ -66,11 +66,11 @@ fn only_people_approve_and_only_those_whom_the_gate_names() {
     assert_eq!(code(fixture.feed("w", script)), ActCode::HumanRequired);
 
     let spec = workflows::built_in("fly-approved").unwrap();
-    let gates = spec.gates.into_iter().map(|gate| match gate.require_human {
+    let gates = spec.all_gates().cloned().map(|gate| match gate.require_human {
         true => GateSpec { people: vec![person("human-bob")], can_reject: false, ..gate },
         false => gate,
     });
-    let named = WorkflowSpec { name: "named".to_owned(), description: None, gates: gates.collect() };
+    let named = WorkflowSpec::new("named", gates);
     let mut plan = plan(vec![waypoint("w", &[])]);
     plan.workflow = "named".to_owned();
     let mut fixture = Fixture::flown_by(plan, fleet(), &[named]);
@@ -158,16 +158,12 @@ fn an_approval_counts_for_a_clean_merge_with_the_same_diff_only() {
 #[test]
 fn two_steps_of_people_need_no_verifier_and_land_nothing() {
     let sign = |id: &str, can_reject| GateSpec {
-        id: id.parse().unwrap(),
-        role: "approver".parse().unwrap(),
-        description: None,
         can_reject,
         require_human: true,
-        people: Vec::new(),
         timeout: Some(Millis(60_000)),
+        ..GateSpec::new(id.parse().unwrap(), "approver".parse().unwrap())
     };
-    let gates = vec![sign("draft", false), sign("sign", true)];
-    let spec = WorkflowSpec { name: "signed".to_owned(), description: None, gates };
+    let spec = WorkflowSpec::new("signed", [sign("draft", false), sign("sign", true)]);
     let mut plan = plan(vec![waypoint("w", &[])]);
     plan.workflow = "signed".to_owned();
     let mut fixture = Fixture::flown_by(plan, fleet(), &[spec]);
@@ -182,16 +178,11 @@ fn two_steps_of_people_need_no_verifier_and_land_nothing() {
 #[test]
 fn fly_from_its_file_and_as_a_value_write_the_same_journal() {
     let gate = |id: &str, role_name: &'static str, can_reject| GateSpec {
-        id: id.parse().unwrap(),
-        role: role::id(role_name),
-        description: None,
         can_reject,
-        require_human: false,
-        people: Vec::new(),
-        timeout: None,
+        ..GateSpec::new(id.parse().unwrap(), role::id(role_name))
     };
-    let gates = vec![gate("build", role::BUILDER, false), gate("verify", role::VERIFIER, true)];
-    let value = WorkflowSpec { name: "fly".to_owned(), description: None, gates };
+    let gates = [gate("build", role::BUILDER, false), gate("verify", role::VERIFIER, true)];
+    let value = WorkflowSpec::new("fly", gates);
     let journal = |own: &[WorkflowSpec]| {
         let mut fixture = Fixture::flown_by(plan(vec![waypoint("w", &[])]), fleet(), own);
         fixture.feed("w", Input::Open);

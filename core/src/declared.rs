@@ -1,0 +1,170 @@
+//! What a project declares: its workflows (`project.yaml`) and who has which role (`org.yaml`); spec GATE-1 to GATE-3.
+//!
+//! The files are read as plans are: every problem is found at once, each with its place and what to do about it. Warnings
+//! stand apart: with them alone a declaration is sound. Whether the engine runs all that a sound workflow says is
+//! [`crate::gates::obstacles`]'s to tell. Nothing is read from disk here, and no predicate is evaluated.
+
+mod condition;
+mod gate;
+mod org;
+mod project;
+mod rules;
+mod timeouts;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use holdpoint_protocol::{ids::AgentName, org::OrgChart, workflow::WorkflowSpec};
+
+pub use condition::{CONDITION_BYTES_MAX, ConditionError, Conditions, plausible};
+pub use timeouts::default_timeout;
+
+use crate::plan::{
+    self, PlanError, PlanErrors,
+    error::Problems,
+    path::At,
+    tree::{self, FileKind, Node, Position},
+};
+use project::Project;
+use rules::{Findings, Roster};
+
+/// The largest file in bytes. Workflows are recorded with each flight, so they have to stay small.
+pub const FILE_BYTES_MAX: usize = 256 << 10;
+
+/// A file as it was found. Of a larger one only one byte more than [`FILE_BYTES_MAX`] has to be given.
+#[derive(Debug, Clone, Copy)]
+pub struct Source<'a> {
+    /// The name under which its problems are reported.
+    pub file: &'a str,
+    /// What is in it.
+    pub bytes: &'a [u8],
+}
+
+/// What came of looking at declarations.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Checked {
+    /// The workflows of each file that could be read, in order; sound if there are no errors.
+    pub projects: Vec<Vec<WorkflowSpec>>,
+    /// The org chart, without the agents that nobody made a key for.
+    pub chart: Option<OrgChart>,
+    /// What is wrong.
+    pub errors: Vec<PlanError>,
+    /// What will not work as it may be meant.
+    pub warnings: Vec<PlanError>,
+}
+
+/// Looks at project files and the org chart that they share. `keys` are the names that agents and people have keys for;
+/// without them everybody is taken to exist. Without a chart roles are not looked at.
+#[must_use]
+pub fn check(
+    projects: &[Source<'_>],
+    org: Option<Source<'_>>,
+    keys: Option<&BTreeSet<AgentName>>,
+    conditions: Conditions<'_>,
+) -> Checked {
+    let mut checked = Checked::default();
+    let chart = org.map(|source| {
+        let mut file = File::open(source, &org::KIND);
+        let chart = file.root.as_ref().and_then(|root| org::read(root, &mut file.problems));
+        let whole = file.problems.is_empty();
+        if let Some(chart) = &chart {
+            file.locate(rules::chart(chart, keys));
+        }
+        file.close(&mut checked);
+        (chart, whole)
+    });
+    // A chart that is no chart at all says of no role that it is unknown.
+    let roster = match &chart {
+        Some((Some(chart), whole)) => Some(Roster { chart, whole: *whole }),
+        _ => None,
+    };
+    for source in projects {
+        let mut file = File::open(*source, &project::KIND);
+        let project = file.root.as_ref().and_then(|root| project::read(root, &mut file.problems));
+        if let Some(project) = project {
+            file.locate(find(&project, roster, conditions));
+            checked.projects.push(project.workflows.into_iter().map(|declared| declared.spec).collect());
+        }
+        file.close(&mut checked);
+    }
+    checked.chart = chart.and_then(|(chart, _)| chart).map(|chart| without_keyless(chart, keys));
+    checked
+}
+
+/// Reads a file of workflows that need no org chart.
+///
+/// # Errors
+/// As [`crate::plan::read`]. Only what the file itself can get wrong is told: the rules are [`check`]'s.
+pub fn read(text: &str, file: &str) -> Result<Vec<WorkflowSpec>, PlanErrors> {
+    let mut opened = File::open(Source { file, bytes: text.as_bytes() }, &project::KIND);
+    let project = opened.root.as_ref().and_then(|root| project::read(root, &mut opened.problems));
+    match (project, opened.problems.is_empty()) {
+        (Some(project), true) => Ok(project.workflows.into_iter().map(|declared| declared.spec).collect()),
+        _ => Err(opened.problems.finish(file, opened.text)),
+    }
+}
+
+fn find(project: &Project, roster: Option<Roster<'_>>, conditions: Conditions<'_>) -> Findings {
+    let mut found = Findings::default();
+    if project.single {
+        let at = At::ROOT;
+        for declared in &project.workflows {
+            rules::workflow(at.key("workflow"), declared, roster, conditions, &mut found);
+        }
+        return found;
+    }
+    let at = At::ROOT.key("workflows");
+    rules::names(at, project, &mut found);
+    for (i, declared) in project.workflows.iter().enumerate() {
+        rules::workflow(at.item(i), declared, roster, conditions, &mut found);
+    }
+    found
+}
+
+fn without_keyless(mut chart: OrgChart, keys: Option<&BTreeSet<AgentName>>) -> OrgChart {
+    if let Some(keys) = keys {
+        chart.roles.values_mut().for_each(|role| role.agents.retain(|agent| keys.contains(agent)));
+    }
+    chart
+}
+
+/// A file while it is looked at.
+struct File<'a> {
+    name: &'a str,
+    text: &'a str,
+    root: Option<Node>,
+    problems: Problems,
+    warnings: Problems,
+}
+
+impl<'a> File<'a> {
+    fn open(source: Source<'a>, kind: &FileKind) -> Self {
+        let Source { file: name, bytes } = source;
+        let mut problems = Problems::default();
+        if bytes.len() > FILE_BYTES_MAX {
+            let message = format!("the file is larger than {} KiB", FILE_BYTES_MAX >> 10);
+            problems.add(Position::START, message, "leave long texts to documents of the project");
+            return Self { name, text: "", root: None, problems, warnings: Problems::default() };
+        }
+        let (text, whole) = match plan::text_of(bytes, &mut problems) {
+            Ok(text) => (text.strip_prefix('\u{feff}').unwrap_or(text), true),
+            Err(before) => (before, false),
+        };
+        let root = if whole { tree::load(text, kind, &mut problems) } else { None };
+        Self { name, text, root, problems, warnings: Problems::default() }
+    }
+
+    fn locate(&mut self, found: Findings) {
+        let Some(root) = &self.root else { return };
+        self.warnings = self.problems.another();
+        self.warnings.locate(found.warnings, root);
+        self.problems.locate(found.errors, root);
+    }
+
+    fn close(self, checked: &mut Checked) {
+        checked.errors.extend(self.problems.finish(self.name, self.text).errors);
+        checked.warnings.extend(self.warnings.finish(self.name, self.text).errors);
+    }
+}

@@ -1,0 +1,106 @@
+//! Reading `project.yaml`: one `workflow:`, or several `workflows:` (spec GATE-1). Its gates are read by [`super::gate`].
+
+use holdpoint_protocol::{
+    ids::WaypointId,
+    state::Outcome,
+    workflow::{ByOutcome, Effect, RejectionStrategy, WorkflowSpec},
+};
+
+use super::gate;
+use crate::plan::{
+    error::Problems,
+    fields::Fields,
+    tree::{FileKind, Node},
+};
+
+/// What messages about such files say.
+pub(super) const KIND: FileKind = FileKind {
+    name: "workflow file",
+    least: "a workflow file has at least `workflow:` with `name` and `gates`",
+    depth: "a workflow needs eight levels; only `metadata` may have a few more",
+};
+
+/// The keys of the file.
+pub(super) const FILE_KEYS: &[&str] = &["workflow", "workflows"];
+/// The keys of a workflow.
+pub(super) const WORKFLOW_KEYS: &[&str] =
+    &["name", "description", "defaultOutcome", "rejectionStrategy", "gates", "outcomes"];
+/// The outcomes that anybody can send.
+pub(super) const OUTCOMES: [(&str, Outcome); 3] =
+    [("complete", Outcome::Complete), ("needs_review", Outcome::NeedsReview), ("blocked", Outcome::Blocked)];
+
+/// A workflow as it was read.
+#[derive(Debug)]
+pub(super) struct Declared {
+    pub(super) spec: WorkflowSpec,
+    /// Whether every gate could be read, so that their order says something.
+    pub(super) whole: bool,
+}
+
+/// All workflows of a file.
+#[derive(Debug)]
+pub(super) struct Project {
+    pub(super) workflows: Vec<Declared>,
+    /// Whether there can be only one: it stands below `workflow`.
+    pub(super) single: bool,
+}
+
+/// Reads a project file.
+pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<Project> {
+    let file = Fields::open(root, "the file", FILE_KEYS, problems)?;
+    let single = !file.has("workflows");
+    if !single && file.has("workflow") {
+        problems.add(root.at, "`workflow` and `workflows` are both given", "keep one: `workflows` is a list");
+    }
+    if single {
+        file.demand("workflow", "add `workflow:` with `name` and `gates`", problems);
+    }
+    let mut workflows = file.list("workflows", problems, workflow);
+    workflows.extend(file.get("workflow", problems).and_then(|node| workflow(node, problems)));
+    Some(Project { workflows, single })
+}
+
+fn workflow(node: &Node, problems: &mut Problems) -> Option<Declared> {
+    let fields = Fields::open(node, "a workflow", WORKFLOW_KEYS, problems)?;
+    fields.demand("name", "name the workflow, such as `name: reviewed`", problems);
+    let name = fields.id("name", WaypointId::try_new, problems);
+    let strategies = [
+        ("origin", RejectionStrategy::Origin),
+        ("previous", RejectionStrategy::Previous),
+        ("named", RejectionStrategy::Named),
+    ];
+    let read = gate::items(&fields, problems);
+    Some(Declared {
+        whole: read.whole,
+        spec: WorkflowSpec {
+            // Without a name the file is refused; what else is wrong with the workflow is still found.
+            name: name.map_or_else(|| format!("unnamed-{}", fields.at.line), |name| name.to_string()),
+            description: fields.text("description", problems),
+            gates: read.items,
+            default_outcome: fields.choice("defaultOutcome", "an outcome", &OUTCOMES, problems),
+            rejection_strategy: fields
+                .choice("rejectionStrategy", "a rejection strategy", &strategies, problems)
+                .unwrap_or_default(),
+            outcomes: by_outcome(&fields, "outcomes", problems, |outcomes, key, problems| {
+                let effects = [("advance", Effect::Advance), ("reject", Effect::Reject), ("hold", Effect::Hold)];
+                outcomes.choice(key, "what an outcome can lead to", &effects, problems)
+            }),
+        },
+    })
+}
+
+/// A mapping whose keys are outcomes.
+pub(super) fn by_outcome<T>(
+    fields: &Fields<'_>,
+    key: &str,
+    problems: &mut Problems,
+    read: impl Fn(&Fields<'_>, &str, &mut Problems) -> Option<T>,
+) -> ByOutcome<T> {
+    let Some(node) = fields.get(key, problems) else { return ByOutcome::default() };
+    let words = OUTCOMES.map(|(word, _)| word);
+    let Some(outcomes) = Fields::open(node, &format!("`{key}`"), &words, problems) else {
+        return ByOutcome::default();
+    };
+    let [complete, needs_review, blocked] = words.map(|word| read(&outcomes, word, problems));
+    ByOutcome { complete, needs_review, blocked }
+}

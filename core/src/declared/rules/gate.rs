@@ -1,0 +1,139 @@
+//! Rules for single gates and forks. Those about people are in [`super::people`], those about their order in
+//! [`super::order`].
+
+use holdpoint_protocol::{
+    ids::{RoleId, role},
+    workflow::{ByOutcome, ForkSpec, GateSpec, RejectionStrategy, WorkflowSpec},
+};
+
+use super::{Conditions, Findings, Roster, duty, is_built_in, is_reserved, people};
+use crate::{
+    gates::Duty,
+    plan::{closest, path::At, words::quoted},
+};
+
+/// What gates are held against.
+#[derive(Clone, Copy)]
+pub(super) struct Cx<'a> {
+    pub(super) spec: &'a WorkflowSpec,
+    pub(super) roster: Option<Roster<'a>>,
+    pub(super) conditions: Conditions<'a>,
+}
+
+/// Holds a gate against every rule that concerns it alone.
+pub(super) fn check(at: At<'_>, gate: &GateSpec, first: bool, cx: Cx<'_>, found: &mut Findings) {
+    role(at.key("role"), &gate.role, cx, found);
+    if let Some(role_named) = &gate.escalate_to {
+        role(at.key("escalateTo"), role_named, cx, found);
+    }
+    if let Some(text) = &gate.when {
+        when(at.key("when"), text, cx, found);
+    }
+    if let Some(span) = gate.timeout {
+        found.errors.duration(at.key("timeout"), "timeout", span);
+    }
+    if duty(&gate.role, cx.roster) == Duty::Judge && !gate.can_reject {
+        let message = format!("gate `{}` judges work and may not send it back", gate.id);
+        found.errors.add(
+            at.key("canReject"),
+            message,
+            "write `canReject: true`: a failing verdict has to lead somewhere",
+        );
+    }
+    reject_to(at, gate, cx, found);
+    texts(at, gate, found);
+    people::check(at, gate, first, cx.roster, found);
+}
+
+/// Holds a fork against every rule that concerns it alone; its branches are gates.
+pub(super) fn fork(at: At<'_>, fork: &ForkSpec, cx: Cx<'_>, found: &mut Findings) {
+    if let Some(text) = &fork.when {
+        when(at.key("when"), text, cx, found);
+    }
+    if let Some(text) = &fork.description {
+        found.sentence(at.key("description"), "`description`", text);
+    }
+    if fork.branches.len() < 2 {
+        let message = format!("fork `{}` has fewer than two branches", fork.id);
+        found.errors.add(at.key("branches"), message, "add another branch, or make it a gate");
+    }
+    let branches = at.key("branches");
+    for (i, branch) in fork.branches.iter().enumerate() {
+        if duty(&branch.role, cx.roster) == Duty::Make {
+            let message = format!("gate `{}` makes work in a fork, where others look at it meanwhile", branch.id);
+            found.errors.add(branches.item(i).key("role"), message, "put it before the fork");
+        }
+    }
+}
+
+fn role(at: At<'_>, id: &RoleId, cx: Cx<'_>, found: &mut Findings) {
+    if is_reserved(id) {
+        let hint = "name a role of the org chart";
+        found.errors.add(at, format!("role `{id}` is reserved for the fleet itself"), hint);
+        return;
+    }
+    let Some(roster) = cx.roster else { return };
+    if is_built_in(id) || roster.role(id).is_some() {
+        return;
+    }
+    let known = || roster.chart.roles.keys().map(RoleId::as_str).chain(role::AGENTS);
+    let hint = match closest(id.as_str(), known()) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => format!("add it to the org chart, which has {}", list(roster)),
+    };
+    found.errors.add(at, format!("role `{id}` is not in the org chart"), hint);
+}
+
+fn list(roster: Roster<'_>) -> String {
+    const SHOWN_MAX: usize = 10;
+    let mut names: Vec<String> = roster.chart.roles.keys().take(SHOWN_MAX).map(|id| format!("`{id}`")).collect();
+    match roster.chart.roles.len() {
+        0 => return "no roles".to_owned(),
+        all if all > SHOWN_MAX => names.push(format!("and {} more", all - SHOWN_MAX)),
+        _ => {}
+    }
+    names.join(", ")
+}
+
+fn when(at: At<'_>, text: &str, cx: Cx<'_>, found: &mut Findings) {
+    if let Err(error) = (cx.conditions)(text) {
+        let message = format!("`when: {}` is no predicate: {error}", quoted(text));
+        let hint = "write one JavaScript expression over `tags`, `metadata` and `gateHistory`, such as \
+                    `tags.includes('legal')`";
+        found.errors.add(at, message, hint);
+    }
+}
+
+fn reject_to(at: At<'_>, gate: &GateSpec, cx: Cx<'_>, found: &mut Findings) {
+    let named = cx.spec.rejection_strategy == RejectionStrategy::Named;
+    match &gate.reject_to {
+        Some(_) if !named => {
+            let hint = "write `rejectionStrategy: named` in the workflow, or remove `rejectTo`";
+            found.errors.add(at.key("rejectTo"), "`rejectTo` says nothing without the strategy `named`", hint);
+        }
+        Some(_) if !gate.can_reject => {
+            let message = format!("gate `{}` names where it rejects to and may not reject", gate.id);
+            found.errors.add(at.key("rejectTo"), message, "write `canReject: true`, or remove `rejectTo`");
+        }
+        None if named && gate.can_reject => {
+            let message = format!("gate `{}` may reject and does not say where to", gate.id);
+            found.errors.add(at.key("rejectTo"), message, "add `rejectTo:` with the id of a gate before it");
+        }
+        _ => {}
+    }
+}
+
+fn texts(at: At<'_>, gate: &GateSpec, found: &mut Findings) {
+    if let Some(text) = &gate.description {
+        found.sentence(at.key("description"), "`description`", text);
+    }
+    found.sentences(at.key("expectations"), "expectations", &gate.expectations);
+    found.sentences(at.key("tips"), "tips", &gate.tips);
+    let help = at.key("outcomeHelp");
+    let ByOutcome { complete, needs_review, blocked } = &gate.outcome_help;
+    for (word, text) in [("complete", complete), ("needs_review", needs_review), ("blocked", blocked)] {
+        if let Some(text) = text {
+            found.sentence(help.key(word), &format!("`{word}` of `outcomeHelp`"), text);
+        }
+    }
+}

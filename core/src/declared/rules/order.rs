@@ -1,0 +1,105 @@
+//! Rules about the gates of a workflow together: their names, and what has to stand before or after what.
+
+use std::collections::BTreeSet;
+
+use holdpoint_protocol::{
+    ids::GateId,
+    workflow::{GateOrFork, GateSpec, RejectionStrategy},
+};
+
+use super::{Findings, Roster, duty};
+use crate::{declared::project::Declared, gates::Duty, plan::path::At};
+
+/// Holds the order of a workflow's gates against every rule. Where some could not be read, only their names are looked at.
+pub(super) fn check(gates: At<'_>, declared: &Declared, roster: Option<Roster<'_>>, found: &mut Findings) {
+    let items = &declared.spec.gates;
+    unique(gates, items, found);
+    if !declared.whole {
+        return;
+    }
+    first(gates, items, found);
+    verified(gates, items, roster, found);
+    if declared.spec.rejection_strategy == RejectionStrategy::Named {
+        targets(gates, items, found);
+    }
+}
+
+/// Calls `see` with every gate, its place and the number of its item.
+fn each(gates: At<'_>, items: &[GateOrFork], mut see: impl FnMut(At<'_>, usize, &GateSpec)) {
+    for (i, item) in items.iter().enumerate() {
+        let here = gates.item(i);
+        match item {
+            GateOrFork::Gate(gate) => see(here, i, gate),
+            GateOrFork::Fork(fork) => {
+                let branches = here.key("branches");
+                for (n, gate) in fork.branches.iter().enumerate() {
+                    see(branches.item(n), i, gate);
+                }
+            }
+        }
+    }
+}
+
+fn unique(gates: At<'_>, items: &[GateOrFork], found: &mut Findings) {
+    let mut seen = BTreeSet::new();
+    let mut once = |at: At<'_>, id: &GateId| {
+        if !seen.insert(id.clone()) {
+            found.errors.add(at.key("id"), format!("there are two gates with the id `{id}`"), "give each its own id");
+        }
+    };
+    for (i, item) in items.iter().enumerate() {
+        let here = gates.item(i);
+        once(here, item.id());
+        if let GateOrFork::Fork(fork) = item {
+            let branches = here.key("branches");
+            fork.branches.iter().enumerate().for_each(|(n, gate)| once(branches.item(n), &gate.id));
+        }
+    }
+}
+
+fn first(gates: At<'_>, items: &[GateOrFork], found: &mut Findings) {
+    each(gates, items, |at, item, gate| {
+        if item == 0 && gate.can_reject {
+            let message = format!("the first gate `{}` cannot reject: there is no gate before it", gate.id);
+            found.errors.add(at.key("canReject"), message, "remove `canReject`");
+        }
+    });
+}
+
+/// Work that is made has to be verified, or it could never land.
+fn verified(gates: At<'_>, items: &[GateOrFork], roster: Option<Roster<'_>>, found: &mut Findings) {
+    let mut last = None;
+    each(gates, items, |_, item, gate| {
+        if duty(&gate.role, roster) == Duty::Judge {
+            last = Some(item);
+        }
+    });
+    each(gates, items, |at, item, gate| {
+        if duty(&gate.role, roster) != Duty::Make || last.is_some_and(|last| last > item) {
+            return;
+        }
+        let (message, hint) = match last {
+            Some(_) => (
+                format!("gate `{}` makes work and no verifier's gate follows it", gate.id),
+                "put a gate of the role `verifier` behind it",
+            ),
+            None => (
+                format!("gate `{}` makes work and the workflow has no verifier", gate.id),
+                "add a gate of the role `verifier` behind it: only verified work lands",
+            ),
+        };
+        found.errors.add(at.key("role"), message, hint);
+    });
+}
+
+fn targets(gates: At<'_>, items: &[GateOrFork], found: &mut Findings) {
+    each(gates, items, |at, item, gate| {
+        let Some(target) = &gate.reject_to else { return };
+        let before = items.iter().take(item).any(|earlier| earlier.id() == target);
+        if !before && gate.can_reject {
+            let hint = "name a gate or fork that stands before it";
+            let message = format!("gate `{}` rejects to `{target}`, which does not stand before it", gate.id);
+            found.errors.add(at.key("rejectTo"), message, hint);
+        }
+    });
+}
