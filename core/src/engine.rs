@@ -4,6 +4,7 @@
 //! waypoints is [`crate::flight`]; the decision table is [`crate::policy`]; where an outcome leads is [`crate::gates`].
 
 mod acts;
+mod arrival;
 mod asking;
 mod dead;
 mod fold;
@@ -28,13 +29,14 @@ use holdpoint_protocol::{
     },
     facts::{BundleRef, Oid, Violation},
     ids::{AgentName, ArtifactId, RoleId, TurnId, WaypointId},
-    journal::{Cause, Death, Entry},
+    journal::{Cause, ConditionResult, Death, Entry},
     plan::Waypoint,
     state::{Phase, QuestionKind, WaypointState},
     turn::{Feedback, Turn},
 };
 
 pub use acts::{BLOCKERS_MAX, GRANT_MAX, NOTE_BYTES_MAX, reference};
+pub use arrival::Evaluate;
 pub use asking::{QUESTIONS_IN_TURN_MAX, questions_left};
 pub use dead::{TakenUp, deaths, silence};
 pub use fold::{Alarm, Folded, invariants};
@@ -56,6 +58,8 @@ pub struct Context<'a> {
     pub workflow: &'a Workflow,
     /// The time of the step.
     pub now: Timestamp,
+    /// What came of the conditions that the step wanted ([`Step::Evaluate`]), so far.
+    pub conditions: &'a [ConditionResult],
 }
 
 /// Ids for one step, made by the caller: the core knows no randomness.
@@ -318,6 +322,8 @@ pub enum Merge {
 pub enum Step {
     /// Append this entry.
     Append(Box<Entry>),
+    /// Evaluate this condition, and take the step again with its result.
+    Evaluate(Box<Evaluate>),
     /// The input cannot be taken; whoever sent it is told why.
     Refuse(Refusal),
     /// It was taken before, or is no longer due.

@@ -19,9 +19,13 @@ use holdpoint_protocol::{
     journal::{Landed, Submitted},
     plan::Waypoint,
     state::{OpenTurn, WaypointState},
+    workflow::WorkflowSpec,
 };
 
-use crate::gates::Workflow;
+use crate::{
+    gates::{ENTRIES_MAX, Workflow},
+    workflows,
+};
 
 pub use acting::{Course, takes};
 pub use doubts::{doubts, is_first_of_work};
@@ -52,7 +56,7 @@ impl FlightState {
     pub fn new(submitted: Submitted) -> Self {
         let recorded = submitted.workflows.iter().map(|recorded| &recorded.workflow);
         // One that is not sound is refused before a flight begins; a waypoint that names it does not move.
-        let workflows = recorded.filter_map(|spec| Some((spec.name.clone(), Workflow::try_new(spec).ok()?))).collect();
+        let workflows = recorded.filter_map(|spec| Some((spec.name.clone(), flown(spec)?))).collect();
         Self { submitted, landed: Landings::default(), steering: Steering::default(), workflows }
     }
 
@@ -128,6 +132,13 @@ impl FlightState {
     pub fn shifted(&self, deadline: Timestamp, since: Timestamp, now: Timestamp) -> Timestamp {
         deadline.after(self.steering.paused_between(since, now))
     }
+}
+
+/// A workflow as it is flown: a declared one is bounded by how often work comes to its gates, a built-in one by reworks.
+fn flown(spec: &WorkflowSpec) -> Option<Workflow> {
+    let mut workflow = Workflow::try_new(spec).ok()?;
+    workflow.entries_max = (!workflows::is_built_in(&spec.name)).then_some(ENTRIES_MAX);
+    Some(workflow)
 }
 
 #[cfg(test)]

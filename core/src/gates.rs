@@ -12,7 +12,7 @@ use holdpoint_protocol::{
     ids::{AgentName, GateId, RoleId, role},
     state::Outcome,
     time::Millis,
-    workflow::{GateSpec, WorkflowSpec, is_human},
+    workflow::{ByOutcome, Effect, GateSpec, RejectionStrategy, WorkflowSpec, is_human},
 };
 
 pub use obstacles::obstacles;
@@ -20,12 +20,19 @@ pub use obstacles::obstacles;
 /// Gates of one workflow, at most: every visit of a gate is in every entry of a waypoint.
 pub const GATES_MAX: usize = 32;
 
+/// How often work comes to a gate of a declared workflow before a person has to look (GATE-18).
+pub const ENTRIES_MAX: u32 = 5;
+
 /// A checked, ordered list of gates.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workflow {
     /// Its name.
     pub name: String,
     gates: Vec<Gate>,
+    /// How often work may come to each gate before a person has to look (GATE-18); `None`: the workflow has other bounds.
+    pub entries_max: Option<u32>,
+    strategy: RejectionStrategy,
+    outcomes: ByOutcome<Effect>,
 }
 
 /// One gate.
@@ -47,6 +54,10 @@ pub struct Gate {
     pub description: Option<String>,
     /// How long a turn of it may take.
     pub timeout: Option<Millis>,
+    /// When work enters it at all: a JavaScript predicate (GATE-6).
+    pub when: Option<String>,
+    /// Where its rejections lead, if the workflow's strategy is `named`.
+    pub reject_to: Option<GateId>,
 }
 
 /// What a turn of a gate is. It follows from the gate's role.
@@ -158,6 +169,18 @@ pub enum GateError {
         /// The workflow.
         name: String,
     },
+    /// `rejectTo` names no gate before, or is missing where the strategy is `named`, or there without it.
+    #[error("gate {gate} has to name a gate before it in rejectTo, and only where rejectionStrategy is `named`")]
+    RejectTo {
+        /// The gate.
+        gate: GateId,
+    },
+    /// `outcomes` under which no work would get on.
+    #[error("the outcome `complete` leads to `advance`, and not to `{}`", word(*.effect))]
+    Effect {
+        /// What it was to lead to.
+        effect: Effect,
+    },
     /// `needs_review` from a gate that may not reject.
     #[error("gate {gate} may not send work back")]
     RejectNotAllowed {
@@ -171,7 +194,7 @@ pub enum GateError {
 pub enum Move<'a> {
     /// On to the next gate.
     Advance(&'a Gate),
-    /// Back to the first gate (GATE-14).
+    /// Back to this gate, as the workflow's strategy says (GATE-14, GATE-31).
     Reject(&'a Gate),
     /// Once more in the same gate: its maker had nothing to hand off.
     Again(&'a Gate),
@@ -204,12 +227,17 @@ impl Workflow {
             return Err(GateError::Duplicate { gate: twice.id.clone() });
         }
         gates.iter().try_for_each(Gate::check)?;
+        let strategy = spec.rejection_strategy;
+        (0..gates.len()).try_for_each(|at| check_target(&gates, at, strategy))?;
+        if let Some(effect) = spec.outcomes.complete.filter(|effect| *effect != Effect::Advance) {
+            return Err(GateError::Effect { effect });
+        }
         let judged = gates.iter().rposition(|gate| gate.duty == Duty::Judge);
         let made = gates.iter().rposition(|gate| gate.duty == Duty::Make);
         if let Some(made) = made.filter(|made| judged.is_none_or(|judged| judged < *made)) {
             return Err(GateError::Unverified { gate: gates[made].id.clone() });
         }
-        Ok(Self { name, gates })
+        Ok(Self { name, gates, entries_max: None, strategy, outcomes: spec.outcomes.clone() })
     }
 
     /// The gate where work begins, and to which a rejection goes.
@@ -230,22 +258,65 @@ impl Workflow {
         self.gates.iter().rev().find(|gate| gate.duty == Duty::Judge)
     }
 
-    /// Where `outcome` leads from `gate`. The only place that says where work goes next.
+    /// Where `outcome` leads from `gate`. The only place that says where work goes next. `was_entered` tells of earlier gates
+    /// whether work was there, or passed over them.
     ///
     /// # Errors
     /// [`GateError::Unknown`], [`GateError::RejectNotAllowed`].
-    pub fn evaluate(&self, gate: &GateId, outcome: Outcome) -> Result<Move<'_>, GateError> {
+    pub fn evaluate(
+        &self,
+        gate: &GateId,
+        outcome: Outcome,
+        was_entered: impl Fn(&GateId) -> bool,
+    ) -> Result<Move<'_>, GateError> {
         let at = self.gates.iter().position(|g| &g.id == gate);
         let (Some(at), Some(current)) = (at, self.gate(gate)) else {
             return Err(GateError::Unknown { gate: gate.clone(), name: self.name.clone() });
         };
-        match outcome {
-            Outcome::Blocked => Ok(Move::Hold),
-            Outcome::NeedsReview if current.can_reject => Ok(Move::Reject(self.first())),
-            Outcome::NeedsReview if current.duty == Duty::Make => Ok(Move::Again(current)),
-            Outcome::NeedsReview => Err(GateError::RejectNotAllowed { gate: gate.clone() }),
-            Outcome::Complete | Outcome::Skip => Ok(self.gates.get(at + 1).map_or(Move::Finish, Move::Advance)),
+        match self.effect(current, outcome) {
+            Effect::Advance => Ok(self.gates.get(at + 1).map_or(Move::Finish, Move::Advance)),
+            Effect::Hold => Ok(Move::Hold),
+            Effect::Reject if current.duty == Duty::Make => Ok(Move::Again(current)),
+            Effect::Reject if current.can_reject => Ok(Move::Reject(self.target(at, was_entered))),
+            Effect::Reject => Err(GateError::RejectNotAllowed { gate: gate.clone() }),
         }
+    }
+
+    /// What an outcome leads to. What a verifier found wrong never goes on, whatever the workflow says.
+    fn effect(&self, gate: &Gate, outcome: Outcome) -> Effect {
+        let usual = match outcome {
+            Outcome::Complete | Outcome::Skip => Effect::Advance,
+            Outcome::NeedsReview => Effect::Reject,
+            Outcome::Blocked => Effect::Hold,
+        };
+        let ByOutcome { complete, needs_review, blocked } = &self.outcomes;
+        let declared = match outcome {
+            Outcome::Complete => complete,
+            Outcome::NeedsReview => needs_review,
+            Outcome::Blocked => blocked,
+            Outcome::Skip => &None,
+        };
+        declared.filter(|_| gate.duty != Duty::Judge).unwrap_or(usual)
+    }
+
+    /// Where a rejection of the gate at this place leads.
+    fn target(&self, at: usize, was_entered: impl Fn(&GateId) -> bool) -> &Gate {
+        let before = self.gates.get(..at).unwrap_or_default();
+        let target = match self.strategy {
+            RejectionStrategy::Origin => None,
+            RejectionStrategy::Previous => before.iter().rev().find(|gate| was_entered(&gate.id)),
+            RejectionStrategy::Named => {
+                let named = self.gates.get(at).and_then(|gate| gate.reject_to.as_ref());
+                named.and_then(|named| self.gate(named))
+            }
+        };
+        target.unwrap_or_else(|| self.first())
+    }
+
+    /// The gate behind this one.
+    #[must_use]
+    pub fn after(&self, gate: &GateId) -> Option<&Gate> {
+        self.gates.iter().skip_while(|other| &other.id != gate).nth(1)
     }
 }
 
@@ -260,7 +331,30 @@ impl From<&GateSpec> for Gate {
             people: spec.people.clone(),
             description: spec.description.clone(),
             timeout: spec.timeout,
+            when: spec.when.clone(),
+            reject_to: spec.reject_to.clone(),
         }
+    }
+}
+
+/// Whether the rejections of the gate at this place lead to a gate before it.
+fn check_target(gates: &[Gate], at: usize, strategy: RejectionStrategy) -> Result<(), GateError> {
+    let Some(gate) = gates.get(at) else { return Ok(()) };
+    let earlier = |named: &GateId| gates.iter().take(at).any(|other| &other.id == named);
+    let sound = match (&gate.reject_to, strategy) {
+        (Some(named), RejectionStrategy::Named) => gate.can_reject && earlier(named),
+        (None, RejectionStrategy::Named) => !gate.can_reject,
+        (named, _) => named.is_none(),
+    };
+    if sound { Ok(()) } else { Err(GateError::RejectTo { gate: gate.id.clone() }) }
+}
+
+/// The word of a file for it.
+fn word(effect: Effect) -> &'static str {
+    match effect {
+        Effect::Advance => "advance",
+        Effect::Reject => "reject",
+        Effect::Hold => "hold",
     }
 }
 

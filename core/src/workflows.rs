@@ -32,6 +32,12 @@ pub fn all_built_in() -> &'static [WorkflowSpec] {
     &SPECS
 }
 
+/// Whether a workflow of this name is built in. No other one can have its name.
+#[must_use]
+pub fn is_built_in(name: &str) -> bool {
+    BUILT_IN.iter().any(|(built_in, _)| *built_in == name)
+}
+
 /// The names of the workflows that a plan's waypoints use, each once.
 #[must_use]
 pub fn used(plan: &Plan) -> Vec<&str> {

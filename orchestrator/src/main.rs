@@ -20,6 +20,8 @@ struct Args {
 }
 
 fn main() -> ExitCode {
+    // Before any thread: this executable also evaluates conditions of gates.
+    holdpoint_conditions::maybe_run();
     let ran = match process::runtime() {
         Ok(runtime) => runtime.block_on(run(Args::parse())),
         Err(error) => Err((exit::ENVIRONMENT, anyhow::Error::from(error).context("start the process"))),

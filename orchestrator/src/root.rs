@@ -9,6 +9,7 @@ use holdpoint_bus::{
     journal::Journal,
     topology::{self, TopologyError},
 };
+use holdpoint_conditions::{Helper, HelperError};
 use holdpoint_core::{quota::Quota, shares::Members};
 use holdpoint_protocol::{ids::role, streams::fleet_pool, subjects::PARTITIONS};
 use holdpoint_runtime::{
@@ -62,6 +63,9 @@ pub enum Error {
     /// The API could not be served.
     #[error("cannot serve the API")]
     Serve(#[source] ServeError),
+    /// Conditions of gates could not be evaluated.
+    #[error("cannot prepare the evaluation of conditions")]
+    Conditions(#[source] HelperError),
     /// It ran, and failed.
     #[error("the orchestrator failed")]
     Process(#[source] ProcessError),
@@ -82,14 +86,14 @@ pub struct Orchestrator {
     shell: Shell,
 }
 
-/// Starts an orchestrator.
+/// Starts an orchestrator. `conditions` is what evaluates conditions of gates.
 ///
 /// # Errors
 /// [`Error`].
-pub async fn start(config: Config) -> Result<Orchestrator, Error> {
+pub async fn start(config: Config, conditions: Helper) -> Result<Orchestrator, Error> {
     let system = system_credentials(&config.orchestrator)?;
     // Boxed: it is large, and the caller of this would carry it.
-    let shell = Box::pin(connect(&config)).await?;
+    let shell = Box::pin(connect(&config, conditions)).await?;
     let warden = system.map(|credentials| {
         let account = shell.trust.roots().agents_account.clone();
         connections::Args::new(&config.nats, &config.orchestrator, credentials, account)
@@ -112,7 +116,7 @@ pub async fn start(config: Config) -> Result<Orchestrator, Error> {
 /// [`Error`].
 pub async fn run(config: Config) -> Result<u8, Error> {
     let health = config.health.file.clone();
-    let Orchestrator { tree, api, shell } = start(config).await?;
+    let Orchestrator { tree, api, shell } = start(config, Helper::own().map_err(Error::Conditions)?).await?;
     let _beat = Beat::begin(health.as_deref(), &shell.bus);
     let ended = tokio::select! {
         ended = process::run_process("orchestrator", tree, DRAIN_DEADLINE) => ended.map_err(Error::Process)?,
@@ -135,7 +139,7 @@ fn system_credentials(config: &OrchestratorConfig) -> Result<Option<Credentials>
     Ok(Some(credentials))
 }
 
-async fn connect(config: &Config) -> Result<Shell, Error> {
+async fn connect(config: &Config, conditions: Helper) -> Result<Shell, Error> {
     let (bus, trust) = agent::connect(config, &role::id(role::ORCHESTRATOR)).await.map_err(Error::Connect)?;
     let settings = topology::Settings {
         turn_ack_wait: config.agent.ack_wait.duration(),
@@ -169,6 +173,7 @@ async fn connect(config: &Config) -> Result<Shell, Error> {
         serves,
         landing_attempts,
         blob_wait,
+        conditions,
         settings,
     })
 }

@@ -11,6 +11,7 @@ use holdpoint_bus::{
     journal::Journal,
     topology,
 };
+use holdpoint_conditions::Helper;
 use holdpoint_core::{
     lines::{LINES_A_MINUTE, Line, Lines},
     rooms::Writers,
@@ -51,6 +52,8 @@ pub(crate) struct Shell {
     pub(crate) landing_attempts: u32,
     /// How long a handoff waits for blobs that it refers to.
     pub(crate) blob_wait: Duration,
+    /// What evaluates conditions of gates.
+    pub(crate) conditions: Helper,
     /// How streams and consumers are set up.
     pub(crate) settings: topology::Settings,
 }

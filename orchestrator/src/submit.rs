@@ -115,7 +115,7 @@ fn check(submit: &Submit) -> Result<(), Failure> {
     for (n, workflow) in submit.workflows.iter().enumerate() {
         let name = &workflow.name;
         let earlier = submit.workflows[..n].iter().any(|other| &other.name == name);
-        if earlier || workflows::built_in(name).is_some() {
+        if earlier || workflows::is_built_in(name) {
             return refuse(format!("workflow {name} is built in, or is there twice: give it another name"));
         }
     }
@@ -200,7 +200,7 @@ async fn append(
         covenant_version: facts.covenant,
         fleet: submit.fleet,
         workflows,
-        record: Record { at: clock::now(), previous: None, cause: None, state: None },
+        record: Record::at(clock::now()),
     };
     let (kind, entry) = (EntryKind::Submitted, Entry::Submitted(Box::new(submitted)));
     let outgoing = outgoing(&entry, &kind, message_id, None)

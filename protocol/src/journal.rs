@@ -10,7 +10,7 @@ use crate::{
     artifact::{Clarified, OrchestratorDecision, Verb},
     codec::{self, CodecError, Encoding},
     facts::{BundleRef, Oid},
-    ids::{AgentName, ArtifactId, FlightId, PoolId, RoleId, TurnId, WaypointId},
+    ids::{AgentName, ArtifactId, FlightId, GateId, PoolId, RoleId, TurnId, WaypointId},
     plan::{Plan, Priority},
     state::WaypointState,
     streams,
@@ -94,6 +94,30 @@ pub struct Record {
     pub cause: Option<Cause>,
     /// The waypoint's state after it: a cache that the fold checks. `None` in a flight's journal.
     pub state: Option<WaypointState>,
+    /// What came of the conditions of the gates that work came to by this entry, in their order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub conditions: Vec<ConditionResult>,
+}
+
+impl Record {
+    /// One of this time that says nothing else.
+    #[must_use]
+    pub fn at(at: Timestamp) -> Self {
+        Self { at, previous: None, cause: None, state: None, conditions: Vec::new() }
+    }
+}
+
+/// What came of a gate's condition when work came to the gate (GATE-6). It is recorded because it follows from a time limit
+/// as well: whoever decides again decides by this.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConditionResult {
+    /// The gate.
+    pub gate: GateId,
+    /// Whether work enters it.
+    pub holds: bool,
+    /// Why the condition could not be evaluated; it does not hold then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<String>,
 }
 
 /// What kind of entry; the tail of its subject.

@@ -103,6 +103,14 @@ codes! {
         LandingHeld = "landing_held",
         /// What follows is larger than a message may be.
         EntryTooLarge = "entry_too_large",
+        /// The condition of a gate whose word the work depends on cannot be evaluated.
+        ConditionFailed = "condition_failed",
+        /// No gate's condition holds.
+        GatesSkipped = "gates_skipped",
+        /// Work came to a gate too often.
+        GateLoop = "gate_loop",
+        /// The work passed over every gate that would have verified it.
+        NotVerified = "not_verified",
     }
 }
 

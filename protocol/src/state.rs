@@ -225,6 +225,15 @@ pub struct GateVisit {
     pub outcome: Option<Outcome>,
 }
 
+/// How often work came to a gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GateEntries {
+    /// The gate.
+    pub gate: GateId,
+    /// How often.
+    pub count: u32,
+}
+
 /// Visits of gates that a state does not name any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EarlierVisits {
@@ -312,6 +321,10 @@ pub struct WaypointState {
     pub foreign_receipt: Option<bool>,
     /// The last visits of gates, oldest first, a bounded list. All of them are in the journal, each in its own entries.
     pub history: Vec<GateVisit>,
+    /// How often each gate was entered since a person last had the work tried again; counted where the workflow bounds it
+    /// (GATE-18).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub entries: Vec<GateEntries>,
     /// The visits before those of `history`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub earlier_visits: Option<EarlierVisits>,
@@ -388,6 +401,7 @@ impl Default for WaypointState {
             guards: Vec::new(),
             foreign_receipt: None,
             history: Vec::new(),
+            entries: Vec::new(),
             earlier_visits: None,
             answered: None,
             verified: None,

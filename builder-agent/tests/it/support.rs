@@ -177,7 +177,7 @@ fn turn(request: BuildRequest) -> Turn {
         request: TurnRequest::Build(Box::new(request)),
         decision: None,
         for_build: None,
-        record: Record { at: opened_at(), previous: None, cause: None, state: None },
+        record: Record::at(opened_at()),
     }
 }
 

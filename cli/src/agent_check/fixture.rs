@@ -101,7 +101,7 @@ impl Fixture {
             request,
             decision: None,
             for_build: None,
-            record: Record { at: now, previous: None, cause: None, state: None },
+            record: Record::at(now),
             waypoint,
         }
     }

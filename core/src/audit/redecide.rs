@@ -288,10 +288,20 @@ fn compare(seen: &Seen<'_>, input: Input, flight: &FlightState, planned: &Waypoi
     let workflow = flight.workflow(planned).ok_or_else(|| {
         ("a sound workflow in the submission".to_owned(), format!("none for waypoint {}", planned.id))
     })?;
-    let cx = Context { flight: &flight, waypoint: planned, workflow, now: seen.record.at };
+    let cx = Context {
+        flight: &flight,
+        waypoint: planned,
+        workflow,
+        now: seen.record.at,
+        conditions: &seen.record.conditions,
+    };
     match engine::step(seen.before, input, &cx, &seen.fresh()) {
         Step::Append(made) => unlike(&facts(&made), &facts(seen.entry)).map_or(Ok(()), Err),
         Step::Refuse(refusal) => Err((format!("what it answers to be refused: {refusal}"), "it was taken".to_owned())),
+        Step::Evaluate(wanted) => {
+            let missing = format!("what came of the condition of gate {}", wanted.gate);
+            Err((missing, "it is not recorded".to_owned()))
+        }
         Step::Nothing => Err(("nothing: it is not due".to_owned(), format!("an entry {}", seen.entry.schema_name()))),
     }
 }

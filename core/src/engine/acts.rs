@@ -197,6 +197,7 @@ pub(super) fn retried(state: &WaypointState, act: Act<Box<Retrying>>, cx: &Conte
     let mut transition = Transition::new(state, cx, fresh).acted(by, Verb::Retry, cause);
     transition.next.counters.granted = transition.next.counters.granted.saturating_add(retry.reworks);
     transition.next.counters.redeliveries = 0;
+    transition.next.entries.clear();
     if retry.from.is_some() {
         return build_again(transition, retry, feedback.map(|feedback| *feedback));
     }

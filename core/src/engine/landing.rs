@@ -163,7 +163,7 @@ fn feedback(failing: Vec<CriterionReport>, notes: Vec<String>, collision: Collis
 fn conflict(mut transition: Transition<'_>, feedback: Feedback) -> Step {
     let first = transition.cx.workflow.first();
     transition.next.after_conflict = true;
-    let purpose = if opening::is_tried_red(transition.cx) { opening::BASELINE } else { turns::purpose(first) };
+    let purpose = if opening::is_tried_red(first, transition.cx) { opening::BASELINE } else { turns::purpose(first) };
     if transition.next.counters.conflicts >= CONFLICTS_MAX {
         let with = feedback.collision.as_ref().map(|c| c.landed.as_slice()).unwrap_or_default();
         let ruling = too_many(with);

@@ -7,26 +7,27 @@ use holdpoint_protocol::{
     turn::Turn,
 };
 
-use super::{
-    Context, Fresh, Step, dead,
-    transition::Transition,
-    turns::{self, Opening},
-};
+use super::{Context, Fresh, Step, dead, transition::Transition, turns};
 use crate::{
-    gates::Duty,
+    gates::{Duty, Gate},
     policy::{conflict::conflict, escalate, exhausted},
 };
 
 /// What a verification of the base is for.
 pub(super) const BASELINE: Purpose = Purpose::Verify(VerificationPurpose::Baseline);
 
-/// Whether a base has to be tried before anything is built on it: a check has to be red there.
-pub(super) fn is_tried_red(cx: &Context<'_>) -> bool {
-    let makes = cx.workflow.first().duty == Duty::Make;
-    makes && !turns::criteria(VerificationPurpose::Baseline, cx).is_empty()
+/// Whether a base has to be tried before anything is built on it at this gate: a check has to be red there.
+pub(super) fn is_tried_red(gate: &Gate, cx: &Context<'_>) -> bool {
+    gate.duty == Duty::Make && !turns::criteria(VerificationPurpose::Baseline, cx).is_empty()
 }
 
-/// A waypoint begins: its rules, judge and baseline first, then the first gate.
+/// Whether the base is tried before this gate: nothing was built on it, and guards have to be green there, or a check red.
+pub(super) fn is_base_tried(gate: &Gate, state: &WaypointState, cx: &Context<'_>) -> bool {
+    let guarded = gate.duty == Duty::Make && !cx.flight.submitted.plan.guards.is_empty();
+    state.counters.attempts == 0 && (guarded || is_tried_red(gate, cx))
+}
+
+/// A waypoint begins: its rules and judge first, then the first gate.
 pub(super) fn open(state: &WaypointState, cx: &Context<'_>, fresh: &Fresh) -> Step {
     if state.phase != Phase::Pending {
         return Step::Nothing;
@@ -47,12 +48,7 @@ pub(super) fn begin(mut transition: Transition<'_>) -> Step {
         let text = "a criterion has no check and this fleet has no judge: give it a check, or run with --judge";
         return transition.hold(Resume::Beginning, escalate(ReasonCode::JudgeMissing, text).into());
     }
-    let first = cx.workflow.first();
-    let guarded = first.duty == Duty::Make && !cx.flight.submitted.plan.guards.is_empty();
-    if !guarded && !is_tried_red(cx) {
-        return transition.enter(first);
-    }
-    turns::open(transition, Opening { purpose: BASELINE, ..Opening::of(first) }, None)
+    transition.enter(cx.workflow.first())
 }
 
 /// The open turn got no final handoff in time: it opens again, up to a bound. People are not asked twice.

@@ -115,9 +115,9 @@ fn baseline(
             let resume = Resume::Gate { gate: open.gate.clone(), purpose: open.purpose };
             transition.hold(resume, Ruled { ruling, feedback })
         }
-        // It is no gate of its own: the work begins, or goes on, where the workflow begins.
+        // It is no gate of its own: the work begins, or goes on, in the gate before which the base was tried.
         None => {
-            let first = cx.workflow.first();
+            let first = cx.workflow.gate(&open.gate).unwrap_or_else(|| cx.workflow.first());
             let repair = transition.before.after_conflict && cx.flight.submitted.fleet.repair;
             let opening = Opening { feedback, repair, ..Opening::of(first) };
             turns::open(transition.answered(cause, Outcome::Complete), opening, None)

@@ -6,7 +6,7 @@
 use holdpoint_protocol::{
     artifact::{Disposition, OrchestratorDecision, OrchestratorDecisionBody, Origin, StatusMutation, Verb},
     ids::{AgentName, GateId, role},
-    journal::{Cause, Decided, Entry, Record},
+    journal::{Cause, ConditionResult, Decided, Entry, Record},
     reason::ReasonCode,
     state::{Acted, Answered, GateVisit, Held, LastDecision, OpenTurn, Outcome, Phase, Resume, Status, WaypointState},
     turn::Feedback,
@@ -15,6 +15,8 @@ use holdpoint_protocol::{
 
 use super::{
     Context, Fresh, Step,
+    arrival::{self, Arrival},
+    opening,
     turns::{self, Opening},
     visits,
 };
@@ -32,6 +34,8 @@ pub(super) struct Transition<'a> {
     pub(super) next: WaypointState,
     /// The handoff that causes it.
     pub(super) cause: Option<Cause>,
+    /// What came of the conditions it went by.
+    pub(super) conditions: Vec<ConditionResult>,
     pub(super) cx: &'a Context<'a>,
     pub(super) fresh: &'a Fresh,
 }
@@ -52,7 +56,7 @@ impl From<Ruling> for Ruled {
 impl<'a> Transition<'a> {
     /// One that no handoff causes.
     pub(super) fn new(before: &'a WaypointState, cx: &'a Context<'a>, fresh: &'a Fresh) -> Self {
-        Self { before, next: before.clone(), cause: None, cx, fresh }
+        Self { before, next: before.clone(), cause: None, conditions: Vec::new(), cx, fresh }
     }
 
     /// The open turn is answered: its gate is left with an outcome.
@@ -96,9 +100,10 @@ impl<'a> Transition<'a> {
     /// Leaves a gate: the one exit of every turn. Where it leads is the workflow's to say.
     pub(super) fn leave(self, gate: &GateId, outcome: Outcome, ruled: impl Into<Ruled>) -> Step {
         let (cx, ruled) = (self.cx, ruled.into());
-        match cx.workflow.evaluate(gate, outcome) {
+        match cx.workflow.evaluate(gate, outcome, |earlier| arrival::was_entered(self.before, earlier)) {
             Ok(Move::Advance(next)) => self.enter(next),
-            Ok(Move::Reject(target) | Move::Again(target)) => self.send_back(target, ruled),
+            Ok(Move::Reject(target)) => self.send_back(target, ruled),
+            Ok(Move::Again(target)) => self.again(target, ruled),
             Ok(Move::Finish) => self.finish(&ruled.ruling),
             // A rejection that the gate may not give: a person has to look.
             Ok(Move::Hold) | Err(_) => {
@@ -117,13 +122,19 @@ impl<'a> Transition<'a> {
         purpose.map_or(Resume::Beginning, |purpose| Resume::Gate { gate: gate.clone(), purpose })
     }
 
-    /// Enters a gate. A diff that every gate has let through needs a verification of the merge, and no second approval.
-    pub(super) fn enter(self, gate: &Gate) -> Step {
-        if gate.duty == Duty::Complete && self.next.cleared {
-            return self.leave(&gate.id, Outcome::Skip, met());
+    /// Comes to a gate with work that was let through so far.
+    pub(super) fn enter(self, gate: &'a Gate) -> Step {
+        match self.arrive(gate) {
+            Arrival::At(transition, gate) if opening::is_base_tried(gate, &transition.next, transition.cx) => {
+                turns::open(*transition, Opening { purpose: opening::BASELINE, ..Opening::of(gate) }, None)
+            }
+            Arrival::At(transition, gate) => {
+                let waits = transition.wanted(gate).map(|text| escalate(ReasonCode::ApprovalOpen, &text));
+                turns::open(*transition, Opening::of(gate), waits.as_ref())
+            }
+            Arrival::End(transition) => transition.finish(&met()),
+            Arrival::Stopped(step) => step,
         }
-        let waits = self.wanted(gate).map(|text| escalate(ReasonCode::ApprovalOpen, &text));
-        turns::open(self, Opening::of(gate), waits.as_ref())
     }
 
     /// What a person can do at a gate for people.
@@ -134,8 +145,17 @@ impl<'a> Transition<'a> {
         gate.require_human.then(text)
     }
 
+    /// Comes back to a gate, with what was wrong.
+    pub(super) fn send_back(self, gate: &'a Gate, ruled: Ruled) -> Step {
+        match self.arrive(gate) {
+            Arrival::At(transition, gate) => transition.again(gate, ruled),
+            Arrival::End(transition) => transition.finish(&ruled.ruling),
+            Arrival::Stopped(step) => step,
+        }
+    }
+
     /// Another turn at `gate`, with what was wrong.
-    pub(super) fn send_back(self, gate: &Gate, Ruled { mut ruling, feedback }: Ruled) -> Step {
+    pub(super) fn again(self, gate: &Gate, Ruled { mut ruling, feedback }: Ruled) -> Step {
         ruling.remediation = self.wanted(gate).or(ruling.remediation);
         let repair = gate.duty == Duty::Make && self.cx.flight.submitted.fleet.repair;
         turns::open(self, Opening { feedback, repair, ..Opening::of(gate) }, Some(&ruling))
@@ -143,6 +163,14 @@ impl<'a> Transition<'a> {
 
     /// The last gate is passed (GATE-10); landing is the flight's. What no gate verified does not land.
     pub(super) fn finish(mut self, ruling: &Ruling) -> Step {
+        if !arrival::entered_any(&self.next) {
+            return self.hold(Resume::Beginning, arrival::nothing_entered().into());
+        }
+        let is_made = self.next.work.as_ref().is_some_and(|work| work.commit.is_some());
+        if let Some(gate) = self.cx.workflow.last_judge().filter(|_| is_made && self.next.verified.is_none()) {
+            let resume = Resume::Gate { gate: gate.id.clone(), purpose: turns::purpose(gate) };
+            return self.hold(resume, arrival::not_verified(gate).into());
+        }
         let verified = self.next.verified.as_ref();
         let report = verified.map(|verified| verified.report);
         if verified.is_none() {
@@ -189,7 +217,8 @@ impl<'a> Transition<'a> {
 
     /// The journal's part of the entry.
     pub(super) fn record(self) -> Record {
-        Record { at: self.cx.now, previous: None, cause: self.cause, state: Some(self.next) }
+        let (cause, state) = (self.cause, Some(self.next));
+        Record { cause, state, conditions: self.conditions, ..Record::at(self.cx.now) }
     }
 
     /// A decision and what it rests on (FLY-I8: never without references).

@@ -92,7 +92,7 @@ pub fn steer(
             schema_version: version::CURRENT,
             verb,
             by: by.clone(),
-            record: Record { at: now, previous: None, cause: Some(cause.clone()), state: None },
+            record: Record { cause: Some(cause.clone()), ..Record::at(now) },
         }),
         _ => refuse(
             ActCode::Invalid,

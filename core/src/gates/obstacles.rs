@@ -5,7 +5,7 @@
 
 use holdpoint_protocol::{
     state::Outcome,
-    workflow::{ByOutcome, Effect, GateOrFork, GateSpec, RejectionStrategy, WorkflowSpec},
+    workflow::{GateOrFork, GateSpec, WorkflowSpec},
 };
 
 /// Everything that keeps a sound workflow from being run by this version, in the words of its file.
@@ -14,14 +14,6 @@ pub fn obstacles(spec: &WorkflowSpec) -> Vec<String> {
     let mut found = Vec::new();
     if spec.default_outcome.is_some_and(|outcome| outcome != Outcome::Complete) {
         found.push("`defaultOutcome` other than `complete`".to_owned());
-    }
-    if spec.rejection_strategy != RejectionStrategy::Origin {
-        found.push("`rejectionStrategy` other than `origin`".to_owned());
-    }
-    let ByOutcome { complete, needs_review, blocked } = &spec.outcomes;
-    let usual = |said: &Option<Effect>, effect| said.is_none_or(|said| said == effect);
-    if !usual(complete, Effect::Advance) || !usual(needs_review, Effect::Reject) || !usual(blocked, Effect::Hold) {
-        found.push("`outcomes` that lead elsewhere than usual".to_owned());
     }
     for item in &spec.gates {
         match item {
@@ -34,9 +26,7 @@ pub fn obstacles(spec: &WorkflowSpec) -> Vec<String> {
 
 fn of_gate(gate: &GateSpec) -> impl Iterator<Item = String> {
     let said = [
-        ("when", gate.when.is_some()),
         ("escalateTo", gate.escalate_to.is_some()),
-        ("rejectTo", gate.reject_to.is_some()),
         ("expectations", !gate.expectations.is_empty()),
         ("tips", !gate.tips.is_empty()),
         ("outcomeHelp", !gate.outcome_help.is_empty()),
@@ -66,17 +56,7 @@ mod tests {
     fn what_the_engine_does_not_run_is_refused_by_name() {
         let table = [
             (change(|spec, _| spec.default_outcome = Some(Outcome::Blocked)), "`defaultOutcome` other than `complete`"),
-            (
-                change(|spec, _| spec.rejection_strategy = RejectionStrategy::Previous),
-                "`rejectionStrategy` other than `origin`",
-            ),
-            (
-                change(|spec, _| spec.outcomes.blocked = Some(Effect::Reject)),
-                "`outcomes` that lead elsewhere than usual",
-            ),
-            (change(|_, gate| gate.when = Some("true".to_owned())), "`when` of gate approve"),
             (change(|_, gate| gate.escalate_to = Some("lead".parse().unwrap())), "`escalateTo` of gate approve"),
-            (change(|_, gate| gate.reject_to = Some("build".parse().unwrap())), "`rejectTo` of gate approve"),
             (change(|_, gate| gate.expectations = vec!["x".to_owned()]), "`expectations` of gate approve"),
             (change(|_, gate| gate.tips = vec!["x".to_owned()]), "`tips` of gate approve"),
             (change(|_, gate| gate.outcome_help.complete = Some("x".to_owned())), "`outcomeHelp` of gate approve"),
@@ -105,11 +85,6 @@ mod tests {
     fn what_only_spells_out_the_defaults_is_run() {
         let spec = change(|spec, gate| {
             spec.default_outcome = Some(Outcome::Complete);
-            spec.outcomes = ByOutcome {
-                complete: Some(Effect::Advance),
-                needs_review: Some(Effect::Reject),
-                blocked: Some(Effect::Hold),
-            };
             gate.metadata = [("room".to_owned(), 2.into())].into();
         });
         assert_eq!(obstacles(&spec), [""; 0]);

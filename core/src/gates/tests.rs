@@ -21,7 +21,7 @@ fn people(name: &str) -> GateSpec {
 fn an_outcome_leads_on_back_again_or_nowhere() {
     let approved = Workflow::try_new(&built_in("fly-approved").unwrap()).unwrap();
     let fly = Workflow::try_new(&built_in("fly").unwrap()).unwrap();
-    let led = |workflow: &Workflow, gate: &str, outcome| match workflow.evaluate(&id(gate), outcome) {
+    let led = |workflow: &Workflow, gate: &str, outcome| match workflow.evaluate(&id(gate), outcome, |_| true) {
         Ok(Move::Advance(g)) => format!("advance {}", g.id),
         Ok(Move::Reject(g)) => format!("reject {}", g.id),
         Ok(Move::Again(g)) => format!("again {}", g.id),
@@ -81,5 +81,71 @@ fn gates_that_cannot_work_are_refused() {
     ] {
         let error = refused(gates);
         assert!(error.contains(expected), "{error:?} has {expected:?}");
+    }
+}
+
+fn named(name: &str, to: &str) -> GateSpec {
+    GateSpec { reject_to: Some(id(to)), ..people(name) }
+}
+
+fn rejected(workflow: &Workflow, gate: &str, skipped: &[&str]) -> String {
+    match workflow.evaluate(&id(gate), Outcome::NeedsReview, |earlier| !skipped.contains(&earlier.as_str())) {
+        Ok(Move::Reject(target)) => target.id.to_string(),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_rejection_leads_where_the_strategy_says() {
+    let gates = [gate("draft", "writer", false), people("edit"), people("check"), people("sign")];
+    let gates: Vec<_> = gates.into_iter().map(|gate| GateSpec { require_human: true, ..gate }).collect();
+    let gates: Vec<_> = gates.into_iter().map(|gate| GateSpec { timeout: Some(Millis(1)), ..gate }).collect();
+    let by = |rejection_strategy, gates: Vec<GateSpec>| {
+        Workflow::try_new(&WorkflowSpec { rejection_strategy, ..spec(gates) }).unwrap()
+    };
+    let origin = by(RejectionStrategy::Origin, gates.clone());
+    assert_eq!((rejected(&origin, "sign", &[]), rejected(&origin, "edit", &[])), ("draft".into(), "draft".into()));
+    let previous = by(RejectionStrategy::Previous, gates.clone());
+    assert_eq!(rejected(&previous, "sign", &[]), "check");
+    assert_eq!(rejected(&previous, "sign", &["check"]), "edit", "work passed over the gate before");
+    assert_eq!(rejected(&previous, "edit", &["draft"]), "draft", "there is nothing before");
+    let mut to_edit = gates.clone();
+    to_edit.truncate(1);
+    to_edit.extend([named("edit", "draft"), named("check", "edit"), named("sign", "edit")]);
+    let named = by(RejectionStrategy::Named, to_edit);
+    assert_eq!((rejected(&named, "sign", &[]), rejected(&named, "edit", &[])), ("edit".into(), "draft".into()));
+}
+
+#[test]
+fn a_named_target_is_a_gate_before_and_only_there_where_the_strategy_wants_one() {
+    let draft = || GateSpec { can_reject: false, ..people("draft") };
+    let refused = |strategy, gates: Vec<GateSpec>| {
+        Workflow::try_new(&WorkflowSpec { rejection_strategy: strategy, ..spec(gates) }).unwrap_err()
+    };
+    let wrong = GateError::RejectTo { gate: id("sign") };
+    for target in ["sign", "later", "nowhere"] {
+        let gates = vec![draft(), named("sign", target), named("later", "draft")];
+        assert_eq!(refused(RejectionStrategy::Named, gates), wrong, "{target}");
+    }
+    assert_eq!(refused(RejectionStrategy::Named, vec![draft(), people("sign")]), wrong);
+    assert_eq!(refused(RejectionStrategy::Origin, vec![draft(), named("sign", "draft")]), wrong);
+}
+
+#[test]
+fn declared_effects_count_but_not_for_what_a_verifier_found() {
+    let outcomes =
+        ByOutcome { needs_review: Some(Effect::Hold), blocked: Some(Effect::Reject), ..ByOutcome::default() };
+    let gates = vec![gate("build", "builder", false), gate("verify", "verifier", true), people("sign")];
+    let workflow = Workflow::try_new(&WorkflowSpec { outcomes, ..spec(gates.clone()) }).unwrap();
+    let moved = |gate: &str, outcome| workflow.evaluate(&id(gate), outcome, |_| true).unwrap();
+    assert_eq!(moved("sign", Outcome::NeedsReview), Move::Hold);
+    assert_eq!(moved("sign", Outcome::Blocked), Move::Reject(workflow.first()));
+    assert_eq!(moved("build", Outcome::Blocked), Move::Again(workflow.first()));
+    assert_eq!(moved("verify", Outcome::NeedsReview), Move::Reject(workflow.first()));
+    assert_eq!(moved("verify", Outcome::Blocked), Move::Hold);
+    for (effect, word) in [(Effect::Reject, "reject"), (Effect::Hold, "hold")] {
+        let outcomes = ByOutcome { complete: Some(effect), ..ByOutcome::default() };
+        let error = Workflow::try_new(&WorkflowSpec { outcomes, ..spec(gates.clone()) }).unwrap_err().to_string();
+        assert_eq!(error, format!("the outcome `complete` leads to `advance`, and not to `{word}`"));
     }
 }

@@ -21,7 +21,7 @@ fn oid(digit: char) -> Oid {
 }
 
 fn record(previous: Option<Digest>) -> Record {
-    Record { at: Timestamp::from_millis(0), previous, cause: None, state: None }
+    Record { previous, ..Record::at(Timestamp::from_millis(0)) }
 }
 
 fn bundle(tip: char) -> BundleRef {

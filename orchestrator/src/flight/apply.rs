@@ -1,10 +1,11 @@
 //! An input becomes an entry: decided by the core, appended under the check that nobody else did.
 
 use holdpoint_bus::journal::AppendError;
-use holdpoint_core::engine::{self, Context, Fresh, Input, Oversize, Refusal, Step};
+use holdpoint_conditions::{Answer, HelperError};
+use holdpoint_core::engine::{self, Context, Evaluate, Fresh, Input, Oversize, Refusal, Step};
 use holdpoint_protocol::{
-    ids::{FlightId, WaypointId},
-    journal::EntryKind,
+    ids::{FlightId, GateId, WaypointId},
+    journal::{ConditionResult, EntryKind},
 };
 use holdpoint_runtime::{
     clock, fresh,
@@ -13,7 +14,7 @@ use holdpoint_runtime::{
 use tracing::Instrument as _;
 
 use super::{State, planned, trace};
-use crate::books::BooksError;
+use crate::{books::BooksError, shell::Shell};
 
 /// Lost races in a row before a step is given up for now: each means that somebody else moved on.
 const RACES_MAX: u32 = 16;
@@ -41,6 +42,12 @@ pub(crate) enum ApplyError {
     NoWorkflow { flight: FlightId, waypoint: WaypointId },
     #[error("others moved the waypoint again and again")]
     Races,
+    #[error("cannot evaluate the condition of gate {gate}")]
+    Condition {
+        gate: GateId,
+        #[source]
+        source: HelperError,
+    },
 }
 
 impl State {
@@ -81,19 +88,29 @@ impl State {
         let mut read_on = false;
         // What the sender is told whose handoff led to nothing that can be appended.
         let mut refused = None;
-        for _ in 0..RACES_MAX {
+        let mut conditions = Vec::new();
+        let mut races = 0;
+        while races < RACES_MAX {
+            races += 1;
             let planned = planned(books, waypoint)?;
             let Some(workflow) = books.flight.workflow(&planned) else {
                 return Err(ApplyError::NoWorkflow { flight: flight.clone(), waypoint: waypoint.clone() });
             };
-            let cx = Context { flight: &books.flight, waypoint: &planned, workflow, now: clock::now() };
             let before = books.state(waypoint);
+            let (state, now) = (&books.flight, clock::now());
+            let cx = Context { flight: state, waypoint: &planned, workflow, now, conditions: &conditions };
             let entry = match engine::step(&before, input.clone(), &cx, &fresh_ids()) {
                 Step::Append(entry) => *entry,
+                Step::Evaluate(wanted) => {
+                    conditions.push(evaluate(&shell, *wanted).await?);
+                    races -= 1;
+                    continue;
+                }
                 Step::Nothing if read_on => return Ok(refused.map_or(Applied::Nothing, Applied::Refused)),
                 Step::Refuse(refusal) if read_on => return Ok(Applied::Refused(refusal)),
                 Step::Nothing | Step::Refuse(_) => {
                     books.refresh(&shell).await?;
+                    conditions.clear();
                     read_on = true;
                     continue;
                 }
@@ -122,7 +139,10 @@ impl State {
                     }
                     return Ok(refused.map_or(Applied::Appended, Applied::Refused));
                 }
-                Err(AppendError::Conflict { .. } | AppendError::Unacknowledged { .. }) => books.refresh(&shell).await?,
+                Err(AppendError::Conflict { .. } | AppendError::Unacknowledged { .. }) => {
+                    books.refresh(&shell).await?;
+                    conditions.clear();
+                }
                 // Trying again does not make it smaller: a person has to.
                 Err(AppendError::TooLarge { bytes, most, .. })
                     if !matches!(input, Input::TooLarge(_) | Input::Cancelled(_)) =>
@@ -140,6 +160,22 @@ impl State {
         }
         Err(ApplyError::Races)
     }
+}
+
+/// What comes of a condition. One that fails is told here, because work may pass over its gate.
+async fn evaluate(shell: &Shell, wanted: Evaluate) -> Result<ConditionResult, ApplyError> {
+    let Evaluate { gate, condition, scope } = wanted;
+    let answers = shell.conditions.evaluate(std::slice::from_ref(&condition), &scope).await;
+    let answers = answers.map_err(|source| ApplyError::Condition { gate: gate.clone(), source })?;
+    let holds = answers.iter().all(Answer::holds);
+    let failure = answers.into_iter().find_map(|answer| match answer {
+        Answer::Failed(failure) => Some(failure.to_string()),
+        Answer::Holds | Answer::DoesNotHold => None,
+    });
+    if let Some(failure) = failure.as_ref().filter(|_| shell.may_log("conditions of gates")) {
+        tracing::warn!(%gate, condition, failure, "the condition of a gate cannot be evaluated");
+    }
+    Ok(ConditionResult { gate, holds, failure })
 }
 
 fn fresh_ids() -> Fresh {

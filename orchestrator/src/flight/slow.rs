@@ -301,7 +301,7 @@ impl State {
             bundle: commit.bundle,
             bundle_on,
             report: accepted.report,
-            record: Record { at: clock::now(), previous: None, cause: None, state: None },
+            record: Record::at(clock::now()),
         };
         let traceparent = Some(making.context.traceparent());
         match books.append(&shell, None, Entry::Landed(Box::new(entry)), traceparent).await {

@@ -4,6 +4,7 @@ mod acts;
 mod approvals;
 mod asking;
 mod cancels;
+mod conditions;
 mod pauses;
 mod questions;
 mod retries;

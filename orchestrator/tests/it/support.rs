@@ -21,6 +21,7 @@ use holdpoint_bus::{
     blobs,
     broker::{LocalBroker, LocalSpec, ServerBinary},
 };
+use holdpoint_conditions::Helper;
 use holdpoint_core::{pages, plan};
 use holdpoint_orchestrator::Orchestrator;
 use holdpoint_protocol::{
@@ -51,6 +52,12 @@ pub(crate) struct World {
     pub(crate) flight: FlightId,
     pool: PoolId,
     pub(crate) base: Oid,
+}
+
+/// Starts an orchestrator. These tests run in no executable of ours, which would be its own helper.
+async fn start(config: Config) -> Result<Orchestrator, holdpoint_orchestrator::Error> {
+    let helper = Helper::at(Path::new(env!("CARGO_BIN_EXE_holdpoint-orchestrator")));
+    holdpoint_orchestrator::start(config, helper).await
 }
 
 impl World {
@@ -89,7 +96,7 @@ impl World {
     /// Starts an orchestrator; one that runs already is ended at once.
     pub(crate) async fn start_orchestrator(&mut self) {
         self.orchestrator = None;
-        self.orchestrator = Some(holdpoint_orchestrator::start(self.config("orchestrator")).await.unwrap());
+        self.orchestrator = Some(start(self.config("orchestrator")).await.unwrap());
     }
 
     /// The same for a fleet whose verifiers have no network.
@@ -97,14 +104,14 @@ impl World {
         self.orchestrator = None;
         let mut config = self.config("orchestrator");
         config.orchestrator.verifier_network = false;
-        self.orchestrator = Some(holdpoint_orchestrator::start(config).await.unwrap());
+        self.orchestrator = Some(start(config).await.unwrap());
     }
 
     /// The orchestrator of a fleet that comes up on the same broker, with a state folder of its own.
     pub(crate) async fn fleet_orchestrator(&self) -> Orchestrator {
         let mut config = self.config("fleet-orchestrator");
         config.orchestrator.serves = streams::fleet_pool();
-        holdpoint_orchestrator::start(config).await.unwrap()
+        start(config).await.unwrap()
     }
 
     /// Another orchestrator beside the first, with a state folder of its own.
@@ -116,7 +123,7 @@ impl World {
     pub(crate) async fn second_orchestrator_with(&self, set: impl FnOnce(&mut Config)) -> Orchestrator {
         let mut config = self.config("orchestrator-2");
         set(&mut config);
-        holdpoint_orchestrator::start(config).await.unwrap()
+        start(config).await.unwrap()
     }
 
     fn config(&self, state: &str) -> Config {
@@ -170,7 +177,7 @@ impl World {
         self.orchestrator = None;
         let mut config = self.config("orchestrator");
         set(&mut config);
-        self.orchestrator = Some(holdpoint_orchestrator::start(config).await.unwrap());
+        self.orchestrator = Some(start(config).await.unwrap());
     }
 
     /// Starts an orchestrator that holds work after so many failed landings.
@@ -178,7 +185,7 @@ impl World {
         self.orchestrator = None;
         let mut config = self.config("orchestrator");
         config.orchestrator.landing_attempts = landing_attempts;
-        self.orchestrator = Some(holdpoint_orchestrator::start(config).await.unwrap());
+        self.orchestrator = Some(start(config).await.unwrap());
     }
 
     /// Submits a plan on the repository; one waypoint is open at a time.

@@ -118,7 +118,7 @@ impl Fleet {
             request: TurnRequest::Verify(Box::new(request)),
             decision: None,
             for_build: None,
-            record: Record { at: clock::now(), previous: None, cause: None, state: None },
+            record: Record::at(clock::now()),
         };
         let (stopper, stop) = stop_signal();
         let job = Job::new(JobArgs {

@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     codec::{self, Encoding},
     facts::Violation,
     ids::{ArtifactId, RoleId, WaypointId},
-    journal::{Answered, Cause, Dead, Decided, Entry, Fleet, Landed, Record, Sequence, Submitted},
+    journal::{Answered, Cause, ConditionResult, Dead, Decided, Entry, Fleet, Landed, Record, Sequence, Submitted},
     plan::Plan,
     state::{OpenTurn, Phase, Status, WaypointState},
     streams,
@@ -20,7 +20,8 @@ use holdpoint_protocol::{
 use super::parts::{bundle, fleet, id, oid, plan, sound_report, waypoint};
 use crate::{
     engine::{
-        self, BuildOutcome, Commit, Context, Folded, Fresh, Handoff, Input, Merge, Merged, Refusal, Reported, Step,
+        self, BuildOutcome, Commit, Context, Evaluate, Folded, Fresh, Handoff, Input, Merge, Merged, Refusal, Reported,
+        Step,
     },
     flight::{self, FlightState, Waypoints},
     workflows,
@@ -99,11 +100,30 @@ pub(crate) struct Fixture {
     pub(crate) waypoints: Waypoints,
     pub(crate) now: Timestamp,
     pub(crate) trace: Vec<Transition>,
+    pub(crate) conditions: Conditions,
     folds: BTreeMap<WaypointId, Folded>,
     journals: BTreeMap<WaypointId, Vec<Stored>>,
     /// All journals together, in the order of their stream.
     pub(crate) log: Vec<Logged>,
     counter: u64,
+}
+
+/// What comes of conditions: they hold but for these gates.
+#[derive(Debug, Default)]
+pub(crate) struct Conditions {
+    pub(crate) left_out: Vec<&'static str>,
+    pub(crate) failing: Vec<&'static str>,
+    /// What was asked.
+    pub(crate) asked: Vec<Evaluate>,
+}
+
+impl Conditions {
+    fn evaluate(&self, wanted: &Evaluate) -> ConditionResult {
+        let is_one_of = |gates: &[&str]| gates.contains(&wanted.gate.as_str());
+        let failure = is_one_of(&self.failing).then(|| "it threw".to_owned());
+        let holds = failure.is_none() && !is_one_of(&self.left_out);
+        ConditionResult { gate: wanted.gate.clone(), holds, failure }
+    }
 }
 
 /// An entry in the stream of all journals.
@@ -167,13 +187,14 @@ impl Fixture {
             covenant_version: Digest::of(b"covenant"),
             fleet,
             workflows,
-            record: Record { at: now, previous: None, cause: None, state: None },
+            record: Record::at(now),
         };
         let mut fixture = Self {
             flight: FlightState::new(submitted.clone()),
             waypoints: Waypoints::new(),
             now,
             trace: Vec::new(),
+            conditions: Conditions::default(),
             folds: BTreeMap::new(),
             journals: BTreeMap::new(),
             log: Vec::new(),
@@ -242,8 +263,19 @@ impl Fixture {
         let before = self.state(name);
         let planned = self.flight.submitted.plan.waypoint(&waypoint_id).unwrap();
         let workflow = self.flight.workflow(planned).unwrap();
-        let cx = Context { flight: &self.flight, waypoint: planned, workflow, now: self.now };
-        let step = engine::step(&before, input.clone(), &cx, &fresh);
+        let mut conditions = Vec::new();
+        let step = loop {
+            let cx =
+                Context { flight: &self.flight, waypoint: planned, workflow, now: self.now, conditions: &conditions };
+            match engine::step(&before, input.clone(), &cx, &fresh) {
+                Step::Evaluate(wanted) => {
+                    conditions.push(self.conditions.evaluate(&wanted));
+                    self.conditions.asked.push(*wanted);
+                }
+                step => break step,
+            }
+        };
+        let cx = Context { flight: &self.flight, waypoint: planned, workflow, now: self.now, conditions: &conditions };
         let again = engine::step(&before, input.clone(), &cx, &fresh);
         let mut entry = match (step, again) {
             (Step::Append(entry), Step::Append(again)) => {
@@ -377,7 +409,7 @@ impl Fixture {
             commit,
             parent,
             report,
-            record: Record { at: self.now, previous, cause: None, state: None },
+            record: Record { previous, ..Record::at(self.now) },
         };
         self.log_own(Entry::Landed(Box::new(landed.clone())));
         self.flight.landed.push(landed);

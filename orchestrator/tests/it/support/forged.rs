@@ -51,10 +51,9 @@ impl World {
             ),
             feedback: None,
             record: Record {
-                at: clock::now(),
                 previous: Some(Digest::of(&last.payload)),
-                cause: None,
                 state: Some(state),
+                ..Record::at(clock::now())
             },
         };
         let entry = outgoing(&decided, &EntryKind::Decided);
@@ -79,7 +78,7 @@ impl World {
             fleet: submit.fleet,
             by: None,
             workflows: vec![workflow.into()],
-            record: Record { at: clock::now(), previous: None, cause: None, state: None },
+            record: Record::at(clock::now()),
         };
         let journal = Journal::new(&self.local.connect(&self.local.orchestrator).await.unwrap());
         let append = Append { key: &key, kind: &kind, expected: Sequence(0), entry: outgoing(&submitted, &kind) };

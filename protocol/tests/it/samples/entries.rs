@@ -3,11 +3,11 @@
 use holdpoint_protocol::{
     artifact::{Confidence, Disposition, Verb, VerificationPurpose},
     ids::role,
-    journal::{self, Dead, Death, Decided, Landed, Record, Steered, Submitted},
+    journal::{self, ConditionResult, Dead, Death, Decided, Landed, Record, Steered, Submitted},
     reason::ReasonCode,
     state::{
-        Acted, Answered, Counters, GateVisit, Held, LastDecision, OpenTurn, Outcome, Phase, Purpose, Question,
-        QuestionKind, QuestionStanding, Resume, Status, TurnQuestion, Verified, WaypointState, Work,
+        Acted, Answered, Counters, GateEntries, GateVisit, Held, LastDecision, OpenTurn, Outcome, Phase, Purpose,
+        Question, QuestionKind, QuestionStanding, Resume, Status, TurnQuestion, Verified, WaypointState, Work,
     },
     subjects,
     turn::{BuildRequest, Collision, CollisionKind, CompletionRequest, Feedback, LandedMeanwhile, Turn, TurnRequest},
@@ -48,6 +48,7 @@ fn state(phase: Phase) -> WaypointState {
         criteria: results(),
         guards: results(),
         foreign_receipt: Some(false),
+        entries: vec![GateEntries { gate: "build".parse().unwrap(), count: 2 }],
         earlier_visits: None,
         history: vec![GateVisit {
             gate: "build".parse().unwrap(),
@@ -65,12 +66,23 @@ fn state(phase: Phase) -> WaypointState {
     }
 }
 
+fn conditions() -> Vec<ConditionResult> {
+    let failure = Some("it took more than 100 ms".to_owned());
+    vec![ConditionResult { gate: "security".parse().unwrap(), holds: false, failure }]
+}
+
 fn record(phase: Phase) -> Record {
-    Record { at: at(3), previous: Some(digest("entry")), cause: Some(cause()), state: Some(state(phase)) }
+    Record {
+        previous: Some(digest("entry")),
+        cause: Some(cause()),
+        state: Some(state(phase)),
+        conditions: conditions(),
+        ..Record::at(at(3))
+    }
 }
 
 fn flight_record() -> Record {
-    Record { at: at(0), previous: None, cause: None, state: None }
+    Record::at(at(0))
 }
 
 pub(super) fn feedback() -> Feedback {

@@ -385,7 +385,7 @@ impl Fleet {
             request: TurnRequest::Build(Box::new(request)),
             decision: None,
             for_build: None,
-            record: Record { at, previous: None, cause: None, state: None },
+            record: Record::at(at),
         }
     }
 

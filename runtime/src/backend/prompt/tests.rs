@@ -45,7 +45,7 @@ fn turn(request: &BuildRequest) -> Turn {
         request: TurnRequest::Build(Box::new(request.clone())),
         decision: None,
         for_build: None,
-        record: Record { at: clock::now(), previous: None, cause: None, state: None },
+        record: Record::at(clock::now()),
     }
 }
 

@@ -1,0 +1,187 @@
+//! Conditions of gates, rejections of declared workflows, and work that goes round.
+
+use holdpoint_protocol::{
+    ids::role,
+    journal::ConditionResult,
+    reason::ReasonCode,
+    state::{Outcome, Status},
+    time::Millis,
+    workflow::{GateSpec, RejectionStrategy, WorkflowSpec},
+};
+
+use super::{
+    fixture::{Fixture, Taken},
+    parts::{fleet, plan, waypoint},
+};
+use crate::engine::Input;
+
+fn gate(name: &str, role_name: &str) -> GateSpec {
+    GateSpec::new(name.parse().unwrap(), role_name.parse().unwrap())
+}
+
+fn people(name: &str) -> GateSpec {
+    GateSpec { require_human: true, can_reject: true, timeout: Some(Millis(60_000)), ..gate(name, "reviewer") }
+}
+
+/// The first gate of a workflow has nothing to reject to.
+fn asked_first(name: &str) -> GateSpec {
+    GateSpec { can_reject: false, ..people(name) }
+}
+
+fn when(spec: GateSpec) -> GateSpec {
+    GateSpec { when: Some(format!("tags.includes('{}')", spec.id)), ..spec }
+}
+
+fn verify() -> GateSpec {
+    GateSpec { can_reject: true, ..gate("verify", role::VERIFIER) }
+}
+
+fn build() -> GateSpec {
+    gate("build", role::BUILDER)
+}
+
+fn flown_by(gates: impl IntoIterator<Item = GateSpec>) -> Fixture {
+    flown(WorkflowSpec::new("declared", gates))
+}
+
+fn flown(spec: WorkflowSpec) -> Fixture {
+    let mut plan = plan(vec![waypoint("w", &[])]);
+    plan.workflow = "declared".to_owned();
+    plan.waypoints[0].tags = vec!["security".to_owned()];
+    plan.policy.max_reworks = 20;
+    Fixture::flown_by(plan, fleet(), &[spec])
+}
+
+fn open_gate(fixture: &Fixture) -> String {
+    fixture.open_turn("w").map_or_else(|| "none".to_owned(), |open| open.gate.to_string())
+}
+
+fn reason(fixture: &Fixture) -> ReasonCode {
+    fixture.state("w").decision.unwrap().reason_code
+}
+
+fn visits(fixture: &Fixture) -> Vec<(String, Option<Outcome>)> {
+    fixture.state("w").history.iter().map(|visit| (visit.gate.to_string(), visit.outcome)).collect()
+}
+
+#[test]
+fn work_passes_over_a_gate_whose_condition_does_not_hold_and_the_entry_says_so() {
+    let mut fixture = flown_by([build(), verify(), when(people("security")), when(people("docs"))]);
+    fixture.conditions.left_out = vec!["security"];
+    fixture.feed("w", Input::Open);
+    fixture.build_ok("w").turn();
+    let turn = fixture.report("w", |_| {}).turn();
+    assert_eq!(turn.gate.as_str(), "docs");
+    let result = |gate: &str, holds| ConditionResult { gate: gate.parse().unwrap(), holds, failure: None };
+    assert_eq!(turn.record.conditions, [result("security", false), result("docs", true)]);
+    let expected = [
+        ("build", Some(Outcome::Complete)),
+        ("verify", Some(Outcome::Complete)),
+        ("security", Some(Outcome::Skip)),
+        ("docs", None),
+    ];
+    assert_eq!(visits(&fixture), expected.map(|(gate, outcome)| (gate.to_owned(), outcome)));
+    fixture.complete("w", Outcome::Complete).decided();
+    assert_eq!(reason(&fixture), ReasonCode::CriteriaMet);
+}
+
+#[test]
+fn a_condition_sees_the_plans_words_and_the_engines_and_none_of_an_agent() {
+    let mut fixture = flown_by([build(), verify(), when(people("security"))]);
+    fixture.feed("w", Input::Open);
+    fixture.build_ok("w").turn();
+    fixture.report("w", |_| {}).turn();
+    let [asked] = fixture.conditions.asked.as_slice() else { panic!("{:?}", fixture.conditions.asked) };
+    assert_eq!(asked.condition, "tags.includes('security')");
+    assert_eq!(asked.scope["tags"], serde_json::json!(["security"]));
+    let visit = &asked.scope["gateHistory"][0];
+    let mut keys: Vec<&str> = visit.as_object().unwrap().keys().map(String::as_str).collect();
+    keys.sort_unstable();
+    assert_eq!(keys, ["duration", "entered", "exited", "gate", "outcome", "role"]);
+    assert_eq!((&visit["gate"], &visit["outcome"]), (&"build".into(), &"complete".into()));
+}
+
+#[test]
+fn the_first_gate_whose_condition_holds_is_the_first_and_rejections_come_back_to_it() {
+    let mut fixture = flown_by([when(asked_first("triage")), build(), verify(), people("sign")]);
+    fixture.conditions.left_out = vec!["triage"];
+    assert_eq!(fixture.feed("w", Input::Open).turn().gate.as_str(), "build");
+    fixture.build_ok("w").turn();
+    fixture.report("w", |_| {}).turn();
+    let turn = fixture.complete("w", Outcome::NeedsReview).turn();
+    assert_eq!(turn.gate.as_str(), "build", "the first gate is passed over again");
+    let told = super::parts::build_request(&turn).feedback.clone().unwrap();
+    assert_eq!(told.reason_code, ReasonCode::ApprovalRejected);
+}
+
+#[test]
+fn work_that_no_condition_lets_in_is_blocked_and_never_complete() {
+    let mut fixture = flown_by([when(asked_first("legal")), when(people("sales"))]);
+    fixture.conditions.left_out = vec!["legal", "sales"];
+    fixture.feed("w", Input::Open).decided();
+    assert_eq!((fixture.status("w"), reason(&fixture)), (Status::Blocked, ReasonCode::GatesSkipped));
+    fixture.conditions.left_out = vec!["legal"];
+    assert_eq!(fixture.retry("w", |_| {}).turn().gate.as_str(), "sales");
+}
+
+#[test]
+fn a_condition_that_fails_leaves_its_gate_out_unless_work_depends_on_its_word() {
+    let mut fixture = flown_by([build(), when(verify())]);
+    fixture.conditions.failing = vec!["verify"];
+    fixture.feed("w", Input::Open);
+    let held = fixture.build_ok("w").decided();
+    assert_eq!(reason(&fixture), ReasonCode::ConditionFailed);
+    assert_eq!(held.record.conditions[0].failure.as_deref(), Some("it threw"));
+    assert_eq!(fixture.retry("w", |_| {}).turn().gate.as_str(), "verify", "a person opens the gate");
+
+    let mut fixture = flown_by([build(), verify(), when(people("sign"))]);
+    fixture.conditions.failing = vec!["sign"];
+    fixture.feed("w", Input::Open);
+    fixture.build_ok("w").turn();
+    fixture.report("w", |_| {}).decided();
+    assert_eq!((fixture.status("w"), reason(&fixture)), (Status::Blocked, ReasonCode::ConditionFailed));
+}
+
+#[test]
+fn work_that_passed_over_its_verifier_does_not_land() {
+    let mut fixture = flown_by([build(), when(verify())]);
+    fixture.conditions.left_out = vec!["verify"];
+    fixture.feed("w", Input::Open);
+    fixture.build_ok("w").decided();
+    assert_eq!((fixture.status("w"), reason(&fixture)), (Status::Blocked, ReasonCode::NotVerified));
+    assert_eq!(fixture.retry("w", |_| {}).turn().gate.as_str(), "verify");
+    fixture.report("w", |_| {}).decided();
+    assert_eq!(reason(&fixture), ReasonCode::CriteriaMet);
+}
+
+#[test]
+fn rejections_lead_to_the_gate_before_or_to_a_named_one() {
+    let signed = |strategy, sign: GateSpec| {
+        let spec = WorkflowSpec::new("declared", [asked_first("draft"), people("edit"), sign]);
+        let mut fixture = flown(WorkflowSpec { rejection_strategy: strategy, ..spec });
+        fixture.feed("w", Input::Open);
+        fixture.complete("w", Outcome::Complete);
+        fixture.complete("w", Outcome::Complete);
+        assert_eq!(open_gate(&fixture), "sign");
+        fixture.complete("w", Outcome::NeedsReview).turn().gate.to_string()
+    };
+    assert_eq!(signed(RejectionStrategy::Origin, people("sign")), "draft");
+    assert_eq!(signed(RejectionStrategy::Previous, people("sign")), "edit");
+}
+
+#[test]
+fn work_that_comes_to_a_gate_a_sixth_time_waits_for_a_person() {
+    let mut fixture = flown_by([build(), verify(), people("sign")]);
+    fixture.feed("w", Input::Open);
+    for round in 1..=5 {
+        fixture.build_ok("w").turn();
+        fixture.report("w", |_| {}).turn();
+        let taken = fixture.complete("w", Outcome::NeedsReview);
+        assert_eq!(matches!(&taken, Taken::Appended(entry) if entry.schema_name() == "turn"), round < 5, "{round}");
+    }
+    assert_eq!((fixture.status("w"), reason(&fixture)), (Status::Blocked, ReasonCode::GateLoop));
+    assert_eq!(fixture.retry("w", |_| {}).turn().gate.as_str(), "build");
+    fixture.build_ok("w").turn();
+    fixture.report("w", |_| {}).turn();
+    assert_eq!(fixture.complete("w", Outcome::NeedsReview).turn().gate.as_str(), "build", "a retry counts from there");
+}
