@@ -7,6 +7,7 @@ pub(crate) mod keys;
 pub(crate) mod people;
 mod places;
 pub(crate) mod traces;
+pub(crate) mod workflow;
 
 use std::path::PathBuf;
 
@@ -34,6 +35,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Look at everything that `run` would refuse, without flying
     Check(CheckArgs),
+    /// Check, show and begin the workflows that a project declares
+    Workflow(workflow::WorkflowArgs),
     /// Keep a fleet running for several flights, until Ctrl-C
     Up(UpArgs),
     /// Hand a plan to a running fleet and print the flight's id

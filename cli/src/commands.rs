@@ -19,6 +19,7 @@ mod submit;
 mod traces;
 mod up;
 mod watch;
+mod workflow;
 
 use clap::CommandFactory as _;
 use clap_complete::Shell;
@@ -33,6 +34,7 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Run(args) => Box::pin(run::run(args)).await,
         Command::Check(args) => Box::pin(check::check(args)).await,
+        Command::Workflow(args) => workflow::workflow(args).await,
         Command::Up(args) => Box::pin(up::up(args)).await,
         Command::Submit(args) => Box::pin(submit::submit(args)).await,
         Command::Watch(args) => Box::pin(watch::watch(args)).await,

@@ -17,6 +17,7 @@ mod args;
 mod branch;
 mod client;
 mod commands;
+mod declared;
 mod failure;
 mod fleet;
 mod flight_id;

@@ -3,13 +3,14 @@
 use std::{fs::File, io::Read as _, path::Path};
 
 use holdpoint_bus::{api::ApiError, blobs};
-use holdpoint_core::plan::{self, BUILT_IN_WORKFLOWS};
+use holdpoint_core::plan::{self, BUILT_IN_WORKFLOWS, KnownWorkflow};
 use holdpoint_protocol::{
     api::Submit,
     facts::{BlobRef, BundleRef},
     ids::{FlightId, role},
     journal::Fleet,
     plan::Plan,
+    workflow::WorkflowSpec,
 };
 use holdpoint_runtime::{config::Config, mirror::to_wire};
 use holdpoint_sandbox::Sandbox;
@@ -18,6 +19,7 @@ use holdpoint_workspace::{Oid, UserRepo};
 use crate::{
     branch,
     client::Client,
+    declared,
     failure::{Failure, chain},
     flight_id, output, program,
     state::StateDir,
@@ -39,14 +41,25 @@ const WARNINGS_MAX: usize = 10;
 pub(crate) struct Ready {
     /// The plan.
     pub(crate) plan: Plan,
+    /// The declared workflows that it names.
+    pub(crate) workflows: Vec<WorkflowSpec>,
     /// The repository.
     pub(crate) repo: UserRepo,
     /// The commit.
     pub(crate) base: Oid,
 }
 
-/// Reads a plan file; all its problems at once.
-pub(crate) fn read_plan(path: &Path) -> Result<Plan, Failure> {
+/// A plan with the declared workflows that it names.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    /// The plan.
+    pub(crate) plan: Plan,
+    /// The workflows of the repository that it names.
+    pub(crate) workflows: Vec<WorkflowSpec>,
+}
+
+/// Reads a plan file; all its problems at once. It may name what the repository declares on the commit that it stands on.
+pub(crate) async fn read_plan(path: &Path, repo: &Path) -> Result<Planned, Failure> {
     let mut bytes = Vec::new();
     // One byte more than a plan may have shows that it is too large, however large it is.
     let most = plan::FILE_BYTES_MAX as u64 + 1;
@@ -54,19 +67,29 @@ pub(crate) fn read_plan(path: &Path) -> Result<Plan, Failure> {
         let message = format!("cannot read the plan {}: {error}", path.display());
         Failure::usage("plan_unreadable", message, "PLAN is the path of a YAML file")
     })?;
-    Ok(plan::read_bytes(&bytes, &path.display().to_string(), BUILT_IN_WORKFLOWS)?)
+    let workflows = match plan::glance(&bytes) {
+        Some(plan) => declared::named(&plan, repo).await?,
+        None => Vec::new(),
+    };
+    let own = workflows.iter().map(|spec| KnownWorkflow {
+        name: &spec.name,
+        has_verifier: spec.all_gates().any(|gate| gate.role.as_str() == role::VERIFIER),
+    });
+    let known: Vec<KnownWorkflow<'_>> = BUILT_IN_WORKFLOWS.iter().copied().chain(own).collect();
+    let plan = plan::read_bytes(&bytes, &path.display().to_string(), &known)?;
+    Ok(Planned { plan, workflows })
 }
 
 impl Ready {
     /// Finds the repository and the plan's base in it.
-    pub(crate) async fn check(plan: Plan, repo: &Path) -> Result<Self, Failure> {
+    pub(crate) async fn check(Planned { plan, workflows }: Planned, repo: &Path) -> Result<Self, Failure> {
         let repo = UserRepo::open(repo).await?;
         let base = repo.resolve(&plan.base).await?;
         repo.check_complete()?;
         if repo.has_lfs_pointers(&base).await? {
             output::err("note: files of this repository are in Git LFS: agents and checks get the pointers to them");
         }
-        Ok(Self { plan, repo, base })
+        Ok(Self { plan, workflows, repo, base })
     }
 
     /// Stores the snapshot and begins the flight.
@@ -90,8 +113,7 @@ impl Ready {
                 index: None,
             },
             fleet,
-            // All that a plan can name yet are built in.
-            workflows: Vec::new(),
+            workflows: self.workflows,
         };
         let _at = holdpoint_faults::at(holdpoint_faults::Step::Submit);
         let refused = match client.submit(&submit).await {
@@ -125,7 +147,7 @@ pub(crate) struct Cleared {
 }
 
 /// Looks at everything that a flight on a fleet of one's own needs, but for who builds.
-pub(crate) async fn clear(plan: Plan, mut config: Config, repo: &Path) -> Result<Cleared, Failure> {
+pub(crate) async fn clear(plan: Planned, mut config: Config, repo: &Path) -> Result<Cleared, Failure> {
     let (ready, flight) = clear_elsewhere(plan, repo).await?;
     program::anchor_all(&mut config, &ready.repo.places().await?);
     program::check_in_clone(&config, &ready).await?;
@@ -136,7 +158,7 @@ pub(crate) async fn clear(plan: Plan, mut config: Config, repo: &Path) -> Result
 }
 
 /// Looks at what a flight on a fleet that runs already needs of this side: the plan's base, and the branch.
-pub(crate) async fn clear_elsewhere(plan: Plan, repo: &Path) -> Result<(Ready, FlightId), Failure> {
+pub(crate) async fn clear_elsewhere(plan: Planned, repo: &Path) -> Result<(Ready, FlightId), Failure> {
     let ready = Ready::check(plan, repo).await?;
     let flight = flight_id::fresh(&ready.plan.plan);
     branch::check(&ready.repo, &flight).await?;

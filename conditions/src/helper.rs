@@ -13,8 +13,9 @@ use crate::{Answer, Failure, TIME_MAX, engine, message::Request};
 
 /// The argument under which an executable of ours becomes the helper.
 const ARG: &str = "__conditions";
-/// Bytes of address space. The engine's own bound is far below; this is for what it does not count, and our executable.
-const ADDRESS_SPACE_MAX: u64 = 1 << 30;
+/// Bytes of address space. The engine has its own bound far below. Limits are set right after the start, when our allocator may have
+/// reserved a GiB already.
+const ADDRESS_SPACE_MAX: u64 = 4 << 30;
 /// Time in which a helper that was started is done, however busy the machine is.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes of all answers: failures are short.

@@ -8,6 +8,7 @@ mod condition;
 mod gate;
 mod org;
 mod project;
+mod resolve;
 mod rules;
 mod timeouts;
 
@@ -18,8 +19,9 @@ use std::collections::BTreeSet;
 
 use holdpoint_protocol::{ids::AgentName, org::OrgChart, workflow::WorkflowSpec};
 
-pub use condition::{CONDITION_BYTES_MAX, ConditionError, Conditions, plausible};
-pub use timeouts::default_timeout;
+pub use condition::Conditions;
+pub use resolve::resolve;
+use timeouts::default_timeout;
 
 use crate::plan::{
     self, PlanError, PlanErrors,
@@ -47,7 +49,7 @@ pub struct Source<'a> {
 pub struct Checked {
     /// The workflows of each file that could be read, in order; sound if there are no errors.
     pub projects: Vec<Vec<WorkflowSpec>>,
-    /// The org chart, without the agents that nobody made a key for.
+    /// The org chart, without the agents that have no key.
     pub chart: Option<OrgChart>,
     /// What is wrong.
     pub errors: Vec<PlanError>,
@@ -56,7 +58,7 @@ pub struct Checked {
 }
 
 /// Looks at project files and the org chart that they share. `keys` are the names that agents and people have keys for;
-/// without them everybody is taken to exist. Without a chart roles are not looked at.
+/// without them everybody is taken to exist. Without a chart roles are not checked.
 #[must_use]
 pub fn check(
     projects: &[Source<'_>],
@@ -96,7 +98,7 @@ pub fn check(
 /// Reads a file of workflows that need no org chart.
 ///
 /// # Errors
-/// As [`crate::plan::read`]. Only what the file itself can get wrong is told: the rules are [`check`]'s.
+/// As [`crate::plan::read`]. It reports only what cannot be read: the rules are [`check`]'s.
 pub fn read(text: &str, file: &str) -> Result<Vec<WorkflowSpec>, PlanErrors> {
     let mut opened = File::open(Source { file, bytes: text.as_bytes() }, &project::KIND);
     let project = opened.root.as_ref().and_then(|root| project::read(root, &mut opened.problems));

@@ -211,7 +211,7 @@ impl Workflow {
     /// [`GateError`]: the first thing that is wrong.
     pub fn try_new(spec: &WorkflowSpec) -> Result<Self, GateError> {
         let name = spec.name.clone();
-        if let Some(what) = obstacles(spec).into_iter().next() {
+        if let Some(what) = obstacles::said(spec).into_iter().next() {
             return Err(GateError::NotYet { what });
         }
         let gates: Vec<Gate> = spec.all_gates().map(Gate::from).collect();

@@ -82,6 +82,16 @@ pub fn read_bytes(bytes: &[u8], file: &str, workflows: &[KnownWorkflow<'_>]) -> 
     }
 }
 
+/// A plan from a file's bytes as far as it can be read, held against no rule: what workflows it names, and on what it stands.
+/// `None`: [`read_bytes`] says why.
+#[must_use]
+pub fn glance(bytes: &[u8]) -> Option<Plan> {
+    let mut problems = Problems::default();
+    let text = text_of(bytes.get(..FILE_BYTES_MAX.min(bytes.len()))?, &mut problems).ok()?;
+    let root = tree::load(text.strip_prefix('\u{feff}').unwrap_or(text), &KIND, &mut problems)?;
+    whole::read(&root, &mut problems)
+}
+
 /// A file's bytes as text; else the text before the first byte that is none, which is reported.
 pub(crate) fn text_of<'a>(bytes: &'a [u8], problems: &mut Problems) -> Result<&'a str, &'a str> {
     std::str::from_utf8(bytes).map_err(|error| {

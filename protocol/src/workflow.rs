@@ -225,13 +225,13 @@ pub struct GateSpec {
     /// Where its rejections lead, with [`RejectionStrategy::Named`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reject_to: Option<GateId>,
-    /// What whoever has the turn goes through.
+    /// The checklist of the agent or person who has the turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub expectations: Vec<String>,
-    /// Advice to whoever has the turn.
+    /// Advice to them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tips: Vec<String>,
-    /// What outcomes mean at this gate, in words for whoever has the turn.
+    /// What outcomes mean at this gate, in words for them.
     #[serde(default, skip_serializing_if = "ByOutcome::is_empty")]
     pub outcome_help: ByOutcome<String>,
     /// Anything; `kind` decides on the default of `timeout`.

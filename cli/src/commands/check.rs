@@ -1,6 +1,5 @@
 //! `check`: everything that `run` would refuse, without flying.
 
-use holdpoint_protocol::plan::Plan;
 use holdpoint_runtime::config::Config;
 use serde::Serialize;
 
@@ -10,7 +9,7 @@ use crate::{
     failure::{Exit, Failure},
     fleet::{find_server, known_broker},
     output,
-    preflight::{self, Cleared, Ready},
+    preflight::{self, Cleared, Planned, Ready},
     target::Remote,
 };
 
@@ -35,7 +34,7 @@ pub(super) async fn check(args: CheckArgs) -> Result<Exit, Failure> {
     if remote.is_some() {
         refuse_own_fleet(&args.commands)?;
     }
-    let plan = preflight::read_plan(&args.plan)?;
+    let plan = preflight::read_plan(&args.plan, &args.place.repo).await?;
     let (ready, warnings) = match remote {
         Some(remote) => elsewhere(&args, plan, &remote).await?,
         None => here(&args, plan).await?,
@@ -63,7 +62,7 @@ pub(super) async fn check(args: CheckArgs) -> Result<Exit, Failure> {
 }
 
 /// On a fleet of one's own. A plan can be looked at before there is a builder: that is a warning only.
-async fn here(args: &CheckArgs, plan: Plan) -> Result<(Ready, Vec<String>), Failure> {
+async fn here(args: &CheckArgs, plan: Planned) -> Result<(Ready, Vec<String>), Failure> {
     let config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
     let Cleared { ready, config, state, .. } = Box::pin(preflight::clear(plan, config, &args.place.repo)).await?;
     if known_broker(&state).is_none() {
@@ -77,7 +76,7 @@ async fn here(args: &CheckArgs, plan: Plan) -> Result<(Ready, Vec<String>), Fail
 }
 
 /// On a fleet elsewhere, which is only connected to.
-async fn elsewhere(args: &CheckArgs, plan: Plan, remote: &Remote) -> Result<(Ready, Vec<String>), Failure> {
+async fn elsewhere(args: &CheckArgs, plan: Planned, remote: &Remote) -> Result<(Ready, Vec<String>), Failure> {
     let config = Config::load(args.commands.config.as_deref(), Vec::new())?;
     let (ready, _) = preflight::clear_elsewhere(plan, &args.place.repo).await?;
     remote.connect().await?.bus().close().await;

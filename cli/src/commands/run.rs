@@ -122,7 +122,7 @@ pub(super) fn stays(json: bool) -> bool {
 
 /// A new flight on a fleet elsewhere.
 async fn fly_elsewhere(args: &RunArgs, remote: &Remote, plan_file: &Path) -> Result<FlightView, Failure> {
-    let plan = preflight::read_plan(plan_file)?;
+    let plan = preflight::read_plan(plan_file, &args.place.repo).await?;
     let config = Config::load(args.commands.config.as_deref(), Vec::new())?;
     let (ready, flight) = preflight::clear_elsewhere(plan, &args.place.repo).await?;
     preflight::warn(&preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some()));

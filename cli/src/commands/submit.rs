@@ -16,7 +16,7 @@ use crate::{
 
 /// Begins a flight and prints its id.
 pub(super) async fn submit(args: SubmitArgs) -> Result<Exit, Failure> {
-    let plan = preflight::read_plan(&args.plan)?;
+    let plan = preflight::read_plan(&args.plan, &args.place.repo).await?;
     let config = Config::load(args.fleet.config.as_deref(), Vec::new())?;
     let remote = Remote::named(&args.place)?;
     let (ready, flight) = preflight::clear_elsewhere(plan, &args.place.repo).await?;

@@ -2,7 +2,7 @@
 
 use std::{fs, io, path::PathBuf};
 
-use holdpoint_protocol::{facts::Oid, ids::FlightId, plan::Plan};
+use holdpoint_protocol::{facts::Oid, ids::FlightId, plan::Plan, workflow::WorkflowSpec};
 use serde::{Deserialize, Serialize};
 
 use super::{Lock, StateDir, unusable, write_private};
@@ -31,6 +31,9 @@ pub(crate) struct FlightRecord {
 pub(crate) struct Submission {
     /// The plan as it was read.
     pub(crate) plan: Plan,
+    /// The declared workflows that it names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) workflows: Vec<WorkflowSpec>,
     /// The commit that it starts from.
     pub(crate) base: Oid,
 }

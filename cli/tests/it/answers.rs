@@ -11,11 +11,17 @@ fn help_teaches_with_examples() {
     let lab = Lab::new();
     let help = lab.run(&["--help"]);
     assert_eq!(help.code, Some(0));
-    for command in ["run", "up", "submit", "watch", "status", "history", "artifact", "fetch", "doctor", "completion"] {
+    for command in
+        ["run", "up", "submit", "watch", "status", "history", "artifact", "fetch", "doctor", "workflow", "completion"]
+    {
         assert!(help.stdout.contains(command), "{command}");
     }
     let run = lab.run(&["run", "--help"]);
     assert!(run.stdout.contains("Examples:") && run.stdout.contains("--resume"), "{}", run.stdout);
+    for action in ["check", "show", "new"] {
+        let help = lab.run(&["workflow", action, "--help"]).stdout;
+        assert!(help.contains("Examples:") && help.contains("holdpoint workflow"), "{help}");
+    }
 }
 
 #[test]
@@ -33,7 +39,12 @@ fn completion_is_written_for_three_shells() {
     for shell in ["bash", "zsh", "fish"] {
         let answer = lab.run(&["completion", shell]);
         assert_eq!(answer.code, Some(0));
-        assert!(answer.stdout.contains("holdpoint") && answer.stdout.contains("history"), "{shell}");
+        assert!(
+            answer.stdout.contains("holdpoint")
+                && answer.stdout.contains("history")
+                && answer.stdout.contains("mermaid"),
+            "{shell}"
+        );
     }
 }
 

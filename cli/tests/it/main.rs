@@ -11,3 +11,4 @@ mod keys;
 mod lab;
 mod plans;
 mod repositories;
+mod workflow;

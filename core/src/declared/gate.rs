@@ -118,7 +118,7 @@ fn gate(node: &Node, problems: &mut Problems) -> Option<GateSpec> {
     Some(read)
 }
 
-/// The id. One that is missing or is none gets a stand-in: the file is refused, and the gate keeps its place in the order.
+/// The id. A missing or invalid id gets a stand-in: the file is refused anyway, and the gate keeps its place in the order.
 fn id(fields: &Fields<'_>, problems: &mut Problems) -> GateId {
     let Position { line, column } = fields.at;
     let stand_in = || GateId::try_new(format!("unnamed-{line}-{column}")).expect("letters, digits and `-`");

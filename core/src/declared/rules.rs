@@ -25,9 +25,9 @@ use crate::{
     shown, workflows,
 };
 
-/// The longest sentence in bytes: descriptions, expectations, tips and the like are shown to whoever has the turn.
+/// The longest sentence in bytes: descriptions, expectations, tips and the like are shown to the agent or person who has the turn.
 const SENTENCE_BYTES_MAX: usize = 4 << 10;
-/// The most expectations, tips or people of a gate. More than a few nobody goes through.
+/// The most expectations, tips or people of a gate. Agents and people read a few at most.
 const ITEMS_MAX: usize = 50;
 
 /// What the rules find.

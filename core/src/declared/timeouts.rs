@@ -1,6 +1,6 @@
 //! How long a turn of a gate may take where its workflow does not say (spec GATE-15).
 //!
-//! Nothing runs by these defaults yet: [`crate::gates`] takes a declared `timeout` only.
+//! They count for gates that people complete: agents' turns have the deadlines of their fleet.
 
 use holdpoint_protocol::{time::Millis, workflow::GateSpec};
 
@@ -8,8 +8,7 @@ const MINUTE: u64 = 60_000;
 const HOUR: u64 = 60 * MINUTE;
 
 /// The default for a gate: of its `metadata.kind` where that has one, else of its place.
-#[must_use]
-pub fn default_timeout(gate: &GateSpec, first: bool) -> Millis {
+pub(super) fn default_timeout(gate: &GateSpec, first: bool) -> Millis {
     match gate.metadata.get("kind").and_then(serde_json::Value::as_str) {
         Some("deploy") => Millis(45 * MINUTE),
         Some("ready-check") => Millis(30 * MINUTE),

@@ -3,35 +3,53 @@
 //!
 //! `metadata` is free and no obstacle.
 
+use std::collections::BTreeSet;
+
 use holdpoint_protocol::{
     state::Outcome,
     workflow::{GateOrFork, GateSpec, WorkflowSpec},
 };
 
+use super::Duty;
+
 /// Everything that keeps a sound workflow from being run by this version, in the words of its file.
 #[must_use]
 pub fn obstacles(spec: &WorkflowSpec) -> Vec<String> {
+    let mut found = said(spec);
+    let others = spec.all_gates().filter(|gate| !gate.require_human && Duty::of(&gate.role) == Duty::Complete);
+    let roles: BTreeSet<&str> = others.map(|gate| gate.role.as_str()).collect();
+    if !roles.is_empty() {
+        let roles: Vec<&str> = roles.into_iter().collect();
+        found.push(format!("roles of the org chart ({})", roles.join(", ")));
+    }
+    found
+}
+
+/// What it says that is not run.
+pub(super) fn said(spec: &WorkflowSpec) -> Vec<String> {
     let mut found = Vec::new();
     if spec.default_outcome.is_some_and(|outcome| outcome != Outcome::Complete) {
         found.push("`defaultOutcome` other than `complete`".to_owned());
     }
     for item in &spec.gates {
-        match item {
-            GateOrFork::Fork(fork) => found.push(format!("fork {}", fork.id)),
-            GateOrFork::Gate(gate) => found.extend(of_gate(gate)),
+        if let GateOrFork::Fork(fork) = item {
+            found.push(format!("fork {}", fork.id));
+        }
+    }
+    type Says = fn(&GateSpec) -> bool;
+    let of_gates: [(&str, Says); 4] = [
+        ("escalateTo", |gate| gate.escalate_to.is_some()),
+        ("expectations", |gate| !gate.expectations.is_empty()),
+        ("tips", |gate| !gate.tips.is_empty()),
+        ("outcomeHelp", |gate| !gate.outcome_help.is_empty()),
+    ];
+    for (key, says) in of_gates {
+        let gates: Vec<&str> = spec.all_gates().filter(|gate| says(gate)).map(|gate| gate.id.as_str()).collect();
+        if !gates.is_empty() {
+            found.push(format!("`{key}` ({})", gates.join(", ")));
         }
     }
     found
-}
-
-fn of_gate(gate: &GateSpec) -> impl Iterator<Item = String> {
-    let said = [
-        ("escalateTo", gate.escalate_to.is_some()),
-        ("expectations", !gate.expectations.is_empty()),
-        ("tips", !gate.tips.is_empty()),
-        ("outcomeHelp", !gate.outcome_help.is_empty()),
-    ];
-    said.into_iter().filter(|(_, said)| *said).map(|(key, _)| format!("`{key}` of gate {}", gate.id))
 }
 
 #[cfg(test)]
@@ -56,10 +74,10 @@ mod tests {
     fn what_the_engine_does_not_run_is_refused_by_name() {
         let table = [
             (change(|spec, _| spec.default_outcome = Some(Outcome::Blocked)), "`defaultOutcome` other than `complete`"),
-            (change(|_, gate| gate.escalate_to = Some("lead".parse().unwrap())), "`escalateTo` of gate approve"),
-            (change(|_, gate| gate.expectations = vec!["x".to_owned()]), "`expectations` of gate approve"),
-            (change(|_, gate| gate.tips = vec!["x".to_owned()]), "`tips` of gate approve"),
-            (change(|_, gate| gate.outcome_help.complete = Some("x".to_owned())), "`outcomeHelp` of gate approve"),
+            (change(|_, gate| gate.escalate_to = Some("lead".parse().unwrap())), "`escalateTo` (approve)"),
+            (change(|_, gate| gate.expectations = vec!["x".to_owned()]), "`expectations` (approve)"),
+            (change(|_, gate| gate.tips = vec!["x".to_owned()]), "`tips` (approve)"),
+            (change(|_, gate| gate.outcome_help.complete = Some("x".to_owned())), "`outcomeHelp` (approve)"),
             (
                 change(|spec, gate| {
                     spec.gates.push(GateOrFork::Fork(ForkSpec {
@@ -89,5 +107,11 @@ mod tests {
         });
         assert_eq!(obstacles(&spec), [""; 0]);
         Workflow::try_new(&spec).unwrap();
+    }
+
+    #[test]
+    fn roles_that_only_an_org_chart_has_are_named() {
+        let spec = change(|_, gate| gate.require_human = false);
+        assert_eq!(obstacles(&spec), ["roles of the org chart (approver)"]);
     }
 }

@@ -7,7 +7,10 @@ mod wrong_plans;
 
 use std::{fs, path::Path};
 
-use holdpoint_core::plan;
+use holdpoint_core::{
+    declared::{self, Source},
+    plan,
+};
 
 /// The least that is a plan.
 const MINIMAL: &str = "plan: p
@@ -52,5 +55,18 @@ fn every_whole_plan_in_the_documentation_loads() {
         for block in plans {
             assert_loads(block, name);
         }
+    }
+}
+
+#[test]
+fn every_whole_workflow_in_the_documentation_loads() {
+    let text = fs::read_to_string(root().join("docs/workflows.md")).unwrap();
+    let blocks = text.split("```yaml\n").skip(1).filter_map(|rest| rest.split("```").next());
+    let workflows: Vec<&str> = blocks.filter(|block| block.starts_with("workflow:")).collect();
+    assert!(!workflows.is_empty(), "the page shows a workflow");
+    for block in workflows {
+        let source = Source { file: "docs/workflows.md", bytes: block.as_bytes() };
+        let checked = declared::check(&[source], None, None, &|_| Ok(()));
+        assert!(checked.errors.is_empty(), "{:#?}", checked.errors);
     }
 }

@@ -6,6 +6,7 @@ use holdpoint_protocol::{
     api::{STATUS, SUBMIT, StatusQuery},
     ids::role,
     view::FlightView,
+    workflow::GateOrFork,
 };
 
 use crate::support::World;
@@ -102,6 +103,22 @@ async fn a_workflow_that_is_sent_along_has_a_name_of_its_own() {
     submit.workflows = vec![workflow];
     let begun: FlightView = world.call(SUBMIT, &submit).await.unwrap();
     assert_eq!(begun.waypoints.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_workflow_that_says_what_is_not_run_yet_is_refused_by_name() {
+    let world = World::start().await;
+    let mut submit = world.submission(PLAN, None).await;
+    let mut workflow = workflows::built_in("fly-approved").unwrap();
+    workflow.name = "mine".to_owned();
+    let Some(GateOrFork::Gate(build)) = workflow.gates.first_mut() else { panic!("fly-approved begins with a gate") };
+    build.tips = vec!["begin with the tests".to_owned()];
+    submit.plan.workflow = "mine".to_owned();
+    submit.workflows = vec![workflow];
+    let refused = world.call::<_, FlightView>(SUBMIT, &submit).await.unwrap_err();
+    let ApiError::Refused { failure, .. } = &refused else { panic!("{refused:?}") };
+    let named = "workflow mine cannot be flown: `tips` (build) cannot be run yet";
+    assert!(failure.code == 400 && failure.message == named, "{failure:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -292,6 +292,51 @@ fn verified_work_lands_when_a_person_approves_it() {
     assert_eq!(world.git(&["show", &format!("{branch}:result")]), "done\n");
 }
 
+/// After the verifier a person of the role signs, and of risky work a second one before.
+const DECLARED: &str = r#"
+workflow:
+  name: signed
+  rejectionStrategy: previous
+  gates:
+    - {id: build, role: builder}
+    - {id: verify, role: verifier, canReject: true}
+    - {id: risk, role: security, canReject: true, when: "tags.includes('risky') && metadata.files > 1"}
+    - {id: sign, role: lead, canReject: true, when: "gateHistory.some(visit => visit.gate === 'verify')"}
+"#;
+
+const CHART: &str = r#"
+roles:
+  builder: {agents: [b1]}
+  verifier: {agents: [v1]}
+  security: {agents: [human-eve], requireHuman: true}
+  lead: {agents: [human-ann], requireHuman: true}
+"#;
+
+#[test]
+fn a_flight_goes_by_the_workflow_that_its_repository_declares() {
+    let world = World::new(&[("readme", "x\n"), ("project.yaml", DECLARED), ("org.yaml", CHART)]);
+    world.plan(
+        r#"
+plan: declared
+workflow: signed
+waypoints:
+  - {id: w, goal: g, tags: [risky], metadata: {files: 1}, criteria: [{id: c, check: "grep -q done result"}]}
+"#,
+    );
+    let builder = world.program("builder.sh", "echo done > result");
+    let run = world.fly(&builder, &[]);
+    assert_eq!(run.expect(1).json()["status"], "waiting");
+    assert_eq!(run.waypoint("w")["gate"], "sign", "risk is passed over");
+    let flight = flight_of(&run);
+    // Another person of the fleet, and an agent's name.
+    assert_eq!(refused(&world, &["approve", "w", "--as", "human-eve"]), "not_allowed");
+    assert_eq!(refused(&world, &["approve", "w", "--as", "b1"]), "human_required");
+    world.holdpoint(&["approve", "w", "--as", "human-ann"]).expect(0);
+    world.holdpoint(&["run", "--resume", &flight, "--json"]).expect(0);
+    world.holdpoint(&["export", &flight, "--out", "../flight.jsonl"]).expect(0);
+    world.holdpoint(&["audit", "../flight.jsonl"]).expect(0);
+}
+
 #[test]
 fn a_person_of_a_fleet_elsewhere_is_whose_credentials_are_given() {
     let world = world(PLAN);

@@ -63,6 +63,53 @@ fn every_key_of_shipped_yaml_is_explained() -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Whether a file declares workflows or an org chart.
+fn is_declaration(file: &TextFile) -> bool {
+    let has =
+        |key: &str| file.text.lines().any(|line| line.split(" #").next().is_some_and(|line| line.trim_end() == key));
+    has("workflow:") || has("workflows:") || has("roles:")
+}
+
+/// What of a line is neither quoted nor a comment.
+fn bare(line: &str) -> String {
+    let mut quote = None;
+    let mut bare = String::new();
+    for character in line.split(" #").next().unwrap_or_default().chars() {
+        match quote {
+            Some(open) => quote = (character != open).then_some(open),
+            None if character == '"' || (character == '\'' && bare.ends_with([' ', '['])) => quote = Some(character),
+            None => bare.push(character),
+        }
+    }
+    bare
+}
+
+#[test]
+fn no_key_of_a_shipped_declaration_hides_in_a_line() -> anyhow::Result<()> {
+    let mut wrong = Vec::new();
+    let mut seen = 0;
+    let shipped = |file: &TextFile| !file.path.contains("/fixtures/") && is_declaration(file);
+    for file in files::below("", &[".yaml", ".yml"])?.into_iter().filter(shipped) {
+        seen += 1;
+        for (index, line) in file.text.lines().enumerate().filter(|(_, line)| !line.trim_start().starts_with('#')) {
+            if bare(line).contains('{') || line.trim_start().trim_start_matches("- ").starts_with(['"', '\'']) {
+                wrong.push(format!("{}:{}: {}", file.path, index + 1, line.trim()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "one key a line, without quotes: {wrong:#?}");
+    assert!(seen >= 17, "{seen} declarations were found");
+    Ok(())
+}
+
+#[test]
+fn a_key_that_hides_in_a_line_is_found() {
+    assert!(bare("- {id: a} # x").contains('{'));
+    assert!(bare("agents: [{a: 1}]").contains('{'));
+    assert!(!bare("when: \"tags[{}]\"").contains('{'));
+    assert!(!bare("name: x # {").contains('{'));
+}
+
 #[test]
 fn a_key_without_a_comment_is_found_and_text_is_not_taken_for_keys() {
     let text = "# a plan\nplan: x\nwaypoints: # units of work\n  - id: a\n    goal: | # Markdown\n      not: a key\n    bare: 1\n";

@@ -33,7 +33,7 @@ const NOT_FOUND: u16 = 404;
 
 /// A new flight.
 pub(super) async fn fly(args: &RunArgs, plan_file: &Path) -> Result<FlightView, Failure> {
-    let plan = preflight::read_plan(plan_file)?;
+    let plan = preflight::read_plan(plan_file, &args.place.repo).await?;
     let config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
     preflight::check_builder(&config)?;
     let Cleared { ready, config, flight, state } = Box::pin(preflight::clear(plan, config, &args.place.repo)).await?;
@@ -44,7 +44,11 @@ pub(super) async fn fly(args: &RunArgs, plan_file: &Path) -> Result<FlightView, 
         plan: std::path::absolute(plan_file).unwrap_or_else(|_| plan_file.to_owned()),
         builders: args.commands.builders.unwrap_or(BUILDERS_DEFAULT),
         config: config.to_toml(),
-        submission: Some(Submission { plan: ready.plan.clone(), base: to_wire(&ready.base) }),
+        submission: Some(Submission {
+            plan: ready.plan.clone(),
+            workflows: ready.workflows.clone(),
+            base: to_wire(&ready.base),
+        }),
     };
     let local = Local { state, repo: ready.repo.clone(), record, config, stays: stays(args.json), _claim: claim };
     Box::pin(local.fly(Some(ready))).await
@@ -169,12 +173,12 @@ impl Local {
                 Ok(Stands::Begun(Box::new(view)))
             }
             Err(ApiError::Refused { failure, .. }) if failure.code == NOT_FOUND => {
-                let Some(Submission { plan, base }) = self.record.submission.clone() else {
+                let Some(Submission { plan, workflows, base }) = self.record.submission.clone() else {
                     let message = format!("the flight {flight} was interrupted before it was submitted");
                     return Err(Failure::usage("not_submitted", message, "begin a new one: holdpoint run PLAN"));
                 };
                 output::err(&format!("flight {flight} was interrupted before it was submitted: it begins now"));
-                Ok(Stands::New(Box::new(Ready { plan, repo: self.repo.clone(), base: from_wire(&base) })))
+                Ok(Stands::New(Box::new(Ready { plan, workflows, repo: self.repo.clone(), base: from_wire(&base) })))
             }
             Err(error) => Err(error.into()),
         }

@@ -18,7 +18,7 @@ use crate::{gates::Duty, plan::path::At};
 /// The most agents of a role.
 const AGENTS_MAX: usize = 1_000;
 
-/// Holds an org chart against every rule. `keys` are the names that somebody made a key for.
+/// Holds an org chart against every rule. `keys` are the names that have a key.
 pub(in super::super) fn check(chart: &OrgChart, keys: Option<&BTreeSet<AgentName>>) -> Findings {
     let mut found = Findings::default();
     let roles = At::ROOT.key("roles");

@@ -17,8 +17,8 @@ pub(super) const ADD_A_PERSON: &str = "give the role an agent whose id begins wi
 
 /// Holds a gate against the rules about people.
 pub(super) fn check(at: At<'_>, gate: &GateSpec, first: bool, roster: Option<Roster<'_>>, found: &mut Findings) {
-    named(at.key("people"), gate, found);
     let role = roster.and_then(|roster| roster.role(&gate.role));
+    named(at.key("people"), gate, role.filter(|_| roster.is_some_and(|roster| roster.whole)), found);
     let by_role = role.is_some_and(|role| role.require_human);
     if !gate.require_human && !by_role {
         return;
@@ -54,14 +54,19 @@ pub(super) fn has_person(role: &RoleSpec) -> bool {
     role.agents.iter().any(is_human)
 }
 
-fn named(at: At<'_>, gate: &GateSpec, found: &mut Findings) {
+fn named(at: At<'_>, gate: &GateSpec, role: Option<&RoleSpec>, found: &mut Findings) {
     if gate.people.len() > ITEMS_MAX {
         let message = format!("`people` has {} items, more than {ITEMS_MAX}", gate.people.len());
         found.errors.add(at.item(ITEMS_MAX), message, "leave some out: without `people` every person may complete it");
         return;
     }
-    for (i, name) in gate.people.iter().enumerate().filter(|(_, name)| !is_human(name)) {
-        let message = format!("`{name}` in `people` is no person");
-        found.errors.add(at.item(i), message, "ids of people begin with `human-`");
+    for (i, name) in gate.people.iter().enumerate() {
+        if !is_human(name) {
+            let message = format!("`{name}` in `people` is no person");
+            found.errors.add(at.item(i), message, "ids of people begin with `human-`");
+        } else if role.is_some_and(|role| !role.agents.contains(name)) {
+            let message = format!("`{name}` in `people` does not have role `{}`", gate.role);
+            found.warnings.add(at.item(i), message, "add that person to the role, or remove the name");
+        }
     }
 }

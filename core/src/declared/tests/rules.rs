@@ -36,7 +36,7 @@ fn each_rule_of_gates_has_its_place_and_its_hint() {
         ),
         (
             "role: editor\nwhen: \" \"",
-            "8:13: `when:  ` is no predicate: it is empty | write one JavaScript expression over `tags`, `metadata` and `gateHistory`, such as `tags.includes('legal')`",
+            "8:13: `when:  ` is no predicate: nothing is there | write one JavaScript expression over `tags`, `metadata` and `gateHistory`, such as `tags.includes('legal')`",
         ),
         (
             "role: verifier",
@@ -247,6 +247,9 @@ fn what_will_not_work_as_meant_is_a_warning() {
     assert_eq!(gate("role: editor\nrequireHuman: true"), [waits("1h")]);
     assert_eq!(gate("role: lead\nmetadata: {kind: deploy}"), [waits("45m")]);
     assert_eq!(gate("role: lead\ntimeout: 3d"), [""; 0]);
+    let other =
+        "8:27: `human-zoe` in `people` does not have role `editor` | add that person to the role, or remove the name";
+    assert_eq!(gate("role: editor\npeople: [human-eve, human-zoe]"), [other]);
     let chart = |roles: &str| {
         let project = "workflow: {name: x, gates: [{id: a, role: qa}]}\n";
         let found = checked(project, Some(&format!("roles:\n{roles}")));
@@ -287,7 +290,7 @@ fn a_gate_that_cannot_be_read_makes_no_others_wrong() {
 #[test]
 fn predicates_are_judged_by_whatever_evaluates_them() {
     let text = with("role: editor\nwhen: tags.includes('x')");
-    let refuse = |_: &str| Err(crate::declared::ConditionError::Empty);
+    let refuse = |_: &str| Err("no".to_owned());
     let found = crate::declared::check(&[super::source("project.yaml", &text)], None, None, &refuse);
     assert!(
         told(&found.errors)[0].starts_with("8:13: `when: tags.includes('x')` is no predicate"),

@@ -1,0 +1,51 @@
+//! `workflow`: what a project declares. Nothing is started or sent here.
+
+mod check;
+mod mermaid;
+mod new;
+mod show;
+
+use std::{
+    fs::File,
+    io::Read as _,
+    path::{Path, PathBuf},
+};
+
+use holdpoint_core::declared;
+
+use crate::{
+    args::workflow::{WorkflowAction, WorkflowArgs},
+    declared::{Declarations, ORG, PROJECT},
+    failure::{Exit, Failure},
+};
+
+/// Does what is asked.
+pub(super) async fn workflow(args: WorkflowArgs) -> Result<Exit, Failure> {
+    match args.action {
+        WorkflowAction::Check(args) => check::check(&args).await,
+        WorkflowAction::Show(args) => show::show(&args).await,
+        WorkflowAction::New(args) => new::new(&args),
+    }
+}
+
+/// Reads these files, and the org chart: the named one, or the one in the folder of the first file.
+fn declarations(projects: &[PathBuf], org: Option<&Path>) -> Result<Declarations, Failure> {
+    let nearby = || projects.first().map(|first| first.with_file_name(ORG)).filter(|path| path.exists());
+    let org = org.map(Path::to_path_buf).or_else(nearby);
+    Ok(Declarations {
+        projects: projects.iter().map(|path| read(path)).collect::<Result<_, _>>()?,
+        org: org.as_deref().map(read).transpose()?,
+    })
+}
+
+/// A file's name and bytes; of a file that is too large only as many as show it.
+fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
+    let mut bytes = Vec::new();
+    let most = declared::FILE_BYTES_MAX as u64 + 1;
+    File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes)).map_err(|error| {
+        let message = format!("cannot read {}: {error}", path.display());
+        let hint = "name a workflow file, or begin one: holdpoint workflow new review --out project.yaml";
+        Failure::usage("workflow_unreadable", message, hint)
+    })?;
+    Ok((path.display().to_string(), bytes))
+}

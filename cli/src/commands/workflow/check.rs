@@ -1,0 +1,111 @@
+//! `workflow check`: everything that is wrong with declarations, at once.
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+use holdpoint_bus::auth::KeyFolder;
+use holdpoint_core::{
+    declared::Checked,
+    gates::{Workflow, obstacles},
+    plan::{PlanError, PlanErrors},
+};
+use holdpoint_protocol::{ids::AgentName, workflow::WorkflowSpec};
+use serde::Serialize;
+use serde_json::json;
+
+use super::{PROJECT, declarations};
+use crate::{
+    args::workflow::WorkflowCheckArgs,
+    failure::{Exit, Failure},
+    output,
+};
+
+/// A sound workflow; its JSON form is a part of what `--json` prints.
+#[derive(Debug, Serialize)]
+struct Sound<'a> {
+    file: &'a str,
+    name: &'a str,
+    gates: usize,
+    /// What of it no fleet runs yet.
+    not_run_yet: Vec<String>,
+}
+
+/// Looks at the files and says what was found.
+pub(super) async fn check(args: &WorkflowCheckArgs) -> Result<Exit, Failure> {
+    let declarations = declarations(&projects(args), args.org.as_deref())?;
+    let keys = args.keys.as_deref().map(keys).transpose()?;
+    let Checked { projects, chart, errors, warnings } = declarations.check(keys.as_ref()).await?;
+    warnings.iter().for_each(|warning| output::err(warning.render("warning: ").trim_end()));
+    if declarations.org.is_none() {
+        output::err(
+            "warning: there is no org chart, so roles were not checked: pass --org FILE, or put org.yaml into the folder of the workflow file",
+        );
+    }
+    if !errors.is_empty() {
+        return Ok(refuse(errors, &warnings, args.json));
+    }
+    let sound: Vec<Sound<'_>> = declarations
+        .projects
+        .iter()
+        .zip(&projects)
+        .flat_map(|((file, _), workflows)| workflows.iter().map(|spec| Sound::of(file, spec)))
+        .collect();
+    let roles = chart.as_ref().map(|chart| chart.roles.len());
+    if args.json {
+        output::json(&json!({"ok": true, "workflows": sound, "roles": roles, "warnings": warnings}));
+        return Ok(Exit::Success);
+    }
+    for Sound { file, name, gates, not_run_yet } in &sound {
+        output::out(&format!("{file}: {name} is sound: gates {gates}"));
+        if !not_run_yet.is_empty() {
+            output::out(&format!("  not run yet: {}", not_run_yet.join(", ")));
+        }
+    }
+    if let (Some((file, _)), Some(roles)) = (&declarations.org, roles) {
+        output::out(&format!("{file} is sound: roles {roles}"));
+    }
+    Ok(Exit::Success)
+}
+
+/// The files to look at. A chart that is named may be looked at alone.
+fn projects(args: &WorkflowCheckArgs) -> Vec<PathBuf> {
+    let default = PathBuf::from(PROJECT);
+    match &args.files[..] {
+        [] if args.org.is_some() && !default.exists() => Vec::new(),
+        [] => vec![default],
+        files => files.to_vec(),
+    }
+}
+
+/// The names that a fleet's keys count for.
+fn keys(dir: &Path) -> Result<BTreeSet<AgentName>, Failure> {
+    let folder = KeyFolder::open(dir)?;
+    let counting = folder.issued().into_iter().filter(|(_, standing)| standing.counts());
+    Ok(counting.map(|(issued, _)| issued.name.clone()).collect())
+}
+
+fn refuse(errors: Vec<PlanError>, warnings: &[PlanError], json: bool) -> Exit {
+    let errors = PlanErrors { errors };
+    output::err(errors.render().trim_end());
+    if json {
+        output::json(&json!({"ok": false, "errors": errors.errors, "warnings": warnings}));
+    }
+    Exit::Usage
+}
+
+impl<'a> Sound<'a> {
+    fn of(file: &'a str, spec: &'a WorkflowSpec) -> Self {
+        Self { file, name: &spec.name, gates: spec.all_gates().count(), not_run_yet: not_run_yet(spec) }
+    }
+}
+
+/// What keeps a fleet from running a workflow: what it says, or else how its gates are.
+pub(super) fn not_run_yet(spec: &WorkflowSpec) -> Vec<String> {
+    let found = obstacles(spec);
+    match Workflow::try_new(spec) {
+        Err(error) if found.is_empty() => vec![error.to_string()],
+        _ => found,
+    }
+}

@@ -1,0 +1,112 @@
+//! What a repository declares on a commit, and looking at declarations with the engine that evaluates conditions.
+//!
+//! The rules are the core's; nothing is read from a working tree here.
+
+use std::{
+    cell::RefCell,
+    collections::{BTreeMap, BTreeSet},
+};
+
+use holdpoint_conditions::{Answer, Helper, HelperError};
+use holdpoint_core::{
+    declared::{self, Checked, Source},
+    gates::Workflow,
+    plan::PlanErrors,
+    workflows,
+};
+use holdpoint_protocol::{ids::AgentName, plan::Plan, workflow::WorkflowSpec};
+use holdpoint_workspace::{Oid, RepoPath, UserRepo};
+
+use crate::{
+    failure::{Failure, chain},
+    output,
+};
+
+/// Where a project declares its workflows.
+pub(crate) const PROJECT: &str = "project.yaml";
+/// Where it declares who has which role.
+pub(crate) const ORG: &str = "org.yaml";
+
+/// Files that were read, each with its name.
+#[derive(Debug, Default)]
+pub(crate) struct Declarations {
+    /// Files of workflows.
+    pub(crate) projects: Vec<(String, Vec<u8>)>,
+    /// The org chart that they share.
+    pub(crate) org: Option<(String, Vec<u8>)>,
+}
+
+impl Declarations {
+    /// What stands on a commit.
+    async fn at(repo: &UserRepo, commit: &Oid) -> Result<Self, Failure> {
+        let read = async |name: &str| {
+            let path = RepoPath::new(name.as_bytes()).expect("a literal path");
+            let file = repo.file_at(commit, &path, declared::FILE_BYTES_MAX + 1).await?;
+            Ok::<_, Failure>(file.map(|bytes| (name.to_owned(), bytes)))
+        };
+        Ok(Self { projects: read(PROJECT).await?.into_iter().collect(), org: read(ORG).await? })
+    }
+
+    /// Looks at all of it; conditions are read by the engine that evaluates them. `keys` are the names that agents and people
+    /// have keys for; without them everybody is taken to exist.
+    pub(crate) async fn check(&self, keys: Option<&BTreeSet<AgentName>>) -> Result<Checked, Failure> {
+        let seen = RefCell::new(Vec::new());
+        self.check_with(keys, &|condition| {
+            seen.borrow_mut().push(condition.to_owned());
+            Ok(())
+        });
+        let conditions = seen.into_inner();
+        let answers = match Helper::own() {
+            Ok(helper) => helper.parse(&conditions).await,
+            Err(error) => Err(error),
+        };
+        let answers: BTreeMap<String, Answer> = conditions.into_iter().zip(answers.map_err(unusable)?).collect();
+        Ok(self.check_with(keys, &|condition| match answers.get(condition) {
+            Some(Answer::Failed(failure)) => Err(failure.to_string()),
+            _ => Ok(()),
+        }))
+    }
+
+    fn check_with(&self, keys: Option<&BTreeSet<AgentName>>, conditions: declared::Conditions<'_>) -> Checked {
+        fn source((file, bytes): &(String, Vec<u8>)) -> Source<'_> {
+            Source { file, bytes }
+        }
+        let projects: Vec<Source<'_>> = self.projects.iter().map(source).collect();
+        declared::check(&projects, self.org.as_ref().map(source), keys, conditions)
+    }
+}
+
+/// The declared workflows that a plan names, from the commit that it stands on; none where it names built-in ones only.
+///
+/// Sound ones that this version cannot run are refused by what they say.
+pub(crate) async fn named(plan: &Plan, repo: &std::path::Path) -> Result<Vec<WorkflowSpec>, Failure> {
+    let named: Vec<&str> = workflows::used(plan).into_iter().filter(|name| !workflows::is_built_in(name)).collect();
+    if named.is_empty() {
+        return Ok(Vec::new());
+    }
+    let repo = UserRepo::open(repo).await?;
+    let base = repo.resolve(&plan.base).await?;
+    let checked = Declarations::at(&repo, &base).await?.check(None).await?;
+    if !checked.errors.is_empty() {
+        return Err(PlanErrors { errors: checked.errors }.into());
+    }
+    for warning in &checked.warnings {
+        output::err(warning.render("warning: ").trim_end());
+    }
+    let mut found: Vec<WorkflowSpec> = checked.projects.into_iter().flatten().collect();
+    found.retain(|spec| named.contains(&spec.name.as_str()));
+    let found: Vec<WorkflowSpec> =
+        found.into_iter().map(|spec| declared::resolve(spec, checked.chart.as_ref())).collect();
+    for spec in &found {
+        Workflow::try_new(spec).map_err(|error| {
+            let message = format!("workflow {} of {PROJECT} cannot be flown: {}", spec.name, chain(&error));
+            Failure::usage("workflow_not_runnable", message, "`holdpoint workflow show` lists what this version runs")
+        })?;
+    }
+    Ok(found)
+}
+
+fn unusable(error: HelperError) -> Failure {
+    let hint = "conditions of gates are read by a process of this executable: is its file still there?";
+    Failure::environment("conditions", chain(&error), hint)
+}

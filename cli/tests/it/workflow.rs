@@ -1,0 +1,146 @@
+//! `workflow`: checking, showing and beginning declared workflows.
+
+use std::fs;
+
+use crate::lab::{Lab, git};
+
+/// A project with a role that its org chart does not have, and a gate that is there twice.
+const WRONG: &str = "workflow:\n  name: x\n  gates:\n    - {id: a, role: writer}\n    - {id: a, role: riter}\n";
+const ORG: &str = "roles:\n  writer: {agents: [agent-1]}\n  spare: {agents: []}\n";
+const RIGHT: &str = "workflow:\n  name: x\n  gates:\n    - {id: a, role: writer}\n    \
+                     - {id: b, role: writer, when: 'tags[0]', canReject: true}\n";
+
+#[test]
+fn every_problem_is_reported_with_its_place_and_exit_2() {
+    let lab = Lab::new();
+    fs::write(lab.path("project.yaml"), WRONG).unwrap();
+    fs::write(lab.path("org.yaml"), ORG).unwrap();
+    let answer = lab.run(&["workflow", "check", "--json"]);
+    answer.refuses(
+        2,
+        &[
+            "project.yaml:5:12: there are two gates with the id `a`",
+            "project.yaml:5:21: role `riter` is not in the org chart",
+            " 5 |     - {id: a, role: riter}\n   |                     ^\n   hint: did you mean `writer`?",
+            "2 problems",
+            "org.yaml:3:19: warning: role `spare` has no agents",
+        ],
+    );
+    let report = answer.json();
+    assert_eq!((&report["ok"], report["errors"].as_array().map(Vec::len)), (&false.into(), Some(2)), "{report}");
+    let warning = &report["warnings"][0];
+    assert_eq!((&warning["file"], &warning["line"], &warning["column"]), (&"org.yaml".into(), &3.into(), &19.into()));
+    lab.run(&["workflow", "show"]).refuses(2, &["project.yaml:5:12"]);
+    assert_eq!(lab.run(&["workflow", "show", "fly"]).code, Some(0), "what is built in needs no file");
+    lab.run(&["workflow", "check", "none.yaml"]).refuses(2, &["cannot read none.yaml", "holdpoint workflow new"]);
+}
+
+#[test]
+fn a_sound_workflow_is_reported_with_what_is_not_run_yet() {
+    let lab = Lab::new();
+    fs::write(lab.path("x.yaml"), RIGHT).unwrap();
+    let answer = lab.run(&["workflow", "check", "x.yaml"]);
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+    assert_eq!(answer.stdout, "x.yaml: x is sound: gates 2\n  not run yet: roles of the org chart (writer)\n");
+    assert!(answer.stderr.contains("warning: there is no org chart"), "{}", answer.stderr);
+
+    fs::write(lab.path("chart.yaml"), ORG).unwrap();
+    let answer = lab.run(&["workflow", "check", "x.yaml", "--org", "chart.yaml", "--json"]);
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+    let report = answer.json();
+    assert_eq!((&report["ok"], &report["roles"]), (&true.into(), &2.into()));
+    assert_eq!(report["workflows"][0]["not_run_yet"][0], "roles of the org chart (writer)");
+    assert_eq!(report["warnings"].as_array().map(Vec::len), Some(1), "{report}");
+
+    let keys = lab.path("keys").display().to_string();
+    assert_eq!(lab.run(&["keys", "init", "--dir", &keys, "--builders", "1"]).code, Some(0));
+    let answer = lab.run(&["workflow", "check", "--org", "chart.yaml", "--keys", &keys]);
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+    assert!(answer.stderr.contains("chart.yaml:2:21: warning: there is no key of `agent-1`"), "{}", answer.stderr);
+    assert_eq!(answer.stdout, "chart.yaml is sound: roles 2\n");
+}
+
+#[test]
+fn workflows_are_listed_and_shown_as_table_flowchart_and_json() {
+    let lab = Lab::new();
+    let answer = lab.run(&["workflow", "show"]);
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+    assert!(answer.stdout.contains("\nfly           built in  build → verify\n"), "{}", answer.stdout);
+    fs::write(lab.path("project.yaml"), RIGHT).unwrap();
+    fs::write(lab.path("org.yaml"), ORG).unwrap();
+    let answer = lab.run(&["workflow", "show", "x"]);
+    let table = "x\nGATE  ROLE    REJECTS TO  WHEN\na     writer\nb     writer  a           tags[0]\n\
+                 not run yet: roles of the org chart (writer)\n";
+    assert_eq!((answer.code, answer.stdout.as_str()), (Some(0), table), "{}", answer.stderr);
+    let answer = lab.run(&["workflow", "show", "fly-approved", "--mermaid"]);
+    assert!(answer.stdout.starts_with("flowchart TD\n"), "{}", answer.stdout);
+    let answer = lab.run(&["workflow", "show", "fly", "--json"]);
+    assert_eq!(answer.json()["gates"][1]["canReject"], true);
+    lab.run(&["workflow", "show", "flyy"]).refuses(2, &["there is no workflow flyy", "did you mean `fly`?"]);
+    lab.run(&["workflow", "show", "--mermaid"]).refuses(2, &["NAME"]);
+}
+
+#[test]
+fn a_starter_is_printed_or_written_and_passes_the_check_as_it_is() {
+    for kind in ["review", "security", "sales", "publishing"] {
+        let lab = Lab::new();
+        let new = |more: &[&str]| lab.run(&[&["workflow", "new", kind], more].concat());
+        let printed = new(&[]).stdout;
+        assert_eq!(new(&["--out", "project.yaml"]).stdout, "project.yaml\n");
+        assert_eq!(fs::read_to_string(lab.path("project.yaml")).unwrap(), printed);
+        assert_eq!(new(&["--org", "--out", "org.yaml"]).code, Some(0));
+        let answer = lab.run(&["workflow", "check"]);
+        assert_eq!((answer.code, answer.stderr.as_str()), (Some(0), ""), "{kind}");
+        new(&["--out", "project.yaml"]).refuses(2, &["cannot write project.yaml", "nothing is overwritten"]);
+        assert_eq!(fs::read_to_string(lab.path("project.yaml")).unwrap(), printed);
+    }
+}
+
+/// People alone: what a fleet without agents of its own roles can fly.
+const SIGNED: &str = "workflow:\n  name: x\n  gates:\n    - {id: draft, role: lead}\n    \
+                      - {id: sign, role: lead, canReject: true, when: 'tags[0]'}\n";
+const LEAD: &str = "roles:\n  lead: {agents: [human-ann], requireHuman: true}\n";
+
+/// Commits these files to the repository, and has the plan name the workflow `x`.
+fn declaring(files: &[(&str, &str)]) -> Lab {
+    let lab = Lab::new();
+    for (name, text) in files {
+        fs::write(lab.path("repo").join(name), text).unwrap();
+        git(&lab.path("repo"), &["add", name]);
+    }
+    git(&lab.path("repo"), &["commit", "--quiet", "--allow-empty", "--message", "Declare"]);
+    let plan = fs::read_to_string(lab.path("plan.yaml")).unwrap();
+    fs::write(lab.path("plan.yaml"), format!("workflow: x\n{plan}")).unwrap();
+    lab
+}
+
+fn check(lab: &Lab) -> crate::lab::Answer {
+    lab.run(&["check", "plan.yaml", "--repo", "repo", "--builder", "true"])
+}
+
+#[test]
+fn a_plan_names_what_the_repository_declares_on_its_base() {
+    let lab = declaring(&[("project.yaml", SIGNED), ("org.yaml", LEAD)]);
+    let answer = check(&lab);
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+    assert!(answer.stderr.contains("project.yaml:4:7: warning: gate `draft` waits for people"), "{}", answer.stderr);
+    // The working tree is nobody's declaration.
+    fs::write(lab.path("repo/project.yaml"), WRONG).unwrap();
+    assert_eq!(check(&lab).code, Some(0));
+    let lab = declaring(&[]);
+    fs::write(lab.path("repo/project.yaml"), SIGNED).unwrap();
+    check(&lab).refuses(2, &["plan.yaml:1:11: unknown workflow `x`"]);
+}
+
+#[test]
+fn declarations_that_are_wrong_or_not_run_yet_are_refused_where_a_plan_needs_them() {
+    let broken = SIGNED.replace("'tags[0]'", "'tags[0'");
+    let lab = declaring(&[("project.yaml", &broken), ("org.yaml", LEAD)]);
+    check(&lab).refuses(2, &["project.yaml:5:", "`when: tags[0` is no predicate: it is no JavaScript expression"]);
+    let lab = declaring(&[("project.yaml", RIGHT), ("org.yaml", ORG)]);
+    check(&lab).refuses(2, &["workflow x of project.yaml cannot be flown", "writer", "workflow show"]);
+    // Nobody looks at them for a plan that does not.
+    let plan = fs::read_to_string(lab.path("plan.yaml")).unwrap().replace("workflow: x\n", "");
+    fs::write(lab.path("plan.yaml"), plan).unwrap();
+    assert_eq!(check(&lab).code, Some(0));
+}
