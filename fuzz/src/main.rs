@@ -23,6 +23,7 @@ const TARGETS: &[(&str, Target)] = &[
     ("artifact_msgpack", wire::artifact_msgpack),
     ("bundle", wire::bundle),
     ("config", texts::config),
+    ("declared", texts::declared),
     ("engine", engine::report),
     ("glob", texts::glob),
     ("journal_json", wire::journal_json),

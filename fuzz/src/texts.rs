@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use holdpoint_core::{
+    declared::{self, Source},
     paths::{self, Glob},
     plan, runners,
 };
@@ -41,6 +42,30 @@ pub fn plan(data: &[u8]) {
             }
             let shown = errors.render();
             assert!(!shown.contains(|c: char| c.is_control() && c != '\n'), "{shown:?}");
+        }
+    }
+}
+
+/// A workflow file and an org chart, with U+0001 between them, are sound or have problems with places and hints; what was read
+/// survives being recorded.
+pub fn declared(data: &[u8]) {
+    let (project, org) = match data.iter().position(|byte| *byte == 1) {
+        Some(at) => (&data[..at], Some(&data[at + 1..])),
+        None => (data, None),
+    };
+    let source = |file, bytes| Source { file, bytes };
+    let org = org.map(|bytes| source("org.yaml", bytes));
+    let found = declared::check(&[source("project.yaml", project)], org, None, &|_| Ok(()));
+    for problem in found.errors.iter().chain(&found.warnings) {
+        assert!(problem.line > 0 && problem.column > 0 && !problem.hint.is_empty(), "{problem:?}");
+        let shown = problem.render("");
+        assert!(!shown.contains(|c: char| c.is_control() && c != '\n'), "{shown:?}");
+    }
+    assert!(!found.errors.is_empty() || found.projects.len() == 1, "what is not read has a problem");
+    for spec in found.projects.iter().flatten() {
+        let bytes = codec::encode(spec, Encoding::MsgPack).expect("a workflow has a form");
+        if let Ok(again) = codec::decode::<holdpoint_protocol::workflow::WorkflowSpec>(&bytes, Encoding::MsgPack) {
+            assert_eq!(&again, spec);
         }
     }
 }

@@ -53,6 +53,16 @@ pub(super) const TARGETS: &[Target] = &[
             "[orchestrator]\n[agent]\nack_wait = \"30s\"\n[agents.verifier]\njudge = \"x\"\n",
         ],
     },
+    Target {
+        name: "declared",
+        files: &[("examples/workflows", ".yaml"), ("core/src/declared/fixtures", ".yaml"), ("core/workflows", ".yaml")],
+        before: "",
+        texts: &[
+            "workflow:\n  name: x\n  gates:\n    - {id: a, role: w, when: 'tags[0]', metadata: {kind: deploy}}\n    - id: f\n      \
+             type: fork\n      branches: [{id: b, role: e, canReject: true}, {id: c, role: p, timeout: 1h}]\n\u{1}roles:\n  \
+             w: {agents: [a]}\n  e: {agents: [human-b]}\n  p: {agents: [human-c], requireHuman: true}\n",
+        ],
+    },
     Target { name: "engine", files: &[("fuzz/seeds/engine", ".json")], before: "", texts: &[] },
     Target {
         name: "glob",
