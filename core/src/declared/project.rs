@@ -56,7 +56,9 @@ pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<Project> {
         file.demand("workflow", "add `workflow:` with `name` and `gates`", problems);
     }
     let mut workflows = file.list("workflows", problems, workflow);
-    workflows.extend(file.get("workflow", problems).and_then(|node| workflow(node, problems)));
+    let lone = file.get("workflow", problems).and_then(|node| workflow(node, problems));
+    // Where both are given the file is refused, and the rules go by the list.
+    workflows.extend(lone.filter(|_| single));
     Some(Project { workflows, single })
 }
 

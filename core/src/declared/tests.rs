@@ -238,6 +238,10 @@ fn a_file_that_is_no_declaration_has_one_problem() {
             "workflow: {name: x, gates: [{id: a, role: writer}]}\n---\n",
             format!("2:1: a second document starts here | {alone}"),
         ),
+        (
+            "workflow: {name: fly, gates: [{id: a, role: writer}]}\nworkflows: [{name: x, gates: [{id: a, role: writer}]}]\n",
+            "1:1: `workflow` and `workflows` are both given | keep one: `workflows` is a list".to_owned(),
+        ),
         ("workflows: []\n", "1:12: the file has no workflows | add one item for each workflow".to_owned()),
     ] {
         assert_eq!(told(&checked(text, Some(ORG)).errors), [expected], "{text}");
