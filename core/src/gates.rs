@@ -50,6 +50,10 @@ pub struct Gate {
     pub require_human: bool,
     /// Which people; empty: any.
     pub people: Vec<AgentName>,
+    /// Which role's people get a turn that nobody completed in time (GATE-15).
+    pub escalate_to: Option<RoleId>,
+    /// These people; empty: any.
+    pub escalation_people: Vec<AgentName>,
     /// What it is for.
     pub description: Option<String>,
     /// How long a turn of it may take.
@@ -329,6 +333,8 @@ impl From<&GateSpec> for Gate {
             can_reject: spec.can_reject,
             require_human: spec.require_human,
             people: spec.people.clone(),
+            escalate_to: spec.escalate_to.clone(),
+            escalation_people: spec.escalation_people.clone(),
             description: spec.description.clone(),
             timeout: spec.timeout,
             when: spec.when.clone(),
@@ -359,6 +365,15 @@ fn word(effect: Effect) -> &'static str {
 }
 
 impl Gate {
+    /// The people who may complete a turn of it that is this role's; none: any.
+    #[must_use]
+    pub fn people_of(&self, role: &RoleId) -> &[AgentName] {
+        if *role != self.role && self.escalate_to.as_ref() == Some(role) {
+            return &self.escalation_people;
+        }
+        &self.people
+    }
+
     fn check(&self) -> Result<(), GateError> {
         let (gate, role) = (self.id.clone(), self.role.clone());
         match self.duty {
@@ -368,7 +383,7 @@ impl Gate {
             Duty::Make | Duty::Judge => Ok(()),
             Duty::Complete if !self.require_human => Err(GateError::NoAgents { gate, role }),
             Duty::Complete if self.timeout.is_none() => Err(GateError::NoTimeout { gate }),
-            Duty::Complete => match self.people.iter().find(|name| !is_human(name)) {
+            Duty::Complete => match self.people.iter().chain(&self.escalation_people).find(|name| !is_human(name)) {
                 Some(name) => Err(GateError::NoPerson { gate, name: name.clone() }),
                 None => Ok(()),
             },

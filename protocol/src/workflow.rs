@@ -219,6 +219,9 @@ pub struct GateSpec {
     /// Which role gets a turn that timed out; absent: the same once more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub escalate_to: Option<RoleId>,
+    /// The people of that role. Never written in a file: a flight records those of the org chart of its day.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub escalation_people: Vec<AgentName>,
     /// When the gate is entered at all: a predicate; absent: always.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
@@ -252,6 +255,7 @@ impl GateSpec {
             people: Vec::new(),
             timeout: None,
             escalate_to: None,
+            escalation_people: Vec::new(),
             when: None,
             reject_to: None,
             expectations: Vec::new(),

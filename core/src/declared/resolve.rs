@@ -2,6 +2,7 @@
 //! GATE-16). What a flight records is this, so that a later change of either file changes nothing for it.
 
 use holdpoint_protocol::{
+    ids::AgentName,
     org::{OrgChart, RoleSpec},
     workflow::{GateOrFork, GateSpec, WorkflowSpec, is_human},
 };
@@ -28,15 +29,21 @@ fn of_people(gate: &mut GateSpec, first: bool, chart: Option<&OrgChart>) {
         return;
     }
     if let Some(role) = role.filter(|_| gate.people.is_empty()) {
-        gate.people = role.agents.iter().filter(|agent| is_human(agent)).cloned().collect();
+        gate.people = people(role);
     }
+    let escalation = gate.escalate_to.as_ref().and_then(|role| chart?.roles.get(role));
+    gate.escalation_people = escalation.map(people).unwrap_or_default();
     let timeout = gate.timeout.unwrap_or_else(|| default_timeout(gate, first));
     gate.timeout = Some(timeout);
 }
 
+fn people(role: &RoleSpec) -> Vec<AgentName> {
+    role.agents.iter().filter(|agent| is_human(agent)).cloned().collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use holdpoint_protocol::{ids::AgentName, time::Millis};
+    use holdpoint_protocol::time::Millis;
 
     use super::*;
 
@@ -65,9 +72,15 @@ mod tests {
 
     #[test]
     fn what_a_gate_says_itself_counts() {
-        let own = GateSpec { people: vec!["human-bob".parse().unwrap()], timeout: Some(Millis(1)), ..gate("lead") };
+        let own = GateSpec {
+            people: vec!["human-bob".parse().unwrap()],
+            timeout: Some(Millis(1)),
+            escalate_to: Some("lead".parse().unwrap()),
+            ..gate("lead")
+        };
         let [lead] = resolved(vec![own.clone()], Some(&chart())).try_into().unwrap();
-        assert_eq!(lead, GateSpec { require_human: true, ..own });
+        let escalation_people = vec!["human-ann".parse().unwrap()];
+        assert_eq!(lead, GateSpec { require_human: true, escalation_people, ..own });
         let alone = GateSpec { require_human: true, ..gate("nobody") };
         let [alone] = resolved(vec![alone], None).try_into().unwrap();
         assert!(alone.people.is_empty() && alone.timeout.is_some(), "without a chart any person of the fleet may");

@@ -110,7 +110,7 @@ pub(super) fn completed(state: &WaypointState, act: Act<Box<Completion>>, cx: &C
     if !is_about(body.on.as_ref(), open.turn.as_str(), overtaken) {
         return Step::Refuse(late(state, "what you looked at is not open any more", cx));
     }
-    if let Some(refusal) = forbidden(gate, &by, &body) {
+    if let Some(refusal) = forbidden(gate, open, &by, &body) {
         return Step::Refuse(refusal);
     }
     let transition = Transition::new(state, cx, fresh).acted(by, verb, cause.clone()).answered(cause, body.outcome);
@@ -125,7 +125,7 @@ pub(super) fn completed(state: &WaypointState, act: Act<Box<Completion>>, cx: &C
 }
 
 /// Why this person cannot complete the gate like this.
-fn forbidden(gate: &Gate, by: &AgentName, completion: &Completion) -> Option<Refusal> {
+fn forbidden(gate: &Gate, open: &OpenTurn, by: &AgentName, completion: &Completion) -> Option<Refusal> {
     let refuse = |code, message: String, hint: &str| Some(Refusal::act(code, message, hint));
     if !is_human(by) {
         let message = format!("gate {} is completed by people; {by} is no person's key", gate.id);
@@ -135,9 +135,11 @@ fn forbidden(gate: &Gate, by: &AgentName, completion: &Completion) -> Option<Ref
             "use the key of a person: its name begins with `human-` (--as, --creds)",
         );
     }
-    if !gate.people.is_empty() && !gate.people.contains(by) {
-        let people: Vec<&str> = gate.people.iter().map(AgentName::as_str).collect();
-        let message = format!("{by} may not complete gate {}: {} may", gate.id, people.join(", "));
+    let people = gate.people_of(&open.role);
+    if !people.is_empty() && !people.contains(by) {
+        let people: Vec<&str> = people.iter().map(AgentName::as_str).collect();
+        let late = if open.role == gate.role { "" } else { ", because nobody did in time" };
+        let message = format!("{by} may not complete gate {}: {} may{late}", gate.id, people.join(", "));
         return refuse(ActCode::NotAllowed, message, "ask one of them, or have the workflow name you");
     }
     let words = completion.blockers.iter().map(String::len).sum::<usize>() + completion.summary.len();

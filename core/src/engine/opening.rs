@@ -3,11 +3,15 @@
 use holdpoint_protocol::{
     artifact::VerificationPurpose,
     reason::ReasonCode,
-    state::{Phase, Purpose, Resume, WaypointState},
+    state::{OpenTurn, Phase, Purpose, Resume, WaypointState},
     turn::Turn,
 };
 
-use super::{Context, Fresh, Step, dead, transition::Transition, turns};
+use super::{
+    Context, Fresh, Step, dead,
+    transition::Transition,
+    turns::{self, Opening},
+};
 use crate::{
     gates::{Duty, Gate},
     policy::{conflict::conflict, escalate, exhausted},
@@ -59,14 +63,31 @@ pub(super) fn deadline_passed(state: &WaypointState, turn: Turn, cx: &Context<'_
     }
     let mut transition = Transition::new(state, cx, fresh);
     if open.people {
-        let text = format!("nobody completed gate {} in time: `holdpoint retry` opens it again", open.gate);
-        return transition.hold(Resume::Turn(open.clone()), escalate(ReasonCode::GateTimeout, &text).into());
+        return completed_by_nobody(transition, open);
     }
     if dead::is_reached(state.counters.redeliveries, cx) {
         return dead::give_up(transition, open, Vec::new());
     }
     transition.next.counters.redeliveries += 1;
     turns::open_again(transition, open, turn)
+}
+
+/// Nobody completed a gate for people in time: the role to which it escalates has the turn, and after that a person has to have
+/// it opened again (GATE-15).
+fn completed_by_nobody(transition: Transition<'_>, open: &OpenTurn) -> Step {
+    let gate = transition.cx.workflow.gate(&open.gate);
+    let other = gate.and_then(|gate| gate.escalate_to.as_ref().map(|role| (gate, role)));
+    if let Some((gate, role)) = other.filter(|(_, role)| **role != open.role) {
+        let text = format!(
+            "nobody of role {} completed gate {} in time: it is {role}'s now. `holdpoint approve {}` or `holdpoint reject` \
+             completes it",
+            open.role, open.gate, transition.cx.waypoint.id
+        );
+        let ruling = escalate(ReasonCode::GateTimeout, &text);
+        return turns::open(transition, Opening { escalated: true, ..Opening::of(gate) }, Some(&ruling));
+    }
+    let text = format!("nobody completed gate {} in time: `holdpoint retry` opens it again", open.gate);
+    transition.hold(Resume::Turn(open.clone()), escalate(ReasonCode::GateTimeout, &text).into())
 }
 
 /// The flight's budget is used up: what is not accepted by now fails.

@@ -9,7 +9,7 @@ use holdpoint_protocol::{
         VerificationRequest, VerificationRequestBody,
     },
     facts::{BundleRef, Oid},
-    ids::role,
+    ids::{RoleId, role},
     journal::{Cause, Entry},
     plan::{Check, Criterion, EvidenceLevel, Plan, Priority, TurnBudget},
     state::{OpenTurn, Phase, Purpose, WaypointState},
@@ -53,12 +53,14 @@ pub(super) struct Opening<'a> {
     pub(super) feedback: Option<Feedback>,
     /// The role `repair` takes the turn in place of the gate's.
     pub(super) repair: bool,
+    /// The role to which the gate escalates has the turn.
+    pub(super) escalated: bool,
 }
 
 impl<'a> Opening<'a> {
     /// A turn as the gate's duty has it.
     pub(super) fn of(gate: &'a Gate) -> Self {
-        Self { gate, purpose: purpose(gate), feedback: None, repair: false }
+        Self { gate, purpose: purpose(gate), feedback: None, repair: false, escalated: false }
     }
 }
 
@@ -103,7 +105,9 @@ pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling:
         request: match open.purpose {
             Purpose::Build => TurnRequest::Build(Box::new(build_request(next, feedback, cx))),
             Purpose::Verify(purpose) => TurnRequest::Verify(Box::new(verify_request(next, purpose, cx, fresh))),
-            Purpose::Complete => TurnRequest::Complete(Box::new(completion_request(next, opening.gate, feedback, cx))),
+            Purpose::Complete => {
+                TurnRequest::Complete(Box::new(completion_request(next, opening.gate, &open.role, feedback, cx)))
+            }
         },
         decision,
         for_build,
@@ -191,7 +195,11 @@ fn open_turn(opening: &Opening<'_>, cx: &Context<'_>, fresh: &Fresh) -> OpenTurn
     let role = match opening.purpose {
         Purpose::Verify(_) => role::id(role::VERIFIER),
         Purpose::Build if opening.repair => role::id(role::REPAIR),
-        Purpose::Build | Purpose::Complete => opening.gate.role.clone(),
+        Purpose::Build => opening.gate.role.clone(),
+        Purpose::Complete => {
+            let escalated = opening.gate.escalate_to.as_ref().filter(|_| opening.escalated);
+            escalated.unwrap_or(&opening.gate.role).clone()
+        }
     };
     OpenTurn {
         turn: fresh.turn.clone(),
@@ -322,6 +330,7 @@ fn build_request(next: &WaypointState, feedback: Option<Feedback>, cx: &Context<
 fn completion_request(
     next: &WaypointState,
     gate: &Gate,
+    role: &RoleId,
     feedback: Option<Feedback>,
     cx: &Context<'_>,
 ) -> CompletionRequest {
@@ -331,7 +340,7 @@ fn completion_request(
         title: cx.waypoint.title.clone(),
         description: gate.description.clone(),
         can_reject: gate.can_reject,
-        people: gate.people.clone(),
+        people: gate.people_of(role).to_vec(),
         base,
         commit,
         tree: next.work.as_ref().map_or(base_tree, |work| work.tree.clone()),

@@ -38,7 +38,7 @@ pub(super) fn said(spec: &WorkflowSpec) -> Vec<String> {
     }
     type Says = fn(&GateSpec) -> bool;
     let of_gates: [(&str, Says); 4] = [
-        ("escalateTo", |gate| gate.escalate_to.is_some()),
+        ("escalateTo", |gate| gate.escalate_to.is_some() && !gate.require_human),
         ("expectations", |gate| !gate.expectations.is_empty()),
         ("tips", |gate| !gate.tips.is_empty()),
         ("outcomeHelp", |gate| !gate.outcome_help.is_empty()),
@@ -74,7 +74,15 @@ mod tests {
     fn what_the_engine_does_not_run_is_refused_by_name() {
         let table = [
             (change(|spec, _| spec.default_outcome = Some(Outcome::Blocked)), "`defaultOutcome` other than `complete`"),
-            (change(|_, gate| gate.escalate_to = Some("lead".parse().unwrap())), "`escalateTo` (approve)"),
+            (
+                change(|spec, _| {
+                    let [GateOrFork::Gate(build), ..] = spec.gates.as_mut_slice() else {
+                        panic!("it begins with a gate")
+                    };
+                    build.escalate_to = Some("lead".parse().unwrap());
+                }),
+                "`escalateTo` (build)",
+            ),
             (change(|_, gate| gate.expectations = vec!["x".to_owned()]), "`expectations` (approve)"),
             (change(|_, gate| gate.tips = vec!["x".to_owned()]), "`tips` (approve)"),
             (change(|_, gate| gate.outcome_help.complete = Some("x".to_owned())), "`outcomeHelp` (approve)"),

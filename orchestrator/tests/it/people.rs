@@ -5,6 +5,7 @@ mod approvals;
 mod asking;
 mod cancels;
 mod conditions;
+mod escalation;
 mod pauses;
 mod questions;
 mod retries;

@@ -93,6 +93,11 @@ impl World {
         world
     }
 
+    /// Ends the orchestrator at once, and starts no other.
+    pub(crate) fn stop_orchestrator(&mut self) {
+        self.orchestrator = None;
+    }
+
     /// Starts an orchestrator; one that runs already is ended at once.
     pub(crate) async fn start_orchestrator(&mut self) {
         self.orchestrator = None;

@@ -7,11 +7,11 @@ use std::{
 
 use holdpoint_bus::auth::KeyFolder;
 use holdpoint_core::{
-    declared::Checked,
+    declared::{self, Checked},
     gates::{Workflow, obstacles},
     plan::{PlanError, PlanErrors},
 };
-use holdpoint_protocol::{ids::AgentName, workflow::WorkflowSpec};
+use holdpoint_protocol::{ids::AgentName, org::OrgChart, workflow::WorkflowSpec};
 use serde::Serialize;
 use serde_json::json;
 
@@ -50,7 +50,7 @@ pub(super) async fn check(args: &WorkflowCheckArgs) -> Result<Exit, Failure> {
         .projects
         .iter()
         .zip(&projects)
-        .flat_map(|((file, _), workflows)| workflows.iter().map(|spec| Sound::of(file, spec)))
+        .flat_map(|((file, _), workflows)| workflows.iter().map(|spec| Sound::of(file, spec, chart.as_ref())))
         .collect();
     let roles = chart.as_ref().map(|chart| chart.roles.len());
     if args.json {
@@ -96,13 +96,14 @@ fn refuse(errors: Vec<PlanError>, warnings: &[PlanError], json: bool) -> Exit {
 }
 
 impl<'a> Sound<'a> {
-    fn of(file: &'a str, spec: &'a WorkflowSpec) -> Self {
-        Self { file, name: &spec.name, gates: spec.all_gates().count(), not_run_yet: not_run_yet(spec) }
+    fn of(file: &'a str, spec: &'a WorkflowSpec, chart: Option<&OrgChart>) -> Self {
+        Self { file, name: &spec.name, gates: spec.all_gates().count(), not_run_yet: not_run_yet(spec, chart) }
     }
 }
 
-/// What keeps a fleet from running a workflow: what it says, or else how its gates are.
-pub(super) fn not_run_yet(spec: &WorkflowSpec) -> Vec<String> {
+/// What keeps a fleet from running a workflow: what it says, or else how its gates are with the people of the org chart.
+pub(super) fn not_run_yet(spec: &WorkflowSpec, chart: Option<&OrgChart>) -> Vec<String> {
+    let spec = &declared::resolve(spec.clone(), chart);
     let found = obstacles(spec);
     match Workflow::try_new(spec) {
         Err(error) if found.is_empty() => vec![error.to_string()],

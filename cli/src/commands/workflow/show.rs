@@ -113,7 +113,7 @@ fn table(spec: &WorkflowSpec, chart: Option<&OrgChart>) -> String {
     let description = spec.description.as_deref().map(shown::line);
     let title = description.map_or_else(|| spec.name.clone(), |text| format!("{}: {text}", spec.name));
     let mut text = format!("{title}\n{}", columns(&COLUMNS, rows.into_iter()));
-    let not_yet = not_run_yet(spec);
+    let not_yet = not_run_yet(spec, chart);
     if !not_yet.is_empty() {
         text += &format!("\nnot run yet: {}", not_yet.join(", "));
     }

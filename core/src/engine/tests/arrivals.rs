@@ -170,6 +170,41 @@ fn rejections_lead_to_the_gate_before_or_to_a_named_one() {
 }
 
 #[test]
+fn a_gate_that_nobody_completes_in_time_is_the_next_roles_and_then_held() {
+    let escalating = GateSpec {
+        people: vec!["human-ann".parse().unwrap()],
+        escalate_to: Some("lead".parse().unwrap()),
+        escalation_people: vec!["human-bob".parse().unwrap()],
+        ..asked_first("sign")
+    };
+    let mut fixture = flown_by([escalating]);
+    fixture.feed("w", Input::Open);
+    let first = fixture.open_turn("w").unwrap();
+    let deadline = |fixture: &mut Fixture| {
+        let open = fixture.open_turn("w").unwrap();
+        fixture.now = open.deadline;
+        let turn = fixture.turn("w");
+        fixture.feed("w", Input::DeadlinePassed(Box::new(turn)))
+    };
+    let turn = deadline(&mut fixture).turn();
+    assert_eq!((turn.role.as_str(), turn.gate.as_str()), ("lead", "sign"));
+    assert_ne!(turn.turn_id, first.turn, "the turn of before is over");
+    assert_eq!((fixture.status("w"), reason(&fixture)), (Status::Waiting, ReasonCode::GateTimeout));
+    let by = |fixture: &mut Fixture, who: &str| {
+        let act = fixture.completion("w", who, Outcome::Complete);
+        fixture.feed("w", act)
+    };
+    let Taken::Refused(refusal) = by(&mut fixture, "human-ann") else { panic!("it is not hers any more") };
+    assert!(refusal.to_string().contains("human-bob may, because nobody did in time"), "{refusal}");
+    deadline(&mut fixture).decided();
+    assert_eq!((fixture.status("w"), reason(&fixture)), (Status::Blocked, ReasonCode::GateTimeout));
+    fixture.retry("w", |_| {});
+    assert_eq!(fixture.open_turn("w").unwrap().role.as_str(), "lead", "a retry opens the turn that was held");
+    by(&mut fixture, "human-bob").decided();
+    assert_eq!(reason(&fixture), ReasonCode::CriteriaMet);
+}
+
+#[test]
 fn work_that_comes_to_a_gate_a_sixth_time_waits_for_a_person() {
     let mut fixture = flown_by([build(), verify(), people("sign")]);
     fixture.feed("w", Input::Open);

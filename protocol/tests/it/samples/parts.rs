@@ -92,6 +92,7 @@ pub(super) fn workflow() -> WorkflowSpec {
         people: vec![person()],
         timeout: Some(Millis(86_400_000)),
         escalate_to: Some("lead".parse().unwrap()),
+        escalation_people: vec![person()],
         when: Some("!tags.includes('small')".to_owned()),
         reject_to: Some("build".parse().unwrap()),
         expectations: vec!["Every line was read".to_owned()],
