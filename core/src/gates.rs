@@ -12,7 +12,7 @@ use holdpoint_protocol::{
     ids::{AgentName, GateId, RoleId, role},
     state::Outcome,
     time::Millis,
-    workflow::{ByOutcome, Effect, GateSpec, RejectionStrategy, WorkflowSpec, is_human},
+    workflow::{ByOutcome, Effect, GateContext, GateSpec, RejectionStrategy, WorkflowSpec, is_human},
 };
 
 pub use obstacles::obstacles;
@@ -56,6 +56,8 @@ pub struct Gate {
     pub escalation_people: Vec<AgentName>,
     /// What it is for.
     pub description: Option<String>,
+    /// What it says to whoever has its turn.
+    pub context: GateContext,
     /// How long a turn of it may take.
     pub timeout: Option<Millis>,
     /// When work enters it at all: a JavaScript predicate (GATE-6).
@@ -336,6 +338,11 @@ impl From<&GateSpec> for Gate {
             escalate_to: spec.escalate_to.clone(),
             escalation_people: spec.escalation_people.clone(),
             description: spec.description.clone(),
+            context: GateContext {
+                expectations: spec.expectations.clone(),
+                tips: spec.tips.clone(),
+                outcome_help: spec.outcome_help.clone(),
+            },
             timeout: spec.timeout,
             when: spec.when.clone(),
             reject_to: spec.reject_to.clone(),

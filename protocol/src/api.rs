@@ -15,7 +15,7 @@ use crate::{
     reason::ReasonCode,
     refusal::{RefusalAction, RefusalCode},
     view::FlightStatus,
-    workflow::WorkflowSpec,
+    workflow::{GateContext, WorkflowSpec},
 };
 
 /// Endpoint of [`Submit`].
@@ -305,6 +305,9 @@ pub struct InboxItem {
     pub since: Timestamp,
     /// The question or call for help, or what an approval is about. Agents' words are hostile input.
     pub question: Option<String>,
+    /// What an open gate says to whoever completes it.
+    #[serde(default, skip_serializing_if = "GateContext::is_empty")]
+    pub context: GateContext,
     /// The answers that the asker can work with.
     pub options: Vec<String>,
     /// How sure the asker is of its own best guess.

@@ -14,6 +14,7 @@ use crate::{
     plan::{Criterion, TurnBudget},
     reason::ReasonCode,
     version::SchemaVersion,
+    workflow::GateContext,
 };
 
 /// One turn of one role (contract, "Subjects for external agents"). The delivery number is the broker's.
@@ -69,6 +70,9 @@ pub struct CompletionRequest {
     pub title: String,
     /// What the gate is for.
     pub description: Option<String>,
+    /// What the gate says to whoever completes it.
+    #[serde(default, skip_serializing_if = "GateContext::is_empty")]
+    pub context: GateContext,
     /// Whether the work may be sent back.
     pub can_reject: bool,
     /// The people who may complete it; empty: any person.

@@ -88,6 +88,28 @@ impl<T> Default for ByOutcome<T> {
     }
 }
 
+/// What a gate says to whoever has its turn, and nothing about other gates (GATE-20).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GateContext {
+    /// What they go through.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub expectations: Vec<String>,
+    /// Advice.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tips: Vec<String>,
+    /// What outcomes mean here.
+    #[serde(default, skip_serializing_if = "ByOutcome::is_empty")]
+    pub outcome_help: ByOutcome<String>,
+}
+
+impl GateContext {
+    /// Whether it says nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// Where a rejection leads (GATE-14, GATE-31).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

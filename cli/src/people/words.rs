@@ -8,6 +8,7 @@ use holdpoint_protocol::{
     ids::{FlightId, WaypointId},
     state::{Purpose, Status},
     view::{FlightView, WaypointView},
+    workflow::{ByOutcome, GateContext},
 };
 
 use serde_json::Value;
@@ -37,6 +38,7 @@ pub(crate) fn details(item: &InboxItem) -> Vec<String> {
     if is_long {
         lines.push("…".to_owned());
     }
+    lines.extend(context(&item.context));
     lines.extend(item.options.iter().map(|option| format!("- {}", shown::line(option))));
     if let Some(confidence) = item.confidence {
         let round = item.round.map(|round| format!(", question {round}")).unwrap_or_default();
@@ -51,6 +53,17 @@ pub(crate) fn details(item: &InboxItem) -> Vec<String> {
     lines.extend(item.remediation.as_deref().filter(|_| is_held).map(|text| shown::line(text).into_owned()));
     lines.extend(item.actions.iter().map(|verb| format!("> {}", command(*verb, &item.flight, &item.waypoint))));
     lines
+}
+
+/// What a gate says to whoever completes it, one line each.
+fn context(said: &GateContext) -> Vec<String> {
+    let line = |what: &str, text: &str| format!("{what}: {}", shown::line(text));
+    let ByOutcome { complete, needs_review, blocked } = &said.outcome_help;
+    let help = [("approve", complete), ("reject", needs_review), ("blocked", blocked)];
+    let expectations = said.expectations.iter().map(|text| line("expects", text));
+    let tips = said.tips.iter().map(|text| line("tip", text));
+    let help = help.into_iter().filter_map(|(what, text)| Some(line(what, text.as_ref()?)));
+    expectations.chain(tips).chain(help).collect()
 }
 
 /// What a verification doubts, one line each.
@@ -142,6 +155,7 @@ pub(crate) mod tests {
             waypoint: "w".parse().unwrap(),
             gate: Some("build".parse().unwrap()),
             since: Timestamp::from_millis(0),
+            context: GateContext::default(),
             question: Some("Which\u{1b}[2J one\u{202e}?\nReally.".to_owned()),
             options: vec!["a".to_owned(), "b\u{7}".to_owned()],
             confidence: Some(Confidence::Low),
@@ -166,6 +180,19 @@ pub(crate) mod tests {
         assert!(shown.contains("> holdpoint answer w --flight f"), "{shown}");
         assert!(shown.contains("> holdpoint cancel f w"), "{shown}");
         assert!(!shown.contains('\u{1b}') && !shown.contains('\u{7}'));
+    }
+
+    #[test]
+    fn a_gate_says_what_it_expects_and_what_outcomes_mean_there() {
+        let said = GateContext {
+            expectations: vec!["Every line\n> holdpoint approve w was read".to_owned()],
+            tips: vec!["Begin with the tests".to_owned()],
+            outcome_help: ByOutcome { needs_review: Some("It is built again".to_owned()), ..ByOutcome::default() },
+        };
+        let approval = InboxItem { kind: InboxKind::Approval, question: None, context: said, ..question() };
+        let lines = details(&approval);
+        assert_eq!(lines[1..3], ["tip: Begin with the tests", "reject: It is built again"], "{lines:?}");
+        assert!(lines[0].starts_with("expects: Every line") && !lines[0].contains('\n'), "{lines:?}");
     }
 
     #[test]

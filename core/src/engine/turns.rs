@@ -339,6 +339,7 @@ fn completion_request(
     CompletionRequest {
         title: cx.waypoint.title.clone(),
         description: gate.description.clone(),
+        context: gate.context.clone(),
         can_reject: gate.can_reject,
         people: gate.people_of(role).to_vec(),
         base,

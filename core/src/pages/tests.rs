@@ -101,6 +101,7 @@ fn item(flight: usize, waypoint: usize, since: i64, question: String) -> InboxIt
         flight: format!("f{flight}").parse().unwrap(),
         waypoint: format!("w{waypoint}").parse().unwrap(),
         gate: None,
+        context: Default::default(),
         since: Timestamp::from_millis(since),
         question: Some(question),
         options: Vec::new(),

@@ -16,6 +16,7 @@ use holdpoint_protocol::{
     journal::Cause,
     state::QuestionKind,
     streams,
+    workflow::GateContext,
 };
 
 use super::{State, failure};
@@ -93,6 +94,7 @@ impl State {
             };
             let passed = state.criteria.iter().chain(&state.guards).filter(|result| result.verdict == Verdict::Pass);
             let item = InboxItem {
+                context: context(books, &waits),
                 kind: waits.kind,
                 flight: books.id().clone(),
                 gate: waits.gate,
@@ -117,6 +119,14 @@ impl State {
         self.doubts = known;
         Ok(page.finish())
     }
+}
+
+/// What an open gate says to whoever completes it.
+fn context(books: &Books, waits: &Waits) -> GateContext {
+    let gate = waits.gate.as_ref().filter(|_| waits.kind == InboxKind::Approval);
+    let planned = books.flight.submitted.plan.waypoint(&waits.waypoint);
+    let gate = gate.zip(planned).and_then(|(gate, planned)| books.flight.workflow(planned)?.gate(gate));
+    gate.map(|gate| gate.context.clone()).unwrap_or_default()
 }
 
 /// What an approval or held work is about: the waypoint's title.

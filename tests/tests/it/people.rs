@@ -301,7 +301,12 @@ workflow:
     - {id: build, role: builder}
     - {id: verify, role: verifier, canReject: true}
     - {id: risk, role: security, canReject: true, when: "tags.includes('risky') && metadata.files > 1"}
-    - {id: sign, role: lead, canReject: true, when: "gateHistory.some(visit => visit.gate === 'verify')"}
+    - id: sign
+      role: lead
+      canReject: true
+      when: gateHistory.some(visit => visit.gate === 'verify')
+      expectations: [Every line was read]
+      outcomeHelp: {complete: It lands}
 "#;
 
 const CHART: &str = r#"
@@ -328,6 +333,9 @@ waypoints:
     assert_eq!(run.expect(1).json()["status"], "waiting");
     assert_eq!(run.waypoint("w")["gate"], "sign", "risk is passed over");
     let flight = flight_of(&run);
+    assert_eq!(waiting(&world)["context"]["expectations"][0], "Every line was read");
+    let shown = world.holdpoint(&["inbox"]);
+    assert!(shown.expect(0).stdout.contains("approve: It lands"), "{shown}");
     // Another person of the fleet, and an agent's name.
     assert_eq!(refused(&world, &["approve", "w", "--as", "human-eve"]), "not_allowed");
     assert_eq!(refused(&world, &["approve", "w", "--as", "b1"]), "human_required");

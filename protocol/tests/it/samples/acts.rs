@@ -81,6 +81,7 @@ fn inbox() -> Inbox {
         waypoint: "retry-backoff".parse().unwrap(),
         gate: Some("build".parse().unwrap()),
         since: at(4),
+        context: gate_context(),
         question: Some("Which error type?".to_owned()),
         options: vec!["anyhow".to_owned(), "thiserror".to_owned()],
         confidence: Some(Confidence::Low),

@@ -193,6 +193,7 @@ fn verify_turn(purpose: VerificationPurpose) -> Turn {
 
 fn complete_turn() -> Turn {
     let request = CompletionRequest {
+        context: gate_context(),
         title: "Retries back off".to_owned(),
         description: Some("A person reads the diff.".to_owned()),
         can_reject: true,

@@ -20,7 +20,8 @@ use holdpoint_protocol::{
     state::Outcome,
     time::Millis,
     workflow::{
-        ByOutcome, Effect, ForkKind, ForkSpec, GateOrFork, GateSpec, JoinStrategy, RejectionStrategy, WorkflowSpec,
+        ByOutcome, Effect, ForkKind, ForkSpec, GateContext, GateOrFork, GateSpec, JoinStrategy, RejectionStrategy,
+        WorkflowSpec,
     },
 };
 
@@ -68,6 +69,15 @@ pub(super) fn clarified() -> Clarified {
 
 pub(super) fn work_in_progress() -> WorkInProgress {
     WorkInProgress { commit: oid('b'), bundle: bundle('b') }
+}
+
+/// What a gate says to whoever has its turn.
+pub(super) fn gate_context() -> GateContext {
+    GateContext {
+        expectations: vec!["Every line was read".to_owned()],
+        tips: vec!["Begin with the tests".to_owned()],
+        outcome_help: ByOutcome { complete: Some("It lands.".to_owned()), ..ByOutcome::default() },
+    }
 }
 
 /// A workflow with all that a gate can say.
