@@ -57,6 +57,15 @@ pub enum BlobError {
         /// The most that was allowed.
         cap: u64,
     },
+    /// Its role has used up its room.
+    #[error("the blob {digest} is not stored")]
+    NoRoom {
+        /// The blob.
+        digest: Digest,
+        /// Which room, and what bounds it.
+        #[source]
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// The broker does not answer, or refuses.
     #[error("cannot reach the blob {digest}")]
     Broker {
@@ -80,7 +89,7 @@ pub enum BlobError {
 /// Stores bytes under a role. What is there already is success.
 ///
 /// # Errors
-/// [`BlobError::Broker`].
+/// [`BlobError::NoRoom`], [`BlobError::Broker`].
 pub async fn put(bus: &Bus, role: &RoleId, bytes: Bytes) -> Result<Digest, BlobError> {
     let _at = holdpoint_faults::at(Step::Upload);
     let digest = Digest::of(&bytes);
@@ -100,7 +109,7 @@ pub async fn put(bus: &Bus, role: &RoleId, bytes: Bytes) -> Result<Digest, BlobE
 /// see that the blob is corrupt.
 ///
 /// # Errors
-/// [`BlobError::Io`] from the file, [`BlobError::Broker`] from the broker.
+/// [`BlobError::Io`] from the file, [`BlobError::NoRoom`] and [`BlobError::Broker`] from the broker.
 pub async fn put_file(bus: &Bus, role: &RoleId, path: &Path) -> Result<Digest, BlobError> {
     let _at = holdpoint_faults::at(Step::Upload);
     let io = |source| BlobError::Io { path: path.to_owned(), source };
@@ -169,6 +178,9 @@ async fn put_chunk(
                 tokio::time::sleep(RETRY_PAUSE * attempt).await;
                 attempt += 1;
             }
+            // A cluster says so of what is there, too: it looks at the room first.
+            Err(StoreFailure::Full(_)) if read::is_there(bus, digest, role, n).await? => return Ok(()),
+            Err(failure @ StoreFailure::Full(_)) => return Err(BlobError::NoRoom { digest, source: failure.into() }),
             Err(failure) => return Err(BlobError::Broker { digest, source: failure.into() }),
         }
     }

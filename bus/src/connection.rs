@@ -108,6 +108,7 @@ struct Inner {
     public_key: String,
     jwt: String,
     name: AgentName,
+    is_scoped: bool,
     _claim: Option<Claim>,
     /// How often the connection was lost.
     losses: watch::Receiver<u64>,
@@ -152,6 +153,7 @@ impl Bus {
             public_key: credentials.public_key().to_owned(),
             jwt: credentials.jwt().to_owned(),
             name: credentials.name().clone(),
+            is_scoped: credentials.is_scoped(),
             _claim: claim,
             losses,
             refusals,
@@ -195,12 +197,17 @@ impl Bus {
         self.inner.client.connection_state() == async_nats::connection::State::Connected
     }
 
-    /// Whether several servers hold what is stored: one that was away may not have all of it yet.
     /// The largest message that the broker takes, with its headers.
     pub(crate) fn payload_max(&self) -> usize {
         self.inner.client.server_info().max_payload
     }
 
+    /// Whether this is an agent or an operator, in the account that sees imports only, and not an orchestrator.
+    pub(crate) fn is_outside(&self) -> bool {
+        self.inner.is_scoped
+    }
+
+    /// Whether several servers hold what is stored: one that was away may not have all of it yet.
     pub(crate) fn is_clustered(&self) -> bool {
         self.inner.client.server_info().cluster.is_some()
     }

@@ -8,7 +8,10 @@ use async_nats::{HeaderMap, Request, RequestErrorKind};
 use bytes::Bytes;
 use serde::Deserialize;
 
-use crate::Bus;
+use crate::{
+    Bus,
+    topology::disk::{Bound, FullRoom},
+};
 
 /// How long the broker may take to acknowledge. A broker that goes down in order may take 5 s for the last ones.
 const ACK_TIMEOUT: Duration = Duration::from_secs(6);
@@ -24,7 +27,9 @@ const WRONG_LAST_SEQUENCE_IN_FLIGHT: u32 = 10164;
 /// A stream refused to store; for a full subject of a write-once stream this is "already there".
 const STORE_FAILED: u32 = 10077;
 /// The words with which the server refuses to store when a stream's `max_bytes` are reached.
-const FULL: &str = "maximum bytes exceeded";
+const BYTES_FULL: &str = "maximum bytes exceeded";
+/// The words with which it does so when its `max_msgs` are.
+const MESSAGES_FULL: &str = "maximum messages exceeded";
 
 /// What the broker says when it stored something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,8 +58,8 @@ pub(crate) enum StoreFailure {
     #[error("already there")]
     AlreadyThere,
     /// It was not stored: the stream has taken up its share of the broker's disk.
-    #[error("the stream is full: its share of the broker's disk (orchestrator.broker_disk) is used up")]
-    Full,
+    #[error("{0}")]
+    Full(FullRoom),
     /// It was not stored, and will not be if sent again.
     #[error("refused with code {code}: {description}")]
     Refused {
@@ -75,6 +80,8 @@ impl StoreFailure {
 #[derive(Deserialize)]
 struct Answer {
     error: Option<AnswerError>,
+    #[serde(default)]
+    stream: String,
     #[serde(default)]
     seq: u64,
     #[serde(default)]
@@ -108,15 +115,25 @@ pub(crate) async fn store(bus: &Bus, subject: String, headers: HeaderMap, payloa
 fn read_answer(payload: &[u8]) -> Result<Ack, StoreFailure> {
     let answer: Answer = serde_json::from_slice(payload)
         .map_err(|error| StoreFailure::Refused { code: 0, description: format!("not an acknowledgement: {error}") })?;
-    match answer.error {
-        None => Ok(Ack { sequence: answer.seq, duplicate: answer.duplicate }),
-        Some(error) => Err(match error.err_code {
-            WRONG_LAST_SEQUENCE | WRONG_LAST_SEQUENCE_IN_FLIGHT => StoreFailure::Conflict,
-            STORE_FAILED if error.description.contains("per subject") => StoreFailure::AlreadyThere,
-            STORE_FAILED if error.description == FULL => StoreFailure::Full,
-            code => StoreFailure::Refused { code, description: error.description },
-        }),
-    }
+    let Some(error) = answer.error else { return Ok(Ack { sequence: answer.seq, duplicate: answer.duplicate }) };
+    Err(match error.err_code {
+        WRONG_LAST_SEQUENCE | WRONG_LAST_SEQUENCE_IN_FLIGHT => StoreFailure::Conflict,
+        STORE_FAILED if error.description.contains("per subject") => StoreFailure::AlreadyThere,
+        code => match full_room(&answer.stream, &error) {
+            Some(room) => StoreFailure::Full(room),
+            None => StoreFailure::Refused { code, description: error.description },
+        },
+    })
+}
+
+/// The room that is used up, if that is why.
+fn full_room(stream: &str, error: &AnswerError) -> Option<FullRoom> {
+    let bound = match (error.err_code, error.description.as_str()) {
+        (STORE_FAILED, BYTES_FULL) => Bound::Bytes,
+        (STORE_FAILED, MESSAGES_FULL) => Bound::Messages,
+        _ => return None,
+    };
+    FullRoom::of(stream, bound)
 }
 
 #[cfg(test)]
@@ -125,7 +142,7 @@ mod tests {
 
     fn error(code: u32, description: &str) -> StoreFailure {
         let text = format!(
-            r#"{{"error":{{"code":400,"err_code":{code},"description":"{description}"}},"stream":"S","seq":0}}"#
+            r#"{{"error":{{"code":400,"err_code":{code},"description":"{description}"}},"stream":"HP_BLOB_REPAIR","seq":0}}"#
         );
         read_answer(text.as_bytes()).unwrap_err()
     }
@@ -135,7 +152,11 @@ mod tests {
         assert!(matches!(error(10071, "wrong last sequence: 3"), StoreFailure::Conflict));
         assert!(matches!(error(10164, "wrong last sequence"), StoreFailure::Conflict));
         assert!(matches!(error(10077, "maximum messages per subject exceeded"), StoreFailure::AlreadyThere));
-        assert!(matches!(error(10077, "maximum bytes exceeded"), StoreFailure::Full));
+        for (words, bound) in [("maximum bytes exceeded", "take 10 %"), ("maximum messages exceeded", "4 KiB of 10 %")]
+        {
+            let StoreFailure::Full(room) = error(10077, words) else { panic!("{words}") };
+            assert!(room.to_string().contains("role repair") && room.to_string().contains(bound), "{room}");
+        }
         assert!(matches!(error(10077, "disk full"), StoreFailure::Refused { code: 10077, .. }));
         assert!(matches!(error(10052, "x"), StoreFailure::Refused { code: 10052, .. }));
     }

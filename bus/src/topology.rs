@@ -1,6 +1,6 @@
 //! The streams and durable consumers, as the orchestrators make them. Making them again changes nothing.
 
-mod disk;
+pub(crate) mod disk;
 mod renew;
 mod rooms;
 
@@ -19,9 +19,9 @@ use holdpoint_protocol::{
 };
 
 use crate::{Bus, blobs::CHUNK_LEN};
-use disk::Shares;
+use disk::Share;
 pub use renew::{Standing, renew_turn_consumer, standing};
-pub use rooms::{Room, chunks_by_role, room};
+pub use rooms::{Room, room};
 
 /// In which span a message id is known again. Longer than any retry of ours takes.
 const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
@@ -49,8 +49,8 @@ pub struct Settings {
     pub handoff_ack_wait: Duration,
     /// How long an agent may be silent before its turn is delivered again. It sends a heartbeat at a third of this.
     pub turn_ack_wait: Duration,
-    /// The disk that the broker has for streams (`max_file_store`), in bytes. Blobs and handoffs get fixed shares of it, and
-    /// the rest is kept for the journals.
+    /// The disk that the broker has for streams (`max_file_store`), in bytes. The blobs and the handoffs of each role get fixed
+    /// shares of it, and the rest is kept for the journals.
     pub disk_bytes: u64,
 }
 
@@ -91,6 +91,17 @@ pub enum TopologyError {
         #[source]
         source: jetstream::context::CreateStreamError,
     },
+    /// The broker was set up by a version whose roles shared one stream of blobs. What is in it is evidence: it is neither
+    /// deleted nor left behind without a word.
+    #[error(
+        "the broker has the stream {name} of an earlier version, which holds the blobs of all roles. Nothing was changed: go \
+         on with that version until its flights are over (its `holdpoint export` keeps them), then start this one on a \
+         broker with an empty JetStream folder"
+    )]
+    SharedBlobs {
+        /// Its name.
+        name: &'static str,
+    },
     /// A stream is not there.
     #[error("cannot find the stream {name}")]
     NoStream {
@@ -128,7 +139,9 @@ pub enum TopologyError {
 /// [`TopologyError`] names what could not be made.
 pub async fn ensure(bus: &Bus, settings: &Settings) -> Result<(), TopologyError> {
     ensure_stream(bus, journal_stream(settings), settings).await?;
-    ensure_stream(bus, blob_stream(settings), settings).await?;
+    for name in role::STORING {
+        ensure_blob_stream(bus, &role::id(name), settings).await?;
+    }
     for name in role::HANDING {
         let role = role::id(name);
         ensure_stream(bus, handoff_stream(&role, settings), settings).await?;
@@ -193,16 +206,24 @@ fn journal_stream(settings: &Settings) -> Config {
 }
 
 fn handoff_stream(role: &RoleId, settings: &Settings) -> Config {
-    let max_bytes = Shares::of(settings.disk_bytes).handoffs;
-    Config { name: streams::handoff(role), subjects: vec![subjects::handoffs_of(role)], max_bytes, ..kept(settings) }
+    let share = Share::of_handoffs();
+    Config {
+        name: streams::handoff(role),
+        subjects: vec![subjects::handoffs_of(role)],
+        max_bytes: share.bytes(settings.disk_bytes),
+        max_messages: share.messages(settings.disk_bytes),
+        ..kept(settings)
+    }
 }
 
-fn blob_stream(settings: &Settings) -> Config {
+fn blob_stream(role: &RoleId, settings: &Settings) -> Config {
     let chunk = CHUNK_LEN + CHUNK_HEADERS_LEN_MAX;
+    let share = Share::of_blobs(role);
     Config {
-        name: streams::BLOB.to_owned(),
-        subjects: vec![subjects::blobs()],
-        max_bytes: Shares::of(settings.disk_bytes).blobs,
+        name: streams::blob(role),
+        subjects: vec![subjects::blobs_of(role)],
+        max_bytes: share.bytes(settings.disk_bytes),
+        max_messages: share.messages(settings.disk_bytes),
         max_messages_per_subject: 1,
         discard_new_per_subject: true,
         max_message_size: i32::try_from(chunk).expect("a chunk is far smaller than 2 GiB"),
@@ -255,6 +276,15 @@ async fn ensure_stream(bus: &Bus, config: Config, settings: &Settings) -> Result
         true => TopologyError::NoDisk { name, disk_bytes: settings.disk_bytes, source },
         false => TopologyError::Stream { name, source },
     })
+}
+
+async fn ensure_blob_stream(bus: &Bus, role: &RoleId, settings: &Settings) -> Result<(), TopologyError> {
+    let Err(error) = ensure_stream(bus, blob_stream(role, settings), settings).await else { return Ok(()) };
+    // It has the subjects of all roles, and most of the disk.
+    match bus.jetstream().get_stream(streams::BLOB_GETS).await {
+        Ok(_) => Err(TopologyError::SharedBlobs { name: streams::BLOB_GETS }),
+        Err(_) => Err(error),
+    }
 }
 
 /// Whether the broker cannot reserve what a stream may take.

@@ -1,7 +1,7 @@
 //! When to say that a stream fills up which agents and people write, and who wrote most.
 //!
-//! The broker takes what valid keys send until a stream's room is used up, and then nobody stores there any more. It
-//! does not say whose a stored message is; of handoffs the signature does.
+//! The broker takes what valid keys of a role send until the room of their stream is used up, in bytes or in messages, and
+//! then nobody of that role stores there any more. It does not say whose a stored message is; of handoffs the signature does.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -16,11 +16,22 @@ const WRITERS_MAX: usize = 4_096;
 #[derive(Debug, Default)]
 pub struct Levels(BTreeMap<String, u64>);
 
+/// How much of a bound is used: of a stream's bytes, or of its messages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Used {
+    /// What is there.
+    pub used: u64,
+    /// What may be.
+    pub most: u64,
+}
+
 impl Levels {
-    /// Takes in a look at a stream that has `used` bytes of a room of `room`: the level that it has reached since the last
-    /// look, in hundredths.
-    pub fn look(&mut self, stream: &str, used: u64, room: u64) -> Option<u64> {
-        let reached = |level: &u64| u128::from(used) * 100 >= u128::from(room) * u128::from(*level);
+    /// Takes in a look at a stream with these bounds: the level that any of them has reached since the last look, in
+    /// hundredths.
+    pub fn look(&mut self, stream: &str, bounds: &[Used]) -> Option<u64> {
+        let over =
+            |level: &u64, bound: &Used| u128::from(bound.used) * 100 >= u128::from(bound.most) * u128::from(*level);
+        let reached = |level: &u64| bounds.iter().any(|bound| over(level, bound));
         let level = LEVELS.into_iter().rev().find(reached).unwrap_or_default();
         // Falls again when the room is made larger.
         let before = self.0.insert(stream.to_owned(), level).unwrap_or_default();

@@ -113,7 +113,9 @@ fn is_none_of(error: &MirrorError, bundle: &BundleRef) -> bool {
     let MirrorError::Blob { source, .. } = error else { return false };
     match source {
         BlobError::Corrupt { digest, .. } | BlobError::TooLarge { digest, .. } => *digest == bundle.blob.digest,
-        BlobError::NotFound { .. } | BlobError::Broker { .. } | BlobError::Io { .. } => false,
+        BlobError::NotFound { .. } | BlobError::NoRoom { .. } | BlobError::Broker { .. } | BlobError::Io { .. } => {
+            false
+        }
     }
 }
 

@@ -1,10 +1,10 @@
-//! Says in the log when a stream fills up that agents and people write, and who wrote most: past its room nobody stores
-//! there any more, and only a person can take a key back or give the broker a larger disk.
+//! Says in the log when a stream fills up that agents and people write, and who wrote most: past its room nobody of
+//! that role stores there any more, and only a person can take a key back or give the broker a larger disk.
 
 use std::{sync::PoisonError, time::Duration};
 
 use holdpoint_bus::topology::{self, Room, TopologyError};
-use holdpoint_core::rooms::Levels;
+use holdpoint_core::rooms::{Levels, Used};
 use holdpoint_protocol::{
     ids::{RoleId, role},
     streams,
@@ -32,19 +32,29 @@ pub(crate) async fn look_for_ever(shell: Shell) -> TaskFailed {
 }
 
 async fn look(shell: &Shell, levels: &mut Levels) -> Result<(), TopologyError> {
-    let Room { used, most } = topology::room(&shell.bus, streams::BLOB).await?;
-    if let Some((room, level)) = most.and_then(|room| Some((room, levels.look(streams::BLOB, used, room)?))) {
-        let chunks = topology::chunks_by_role(&shell.bus).await?;
-        let by: Vec<String> = chunks.into_iter().map(|(role, chunks)| format!("{role} {chunks} chunks")).collect();
-        say(streams::BLOB, level, used, room, &by.join(", "));
+    for name in role::STORING {
+        // Whose agent stored a chunk is not known to anybody.
+        look_at(shell, levels, &streams::blob(&role::id(name)), || format!("the role {name}")).await?;
     }
     for name in role::HANDING {
         let role = role::id(name);
-        let stream = streams::handoff(&role);
-        let Room { used, most } = topology::room(&shell.bus, &stream).await?;
-        if let Some((room, level)) = most.and_then(|room| Some((room, levels.look(&stream, used, room)?))) {
-            say(&stream, level, used, room, &writers(shell, &role));
-        }
+        look_at(shell, levels, &streams::handoff(&role), || writers(shell, &role)).await?;
+    }
+    Ok(())
+}
+
+async fn look_at(
+    shell: &Shell,
+    levels: &mut Levels,
+    stream: &str,
+    by: impl Fn() -> String,
+) -> Result<(), TopologyError> {
+    let room = topology::room(&shell.bus, stream).await?;
+    let bound = |used, most: Option<u64>| most.map(|most| Used { used, most });
+    let bounds = [bound(room.bytes, room.bytes_max), bound(room.messages, room.messages_max)];
+    let bounds: Vec<Used> = bounds.into_iter().flatten().collect();
+    if let Some(level) = levels.look(stream, &bounds) {
+        say(stream, level, &room, &by());
     }
     Ok(())
 }
@@ -56,14 +66,16 @@ fn writers(shell: &Shell, role: &RoleId) -> String {
     most.collect::<Vec<_>>().join(", ")
 }
 
-fn say(stream: &str, percent: u64, used: u64, room: u64, by: &str) {
+fn say(stream: &str, percent: u64, room: &Room, by: &str) {
     tracing::warn!(
         stream,
         percent,
-        used,
-        room,
+        bytes = room.bytes,
+        bytes_max = room.bytes_max,
+        messages = room.messages,
+        messages_max = room.messages_max,
         by,
-        "a stream fills up, and nobody stores there any more when it is full: take the key back of who fills it (holdpoint \
-         keys revoke), or raise orchestrator.broker_disk"
+        "a stream fills up, and nobody of its role stores there any more when it is full: take the key back of who fills it \
+         (holdpoint keys revoke), or raise orchestrator.broker_disk"
     );
 }

@@ -184,6 +184,8 @@ async fn streams(bus: &Bus, settings: &topology::Settings) -> Result<(), Error> 
     loop {
         match topology::ensure(bus, settings).await {
             Ok(()) => return Ok(()),
+            // Waiting brings no leader that would help.
+            Err(error @ TopologyError::SharedBlobs { .. }) => return Err(Error::Topology(error)),
             Err(error) if settings.replicas > 1 && Instant::now() < deadline => {
                 tracing::warn!(error = %ErrorChain(&error), "waiting for the broker's cluster");
                 tokio::time::sleep(STREAMS_PAUSE).await;

@@ -86,7 +86,7 @@ fn channel(subject: &Subject) -> Value {
 /// The stream that stores what is published there.
 fn stream(subject: &Subject) -> Option<String> {
     match subject.name {
-        "blob" => Some(streams::BLOB.to_owned()),
+        "blob" => Some("HP_BLOB_{ROLE}".to_owned()),
         "handoff" => Some("HP_HANDOFF_{ROLE}".to_owned()),
         "act_on_waypoint" | "act_on_flight" => Some(streams::handoff(&role::id(role::OPERATOR))),
         _ if subject.address.contains(".journal.") => Some(streams::JOURNAL.to_owned()),

@@ -171,6 +171,9 @@ pub mod role {
     /// The roles that hand something off: agents, and people with their acts.
     pub const HANDING: [&str; 4] = [BUILDER, VERIFIER, REPAIR, OPERATOR];
 
+    /// The roles that store blobs: work, evidence, snapshots, and what orchestrators make of them. Each has a stream of its own.
+    pub const STORING: [&str; 5] = [BUILDER, VERIFIER, REPAIR, OPERATOR, ORCHESTRATOR];
+
     /// A built-in role as an id.
     #[must_use]
     pub fn id(name: &'static str) -> RoleId {

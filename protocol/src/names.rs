@@ -148,7 +148,10 @@ fn all_streams() -> Vec<Stream> {
         let role = role::id(name);
         all.push(Stream { name: streams::handoff(&role), subjects: subjects::handoffs_of(&role) });
     }
-    all.push(Stream { name: streams::BLOB.to_owned(), subjects: subjects::blobs() });
+    for name in role::STORING {
+        let role = role::id(name);
+        all.push(Stream { name: streams::blob(&role), subjects: subjects::blobs_of(&role) });
+    }
     all
 }
 
@@ -269,7 +272,7 @@ fn agent_subjects(stand: &Stand) -> Vec<Subject> {
         answer: None,
         summary,
     };
-    let get = format!("$JS.API.DIRECT.GET.{}.{chunk}", streams::BLOB);
+    let get = subjects::direct_get(streams::BLOB_GETS, &chunk);
     let ack = format!("$JS.ACK.{}.{{consumer}}.>", streams::JOURNAL);
     vec![
         plain(

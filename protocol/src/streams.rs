@@ -7,13 +7,25 @@ use crate::{
 
 /// The stream of all journals.
 pub const JOURNAL: &str = "HP_JOURNAL";
-/// The stream of all blobs: one message per subject, never overwritten.
-pub const BLOB: &str = "HP_BLOB";
+/// What stands for the stream in the gets of agents and operators, whoever's blob it is: their account maps these to the
+/// role's own stream. There is no stream of this name.
+pub const BLOB_GETS: &str = "HP_BLOB";
+
+/// The stream of one role's blobs: one message per subject, never overwritten. One per role, so that a role that fills its
+/// room stops no other.
+#[must_use]
+pub fn blob(role: &RoleId) -> String {
+    format!("HP_BLOB_{}", token(role))
+}
 
 /// The handoff stream of one role. One per role, because message ids are compared per stream.
 #[must_use]
 pub fn handoff(role: &RoleId) -> String {
-    format!("HP_HANDOFF_{}", role.as_str().to_ascii_uppercase().replace('-', "_"))
+    format!("HP_HANDOFF_{}", token(role))
+}
+
+fn token(role: &RoleId) -> String {
+    role.as_str().to_ascii_uppercase().replace('-', "_")
 }
 
 /// Whether two roles cannot be in one fleet: their handoffs would share a stream, or their turns the name of a consumer.

@@ -144,10 +144,11 @@ pub fn blobs_of(role: &RoleId) -> String {
     format!("{ROOT}.blob.{role}.>")
 }
 
-/// All blobs.
+/// Where a stream is asked for its last message on `subject`. The subject is in the request's own, so that permissions and
+/// imports can say what may be read.
 #[must_use]
-pub fn blobs() -> String {
-    format!("{ROOT}.blob.>")
+pub fn direct_get(stream: &str, subject: &str) -> String {
+    format!("$JS.API.DIRECT.GET.{stream}.{subject}")
 }
 
 /// The hint that a turn for `role` may be waiting.

@@ -14,16 +14,51 @@ use serde_json::{Value, json};
 use super::{jwt::VERSION, permissions};
 use crate::connections;
 
-/// The services of `HOLDPOINT` that `AGENTS` uses. Each gives one answer to a request: a pull is for one turn.
-fn services() -> Vec<String> {
+/// A service of `HOLDPOINT` that `AGENTS` uses.
+struct Service {
+    /// Its subject in `HOLDPOINT`.
+    subject: String,
+    /// Where `AGENTS` asks for it.
+    asked: String,
+}
+
+impl Service {
+    fn same(subject: String) -> Self {
+        Self { asked: subject.clone(), subject }
+    }
+
+    /// Gets of a role's blobs. Which stream they are in is nobody's business in `AGENTS`.
+    fn gets_of(role: &RoleId) -> Self {
+        let blobs = subjects::blobs_of(role);
+        Self {
+            subject: subjects::direct_get(&streams::blob(role), &blobs),
+            asked: subjects::direct_get(streams::BLOB_GETS, &blobs),
+        }
+    }
+
+    fn export(&self) -> Value {
+        export(&self.subject, "service")
+    }
+
+    fn import(&self, account: &str) -> Value {
+        let mut import = import(&self.subject, "service", account);
+        if self.asked != self.subject {
+            import["local_subject"] = json!(self.asked);
+        }
+        import
+    }
+}
+
+/// All services. Each gives one answer to a request: a pull is for one turn.
+fn services() -> Vec<Service> {
     let mut services = Vec::new();
     for name in role::HANDING {
-        services.push(subjects::handoffs_of(&role::id(name)));
-        services.push(subjects::blobs_of(&role::id(name)));
+        services.push(Service::same(subjects::handoffs_of(&role::id(name))));
+        services.push(Service::same(subjects::blobs_of(&role::id(name))));
     }
-    services.extend(permissions::turn_subjects("*"));
-    services.push(format!("$JS.API.DIRECT.GET.{}.>", streams::BLOB));
-    services.push(subjects::api(">"));
+    services.extend(role::STORING.map(|name| Service::gets_of(&role::id(name))));
+    services.extend(permissions::turn_subjects("*").map(Service::same));
+    services.push(Service::same(subjects::api(">")));
     services
 }
 
@@ -83,7 +118,7 @@ pub(super) fn connections(agents: &str, name: &AgentName) -> Value {
 
 /// `nats` of the account with the streams. `revoked` is by public key, seconds since the epoch.
 pub(super) fn holdpoint(agents: &str, signing_keys: &[String], revoked: &BTreeMap<String, u64>) -> Value {
-    let mut exports: Vec<Value> = services().iter().map(|subject| export(subject, "service")).collect();
+    let mut exports: Vec<Value> = services().iter().map(Service::export).collect();
     exports.extend(to_agents().iter().map(|subject| export(subject, "stream")));
     let imports: Vec<Value> = from_agents().iter().map(|subject| import(subject, "stream", agents)).collect();
     json!({
@@ -94,7 +129,7 @@ pub(super) fn holdpoint(agents: &str, signing_keys: &[String], revoked: &BTreeMa
 
 /// `nats` of the account of agents and people. Each signing key is scoped to its role.
 pub(super) fn agents(holdpoint: &str, signing_keys: &[(&RoleId, &str)], revoked: &BTreeMap<String, u64>) -> Value {
-    let mut imports: Vec<Value> = services().iter().map(|subject| import(subject, "service", holdpoint)).collect();
+    let mut imports: Vec<Value> = services().iter().map(|service| service.import(holdpoint)).collect();
     imports.extend(to_agents().iter().map(|subject| import(subject, "stream", holdpoint)));
     let exports: Vec<Value> = from_agents().iter().map(|subject| export(subject, "stream")).collect();
     let scopes: Vec<Value> = signing_keys

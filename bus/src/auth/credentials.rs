@@ -46,6 +46,7 @@ pub struct Credentials {
     issuer: String,
     issued_at: u64,
     expires_at: Option<u64>,
+    is_scoped: bool,
 }
 
 impl Credentials {
@@ -55,9 +56,11 @@ impl Credentials {
         if !matches!(key.key_pair_type(), KeyPairType::User) || key.public_key() != claims.sub {
             return Err(InvalidCredentials::BadSeed);
         }
-        let Claims { iat, exp, iss, name, sub, .. } = claims;
+        let Claims { iat, exp, iss, name, sub, nats, .. } = claims;
         let name = AgentName::try_new(name).map_err(|_| InvalidCredentials::BadName)?;
-        Ok(Self { jwt, seed, name, public_key: sub, issuer: iss, issued_at: iat, expires_at: exp })
+        // The broker takes permissions of a user's own from no user whose key has a template.
+        let is_scoped = nats.get("pub").is_none() && nats.get("sub").is_none();
+        Ok(Self { jwt, seed, name, public_key: sub, issuer: iss, issued_at: iat, expires_at: exp, is_scoped })
     }
 
     /// Reads the text of a `.creds` file.
@@ -107,6 +110,12 @@ impl Credentials {
     #[must_use]
     pub fn expires_at(&self) -> Option<u64> {
         self.expires_at
+    }
+
+    /// Whether its permissions are the template of its role's signing key: those of agents and operators are, an
+    /// orchestrator's stand in its own JWT.
+    pub(crate) fn is_scoped(&self) -> bool {
+        self.is_scoped
     }
 
     pub(super) fn seed(&self) -> &str {

@@ -55,7 +55,7 @@ pub(super) fn template(role: &RoleId) -> Template {
         allow: vec!["_INBOX.{{name()}}.>".to_owned(), format!("{root}.refused.{role}.{{{{name()}}}}")],
         deny: Vec::new(),
     };
-    publish.allow.extend(readable_blobs(role).iter().map(|owner| blob_get(owner)));
+    publish.allow.extend(readable_blobs(role).into_iter().map(blob_gets));
     if is_agent(role) {
         publish.allow.push(subjects::api(PROGRESS));
         let consumers = Priority::ALL.map(|priority| format!("{role}_{}_{{{{tag({POOL_TAG})}}}}", priority.as_str()));
@@ -82,7 +82,7 @@ pub(super) fn takes_turns(role: &RoleId) -> bool {
     is_agent(role) && role.as_str() != role::ORCHESTRATOR
 }
 
-/// Whose blobs a role may read, in the words of `blob_get`'s subject.
+/// Whose blobs a role may read.
 fn readable_blobs(of: &RoleId) -> Vec<&'static str> {
     let mut owners = vec![role::OPERATOR, role::ORCHESTRATOR, role::BUILDER, role::REPAIR];
     // A builder does not see how it is judged. Repair gets the evidence, and people see everything.
@@ -92,8 +92,8 @@ fn readable_blobs(of: &RoleId) -> Vec<&'static str> {
     owners
 }
 
-fn blob_get(owner: &str) -> String {
-    format!("$JS.API.DIRECT.GET.{}.{}.blob.{owner}.>", streams::BLOB, subjects::ROOT)
+fn blob_gets(owner: &'static str) -> String {
+    subjects::direct_get(streams::BLOB_GETS, &subjects::blobs_of(&role::id(owner)))
 }
 
 /// What is published to pull from a consumer of the journal and to acknowledge. Acknowledgements have two forms: the

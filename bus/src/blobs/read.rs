@@ -6,7 +6,11 @@ use async_nats::{Request, StatusCode};
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use futures::{Stream, StreamExt as _, TryStreamExt as _, future::ready, stream};
-use holdpoint_protocol::{Digest, ids::RoleId, streams, subjects};
+use holdpoint_protocol::{
+    Digest,
+    ids::{RoleId, role},
+    streams, subjects,
+};
 use sha2::{Digest as _, Sha256};
 use tokio::{io::AsyncWriteExt as _, time::Instant};
 
@@ -62,7 +66,7 @@ pub async fn get_to_file(bus: &Bus, digest: Digest, roles: &[RoleId], cap: u64, 
 pub async fn missing(bus: &Bus, role: &RoleId, digests: Vec<Digest>) -> Result<Option<Digest>, BlobError> {
     let looked = digests
         .into_iter()
-        .map(|digest| async move { Ok::<_, BlobError>((digest, get_chunk(bus, digest, role, 0).await?.is_some())) });
+        .map(|digest| async move { Ok::<_, BlobError>((digest, is_there(bus, digest, role, 0).await?)) });
     let looked = stream::iter(looked).buffer_unordered(CHUNKS_AT_ONCE).try_filter(|(_, there)| ready(!there));
     Ok(std::pin::pin!(looked).try_next().await?.map(|(digest, _)| digest))
 }
@@ -149,10 +153,25 @@ impl<'a> Blob<'a> {
     }
 }
 
-/// One chunk by direct get; `None` if it is not there. The subject is in the request's subject, so that the broker's
-/// permissions say whose blobs may be read.
+/// Where a chunk is asked for: agents and operators have one name for the streams of all roles, and their account's imports
+/// map it; orchestrators are where the streams are.
+fn get_subject(bus: &Bus, role: &RoleId, digest: Digest, n: u32) -> String {
+    let stream = if bus.is_outside() { streams::BLOB_GETS.to_owned() } else { streams::blob(role) };
+    subjects::direct_get(&stream, &subjects::blob_chunk(role, &digest, n))
+}
+
+/// Whether a chunk is stored.
+pub(super) async fn is_there(bus: &Bus, digest: Digest, role: &RoleId, n: u32) -> Result<bool, BlobError> {
+    Ok(get_chunk(bus, digest, role, n).await?.is_some())
+}
+
+/// One chunk by direct get; `None` if it is not there.
 async fn get_chunk(bus: &Bus, digest: Digest, role: &RoleId, n: u32) -> Result<Option<async_nats::Message>, BlobError> {
-    let subject = format!("$JS.API.DIRECT.GET.{}.{}", streams::BLOB, subjects::blob_chunk(role, &digest, n));
+    // Whose a blob is said to be is somebody else's word. Nobody would answer for a role that has no stream.
+    if !role::STORING.contains(&role.as_str()) {
+        return Ok(None);
+    }
+    let subject = get_subject(bus, role, digest, n);
     let mut attempt = 1;
     loop {
         match bus.client().send_request(subject.clone(), Request::new()).await {

@@ -36,10 +36,11 @@ async fn files_go_and_come_without_being_in_memory_and_the_same_again_is_success
     let operator = broker.bus(role::OPERATOR, "ann").await;
     let role = role::id(role::OPERATOR);
     let digest = blobs::put_file(&operator, &role, &from).await.unwrap();
-    let stored = broker.count(streams::BLOB).await;
+    let stored_in = streams::blob(&role);
+    let stored = broker.count(&stored_in).await;
     assert_eq!(blobs::put_file(&operator, &role, &from).await.unwrap(), digest);
     assert_eq!(blobs::put(&operator, &role, bytes(9 * CHUNK_LEN + 17)).await.unwrap(), digest);
-    assert_eq!(broker.count(streams::BLOB).await, stored);
+    assert_eq!(broker.count(&stored_in).await, stored);
 
     let builder = broker.bus(role::BUILDER, "b1").await;
     blobs::get_to_file(&builder, digest, &[role], CAP, &to).await.unwrap();
@@ -52,8 +53,13 @@ async fn what_is_missing_too_large_or_not_what_it_says_is_told_apart() {
     let bus = broker.bus(role::BUILDER, "b1").await;
     let (builder, repair) = (role::id(role::BUILDER), role::id(role::REPAIR));
     let digest = Digest::of(b"abc");
-    let missing = blobs::get(&bus, digest, std::slice::from_ref(&builder), CAP).await.unwrap_err();
-    assert!(matches!(missing, BlobError::NotFound { .. }), "{missing:?}");
+    // Also of a role that nobody has, whoever said so.
+    for (reader, whose) in
+        [(&bus, builder.clone()), (&bus, "nobody".parse().unwrap()), (&broker.orchestrator, "nobody".parse().unwrap())]
+    {
+        let missing = blobs::get(reader, digest, &[whose], CAP).await.unwrap_err();
+        assert!(matches!(missing, BlobError::NotFound { .. }), "{missing:?}");
+    }
 
     // A liar's chunk under that name.
     let raw = broker.raw_agent(role::BUILDER, "b2").await;
@@ -77,7 +83,8 @@ async fn a_blob_is_never_overwritten_or_rolled_up() {
     let builder = broker.bus(role::BUILDER, "b1").await;
     let role = role::id(role::BUILDER);
     let digest = blobs::put(&builder, &role, bytes(CHUNK_LEN + 1)).await.unwrap();
-    let stored = broker.count(streams::BLOB).await;
+    let stored_in = streams::blob(&role);
+    let stored = broker.count(&stored_in).await;
 
     let raw = broker.raw_agent(role::BUILDER, "b2").await;
     let subject = subjects::blob_chunk(&role, &digest, 1);
@@ -89,6 +96,6 @@ async fn a_blob_is_never_overwritten_or_rolled_up() {
         let rolled = raw.ask_with(&subjects::blob_chunk(&role, &digest, 7), "x", headers).await;
         assert!(rolled.contains("error"), "{rolled}");
     }
-    assert_eq!(broker.count(streams::BLOB).await, stored);
+    assert_eq!(broker.count(&stored_in).await, stored);
     assert_eq!(blobs::get(&builder, digest, &[role], CAP).await.unwrap(), bytes(CHUNK_LEN + 1));
 }

@@ -13,6 +13,7 @@ use async_nats::{ConnectOptions, jetstream};
 use holdpoint_bus::{
     Bus, ConnectArgs, Stored,
     auth::{Authority, Credentials},
+    blobs::{self, BlobError},
     connections::Connections,
     journal::{AppendError, Journal},
     topology::{self, Settings},
@@ -258,4 +259,34 @@ async fn of_appends_that_race_in_a_cluster_exactly_one_wins_and_the_others_know_
         expected = won[0];
     }
     assert_eq!(read_surely(&journals[0], &key).await.len(), 50);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn in_a_cluster_too_a_role_that_fills_its_room_is_told_which_and_stops_no_other() {
+    let cluster = Cluster::start().await;
+    let orchestrator = cluster.connect().await;
+    let settings = Settings { replicas: SERVERS, disk_bytes: 4 << 20, ..Settings::default() };
+    topology::ensure(&orchestrator, &settings).await.unwrap();
+    let agent = async |name| {
+        let (role, pool) = (role::id(name), streams::fleet_pool());
+        let key = cluster.authority.mint_agent(&role, &format!("{name}-1").parse().unwrap(), &pool, None).unwrap();
+        (Bus::connect(ConnectArgs::new(cluster.url(), key)).await.unwrap(), role)
+    };
+    let (builder, own) = agent(role::BUILDER).await;
+    let mut stored = 0;
+    let refused = loop {
+        match blobs::put(&builder, &own, format!("blob {stored}").into()).await {
+            Ok(_) => stored += 1,
+            Err(refused) => break refused,
+        }
+    };
+    let BlobError::NoRoom { source, .. } = refused else { panic!("{refused:?}") };
+    assert!(source.to_string().contains("HP_BLOB_BUILDER may hold one message for every 4 KiB of 20 %"), "{source}");
+    assert_eq!(stored, (4 << 20) / 100 * 20 / (4 << 10));
+    // What is there is success also when nothing more goes in.
+    let digest = blobs::put(&builder, &own, "blob 0".into()).await.unwrap();
+    assert_eq!(blobs::get(&builder, digest, &[own], 1 << 20).await.unwrap(), "blob 0");
+    let (verifier, own) = agent(role::VERIFIER).await;
+    let digest = blobs::put(&verifier, &own, "evidence".into()).await.unwrap();
+    assert_eq!(blobs::get(&orchestrator, digest, &[own], 1 << 20).await.unwrap(), "evidence");
 }

@@ -4,13 +4,16 @@ use std::error::Error as _;
 
 use async_nats::HeaderMap;
 use holdpoint_bus::{
+    Bus,
     blobs::{self, BlobError},
     journal::Append,
     topology::{self, Settings, TopologyError},
 };
 use holdpoint_protocol::{
+    Digest,
     ids::role,
     journal::{EntryKind, Sequence},
+    streams,
     subjects::{self, JournalKey},
 };
 
@@ -26,17 +29,24 @@ fn settings(disk_bytes: u64) -> Settings {
 }
 
 /// Stores blobs of a role until there is no room; what the last one is told.
-async fn fill_blobs(broker: &TestBroker, role: &'static str) -> BlobError {
-    let bus = broker.bus(role, "filler").await;
+async fn fill_blobs(bus: &Bus, role: &'static str) -> BlobError {
     let mut n: u64 = 0;
     loop {
         let mut bytes = vec![0; PIECE_LEN];
         bytes[..8].copy_from_slice(&n.to_le_bytes());
-        if let Err(error) = blobs::put(&bus, &role::id(role), bytes.into()).await {
+        if let Err(error) = blobs::put(bus, &role::id(role), bytes.into()).await {
             return error;
         }
         n += 1;
         assert!(n * PIECE_LEN as u64 <= DISK_BYTES, "everything is taken");
+    }
+}
+
+/// Who stores blobs of a role.
+async fn storing(broker: &TestBroker, role: &'static str) -> Bus {
+    match role {
+        role::ORCHESTRATOR => broker.orchestrator.clone(),
+        role => broker.bus(role, &format!("{role}-1")).await,
     }
 }
 
@@ -61,9 +71,9 @@ async fn fill_handoffs(broker: &TestBroker, role: &'static str) -> u64 {
 async fn keys_that_fill_their_streams_leave_the_journals_room() {
     let broker = TestBroker::with_disk(DISK_BYTES).await;
     topology::ensure(&broker.orchestrator, &settings(DISK_BYTES)).await.unwrap();
-    let refused = fill_blobs(&broker, role::BUILDER).await;
-    let why = refused.source().unwrap().to_string();
-    assert!(why.contains("orchestrator.broker_disk"), "{why}");
+    for name in role::STORING {
+        fill_blobs(&storing(&broker, name).await, name).await;
+    }
 
     // One role's handoffs take nothing from another's.
     let stored = fill_handoffs(&broker, role::BUILDER).await;
@@ -80,6 +90,86 @@ async fn keys_that_fill_their_streams_leave_the_journals_room() {
         last = journal.append(Append { key: &key, kind: &kind, expected: last, entry }).await.unwrap();
         written += PIECE_LEN as u64;
     }
+}
+
+#[tokio::test]
+async fn a_role_that_fills_its_room_for_blobs_leaves_every_other_role_theirs() {
+    for filled in role::STORING {
+        let broker = TestBroker::with_disk(DISK_BYTES).await;
+        topology::ensure(&broker.orchestrator, &settings(DISK_BYTES)).await.unwrap();
+        let refused = fill_blobs(&storing(&broker, filled).await, filled).await;
+        assert!(matches!(refused, BlobError::NoRoom { .. }), "{refused:?}");
+        let why = refused.source().unwrap().to_string();
+        let stream = streams::blob(&role::id(filled));
+        for part in [&format!("role {filled}"), &stream, "% of the broker's disk", "orchestrator.broker_disk"] {
+            assert!(why.contains(part), "{part} in {why}");
+        }
+        for other in role::STORING.into_iter().filter(|other| *other != filled) {
+            let (bus, role) = (storing(&broker, other).await, role::id(other));
+            let bytes = vec![9; 3 * PIECE_LEN];
+            let digest = blobs::put(&bus, &role, bytes.clone().into()).await.unwrap();
+            for reader in [&bus, &broker.orchestrator, &broker.bus(role::OPERATOR, "ann").await] {
+                let read = blobs::get(reader, digest, std::slice::from_ref(&role), 1 << 20).await.unwrap();
+                assert_eq!(read, bytes, "{other} beside {filled}");
+            }
+        }
+    }
+}
+
+/// A flood of the smallest chunks or handoffs, until the broker takes no more; how many it took, and what it then said.
+async fn flood(broker: &TestBroker, subject: impl Fn(u64) -> String) -> (u64, String) {
+    let raw = broker.raw_agent(role::BUILDER, "flooder").await;
+    for n in 0.. {
+        let answer = raw.ask(&subject(n), "x").await;
+        if answer.contains("error") {
+            return (n, answer);
+        }
+    }
+    unreachable!("there is an end to every room")
+}
+
+#[tokio::test]
+async fn messages_are_bounded_as_well_as_bytes_for_the_broker_keeps_each_subject_in_memory() {
+    let disk = 4 << 20;
+    let broker = TestBroker::with_disk(DISK_BYTES).await;
+    topology::ensure(&broker.orchestrator, &settings(disk)).await.unwrap();
+    let (builder, verifier) = (role::id(role::BUILDER), role::id(role::VERIFIER));
+    let chunk = |n: u64| subjects::blob_chunk(&builder, &Digest::of(&n.to_le_bytes()), 0);
+    let (stored, refusal) = flood(&broker, chunk).await;
+    assert_eq!(stored, disk / 100 * 20 / (4 << 10));
+    assert!(refusal.contains("maximum messages exceeded"), "{refusal}");
+    let bus = broker.bus(role::BUILDER, "b1").await;
+    let refused = blobs::put(&bus, &builder, "another".into()).await.unwrap_err();
+    let why = refused.source().unwrap().to_string();
+    assert!(why.contains("one message for every 4 KiB of 20 %"), "{why}");
+    // What is there is success also when nothing more goes in.
+    let there = broker.raw_agent(role::BUILDER, "b2").await.ask(&chunk(0), "x").await;
+    assert!(there.contains("maximum messages per subject exceeded"), "{there}");
+
+    let act = |n: u64| subjects::handoff(&builder, &flight(&format!("f{n}")), &waypoint("w"), "build_plan");
+    let (stored, refusal) = flood(&broker, act).await;
+    assert_eq!(stored, disk / 100 * 5 / (1 << 10));
+    assert!(refusal.contains("maximum messages exceeded"), "{refusal}");
+    let other = broker.bus(role::VERIFIER, "v1").await;
+    blobs::put(&other, &verifier, "evidence".into()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_broker_of_a_version_with_one_stream_for_all_blobs_is_refused_by_its_name_and_keeps_it() {
+    let broker = TestBroker::with_disk(DISK_BYTES).await;
+    let owner = broker.raw(&broker.local.orchestrator).await;
+    let most = DISK_BYTES / 100 * 70;
+    let shared = format!(r#"{{"name":"HP_BLOB","subjects":["hp.v1.blob.>"],"max_bytes":{most},"deny_purge":true}}"#);
+    let made = owner.ask("$JS.API.STREAM.CREATE.HP_BLOB", &shared).await;
+    assert!(made.contains("\"did_create\":true"), "{made}");
+    let digest = Digest::of(b"evidence");
+    owner.ask(&subjects::blob_chunk(&role::id(role::VERIFIER), &digest, 0), "evidence").await;
+    let error = topology::ensure(&broker.orchestrator, &settings(DISK_BYTES)).await.unwrap_err();
+    assert!(matches!(error, TopologyError::SharedBlobs { .. }), "{error:?}");
+    for part in ["HP_BLOB", "holdpoint export", "empty JetStream folder"] {
+        assert!(error.to_string().contains(part), "{part} in {error}");
+    }
+    assert_eq!(broker.count("HP_BLOB").await, 1);
 }
 
 #[tokio::test]

@@ -45,8 +45,8 @@ async fn an_agent_publishes_handoffs_and_blobs_of_its_own_role_and_nothing_else(
         assert_eq!(futures::future::join_all(answers).await, [true, true, true]);
     }
     assert_eq!(broker.count(streams::JOURNAL).await, 0);
-    assert_eq!(broker.count(streams::BLOB).await, 3);
     for name in role::AGENTS {
+        assert_eq!(broker.count(&streams::blob(&role::id(name))).await, 1);
         assert_eq!(broker.count(&streams::handoff(&role::id(name))).await, 1);
     }
 }
@@ -129,6 +129,7 @@ async fn an_agent_cannot_touch_streams_and_consumers() {
             ("$JS.API.STREAM.INFO.HP_JOURNAL", ""),
             ("$JS.API.DIRECT.GET.HP_JOURNAL", r#"{"seq":1}"#),
             ("$JS.API.DIRECT.GET.HP_BLOB", r#"{"seq":1}"#),
+            ("$JS.API.DIRECT.GET.HP_BLOB_BUILDER", r#"{"seq":1}"#),
             ("$JS.API.CONSUMER.DELETE.HP_JOURNAL.builder_high_fleet", ""),
             ("$JS.API.CONSUMER.CREATE.HP_JOURNAL", r#"{"stream_name":"HP_JOURNAL","config":{"ack_policy":"none"}}"#),
         ];
@@ -212,6 +213,8 @@ async fn a_get_may_leave_the_digest_open_within_the_roles_that_may_be_read_only(
     assert_eq!(other.ask(&get(role::BUILDER), "").await, "of builder");
     assert!(other.refused(&get(role::VERIFIER), "").await);
     assert!(other.refused(&get("*"), "").await);
+    // Also of those who may read the blobs of all roles.
+    assert!(broker.raw_agent(role::OPERATOR, "ann").await.refused(&get("*"), "").await);
     let several = r#"{"multi_last":["hp.v1.blob.>"],"batch":9}"#;
     assert!(!other.ask(&get(role::BUILDER), several).await.contains("of verifier"));
 }

@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(event("$JS.ACK._.hash.HP_JOURNAL.builder_low_fleet.2.7.3.1.0", "+ACK"), Some(done));
         let nak = event("$JS.ACK.HP_JOURNAL.c.1.9.3.1.0", "-NAK {\"delay\":1}");
         assert_eq!(nak, Some(Event::Answered { sequence: 9, delivery: 1, answer: Answer::GivenBack }));
-        assert_eq!(event("$JS.ACK.HP_BLOB.c.1.9.3.1.0", "+ACK"), None);
+        assert_eq!(event("$JS.ACK.HP_BLOB_BUILDER.c.1.9.3.1.0", "+ACK"), None);
     }
 
     #[test]

@@ -158,6 +158,11 @@ impl From<BlobError> for Failure {
             BlobError::NotFound { .. } => {
                 Self::usage("not_found", message, "references are printed by `holdpoint history WAYPOINT`")
             }
+            BlobError::NoRoom { .. } => Self::environment(
+                "blob",
+                message,
+                "`holdpoint keys revoke` takes back the key that fills it; or give the broker a larger disk",
+            ),
             _ => Self::environment("blob", message, "try again; `holdpoint doctor` looks at the broker"),
         }
     }

@@ -2,16 +2,30 @@ use holdpoint_protocol::ids::role;
 
 use super::*;
 
+fn used(used: u64, most: u64) -> Used {
+    Used { used, most }
+}
+
 #[test]
 fn a_stream_is_spoken_of_once_at_each_level_and_again_when_it_fills_up_after_its_room_was_made_larger() {
     let mut levels = Levels::default();
-    let told: Vec<u64> = (0..=1_000).filter_map(|used| levels.look("HP_BLOB", used, 1_000)).collect();
+    let mut look = |stream, bytes, most| levels.look(stream, &[used(bytes, most)]);
+    let told: Vec<u64> = (0..=1_000).filter_map(|bytes| look("HP_BLOB_BUILDER", bytes, 1_000)).collect();
     assert_eq!(told, LEVELS);
-    assert_eq!(levels.look("HP_BLOB", 1_000, 1_000), None);
-    assert_eq!(levels.look("HP_HANDOFF_BUILDER", 800, 1_000), Some(75), "each has its own");
-    assert_eq!(levels.look("HP_BLOB", 1_000, 4_000), None);
-    assert_eq!(levels.look("HP_BLOB", 2_000, 4_000), Some(50));
-    assert_eq!(levels.look("HP_BLOB", u64::MAX, u64::MAX), Some(99));
+    assert_eq!(look("HP_BLOB_BUILDER", 1_000, 1_000), None);
+    assert_eq!(look("HP_HANDOFF_BUILDER", 800, 1_000), Some(75), "each has its own");
+    assert_eq!(look("HP_BLOB_BUILDER", 1_000, 4_000), None);
+    assert_eq!(look("HP_BLOB_BUILDER", 2_000, 4_000), Some(50));
+    assert_eq!(look("HP_BLOB_BUILDER", u64::MAX, u64::MAX), Some(99));
+}
+
+#[test]
+fn of_two_bounds_the_nearer_one_counts() {
+    let mut levels = Levels::default();
+    assert_eq!(levels.look("HP_BLOB_BUILDER", &[used(100, 1_000), used(9, 10)]), Some(90));
+    assert_eq!(levels.look("HP_BLOB_BUILDER", &[used(800, 1_000), used(9, 10)]), None);
+    assert_eq!(levels.look("HP_BLOB_BUILDER", &[used(990, 1_000), used(9, 10)]), Some(99));
+    assert_eq!(levels.look("HP_BLOB_REPAIR", &[]), None);
 }
 
 #[test]

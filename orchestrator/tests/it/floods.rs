@@ -155,13 +155,18 @@ async fn a_stream_that_fills_up_is_told_with_who_wrote_most_and_the_setting_befo
     for part in ["orchestrator.broker_disk", "keys revoke"] {
         assert!(line.contains(part), "{part} in {line}");
     }
-    // Work that is stored fills the room of all roles.
-    let chunk = |n: u8| bytes::Bytes::from(vec![n; 200 << 10]);
-    for n in 0..8 {
-        blobs::put(&filler.bus, &filler.role, chunk(n)).await.unwrap();
+    // Work that is stored fills the room of builders, of 838,800 bytes and 204 chunks.
+    let chunk = |n: u8, len: usize| bytes::Bytes::from(vec![n; len]);
+    for n in 0..3 {
+        blobs::put(&filler.bus, &filler.role, chunk(n, 200 << 10)).await.unwrap();
     }
-    let line = log::line_with(&["a stream fills up", "HP_BLOB", "builder 8 chunks"]).await;
-    assert!(line.contains("percent=50"), "{line}");
+    let line = log::line_with(&["a stream fills up", "HP_BLOB_BUILDER", "percent=50"]).await;
+    assert!(line.contains("messages=3"), "{line}");
+    for n in 3..200 {
+        blobs::put(&filler.bus, &filler.role, chunk(n, 1)).await.unwrap();
+    }
+    let line = log::line_with(&["a stream fills up", "HP_BLOB_BUILDER", "percent=90"]).await;
+    assert!(line.contains("messages=200") && line.contains("messages_max=204"), "{line}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -64,7 +64,7 @@ fn with_the_broker_down(world: &World, running: &Running, change: impl FnOnce())
 #[test]
 fn a_blob_that_is_gone_is_told_and_the_work_is_taken_when_it_is_back() {
     let (world, mut running, orchestrator) = stopped_at("orchestrator before examine 1");
-    let blobs = find(&world.state_folder().unwrap(), "HP_BLOB/msgs").unwrap();
+    let blobs = find(&world.state_folder().unwrap(), "HP_BLOB_BUILDER/msgs").unwrap();
     let away = blobs.with_file_name("away");
     with_the_broker_down(&world, &running, || fs::rename(&blobs, &away).unwrap());
     kill(orchestrator, Signal::SIGCONT).unwrap();

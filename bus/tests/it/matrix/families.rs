@@ -1,6 +1,8 @@
 //! Families of subjects, and who tries them.
 
-use holdpoint_protocol::{Digest, ids::role, subjects};
+use holdpoint_protocol::{Digest, ids::role, streams, subjects};
+
+use super::spies::Account;
 
 /// Who tries: one user of each role.
 #[derive(Debug, Clone)]
@@ -28,6 +30,8 @@ pub(super) struct Family {
     /// Its name in the table.
     pub(super) name: String,
     subject: Subject,
+    /// What it is called in the account with the streams, where that differs.
+    mapped: Option<String>,
     /// What is sent; the mark where it does not matter.
     payload: Option<&'static str>,
     /// It has wildcards: one can only listen to it.
@@ -36,7 +40,7 @@ pub(super) struct Family {
 
 impl Family {
     fn new(name: impl Into<String>, subject: impl Fn(&Actor, &str) -> String + 'static) -> Self {
-        Self { name: name.into(), subject: Box::new(subject), payload: None, listen_only: false }
+        Self { name: name.into(), subject: Box::new(subject), mapped: None, payload: None, listen_only: false }
     }
 
     fn fixed(subject: &'static str) -> Self {
@@ -50,6 +54,17 @@ impl Family {
 
     pub(super) fn subject(&self, actor: &Actor, mark: &str) -> String {
         (self.subject)(actor, mark)
+    }
+
+    fn mapped_to(mut self, subject: String) -> Self {
+        self.mapped = Some(subject);
+        self
+    }
+
+    /// Its subject in an account.
+    pub(super) fn subject_in(&self, account: Account, actor: &Actor, mark: &str) -> String {
+        let mapped = self.mapped.as_ref().filter(|_| account == Account::Holdpoint);
+        mapped.cloned().unwrap_or_else(|| self.subject(actor, mark))
     }
 
     pub(super) fn payload<'a>(&self, mark: &'a str) -> &'a str {
@@ -102,16 +117,24 @@ pub(super) fn known_blob(role: &'static str) -> String {
 fn read_and_pulled() -> Vec<Family> {
     let mut all = Vec::new();
     for role in ROLES {
+        let within = subjects::direct_get(&streams::blob(&role::id(role)), &known_blob(role));
+        let stream = within.clone();
         all.push(
-            Family::new(format!("get blob {role}"), move |_, _| {
-                format!("$JS.API.DIRECT.GET.HP_BLOB.{}", known_blob(role))
+            Family::new(format!("get blob {role}"), move |actor, _| match actor.role {
+                role::ORCHESTRATOR => stream.clone(),
+                _ => format!("$JS.API.DIRECT.GET.HP_BLOB.{}", known_blob(role)),
             })
+            .mapped_to(within.clone())
             .sending(""),
         );
+        all.push(Family::new(format!("get blob {role} by its stream"), move |_, _| within.clone()).sending(""));
     }
-    for stream in ["HP_JOURNAL", "HP_BLOB", "HP_HANDOFF_BUILDER", "HP_HANDOFF_VERIFIER", "KV_config"] {
-        let by_number = move |_: &Actor, _: &str| format!("$JS.API.DIRECT.GET.{stream}");
-        all.push(Family::new(format!("get {stream} by number"), by_number).sending(r#"{"seq":1}"#));
+    all.push(Family::fixed("$JS.API.DIRECT.GET.HP_BLOB.hp.v1.blob.*.*.0").sending(""));
+    let blobs = role::STORING.map(|name| streams::blob(&role::id(name)));
+    let others = ["HP_JOURNAL", "HP_BLOB", "HP_HANDOFF_BUILDER", "HP_HANDOFF_VERIFIER", "KV_config"].map(str::to_owned);
+    for stream in blobs.into_iter().chain(others) {
+        let (name, get) = (format!("get {stream} by number"), format!("$JS.API.DIRECT.GET.{stream}"));
+        all.push(Family::new(name, move |_, _| get.clone()).sending(r#"{"seq":1}"#));
     }
     all.push(Family::fixed("$JS.API.DIRECT.GET.HP_JOURNAL.hp.v1.journal.f.known.decided").sending(""));
     all.push(

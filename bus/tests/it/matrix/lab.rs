@@ -135,8 +135,8 @@ impl Lab {
         ];
         let handoffs = role::HANDING.map(|role| format!("hp.v1.handoff.{role}.0.f.after-{word}.build_plan"));
         let digest = holdpoint_protocol::Digest::of(word.as_bytes());
-        let blob = subjects::blob_chunk(&role::id(role::OPERATOR), &digest, 7);
-        for subject in all.into_iter().chain(handoffs).chain([blob]) {
+        let blobs = role::STORING.map(|role| subjects::blob_chunk(&role::id(role), &digest, 7));
+        for subject in all.into_iter().chain(handoffs).chain(blobs) {
             let stored = self.owner.ask(&subject, "after").await;
             assert!(stored.contains("\"seq\":") || stored.contains("10077"), "{subject}: {stored}");
         }
@@ -170,9 +170,9 @@ impl Lab {
 
     /// What was stored and heard, whoever it came from.
     pub(super) async fn look(&self, cells: &[Cell], families: &[Family], effects: &mut Effects) {
-        let subject_of = |id: usize| {
+        let subject_of = |id: usize, account: Account| {
             let cell = &cells[id];
-            families[cell.family].subject(&cell.actor, &Cell::mark(id))
+            families[cell.family].subject_in(account, &cell.actor, &Cell::mark(id))
         };
         let mut note = |id: usize, effect| {
             effects.entry(id).or_default().insert(effect);
@@ -189,7 +189,7 @@ impl Lab {
                 if own_inbox && families[cell.family].name != "own inbox" {
                     continue;
                 }
-                let effect = match (spy.account, subject == subject_of(id)) {
+                let effect = match (spy.account, subject == subject_of(id, spy.account)) {
                     (Account::Agents, true) => Effect::Agents,
                     (Account::Agents, false) => Effect::AgentsElsewhere,
                     (Account::Holdpoint, true) => Effect::Holdpoint,
@@ -201,7 +201,7 @@ impl Lab {
         }
         // After the ears: they hear what is read here as well.
         for (subject, id) in self.stored().await {
-            note(id, if subject == subject_of(id) { Effect::Stored } else { Effect::Forged });
+            note(id, if subject == subject_of(id, Account::Holdpoint) { Effect::Stored } else { Effect::Forged });
         }
     }
 
@@ -306,9 +306,10 @@ fn mark_of(message: &Message) -> Option<usize> {
 /// Waits for answers that can only come after everything that was sent before on this connection; what came until then.
 async fn until_barrier(client: &Client, name: &str, role: &str, answers: &mut async_nats::Subscriber) -> Vec<Message> {
     let missing = subjects::blob_chunk(&role::id(role::BUILDER), &holdpoint_protocol::Digest::of(b"missing"), 0);
+    let stream = if role == role::ORCHESTRATOR { "HP_BLOB_BUILDER" } else { "HP_BLOB" };
     let endpoint = if role::AGENTS.contains(&role) { "progress" } else { "status" };
     let mut came = Vec::new();
-    for subject in [format!("$JS.API.DIRECT.GET.HP_BLOB.{missing}"), subjects::api(endpoint)] {
+    for subject in [subjects::direct_get(stream, &missing), subjects::api(endpoint)] {
         let reply = format!("_INBOX.{name}.{BARRIER}");
         client.publish_with_reply(subject, reply.clone(), "".into()).await.unwrap();
         client.flush().await.unwrap();

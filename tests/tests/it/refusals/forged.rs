@@ -45,7 +45,7 @@ async fn what_no_orchestrator_signed_is_passed_over_by_agents_and_orchestrators_
     map.insert(headers::SIGNATURE, liar.creds.signer().sign(&refused, words.as_bytes()).as_str());
     liar.raw.request_with_headers(chunk.clone(), map, words.into()).await.unwrap();
     for _ in 0..4 {
-        let get = format!("$JS.API.DIRECT.GET.{}.{chunk}", streams::BLOB);
+        let get = subjects::direct_get(streams::BLOB_GETS, &chunk);
         liar.raw.publish_with_reply(get, refused.clone(), "".into()).await.unwrap();
     }
     liar.raw.flush().await.unwrap();
