@@ -4,6 +4,7 @@
 //! here; which workflows are built in is [`crate::workflows`]; what a turn of a gate is about, and what an outcome does to a
 //! waypoint, is [`crate::engine`].
 
+mod error;
 mod obstacles;
 
 use std::collections::BTreeSet;
@@ -15,6 +16,7 @@ use holdpoint_protocol::{
     workflow::{ByOutcome, Effect, GateContext, GateSpec, RejectionStrategy, WorkflowSpec, is_human},
 };
 
+pub use error::GateError;
 pub use obstacles::obstacles;
 
 /// Gates of one workflow, at most: every visit of a gate is in every entry of a waypoint.
@@ -86,113 +88,6 @@ impl Duty {
             _ => Self::Complete,
         }
     }
-}
-
-/// Why gates do not make a workflow, or an outcome does not fit a gate.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum GateError {
-    /// Something that may be declared and that this version does not run.
-    #[error("{what} cannot be run yet")]
-    NotYet {
-        /// What, in the words of the file.
-        what: String,
-    },
-    /// No gates.
-    #[error("workflow {name} has no gates")]
-    Empty {
-        /// The workflow.
-        name: String,
-    },
-    /// More gates than a waypoint can remember.
-    #[error("workflow {name} has {count} gates; {GATES_MAX} are allowed")]
-    TooMany {
-        /// The workflow.
-        name: String,
-        /// How many it has.
-        count: usize,
-    },
-    /// Two gates of one id.
-    #[error("gate {gate} is there twice")]
-    Duplicate {
-        /// The gate.
-        gate: GateId,
-    },
-    /// The first gate has nothing to reject to.
-    #[error("the first gate {gate} cannot reject: there is no gate before it")]
-    FirstRejects {
-        /// The gate.
-        gate: GateId,
-    },
-    /// Work is made that no verifier judges: it could never land (invariant 4).
-    #[error("gate {gate} makes work and no verifier's gate follows it")]
-    Unverified {
-        /// The gate.
-        gate: GateId,
-    },
-    /// A verifier's gate that may not send work back: a failing verdict would lead nowhere.
-    #[error("gate {gate} judges work and may not send it back")]
-    JudgeCannotReject {
-        /// The gate.
-        gate: GateId,
-    },
-    /// Nobody takes turns of such a role in this version.
-    #[error(
-        "gate {gate} belongs to role {role}, which is no agents' role: set requireHuman for a gate that people complete"
-    )]
-    NoAgents {
-        /// The gate.
-        gate: GateId,
-        /// The role.
-        role: RoleId,
-    },
-    /// A gate of agents' work that only people may complete, or one of the reserved roles.
-    #[error("gate {gate} cannot belong to role {role}")]
-    Role {
-        /// The gate.
-        gate: GateId,
-        /// The role.
-        role: RoleId,
-    },
-    /// A name in `people` that is no person's.
-    #[error("gate {gate} names {name} as a person: names of people begin with `human-`")]
-    NoPerson {
-        /// The gate.
-        gate: GateId,
-        /// The name.
-        name: AgentName,
-    },
-    /// A gate for people without a time limit (GATE-3).
-    #[error("gate {gate} waits for people and has no timeout")]
-    NoTimeout {
-        /// The gate.
-        gate: GateId,
-    },
-    /// Not a gate of this workflow.
-    #[error("gate {gate} is not part of workflow {name}")]
-    Unknown {
-        /// The gate.
-        gate: GateId,
-        /// The workflow.
-        name: String,
-    },
-    /// `rejectTo` names no gate before, or is missing where the strategy is `named`, or there without it.
-    #[error("gate {gate} has to name a gate before it in rejectTo, and only where rejectionStrategy is `named`")]
-    RejectTo {
-        /// The gate.
-        gate: GateId,
-    },
-    /// `outcomes` under which no work would get on.
-    #[error("the outcome `complete` leads to `advance`, and not to `{}`", word(*.effect))]
-    Effect {
-        /// What it was to lead to.
-        effect: Effect,
-    },
-    /// `needs_review` from a gate that may not reject.
-    #[error("gate {gate} may not send work back")]
-    RejectNotAllowed {
-        /// The gate.
-        gate: GateId,
-    },
 }
 
 /// Where an outcome leads.
@@ -360,15 +255,6 @@ fn check_target(gates: &[Gate], at: usize, strategy: RejectionStrategy) -> Resul
         (named, _) => named.is_none(),
     };
     if sound { Ok(()) } else { Err(GateError::RejectTo { gate: gate.id.clone() }) }
-}
-
-/// The word of a file for it.
-fn word(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Advance => "advance",
-        Effect::Reject => "reject",
-        Effect::Hold => "hold",
-    }
 }
 
 impl Gate {
