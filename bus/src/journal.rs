@@ -135,6 +135,16 @@ pub enum Begun {
     Earlier(Sequence),
 }
 
+/// The entry that the broker knows by a message id.
+enum Known {
+    /// The one that was to be appended, at its place.
+    Own(Sequence),
+    /// It cannot be read yet.
+    NotYet,
+    /// Another one.
+    Other,
+}
+
 /// Bytes of an entry's headers, at most: the broker counts them with its payload.
 const HEADERS_ROOM: usize = 8 << 10;
 
@@ -184,8 +194,16 @@ impl Journal {
             let sent = publish::store(&self.bus, subject.clone(), headers.clone(), entry.payload.clone()).await;
             match sent {
                 Ok(ack) if ack.duplicate => {
-                    // The sequence was the expected one, so this is no retry: another entry has this id.
-                    return Err(AppendError::Refused { journal, source: "its message id is another entry's".into() });
+                    let own = self.known_by_id(&journal, expected, &entry.message_id, Sequence(ack.sequence)).await;
+                    return match own.map_err(|source| unacknowledged(&journal, source))? {
+                        Known::Own(own) => Ok(Begun::Earlier(own)),
+                        Known::NotYet => {
+                            Err(unacknowledged(&journal, "the entry of its message id cannot be read yet"))
+                        }
+                        Known::Other => {
+                            Err(AppendError::Refused { journal, source: "its message id is another entry's".into() })
+                        }
+                    };
                 }
                 Ok(ack) => return Ok(Begun::Now(Sequence(ack.sequence))),
                 Err(StoreFailure::Conflict) => {
@@ -260,6 +278,22 @@ impl Journal {
     /// The broker does not answer.
     pub async fn replay_subjects(&self, filter: &str, known: Sequence) -> Result<Replay, ReadError> {
         Ok(self.replay_after(filter, known).await?.headers_only())
+    }
+
+    /// Which entry the broker knows by this message id, at this place. In a cluster a leader that was just chosen compares ids
+    /// before it looks where the journal ends, and so calls our own earlier attempt a duplicate.
+    async fn known_by_id(
+        &self,
+        filter: &str,
+        expected: Sequence,
+        id: &str,
+        place: Sequence,
+    ) -> Result<Known, ReadError> {
+        if let Some(own) = self.own_after(filter, expected, id).await? {
+            return Ok(Known::Own(own));
+        }
+        let there = message_at(&self.bus, streams::JOURNAL, place).await?;
+        Ok(there.map_or(Known::NotYet, |_| Known::Other))
     }
 
     /// The entry that follows `expected` in this journal, if it is the one with this message id. The one that won the
