@@ -79,7 +79,8 @@ impl Liar {
                     let subject = format!("$JS.API.CONSUMER.MSG.NEXT.{}.{consumer}", streams::JOURNAL);
                     let pull =
                         Request::new().payload(r#"{"batch":1,"no_wait":true}"#.into()).inbox(self.raw.new_inbox());
-                    let answer = self.raw.send_request(subject, pull).await.unwrap();
+                    // A consumer that is made again is gone for a moment: nobody answers, or not in time.
+                    let Ok(answer) = self.raw.send_request(subject, pull).await else { continue };
                     if answer.status.is_none() {
                         return serde_json::from_slice(&answer.payload).unwrap();
                     }
