@@ -4,7 +4,7 @@
 //! network, no clock, no randomness), within bounds of time and memory, in a process of its own that has no key, no
 //! environment and no access to files, and that is killed when it goes over its bounds ([`Confinement`]).
 //!
-//! - [`evaluate`], [`parse`]: many conditions at once, each by itself.
+//! - [`Helper`]: many conditions at once, each by itself.
 //! - [`maybe_run`]: the side of the helper; every executable that evaluates conditions calls it first.
 //!
 //! Which gates have conditions, what they may see, and what follows from an answer is the engine's matter

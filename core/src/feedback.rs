@@ -31,7 +31,15 @@ const ANSWERS_LEFT_OUT: &str = "earlier questions and answers are left out here:
 
 /// Feedback that no report is behind: a decision and what there is to say.
 pub(crate) fn in_words(disposition: Disposition, reason_code: ReasonCode, notes: Vec<String>) -> Feedback {
-    Feedback { disposition, reason_code, failing: Vec::new(), notes, collision: None, clarifications: Vec::new() }
+    Feedback {
+        disposition,
+        reason_code,
+        failing: Vec::new(),
+        notes,
+        collision: None,
+        clarifications: Vec::new(),
+        review: None,
+    }
 }
 
 /// Bytes of single texts.

@@ -217,6 +217,9 @@ pub struct GateVisit {
     pub gate: GateId,
     /// The role that had the turn.
     pub role: RoleId,
+    /// Who completed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentName>,
     /// When it was entered.
     pub entered: Timestamp,
     /// When it was left; `None` while it is open.

@@ -143,6 +143,23 @@ pub struct Feedback {
     /// Questions of this role that were answered, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub clarifications: Vec<Clarified>,
+    /// Who sent the work back, and from where; `None` where nobody of another gate did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub review: Option<ReviewContext>,
+}
+
+/// A rejection: where it came from (GATE-9). Its blockers are the feedback's failing criteria and notes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ReviewContext {
+    /// The gate.
+    pub from_gate: GateId,
+    /// The role that had its turn.
+    pub from_role: RoleId,
+    /// Who sent the work back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from_agent: Option<AgentName>,
+    /// When.
+    pub at: Timestamp,
 }
 
 /// Accepted work and what landed beside it do not fit together (FLY-39).

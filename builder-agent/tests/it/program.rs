@@ -21,6 +21,7 @@ fn feedback() -> Feedback {
         notes: vec!["the unit test is red".to_owned()],
         collision: None,
         clarifications: Vec::new(),
+        review: None,
     }
 }
 

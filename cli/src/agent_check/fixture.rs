@@ -175,6 +175,7 @@ fn build(role: &RoleId, bundles: Vec<BundleRef>) -> BuildRequest {
         notes: vec!["the greeting does not say hello yet".to_owned()],
         collision: None,
         clarifications: Vec::new(),
+        review: None,
     });
     BuildRequest {
         title: "The greeting says hello".to_owned(),

@@ -90,8 +90,8 @@ impl<'a> Transition<'a> {
     /// A visit that begins and ends now.
     fn passed_over(&mut self, gate: &Gate) {
         let (now, outcome) = (self.cx.now, Some(Outcome::Skip));
-        let visit =
-            GateVisit { gate: gate.id.clone(), role: gate.role.clone(), entered: now, exited: Some(now), outcome };
+        let (gate, role) = (gate.id.clone(), gate.role.clone());
+        let visit = GateVisit { gate, role, agent: None, entered: now, exited: Some(now), outcome };
         visits::push(&mut self.next, visit);
     }
 
@@ -121,8 +121,8 @@ fn scope(state: &WaypointState, waypoint: &holdpoint_protocol::plan::Waypoint) -
     let visit = |visit: &GateVisit| {
         let duration = visit.exited.map(|exited| exited.as_millis() - visit.entered.as_millis());
         json!({
-            "gate": visit.gate, "role": visit.role, "outcome": visit.outcome, "entered": visit.entered,
-            "exited": visit.exited, "duration": duration,
+            "gate": visit.gate, "role": visit.role, "agent": visit.agent, "outcome": visit.outcome,
+            "entered": visit.entered, "exited": visit.exited, "duration": duration,
         })
     };
     let history: Vec<Value> = state.history.iter().map(visit).collect();

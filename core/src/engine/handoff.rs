@@ -53,7 +53,7 @@ pub(super) fn built(state: &WaypointState, handoff: Handoff<BuildOutcome>, cx: &
     if open.purpose != Purpose::Build {
         return Step::Refuse(Refusal::WrongKind { turn: handoff.turn, wanted: "a verification report" });
     }
-    let transition = Transition::new(state, cx, fresh);
+    let transition = Transition::new(state, cx, fresh).by(handoff.agent.clone());
     let (commit, violations) = match handoff.body {
         BuildOutcome::Failed(failure) if !FAILURES.contains(&failure.reason) => {
             let what = format!("{} is not a reason for which a turn can fail", failure.reason);

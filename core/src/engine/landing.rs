@@ -155,7 +155,15 @@ fn collision(
 
 fn feedback(failing: Vec<CriterionReport>, notes: Vec<String>, collision: Collision) -> Feedback {
     let (disposition, reason_code) = (Disposition::Rework, ReasonCode::MergeConflict);
-    Feedback { disposition, reason_code, failing, notes, collision: Some(collision), clarifications: Vec::new() }
+    Feedback {
+        disposition,
+        reason_code,
+        failing,
+        notes,
+        collision: Some(collision),
+        clarifications: Vec::new(),
+        review: None,
+    }
 }
 
 /// Work that collides is made again from the workflow's first gate. The base moved: what has to be red there is tried

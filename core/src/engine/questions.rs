@@ -44,7 +44,7 @@ pub(super) fn asked(state: &WaypointState, handoff: Handoff<Box<Asked>>, cx: &Co
     }
     let Handoff { role, agent, cause, body, .. } = handoff;
     let Asked { kind, question, words, ends, work, turn, .. } = *body;
-    let mut transition = Transition::new(state, cx, fresh).answered(cause.clone(), Outcome::Blocked);
+    let mut transition = Transition::new(state, cx, fresh).by(agent.clone()).answered(cause.clone(), Outcome::Blocked);
     if let (Some(commit), Purpose::Build) = (work, open.purpose) {
         transition.next.work = Some(in_progress(commit, role, agent));
     }

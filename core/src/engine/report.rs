@@ -38,7 +38,7 @@ pub(super) fn reported(
     if let Some(what) = mismatch(state, purpose, report, cx) {
         return Step::Refuse(Refusal::Mismatch { turn: handoff.turn, what });
     }
-    let transition = Transition::new(state, cx, fresh);
+    let transition = Transition::new(state, cx, fresh).by(handoff.agent);
     match purpose {
         VerificationPurpose::Baseline => baseline(transition, open, report, handoff.cause, for_build),
         VerificationPurpose::Handoff => judged(transition, open, report, handoff.cause),
@@ -226,5 +226,6 @@ pub(super) fn feedback(ruling: &Ruling, report: &VerificationReport, state: &Way
         notes,
         collision: None,
         clarifications: Vec::new(),
+        review: None,
     }
 }

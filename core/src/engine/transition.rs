@@ -9,7 +9,7 @@ use holdpoint_protocol::{
     journal::{Cause, ConditionResult, Decided, Entry, Record},
     reason::ReasonCode,
     state::{Acted, Answered, GateVisit, Held, LastDecision, OpenTurn, Outcome, Phase, Resume, Status, WaypointState},
-    turn::Feedback,
+    turn::{Feedback, ReviewContext},
     version,
 };
 
@@ -34,6 +34,8 @@ pub(super) struct Transition<'a> {
     pub(super) next: WaypointState,
     /// The handoff that causes it.
     pub(super) cause: Option<Cause>,
+    /// Who causes it.
+    pub(super) by: Option<AgentName>,
     /// What came of the conditions it went by.
     pub(super) conditions: Vec<ConditionResult>,
     pub(super) cx: &'a Context<'a>,
@@ -56,7 +58,13 @@ impl From<Ruling> for Ruled {
 impl<'a> Transition<'a> {
     /// One that no handoff causes.
     pub(super) fn new(before: &'a WaypointState, cx: &'a Context<'a>, fresh: &'a Fresh) -> Self {
-        Self { before, next: before.clone(), cause: None, conditions: Vec::new(), cx, fresh }
+        Self { before, next: before.clone(), cause: None, by: None, conditions: Vec::new(), cx, fresh }
+    }
+
+    /// Who causes it, by the key that signed the handoff.
+    pub(super) fn by(mut self, agent: AgentName) -> Self {
+        self.by = Some(agent);
+        self
     }
 
     /// The open turn is answered: its gate is left with an outcome.
@@ -71,6 +79,7 @@ impl<'a> Transition<'a> {
 
     /// A person does it.
     pub(super) fn acted(mut self, by: AgentName, verb: Verb, cause: Cause) -> Self {
+        self.by = Some(by.clone());
         self.next.acted = Some(Acted { by, verb, at: self.cx.now, digest: cause.digest });
         self.cause = Some(cause);
         self
@@ -80,6 +89,7 @@ impl<'a> Transition<'a> {
     pub(super) fn exited(mut self, outcome: Outcome) -> Self {
         if let Some(visit) = self.next.history.last_mut().filter(|v| v.exited.is_none()) {
             visit.exited = Some(self.cx.now);
+            visit.agent = self.by.clone();
             visit.outcome = Some(outcome);
         }
         self
@@ -99,10 +109,15 @@ impl<'a> Transition<'a> {
 
     /// Leaves a gate: the one exit of every turn. Where it leads is the workflow's to say.
     pub(super) fn leave(self, gate: &GateId, outcome: Outcome, ruled: impl Into<Ruled>) -> Step {
-        let (cx, ruled) = (self.cx, ruled.into());
+        let (cx, mut ruled) = (self.cx, ruled.into());
         match cx.workflow.evaluate(gate, outcome, |earlier| arrival::was_entered(self.before, earlier)) {
             Ok(Move::Advance(next)) => self.enter(next),
-            Ok(Move::Reject(target)) => self.send_back(target, ruled),
+            Ok(Move::Reject(target)) => {
+                if let Some(feedback) = &mut ruled.feedback {
+                    feedback.review = self.review(gate);
+                }
+                self.send_back(target, ruled)
+            }
             Ok(Move::Again(target)) => self.again(target, ruled),
             Ok(Move::Finish) => self.finish(&ruled.ruling),
             // A rejection that the gate may not give: a person has to look.
@@ -111,6 +126,13 @@ impl<'a> Transition<'a> {
                 self.hold(resume, ruled)
             }
         }
+    }
+
+    /// Where a rejection comes from.
+    fn review(&self, gate: &GateId) -> Option<ReviewContext> {
+        let Phase::InTurn(open) = &self.before.phase else { return None };
+        let (from_gate, from_role) = (gate.clone(), open.role.clone());
+        Some(ReviewContext { from_gate, from_role, from_agent: self.by.clone(), at: self.cx.now })
     }
 
     /// Where work goes on that is held in a gate.
@@ -267,7 +289,7 @@ impl<'a> Transition<'a> {
             return;
         }
         let (gate, role) = (open.gate.clone(), open.role.clone());
-        let visit = GateVisit { gate, role, entered: self.cx.now, exited: None, outcome: None };
+        let visit = GateVisit { gate, role, agent: None, entered: self.cx.now, exited: None, outcome: None };
         visits::push(&mut self.next, visit);
     }
 

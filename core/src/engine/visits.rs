@@ -41,7 +41,7 @@ mod tests {
 
     fn visit(n: i64) -> GateVisit {
         let (gate, role) = ("build".parse().unwrap(), "builder".parse().unwrap());
-        GateVisit { gate, role, entered: Timestamp::from_millis(n), exited: None, outcome: None }
+        GateVisit { gate, role, agent: None, entered: Timestamp::from_millis(n), exited: None, outcome: None }
     }
 
     /// All visits, from the states of a journal's entries.

@@ -65,6 +65,7 @@ fn feedback(counts: [usize; 4], text: &str) -> Feedback {
             landed_more: 0,
         }),
         clarifications: vec![clarified(text); answers],
+        review: None,
     }
 }
 

@@ -10,7 +10,7 @@ use holdpoint_protocol::{
     artifact::{Clarified, CriterionReport, GuidancePacket},
     plan::{Check, Criterion, TurnBudget},
     reason::ReasonCode,
-    turn::{BuildRequest, Collision, CollisionKind, Feedback, LandedMeanwhile, Turn},
+    turn::{BuildRequest, Collision, CollisionKind, Feedback, LandedMeanwhile, ReviewContext, Turn},
 };
 
 /// The prompt of a build or repair turn.
@@ -55,6 +55,10 @@ fn push_feedback(text: &mut String, feedback: &Feedback, request: &BuildRequest)
             "It was not accepted: {} (`{}`). You start from {from}.\n",
             feedback.disposition, feedback.reason_code
         );
+        if let Some(ReviewContext { from_gate, from_role, from_agent, at }) = &feedback.review {
+            let by = from_agent.as_ref().map(|agent| format!(" ({agent})")).unwrap_or_default();
+            let _ = writeln!(text, "Gate `{from_gate}` sent it back: role {from_role}{by}, {at}.\n");
+        }
     }
     for report in &feedback.failing {
         push_failing(text, report);

@@ -1,6 +1,7 @@
 //! Conditions of gates, rejections of declared workflows, and work that goes round.
 
 use holdpoint_protocol::{
+    facts::Verdict,
     ids::role,
     journal::ConditionResult,
     reason::ReasonCode,
@@ -97,7 +98,7 @@ fn a_condition_sees_the_plans_words_and_the_engines_and_none_of_an_agent() {
     let visit = &asked.scope["gateHistory"][0];
     let mut keys: Vec<&str> = visit.as_object().unwrap().keys().map(String::as_str).collect();
     keys.sort_unstable();
-    assert_eq!(keys, ["duration", "entered", "exited", "gate", "outcome", "role"]);
+    assert_eq!(keys, ["agent", "duration", "entered", "exited", "gate", "outcome", "role"]);
     assert_eq!((&visit["gate"], &visit["outcome"]), (&"build".into(), &"complete".into()));
 }
 
@@ -112,6 +113,32 @@ fn the_first_gate_whose_condition_holds_is_the_first_and_rejections_come_back_to
     assert_eq!(turn.gate.as_str(), "build", "the first gate is passed over again");
     let told = super::parts::build_request(&turn).feedback.clone().unwrap();
     assert_eq!(told.reason_code, ReasonCode::ApprovalRejected);
+    let review = told.review.expect("who sent it back");
+    let from = (review.from_gate.as_str(), review.from_role.as_str(), review.from_agent.unwrap().to_string());
+    assert_eq!(from, ("sign", "reviewer", "human-ada".to_owned()));
+    assert_eq!(review.at, turn.record.at);
+}
+
+#[test]
+fn a_visit_names_who_completed_it_and_a_verdict_comes_from_its_verifier() {
+    let mut fixture = flown_by([build(), verify(), people("sign")]);
+    fixture.feed("w", Input::Open);
+    fixture.build_ok("w").turn();
+    let turn = fixture.report("w", |report| report.criteria[0].result.verdict = Verdict::Fail).turn();
+    let told = super::parts::build_request(&turn).feedback.clone().unwrap();
+    assert_eq!(told.review.map(|review| review.from_gate.to_string()), Some("verify".to_owned()));
+    fixture.build_ok("w").turn();
+    fixture.report("w", |_| {}).turn();
+    fixture.complete("w", Outcome::Complete).decided();
+    let by = fixture
+        .state("w")
+        .history
+        .iter()
+        .map(|visit| visit.agent.as_ref().map(ToString::to_string))
+        .collect::<Vec<_>>();
+    assert_eq!(by.len(), 5);
+    assert!(by.iter().all(Option::is_some), "{by:?}");
+    assert_eq!(by[4].as_deref(), Some("human-ada"));
 }
 
 #[test]

@@ -10,7 +10,10 @@ use holdpoint_protocol::{
         Question, QuestionKind, QuestionStanding, Resume, Status, TurnQuestion, Verified, WaypointState, Work,
     },
     subjects,
-    turn::{BuildRequest, Collision, CollisionKind, CompletionRequest, Feedback, LandedMeanwhile, Turn, TurnRequest},
+    turn::{
+        BuildRequest, Collision, CollisionKind, CompletionRequest, Feedback, LandedMeanwhile, ReviewContext, Turn,
+        TurnRequest,
+    },
     version,
     workflow::RecordedWorkflow,
 };
@@ -53,6 +56,7 @@ fn state(phase: Phase) -> WaypointState {
         history: vec![GateVisit {
             gate: "build".parse().unwrap(),
             role: role::id(role::BUILDER),
+            agent: Some("builder-1".parse().unwrap()),
             entered: at(1),
             exited: Some(at(2)),
             outcome: Some(Outcome::Complete),
@@ -104,6 +108,12 @@ pub(super) fn feedback() -> Feedback {
             landed_more: 3,
         }),
         clarifications: vec![clarified()],
+        review: Some(ReviewContext {
+            from_gate: "verify".parse().unwrap(),
+            from_role: role::id(role::VERIFIER),
+            from_agent: Some("verifier-1".parse().unwrap()),
+            at: at(4),
+        }),
     }
 }
 

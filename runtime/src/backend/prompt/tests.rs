@@ -1,5 +1,5 @@
 use holdpoint_protocol::{
-    Digest,
+    Digest, Timestamp,
     artifact::{Clarified, Disposition, GuidancePacketBody, Origin},
     facts::{CriterionResult, Verdict},
     ids::role,
@@ -105,6 +105,7 @@ fn feedback() -> Feedback {
         notes: vec!["src/lib.rs is in conflict".to_owned()],
         collision: None,
         clarifications: Vec::new(),
+        review: None,
     }
 }
 
@@ -131,6 +132,18 @@ fn the_prompt_says_what_is_wanted_and_where_its_limits_are() {
         assert!(text.contains(part), "{part} in {text}");
     }
     assert!(!text.contains("last attempt"));
+}
+
+#[test]
+fn a_rejection_names_its_gate_and_who_sent_the_work_back() {
+    let review = ReviewContext {
+        from_gate: "verify".parse().unwrap(),
+        from_role: "verifier".parse().unwrap(),
+        from_agent: Some("v1".parse().unwrap()),
+        at: Timestamp::from_millis(0),
+    };
+    let text = text(&BuildRequest { feedback: Some(Feedback { review: Some(review), ..feedback() }), ..request() });
+    assert!(text.contains("Gate `verify` sent it back: role verifier (v1), 1970-01-01T00:00:00"), "{text}");
 }
 
 #[test]
