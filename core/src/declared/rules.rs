@@ -21,8 +21,8 @@ use super::{
 };
 use crate::{
     gates::{Duty, GATES_MAX},
-    plan::{PlanProblems, path::At},
-    shown, workflows,
+    plan::{BUILT_IN_WORKFLOWS, PlanProblems, path::At},
+    shown,
 };
 
 /// The longest sentence in bytes: descriptions, expectations, tips and the like are shown to the agent or person who has the turn.
@@ -149,7 +149,7 @@ pub(super) fn workflow(
 }
 
 fn head(at: At<'_>, spec: &WorkflowSpec, found: &mut Findings) {
-    if workflows::built_in(&spec.name).is_some() {
+    if BUILT_IN_WORKFLOWS.iter().any(|known| known.name == spec.name) {
         let message = format!("workflow `{}` is built in", spec.name);
         found.errors.add(at.key("name"), message, "give yours another name");
     }
