@@ -2,6 +2,7 @@
 
 mod arrivals;
 mod building;
+mod courses;
 mod dead;
 pub(crate) mod desk;
 pub(crate) mod fixture;
@@ -13,4 +14,5 @@ mod landing;
 mod opening;
 pub(crate) mod parts;
 mod people;
+mod reached;
 mod stale;

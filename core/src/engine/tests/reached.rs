@@ -1,0 +1,114 @@
+//! That histories come to what the properties are about: one that tries nothing shows nothing.
+
+use std::collections::BTreeSet;
+
+use holdpoint_protocol::{
+    artifact::{Disposition, OrchestratorDecision, VerificationPurpose},
+    ids::WaypointId,
+    journal::Entry,
+    reason::ReasonCode,
+    state::{Phase, Purpose, Status},
+};
+use proptest::prelude::*;
+
+use super::{
+    fixture::Transition,
+    histories::{Story, events, setup},
+    invariants::decision,
+};
+use crate::engine::{Ends, Input};
+
+/// Histories in which every kind of event has to turn up.
+const CASES_TO_REACH_ALL: u32 = 256;
+
+/// What happened to a question that waits in its turn.
+fn of_questions(transition: &Transition) -> Option<&'static str> {
+    let Phase::InTurn(open) = &transition.before.phase else { return None };
+    match (&transition.entry, &transition.input, &transition.after.phase) {
+        (Entry::Answered(_), Input::Asked(_), _) => Some("answered in its turn by policy"),
+        (Entry::Answered(_), _, _) => Some("answered in its turn by a person"),
+        (_, Input::Asked(_), Phase::Waiting(question)) => {
+            open.asking().is_some_and(|asking| asking.asked == question.asked).then_some("waited and ended the turn")
+        }
+        (_, Input::Asked(asked), Phase::InTurn(again)) if again.turn != open.turn => {
+            (asked.body.ends == Ends::TurnAfterAll).then_some("answer and patience crossed")
+        }
+        (_, Input::Built(_) | Input::Reported(_), _) => open.asking().map(|_| "withdrawn by a result"),
+        _ => None,
+    }
+}
+
+#[test]
+fn histories_reach_what_they_are_meant_to_try() {
+    let mut seen: BTreeSet<&str> = BTreeSet::new();
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    for _ in 0..CASES_TO_REACH_ALL {
+        let tree = (setup(), events()).new_tree(&mut runner).expect("a history");
+        let (setup, events) = proptest::strategy::ValueTree::current(&tree);
+        let mut story = Story::tell(&setup, &events);
+        story.calm_down();
+        let mut asked: BTreeSet<WaypointId> = BTreeSet::new();
+        for transition in &story.fixture.trace {
+            seen.extend(decision(transition).map(|d| d.reason_code.as_str()));
+            if matches!(decision(transition), Some(d) if d.disposition == Disposition::Rollback) {
+                seen.insert("rolled back");
+            }
+            let regression = |d: &OrchestratorDecision| d.reason_code == ReasonCode::Regression;
+            if decision(transition).is_some_and(|d| regression(d) && d.disposition == Disposition::Escalate) {
+                seen.insert("no rollback left");
+            }
+            if matches!(transition.input, Input::Answered(_)) {
+                asked.insert(transition.waypoint.clone());
+            }
+            seen.extend(of_questions(transition));
+            if matches!(transition.after.phase, Phase::Accepted { .. }) && asked.contains(&transition.waypoint) {
+                seen.insert("accepted after an answer");
+            }
+            if matches!(&transition.after.phase, Phase::InTurn(o) if o.purpose == Purpose::Verify(VerificationPurpose::Merge))
+            {
+                seen.insert("merge");
+            }
+        }
+        if story.statuses().iter().all(|(_, s)| *s == Status::Complete) {
+            seen.insert("all complete");
+        }
+    }
+    let wanted = [
+        "accepted after an answer",
+        "agent_failed",
+        "all complete",
+        "answer and patience crossed",
+        "answer_overdue",
+        "answered in its turn by a person",
+        "answered in its turn by policy",
+        "approval_open",
+        "approval_rejected",
+        "attempts_exhausted",
+        "budget_exhausted",
+        "cancelled",
+        "clarification_exhausted",
+        "clarification_open",
+        "criteria_failed",
+        "criteria_met",
+        "entry_too_large",
+        "evidence_missing",
+        "gate_blocked",
+        "guard_red",
+        "help_requested",
+        "landing_held",
+        "merge",
+        "merge_conflict",
+        "no rollback left",
+        "no_change",
+        "not_executable",
+        "not_red",
+        "protected_changed",
+        "regression",
+        "rolled back",
+        "scope_violation",
+        "waited and ended the turn",
+        "withdrawn by a result",
+    ];
+    let missing: Vec<&str> = wanted.into_iter().filter(|w| !seen.contains(w)).collect();
+    assert_eq!(missing, Vec::<&str>::new(), "seen: {seen:?}");
+}
