@@ -93,6 +93,13 @@ pub(crate) async fn named(plan: &Plan, repo: &std::path::Path) -> Result<Vec<Wor
     for warning in &checked.warnings {
         output::err(warning.render("warning: ").trim_end());
     }
+    let is_there = |name: &str| checked.projects.iter().flatten().any(|spec| spec.name == name);
+    if let Some(name) = named.iter().find(|name| !is_there(name)) {
+        let place = format!("{PROJECT} of {} ({base})", plan.base);
+        output::err(&format!(
+            "note: workflow {name} is not in {place}; what the working tree has counts once it is committed"
+        ));
+    }
     let mut found: Vec<WorkflowSpec> = checked.projects.into_iter().flatten().collect();
     found.retain(|spec| named.contains(&spec.name.as_str()));
     let found: Vec<WorkflowSpec> =

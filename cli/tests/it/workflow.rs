@@ -129,7 +129,9 @@ fn a_plan_names_what_the_repository_declares_on_its_base() {
     assert_eq!(check(&lab).code, Some(0));
     let lab = declaring(&[]);
     fs::write(lab.path("repo/project.yaml"), SIGNED).unwrap();
-    check(&lab).refuses(2, &["plan.yaml:1:11: unknown workflow `x`"]);
+    let words =
+        ["plan.yaml:1:11: unknown workflow `x`", "note: workflow x is not in project.yaml of HEAD", "committed"];
+    check(&lab).refuses(2, &words);
 }
 
 #[test]
