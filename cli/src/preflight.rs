@@ -71,10 +71,7 @@ pub(crate) async fn read_plan(path: &Path, repo: &Path) -> Result<Planned, Failu
         Some(plan) => declared::named(&plan, repo).await?,
         None => Vec::new(),
     };
-    let own = workflows.iter().map(|spec| KnownWorkflow {
-        name: &spec.name,
-        has_verifier: spec.all_gates().any(|gate| gate.role.as_str() == role::VERIFIER),
-    });
+    let own = workflows.iter().map(KnownWorkflow::of);
     let known: Vec<KnownWorkflow<'_>> = BUILT_IN_WORKFLOWS.iter().copied().chain(own).collect();
     let plan = plan::read_bytes(&bytes, &path.display().to_string(), &known)?;
     Ok(Planned { plan, workflows })

@@ -24,7 +24,7 @@ pub(crate) mod words;
 #[cfg(test)]
 mod tests;
 
-use holdpoint_protocol::plan::Plan;
+use holdpoint_protocol::{ids::role, plan::Plan, workflow::WorkflowSpec};
 
 pub use error::{PlanError, PlanErrors};
 pub use likeness::closest;
@@ -60,6 +60,15 @@ pub struct KnownWorkflow<'a> {
     pub name: &'a str,
     /// Whether one of its gates judges criteria: then a waypoint without any is refused.
     pub has_verifier: bool,
+}
+
+impl<'a> KnownWorkflow<'a> {
+    /// What a plan has to know of a declared one.
+    #[must_use]
+    pub fn of(spec: &'a WorkflowSpec) -> Self {
+        let has_verifier = spec.all_gates().any(|gate| gate.role.as_str() == role::VERIFIER);
+        Self { name: &spec.name, has_verifier }
+    }
 }
 
 /// The workflows of a project that declares none.

@@ -119,10 +119,7 @@ fn check(submit: &Submit) -> Result<(), Failure> {
             return refuse(format!("workflow {name} is built in, or is there twice: give it another name"));
         }
     }
-    let sent = submit.workflows.iter().map(|workflow| plan::KnownWorkflow {
-        name: &workflow.name,
-        has_verifier: workflow.all_gates().any(|gate| gate.role.as_str() == role::VERIFIER),
-    });
+    let sent = submit.workflows.iter().map(plan::KnownWorkflow::of);
     let known: Vec<_> = plan::BUILT_IN_WORKFLOWS.iter().copied().chain(sent).collect();
     let found = plan::validate(&submit.plan, &known);
     if found.is_empty() {
