@@ -110,7 +110,7 @@ impl<'a> Transition<'a> {
     }
 
     /// Held before a gate: a retry opens it.
-    fn hold_at(self, gate: &Gate, ruling: Ruling) -> Step {
+    pub(super) fn hold_at(self, gate: &Gate, ruling: Ruling) -> Step {
         let resume = Resume::Gate { gate: gate.id.clone(), purpose: turns::purpose(gate) };
         self.hold(resume, ruling.into())
     }

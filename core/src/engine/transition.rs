@@ -171,7 +171,8 @@ impl<'a> Transition<'a> {
     pub(super) fn send_back(self, gate: &'a Gate, ruled: Ruled) -> Step {
         match self.arrive(gate) {
             Arrival::At(transition, gate) => transition.again(gate, ruled),
-            Arrival::End(transition) => transition.finish(&ruled.ruling),
+            // What was sent back is not finished because no condition lets it in any more.
+            Arrival::End(transition) => transition.hold_at(gate, arrival::nothing_entered()),
             Arrival::Stopped(step) => step,
         }
     }

@@ -152,6 +152,17 @@ fn work_that_no_condition_lets_in_is_blocked_and_never_complete() {
 }
 
 #[test]
+fn work_that_was_sent_back_is_not_finished_because_no_condition_lets_it_in_again() {
+    let mut fixture = flown_by([when(asked_first("draft")), when(people("sign"))]);
+    fixture.feed("w", Input::Open);
+    fixture.complete("w", Outcome::Complete).turn();
+    fixture.conditions.left_out = vec!["draft", "sign"];
+    fixture.complete("w", Outcome::NeedsReview).decided();
+    assert_eq!((fixture.status("w"), reason(&fixture)), (Status::Blocked, ReasonCode::GatesSkipped));
+    assert_eq!(fixture.retry("w", |_| {}).turn().gate.as_str(), "draft", "a retry opens the gate it was sent back to");
+}
+
+#[test]
 fn a_condition_that_fails_leaves_its_gate_out_unless_work_depends_on_its_word() {
     let mut fixture = flown_by([build(), when(verify())]);
     fixture.conditions.failing = vec!["verify"];
