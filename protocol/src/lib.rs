@@ -19,6 +19,7 @@ pub mod org;
 pub mod plan;
 pub mod reason;
 pub mod refusal;
+pub mod roles;
 pub mod schema;
 pub mod state;
 pub mod streams;

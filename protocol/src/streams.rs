@@ -11,17 +11,22 @@ pub const JOURNAL: &str = "HP_JOURNAL";
 /// role's own stream. There is no stream of this name.
 pub const BLOB_GETS: &str = "HP_BLOB";
 
+/// How the names of the streams of blobs begin.
+pub const BLOB_PREFIX: &str = "HP_BLOB_";
+/// How the names of the streams of handoffs begin.
+pub const HANDOFF_PREFIX: &str = "HP_HANDOFF_";
+
 /// The stream of one role's blobs: one message per subject, never overwritten. One per role, so that a role that fills its
 /// room stops no other.
 #[must_use]
 pub fn blob(role: &RoleId) -> String {
-    format!("HP_BLOB_{}", token(role))
+    format!("{BLOB_PREFIX}{}", token(role))
 }
 
 /// The handoff stream of one role. One per role, because message ids are compared per stream.
 #[must_use]
 pub fn handoff(role: &RoleId) -> String {
-    format!("HP_HANDOFF_{}", token(role))
+    format!("{HANDOFF_PREFIX}{}", token(role))
 }
 
 fn token(role: &RoleId) -> String {

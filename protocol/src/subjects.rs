@@ -144,6 +144,12 @@ pub fn blobs_of(role: &RoleId) -> String {
     format!("{ROOT}.blob.{role}.>")
 }
 
+/// The blobs of all roles.
+#[must_use]
+pub fn blobs() -> String {
+    format!("{ROOT}.blob.>")
+}
+
 /// Where a stream is asked for its last message on `subject`. The subject is in the request's own, so that permissions and
 /// imports can say what may be read.
 #[must_use]

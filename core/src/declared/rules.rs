@@ -91,11 +91,6 @@ fn is_built_in(id: &RoleId) -> bool {
     role::AGENTS.contains(&id.as_str())
 }
 
-/// Whether the role is for the fleet itself.
-fn is_reserved(id: &RoleId) -> bool {
-    [role::ORCHESTRATOR, role::OPERATOR].iter().any(|reserved| id.as_str().eq_ignore_ascii_case(reserved))
-}
-
 /// Workflows of one file have names of their own.
 pub(super) fn names(at: At<'_>, project: &Project, found: &mut Findings) {
     if project.workflows.is_empty() {

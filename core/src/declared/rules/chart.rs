@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use holdpoint_protocol::{
     ids::{AgentName, RoleId, role},
     org::{OrgChart, Plane, ROLES_MAX, RoleSpec},
+    roles::is_reserved,
     streams::roles_collide,
     workflow::is_human,
 };
 
 use super::{
-    Findings, is_reserved,
+    Findings,
     people::{ADD_A_PERSON, has_person},
 };
 use crate::{gates::Duty, plan::path::At};

@@ -3,10 +3,11 @@
 
 use holdpoint_protocol::{
     ids::{RoleId, role},
+    roles::is_reserved,
     workflow::{ByOutcome, ForkSpec, GateSpec, RejectionStrategy, WorkflowSpec},
 };
 
-use super::{Conditions, Findings, Roster, duty, is_built_in, is_reserved, people};
+use super::{Conditions, Findings, Roster, duty, is_built_in, people};
 use crate::{
     gates::Duty,
     plan::{closest, path::At, words::quoted},
