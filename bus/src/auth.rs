@@ -25,7 +25,7 @@ pub use authority::{Authority, Order, UnknownRole};
 pub use claim::{Claim, ClaimError, claim};
 pub use credentials::{Credentials, InvalidCredentials};
 pub use dsse::{EnvelopeError, open_envelope};
-pub use folder::{Changed, FolderError, Issued, KeyFolder, Place, ROLES, Rotation, SYSTEM_CREDS, Standing};
+pub use folder::{Changed, FolderError, Issued, KeyFolder, Place, Rotation, SYSTEM_CREDS, Standing};
 pub use known::KnownUsers;
 pub use past::{PastSenders, Signed};
 pub use roots::{Refusal, TrustRoots, VerifiedUser};

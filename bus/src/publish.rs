@@ -152,10 +152,9 @@ mod tests {
         assert!(matches!(error(10071, "wrong last sequence: 3"), StoreFailure::Conflict));
         assert!(matches!(error(10164, "wrong last sequence"), StoreFailure::Conflict));
         assert!(matches!(error(10077, "maximum messages per subject exceeded"), StoreFailure::AlreadyThere));
-        for (words, bound) in [("maximum bytes exceeded", "take 10 %"), ("maximum messages exceeded", "4 KiB of 10 %")]
-        {
+        for (words, bound) in [("maximum bytes exceeded", "take 8 %"), ("maximum messages exceeded", "4 KiB of 8 %")] {
             let StoreFailure::Full(room) = error(10077, words) else { panic!("{words}") };
-            assert!(room.to_string().contains("role repair") && room.to_string().contains(bound), "{room}");
+            assert!(room.to_string().contains("HP_BLOB_REPAIR") && room.to_string().contains(bound), "{room}");
         }
         assert!(matches!(error(10077, "disk full"), StoreFailure::Refused { code: 10077, .. }));
         assert!(matches!(error(10052, "x"), StoreFailure::Refused { code: 10052, .. }));

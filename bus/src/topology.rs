@@ -13,8 +13,9 @@ use async_nats::jetstream::{
     stream::{Config, DiscardPolicy, StorageType},
 };
 use holdpoint_protocol::{
-    ids::{FlightId, PoolId, RoleId, role},
+    ids::{FlightId, PoolId, RoleId},
     plan::Priority,
+    roles::Roles,
     streams, subjects,
 };
 
@@ -133,24 +134,39 @@ pub enum TopologyError {
     },
 }
 
-/// Makes all streams, the orchestrators' consumers, and the consumers of agents that serve the whole fleet.
+/// Makes all streams of a fleet with these roles, the orchestrators' consumers, and the consumers of agents that serve the
+/// whole fleet.
 ///
 /// # Errors
 /// [`TopologyError`] names what could not be made.
-pub async fn ensure(bus: &Bus, settings: &Settings) -> Result<(), TopologyError> {
+pub async fn ensure(bus: &Bus, settings: &Settings, roles: &Roles) -> Result<(), TopologyError> {
     ensure_stream(bus, journal_stream(settings), settings).await?;
-    for name in role::STORING {
-        ensure_blob_stream(bus, &role::id(name), settings).await?;
+    for role in roles.storing() {
+        ensure_blob_stream(bus, &role, settings).await?;
     }
-    for name in role::HANDING {
-        let role = role::id(name);
-        ensure_stream(bus, handoff_stream(&role, settings), settings).await?;
-        for partition in 0..subjects::PARTITIONS {
-            ensure_consumer(bus, &streams::handoff(&role), handoff_consumer(&role, partition, settings)).await?;
-        }
+    for role in roles.handing() {
+        ensure_handoffs(bus, &role, settings).await?;
     }
-    for name in role::AGENTS {
-        ensure_turn_consumers(bus, &role::id(name), &streams::fleet_pool(), None, settings).await?;
+    for role in roles.agents() {
+        ensure_turn_consumers(bus, &role, &streams::fleet_pool(), None, settings).await?;
+    }
+    Ok(())
+}
+
+/// Makes what a fleet that runs needs for one more role of agents.
+///
+/// # Errors
+/// [`TopologyError`] names what could not be made.
+pub async fn ensure_role(bus: &Bus, role: &RoleId, settings: &Settings) -> Result<(), TopologyError> {
+    ensure_blob_stream(bus, role, settings).await?;
+    ensure_handoffs(bus, role, settings).await?;
+    ensure_turn_consumers(bus, role, &streams::fleet_pool(), None, settings).await
+}
+
+async fn ensure_handoffs(bus: &Bus, role: &RoleId, settings: &Settings) -> Result<(), TopologyError> {
+    ensure_stream(bus, handoff_stream(role, settings), settings).await?;
+    for partition in 0..subjects::PARTITIONS {
+        ensure_consumer(bus, &streams::handoff(role), handoff_consumer(role, partition, settings)).await?;
     }
     Ok(())
 }
@@ -206,7 +222,7 @@ fn journal_stream(settings: &Settings) -> Config {
 }
 
 fn handoff_stream(role: &RoleId, settings: &Settings) -> Config {
-    let share = Share::of_handoffs();
+    let share = Share::of_handoffs(role);
     Config {
         name: streams::handoff(role),
         subjects: vec![subjects::handoffs_of(role)],

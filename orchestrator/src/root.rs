@@ -11,7 +11,7 @@ use holdpoint_bus::{
 };
 use holdpoint_conditions::{Helper, HelperError};
 use holdpoint_core::{quota::Quota, shares::Members};
-use holdpoint_protocol::{ids::role, streams::fleet_pool, subjects::PARTITIONS};
+use holdpoint_protocol::{ids::role, roles::Roles, streams::fleet_pool, subjects::PARTITIONS};
 use holdpoint_runtime::{
     agent::{self, AgentError},
     config::{Config, OrchestratorConfig},
@@ -147,7 +147,8 @@ async fn connect(config: &Config, conditions: Helper) -> Result<Shell, Error> {
         replicas: config.orchestrator.replicas,
         disk_bytes: config.orchestrator.broker_disk.bytes(),
     };
-    streams(&bus, &settings).await?;
+    let roles = trust.roots().fleet_roles();
+    streams(&bus, &settings, &roles).await?;
     let mirrors = Arc::new(MirrorStore::new(config.orchestrator.state_dir.join("mirrors"), Limits::default()));
     let serves = config.orchestrator.serves.clone();
     let users = KnownUsers::new(trust.clone());
@@ -179,10 +180,10 @@ async fn connect(config: &Config, conditions: Helper) -> Result<Shell, Error> {
 }
 
 /// Sets up the streams; waits a while for a cluster that is still choosing its leader.
-async fn streams(bus: &Bus, settings: &topology::Settings) -> Result<(), Error> {
+async fn streams(bus: &Bus, settings: &topology::Settings, roles: &Roles) -> Result<(), Error> {
     let deadline = Instant::now() + STREAMS_PATIENCE;
     loop {
-        match topology::ensure(bus, settings).await {
+        match topology::ensure(bus, settings, roles).await {
             Ok(()) => return Ok(()),
             // Waiting brings no leader that would help.
             Err(error @ TopologyError::SharedBlobs { .. }) => return Err(Error::Topology(error)),

@@ -6,12 +6,16 @@
 use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
-    ids::{AgentName, RoleId, role},
+    ids::{AgentName, RoleId},
+    roles::Roles,
     streams, subjects,
 };
 use serde_json::{Value, json};
 
-use super::{jwt::VERSION, permissions};
+use super::{
+    jwt::VERSION,
+    permissions::{self, Template},
+};
 use crate::connections;
 
 /// A service of `HOLDPOINT` that `AGENTS` uses.
@@ -49,14 +53,14 @@ impl Service {
     }
 }
 
-/// All services. Each gives one answer to a request: a pull is for one turn.
-fn services() -> Vec<Service> {
+/// All services of a fleet with these roles. Each gives one answer to a request: a pull is for one turn.
+fn services(roles: &Roles) -> Vec<Service> {
     let mut services = Vec::new();
-    for name in role::HANDING {
-        services.push(Service::same(subjects::handoffs_of(&role::id(name))));
-        services.push(Service::same(subjects::blobs_of(&role::id(name))));
+    for role in roles.handing() {
+        services.push(Service::same(subjects::handoffs_of(&role)));
+        services.push(Service::same(subjects::blobs_of(&role)));
     }
-    services.extend(role::STORING.map(|name| Service::gets_of(&role::id(name))));
+    services.extend(roles.storing().iter().map(Service::gets_of));
     services.extend(permissions::turn_subjects("*").map(Service::same));
     services.push(Service::same(subjects::api(">")));
     services
@@ -117,8 +121,13 @@ pub(super) fn connections(agents: &str, name: &AgentName) -> Value {
 }
 
 /// `nats` of the account with the streams. `revoked` is by public key, seconds since the epoch.
-pub(super) fn holdpoint(agents: &str, signing_keys: &[String], revoked: &BTreeMap<String, u64>) -> Value {
-    let mut exports: Vec<Value> = services().iter().map(Service::export).collect();
+pub(super) fn holdpoint(
+    agents: &str,
+    roles: &Roles,
+    signing_keys: &[String],
+    revoked: &BTreeMap<String, u64>,
+) -> Value {
+    let mut exports: Vec<Value> = services(roles).iter().map(Service::export).collect();
     exports.extend(to_agents().iter().map(|subject| export(subject, "stream")));
     let imports: Vec<Value> = from_agents().iter().map(|subject| import(subject, "stream", agents)).collect();
     json!({
@@ -127,16 +136,19 @@ pub(super) fn holdpoint(agents: &str, signing_keys: &[String], revoked: &BTreeMa
     })
 }
 
-/// `nats` of the account of agents and people. Each signing key is scoped to its role.
-pub(super) fn agents(holdpoint: &str, signing_keys: &[(&RoleId, &str)], revoked: &BTreeMap<String, u64>) -> Value {
-    let mut imports: Vec<Value> = services().iter().map(|service| service.import(holdpoint)).collect();
+/// `nats` of the account of agents and people. Each signing key is scoped to what its role may do.
+pub(super) fn agents(
+    holdpoint: &str,
+    roles: &Roles,
+    signing_keys: &[(&RoleId, &str, Template)],
+    revoked: &BTreeMap<String, u64>,
+) -> Value {
+    let mut imports: Vec<Value> = services(roles).iter().map(|service| service.import(holdpoint)).collect();
     imports.extend(to_agents().iter().map(|subject| import(subject, "stream", holdpoint)));
     let exports: Vec<Value> = from_agents().iter().map(|subject| export(subject, "stream")).collect();
     let scopes: Vec<Value> = signing_keys
         .iter()
-        .map(|(role, key)| {
-            json!({"kind": "user_scope", "key": key, "role": role, "template": permissions::template(role)})
-        })
+        .map(|(role, key, template)| json!({"kind": "user_scope", "key": key, "role": role, "template": template}))
         .collect();
     json!({
         "type": "account", "version": VERSION, "limits": limits(false, Some(CONNECTIONS_MAX)),

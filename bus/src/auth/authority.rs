@@ -1,7 +1,7 @@
 //! The secret half: makes accounts and users by signing. Nothing of it is needed by a running fleet.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -9,6 +9,7 @@ use std::{
 use holdpoint_protocol::{
     facts::Harness,
     ids::{AgentName, PoolId, RoleId, role},
+    roles::{RoleRefused, Roles},
 };
 use nkeys::KeyPair;
 use serde_json::Value;
@@ -58,6 +59,8 @@ pub struct Authority {
     /// The orchestrators' signing key before that one, until it is dropped.
     pub(super) former_orchestrators: Option<String>,
     pub(super) roles: BTreeMap<RoleId, KeyPair>,
+    /// The declared roles whose turns make work: they do not see how it is judged.
+    pub(super) makers: BTreeSet<RoleId>,
     pub(super) roots: TrustRoots,
     /// Seconds since the epoch. The broker does not take another operator in while it runs, so its claims never change.
     pub(super) created_at: u64,
@@ -93,6 +96,7 @@ impl Authority {
             orchestrators: KeyPair::new_account(),
             former_orchestrators: None,
             roles,
+            makers: BTreeSet::new(),
             roots,
             created_at: now,
             changed_at: now,
@@ -104,6 +108,43 @@ impl Authority {
     #[must_use]
     pub fn trust_roots(&self) -> &TrustRoots {
         &self.roots
+    }
+
+    /// The roles of the fleet.
+    #[must_use]
+    pub fn fleet_roles(&self) -> Roles {
+        self.roots.fleet_roles()
+    }
+
+    /// Gives the fleet a role of agents, with a signing key of its own. `makes`: its turns make work, as a builder's do, so
+    /// that it does not see how work is judged. Of a role that is there, only this changes.
+    ///
+    /// # Errors
+    /// [`RoleRefused`]; built-in roles are there, and as they are.
+    pub fn add_role(&mut self, role: &RoleId, makes: bool) -> Result<(), RoleRefused> {
+        let roles = self.fleet_roles();
+        roles.accepts(role)?;
+        if role::AGENTS.contains(&role.as_str()) || self.roles.contains_key(role) && self.makes(role) == makes {
+            return Ok(());
+        }
+        if !self.roles.contains_key(role) {
+            let key = KeyPair::new_account();
+            self.roots.roles.insert(role.clone(), key.public_key());
+            self.roles.insert(role.clone(), key);
+        }
+        if makes {
+            self.makers.insert(role.clone())
+        } else {
+            self.makers.remove(role)
+        };
+        self.changed_at = now_s();
+        Ok(())
+    }
+
+    /// Whether the role's turns make work.
+    #[must_use]
+    pub fn makes(&self, role: &RoleId) -> bool {
+        matches!(role.as_str(), role::BUILDER | role::REPAIR) || self.makers.contains(role)
     }
 
     /// The part of the server's configuration that says who is who. Not secret. The same for the same keys.
@@ -121,10 +162,15 @@ impl Authority {
         let system_jwt = signed("SYS", &system, changed_at, accounts::system(revoked));
         let of_orchestrators: Vec<String> =
             std::iter::once(self.orchestrators.public_key()).chain(self.former_orchestrators.clone()).collect();
-        let holdpoint_claims = accounts::holdpoint(&agents, &of_orchestrators, revoked);
+        let fleet = self.fleet_roles();
+        let holdpoint_claims = accounts::holdpoint(&agents, &fleet, &of_orchestrators, revoked);
         let holdpoint_jwt = signed("HOLDPOINT", &holdpoint, changed_at, holdpoint_claims);
-        let of_roles: Vec<_> = roles.iter().chain(former).map(|(role, key)| (role, key.as_str())).collect();
-        let agents_claims = accounts::agents(&holdpoint, &of_roles, revoked);
+        let scope = |(role, key)| {
+            let key: &String = key;
+            (role, key.as_str(), permissions::template(role, self.makes(role)))
+        };
+        let of_roles: Vec<_> = roles.iter().chain(former).map(scope).collect();
+        let agents_claims = accounts::agents(&holdpoint, &fleet, &of_roles, revoked);
         let agents_jwt = signed("AGENTS", &agents, changed_at, agents_claims);
         format!(
             "operator: {operator}\nsystem_account: {system}\nresolver: MEMORY\nresolver_preload: {{\n  \

@@ -26,6 +26,7 @@ use std::{
 use holdpoint_protocol::{
     facts::Harness,
     ids::{AgentName, RoleId, role},
+    roles::RoleRefused,
     streams,
 };
 
@@ -39,9 +40,6 @@ use super::{
 
 pub use change::Rotation;
 pub use issued::{Issued, Standing};
-
-/// Who has credentials of its own.
-pub const ROLES: [&str; 5] = [role::BUILDER, role::VERIFIER, role::REPAIR, role::ORCHESTRATOR, role::OPERATOR];
 
 /// Where in the orchestrators' folder those credentials are with which they look after the connections of agents and people:
 /// below a folder of its own, so that no orchestrator takes them for its own.
@@ -59,12 +57,17 @@ pub enum FolderError {
     /// A file could not be read or written.
     #[error("cannot keep the keys")]
     Store(#[source] StoreError),
-    /// Nobody of that role has credentials.
-    #[error("nobody can have credentials as {role}: the roles are {}", ROLES.join(", "))]
+    /// The fleet does not have that role.
+    #[error("there is no role {role}: the roles are {}", known.join(", "))]
     UnknownRole {
         /// The role.
         role: RoleId,
+        /// Those that there are.
+        known: Vec<String>,
     },
+    /// The fleet cannot have that role.
+    #[error("cannot add the role")]
+    Role(#[from] RoleRefused),
     /// The name has credentials that count.
     #[error("{name} has credentials already, as {role}")]
     NameTaken {
@@ -108,12 +111,6 @@ fn names(names: &[AgentName]) -> String {
 impl From<StoreError> for FolderError {
     fn from(source: StoreError) -> Self {
         Self::Store(source)
-    }
-}
-
-impl From<UnknownRole> for FolderError {
-    fn from(UnknownRole { role }: UnknownRole) -> Self {
-        Self::UnknownRole { role }
     }
 }
 
@@ -209,6 +206,22 @@ impl KeyFolder {
         self.authority.issued.iter().map(|issued| (issued, issued.standing(&self.authority, now_s))).collect()
     }
 
+    /// Gives the fleet a role, as [`Authority::add_role`].
+    ///
+    /// # Errors
+    /// [`FolderError::Role`], and [`FolderError::Store`] from the file system.
+    pub fn add_role(&mut self, role: &RoleId, makes: bool) -> Result<(), FolderError> {
+        self.authority.add_role(role, makes)?;
+        self.save()
+    }
+
+    /// The error of a role that this fleet does not have.
+    fn unknown(&self, UnknownRole { role }: UnknownRole) -> FolderError {
+        let own = [role::ORCHESTRATOR, role::OPERATOR].map(str::to_owned);
+        let known = self.authority.fleet_roles().agents().iter().map(ToString::to_string).chain(own).collect();
+        FolderError::UnknownRole { role, known }
+    }
+
     /// Makes credentials for `<role>-1` to `<role>-<count>`, for good and for Holdpoint's own processes, but for names that were
     /// issued before; what was made.
     /// Files that follow from the keys are written anew where they differ, and [`SYSTEM_CREDS`] are made where they are missing.
@@ -284,7 +297,7 @@ impl KeyFolder {
     fn issue(&mut self, wanted: Vec<(Order, Option<PathBuf>)>) -> Result<Vec<(Issued, Credentials)>, FolderError> {
         let mut made = Vec::new();
         for (order, file) in wanted {
-            let credentials = self.authority.mint(&order)?;
+            let credentials = self.authority.mint(&order).map_err(|error| self.unknown(error))?;
             let kept = file.as_ref().map(|file| file.strip_prefix(&self.dir).unwrap_or(file).to_owned());
             self.authority.issued.push(Issued::pending(&order, &credentials, kept));
             made.push((credentials, file));

@@ -39,8 +39,11 @@ struct Lists {
     deny: Vec<String>,
 }
 
-/// The template of a role's signing key.
-pub(super) fn template(role: &RoleId) -> Template {
+/// The template of a role's signing key. `makes`: its turns make work, as a builder's do.
+///
+/// It names no other role, so that a role more changes nobody's permissions: the broker ends the connections of whoever's
+/// it changes.
+pub(super) fn template(role: &RoleId, makes: bool) -> Template {
     let root = subjects::ROOT;
     let mut publish = Lists {
         allow: vec![
@@ -55,7 +58,11 @@ pub(super) fn template(role: &RoleId) -> Template {
         allow: vec!["_INBOX.{{name()}}.>".to_owned(), format!("{root}.refused.{role}.{{{{name()}}}}")],
         deny: Vec::new(),
     };
-    publish.allow.extend(readable_blobs(role).into_iter().map(blob_gets));
+    publish.allow.push(subjects::direct_get(streams::BLOB_GETS, &subjects::blobs()));
+    if makes && role.as_str() != role::REPAIR {
+        // Who makes work does not see how it is judged. Repair gets the evidence, and people see everything.
+        publish.deny.push(subjects::direct_get(streams::BLOB_GETS, &subjects::blobs_of(&role::id(role::VERIFIER))));
+    }
     if is_agent(role) {
         publish.allow.push(subjects::api(PROGRESS));
         let consumers = Priority::ALL.map(|priority| format!("{role}_{}_{{{{tag({POOL_TAG})}}}}", priority.as_str()));
@@ -80,20 +87,6 @@ pub(crate) fn is_agent(role: &RoleId) -> bool {
 /// Whether credentials of this role are for a pool of agents.
 pub(super) fn takes_turns(role: &RoleId) -> bool {
     is_agent(role) && role.as_str() != role::ORCHESTRATOR
-}
-
-/// Whose blobs a role may read.
-fn readable_blobs(of: &RoleId) -> Vec<&'static str> {
-    let mut owners = vec![role::OPERATOR, role::ORCHESTRATOR, role::BUILDER, role::REPAIR];
-    // A builder does not see how it is judged. Repair gets the evidence, and people see everything.
-    if of.as_str() != role::BUILDER {
-        owners.push(role::VERIFIER);
-    }
-    owners
-}
-
-fn blob_gets(owner: &'static str) -> String {
-    subjects::direct_get(streams::BLOB_GETS, &subjects::blobs_of(&role::id(owner)))
 }
 
 /// What is published to pull from a consumer of the journal and to acknowledge. Acknowledgements have two forms: the
@@ -133,7 +126,7 @@ mod tests {
     #[test]
     fn a_template_names_the_consumers_that_turns_are_in() {
         let role = role::id(role::REPAIR);
-        let allowed = template(&role).publish.allow;
+        let allowed = template(&role, true).publish.allow;
         for priority in Priority::ALL {
             let pool = streams::fleet_pool();
             let consumer = streams::turn_consumer(&role, &pool, priority);

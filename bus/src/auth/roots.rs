@@ -6,6 +6,7 @@ use holdpoint_protocol::{
     Timestamp,
     facts::Harness,
     ids::{AgentName, RoleId, role},
+    roles::Roles,
 };
 use nkeys::{KeyPair, KeyPairType};
 use serde::{Deserialize, Serialize};
@@ -104,6 +105,12 @@ struct UserPart {
 }
 
 impl TrustRoots {
+    /// The roles of the fleet: those that have a signing key.
+    #[must_use]
+    pub fn fleet_roles(&self) -> Roles {
+        Roles::with_all(self.roles.keys())
+    }
+
     /// Checks a user's JWT, whatever its role.
     ///
     /// # Errors

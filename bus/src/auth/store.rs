@@ -1,7 +1,7 @@
 //! Keeping an authority in a folder, readable by its owner only.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     io::{self, Write as _},
     os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _},
@@ -56,6 +56,8 @@ struct Saved {
     #[serde(default)]
     former_orchestrators: Option<String>,
     roles: BTreeMap<RoleId, String>,
+    #[serde(default)]
+    makers: BTreeSet<RoleId>,
     roots: TrustRoots,
     #[serde(default = "now_s")]
     created_at: u64,
@@ -80,6 +82,7 @@ impl Authority {
             orchestrators: seed(&self.orchestrators),
             former_orchestrators: self.former_orchestrators.clone(),
             roles: self.roles.iter().map(|(role, key)| (role.clone(), seed(key))).collect(),
+            makers: self.makers.clone(),
             roots: self.roots.clone(),
             created_at: self.created_at,
             changed_at: self.changed_at,
@@ -117,6 +120,7 @@ impl Authority {
             orchestrators: KeyPair::from_seed(&saved.orchestrators)?,
             former_orchestrators: saved.former_orchestrators,
             roles,
+            makers: saved.makers,
             roots: saved.roots,
             created_at: saved.created_at,
             changed_at: saved.changed_at,

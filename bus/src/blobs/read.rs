@@ -2,7 +2,7 @@
 
 use std::{path::Path, time::Duration};
 
-use async_nats::{Request, StatusCode};
+use async_nats::{Request, StatusCode, client::RequestErrorKind};
 use bytes::Bytes;
 use data_encoding::HEXLOWER;
 use futures::{Stream, StreamExt as _, TryStreamExt as _, future::ready, stream};
@@ -167,10 +167,6 @@ pub(super) async fn is_there(bus: &Bus, digest: Digest, role: &RoleId, n: u32) -
 
 /// One chunk by direct get; `None` if it is not there.
 async fn get_chunk(bus: &Bus, digest: Digest, role: &RoleId, n: u32) -> Result<Option<async_nats::Message>, BlobError> {
-    // Whose a blob is said to be is somebody else's word. Nobody would answer for a role that has no stream.
-    if !role::STORING.contains(&role.as_str()) {
-        return Ok(None);
-    }
     let subject = get_subject(bus, role, digest, n);
     let mut attempt = 1;
     loop {
@@ -183,6 +179,8 @@ async fn get_chunk(bus: &Bus, digest: Digest, role: &RoleId, n: u32) -> Result<O
                     return Err(BlobError::Broker { digest, source });
                 }
             },
+            // Whose a blob is said to be is somebody else's word, and nobody answers for a role that has no stream.
+            Err(error) if error.kind() == RequestErrorKind::NoResponders && !is_built_in(role) => return Ok(None),
             Err(error) if attempt < ATTEMPTS_MAX => {
                 tracing::debug!(%subject, attempt, %error, "getting again");
                 tokio::time::sleep(RETRY_PAUSE * attempt).await;
@@ -191,6 +189,11 @@ async fn get_chunk(bus: &Bus, digest: Digest, role: &RoleId, n: u32) -> Result<O
             Err(error) => return Err(BlobError::Broker { digest, source: error.into() }),
         }
     }
+}
+
+/// Whether the role's stream is there in every fleet.
+fn is_built_in(role: &RoleId) -> bool {
+    role::STORING.contains(&role.as_str())
 }
 
 /// A digest over bytes that are never together in memory.

@@ -88,7 +88,9 @@ impl LocalBroker {
         .await?;
         let local = Self { authority, broker, orchestrator };
         let bus = local.connect(&local.orchestrator).await?;
-        topology::ensure(&bus, &topology::Settings::default()).await.map_err(BrokerError::Topology)?;
+        topology::ensure(&bus, &topology::Settings::default(), &local.authority.fleet_roles())
+            .await
+            .map_err(BrokerError::Topology)?;
         Ok(local)
     }
 

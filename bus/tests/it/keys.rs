@@ -1,6 +1,6 @@
 //! Keys that are added, revoked and rotated while the broker runs: as `holdpoint keys` does it, and a reload of the server.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, sync::atomic::Ordering, time::Duration};
 
 use futures::FutureExt as _;
 use holdpoint_bus::{
@@ -11,9 +11,11 @@ use holdpoint_bus::{
     topology,
 };
 use holdpoint_protocol::{
+    Digest,
     facts::Harness,
     ids::{RoleId, role},
-    streams,
+    roles::Roles,
+    streams, subjects,
 };
 use holdpoint_sandbox::service::Lifetime;
 use nix::{
@@ -23,7 +25,7 @@ use nix::{
 use tempfile::TempDir;
 use tokio::time::Instant;
 
-use crate::support::{SOON, server};
+use crate::support::{Raw, SOON, server};
 
 /// A folder of keys, and a broker whose configuration includes what is in it.
 struct Keys {
@@ -59,9 +61,9 @@ impl Keys {
         Bus::connect(ConnectArgs::new(self.broker.url(), credentials.clone())).await
     }
 
-    fn add(&mut self, role: &'static str, name: &str) -> Credentials {
+    fn add(&mut self, role: &str, name: &str) -> Credentials {
         let order = Order {
-            role: role::id(role),
+            role: role.parse().unwrap(),
             name: name.parse().unwrap(),
             pool: streams::fleet_pool(),
             harness: Harness::Foreign,
@@ -117,7 +119,7 @@ async fn agents_and_orchestrators_are_added_without_touching_the_broker() {
 async fn revoked_credentials_are_cut_off_by_a_reload_and_nobody_else_is() {
     let mut keys = Keys::start().await;
     let orchestrator = keys.connect(&keys.creds(role::ORCHESTRATOR, "orchestrator-1")).await.unwrap();
-    topology::ensure(&orchestrator, &topology::Settings::default()).await.unwrap();
+    topology::ensure(&orchestrator, &topology::Settings::default(), &Roles::built_in()).await.unwrap();
     let (one, two) = (keys.creds(role::BUILDER, "builder-1"), keys.creds(role::BUILDER, "builder-2"));
     let (cut, kept) = (keys.connect(&one).await.unwrap(), keys.connect(&two).await.unwrap());
     let lost = kept.gone();
@@ -147,7 +149,7 @@ async fn revoked_credentials_are_cut_off_by_a_reload_and_nobody_else_is() {
     keys.reload();
     keys.gone(&second).await;
     assert!(orchestrator.is_connected());
-    topology::ensure(&orchestrator, &topology::Settings::default()).await.unwrap();
+    topology::ensure(&orchestrator, &topology::Settings::default(), &Roles::built_in()).await.unwrap();
 }
 
 #[tokio::test]
@@ -170,7 +172,7 @@ async fn credentials_with_an_end_are_cut_off_at_it() {
 async fn a_role_gets_a_new_signing_key_while_its_agents_work() {
     let mut keys = Keys::start().await;
     let orchestrator = keys.connect(&keys.creds(role::ORCHESTRATOR, "orchestrator-1")).await.unwrap();
-    topology::ensure(&orchestrator, &topology::Settings::default()).await.unwrap();
+    topology::ensure(&orchestrator, &topology::Settings::default(), &Roles::built_in()).await.unwrap();
     for (role, name) in [(role::BUILDER, "builder-1"), (role::ORCHESTRATOR, "orchestrator-1")] {
         let id: RoleId = role::id(role);
         let old = keys.creds(role, name);
@@ -192,4 +194,68 @@ async fn a_role_gets_a_new_signing_key_while_its_agents_work() {
         assert!(restarted.is_connected());
         keys.connect(&new).await.unwrap();
     }
+}
+
+#[tokio::test]
+async fn a_role_that_is_added_while_agents_work_has_what_is_its_own_and_disturbs_nobody() {
+    let mut keys = Keys::start().await;
+    let settings = topology::Settings::default();
+    let orchestrator = keys.connect(&keys.creds(role::ORCHESTRATOR, "orchestrator-1")).await.unwrap();
+    topology::ensure(&orchestrator, &settings, &keys.folder.authority().fleet_roles()).await.unwrap();
+    let working = Raw::connect(&keys.broker.url(), &keys.creds(role::BUILDER, "builder-1")).await;
+
+    let (architect, backend): (RoleId, RoleId) = ("architect".parse().unwrap(), "backend".parse().unwrap());
+    keys.folder.add_role(&architect, false).unwrap();
+    keys.folder.add_role(&backend, true).unwrap();
+    let (ann, bob) = (keys.add("architect", "ann"), keys.add("backend", "bob"));
+    keys.reload();
+    keys.until(&ann, true).await;
+    for role in [&architect, &backend] {
+        topology::ensure_role(&orchestrator, role, &settings).await.unwrap();
+    }
+    let own = subjects::blob_chunk(&role::id(role::BUILDER), &Digest::of(b"work"), 0);
+    assert!(working.ask(&own, "work").await.contains("\"seq\":"));
+    assert_eq!(working.0.statistics().connects.load(Ordering::Relaxed), 1, "nobody else's permissions changed");
+
+    let (url, digest) = (keys.broker.url(), Digest::of(b"x"));
+    let (ann, bob) = (Raw::connect(&url, &ann).await, Raw::connect(&url, &bob).await);
+    let (flight, waypoint) = ("f".parse().unwrap(), "w".parse().unwrap());
+    let handoff = |role: &RoleId| subjects::handoff(role, &flight, &waypoint, "completion");
+    let chunk = |role: &RoleId| subjects::blob_chunk(role, &digest, 0);
+    let pull = |role: &str| format!("$JS.API.CONSUMER.MSG.NEXT.HP_JOURNAL.{role}_high_fleet");
+    let get = |role: &RoleId| subjects::direct_get(streams::BLOB_GETS, &chunk(role));
+    for (raw, own, other) in [(&ann, &architect, &backend), (&bob, &backend, &architect)] {
+        assert!(raw.ask(&handoff(own), "{}").await.contains("\"seq\":"));
+        assert!(raw.ask(&chunk(own), "x").await.contains("\"seq\":"));
+        assert_eq!(raw.ask(&pull(own.as_str()), r#"{"batch":1,"no_wait":true}"#).await, "404", "no turn is there");
+        for foreign in [handoff(other), chunk(other), pull(other.as_str()), handoff(&role::id(role::BUILDER))] {
+            assert!(raw.refused(&foreign, "{}").await, "{own} {foreign}");
+        }
+    }
+    assert_eq!(ann.ask(&get(&backend), "").await, "x");
+    assert_eq!(bob.ask(&get(&architect), "").await, "x");
+    let evidence = get(&role::id(role::VERIFIER));
+    assert_eq!(ann.ask(&evidence, "").await, "404", "there is none, and it may look");
+    assert!(bob.refused(&evidence, "").await, "who makes work does not see how it is judged");
+}
+
+#[tokio::test]
+async fn keys_are_made_for_roles_that_the_fleet_has_only() {
+    let mut keys = Keys::start().await;
+    let order = Order {
+        role: "architect".parse().unwrap(),
+        name: "ann".parse().unwrap(),
+        pool: streams::fleet_pool(),
+        harness: Harness::Foreign,
+        lifetime: None,
+    };
+    let refused = keys.folder.add(order.clone(), Place::Nowhere).unwrap_err().to_string();
+    assert_eq!(refused, "there is no role architect: the roles are builder, verifier, repair, orchestrator, operator");
+    keys.folder.add_role(&order.role, false).unwrap();
+    keys.folder.add(order, Place::Nowhere).unwrap();
+    let refused = keys.folder.add_role(&"Builder".parse().unwrap(), false).unwrap_err();
+    assert!(
+        std::error::Error::source(&refused).unwrap().to_string().contains("`Builder` and `builder`"),
+        "{refused:?}"
+    );
 }

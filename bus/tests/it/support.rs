@@ -110,10 +110,7 @@ impl TestBroker {
 
     /// A bare client, to try what the library does not offer.
     pub(crate) async fn raw(&self, credentials: &Credentials) -> Raw {
-        let inbox = format!("_INBOX.{}", credentials.name());
-        let options = async_nats::ConnectOptions::with_credentials(&credentials.to_text()).unwrap();
-        let client = options.custom_inbox_prefix(inbox).connect(self.local.broker.url()).await.unwrap();
-        Raw(client)
+        Raw::connect(&self.local.broker.url(), credentials).await
     }
 
     pub(crate) async fn raw_agent(&self, role: &str, name: &str) -> Raw {
@@ -155,6 +152,12 @@ impl TestBroker {
 pub(crate) struct Raw(pub(crate) Client);
 
 impl Raw {
+    pub(crate) async fn connect(url: &str, credentials: &Credentials) -> Self {
+        let inbox = format!("_INBOX.{}", credentials.name());
+        let options = async_nats::ConnectOptions::with_credentials(&credentials.to_text()).unwrap();
+        Self(options.custom_inbox_prefix(inbox).connect(url).await.unwrap())
+    }
+
     /// Publishes and tells the broker's answer.
     pub(crate) async fn ask(&self, subject: &str, payload: &str) -> String {
         self.ask_with(subject, payload, HeaderMap::new()).await

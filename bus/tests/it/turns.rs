@@ -11,6 +11,7 @@ use holdpoint_protocol::{
     ids::{PoolId, role},
     journal::EntryKind,
     plan::Priority,
+    roles::Roles,
     streams,
     subjects::{self, JournalKey},
 };
@@ -215,7 +216,7 @@ async fn pulls_that_stay_in_the_broker_take_no_turn_once_their_consumer_is_made_
     assert_eq!((key.waypoint, delivery.number), (Some(waypoint("new")), 1), "what is acknowledged does not come again");
     delivery.ack().await.unwrap();
     // An orchestrator that starts finds it as it is.
-    topology::ensure(&broker.orchestrator, &Settings::default()).await.unwrap();
+    topology::ensure(&broker.orchestrator, &Settings::default(), &Roles::built_in()).await.unwrap();
     renew(&broker).await;
     assert!(queue.poll().await.is_none());
 }

@@ -25,6 +25,7 @@ use holdpoint_protocol::{
     journal::{EntryKind, Sequence},
     plan::Priority,
     refusal::RefusalCode,
+    roles::Roles,
     streams,
     subjects::{self, JournalKey},
     turn::Turn,
@@ -89,7 +90,9 @@ impl Stage {
         .await?;
         let bus = local.connect(&local.orchestrator).await?;
         let settings = Settings { turn_ack_wait: ACK_WAIT, ..Settings::default() };
-        topology::ensure(&bus, &settings).await.map_err(|error| failed("cannot set up the streams", &error))?;
+        topology::ensure(&bus, &settings, &Roles::built_in())
+            .await
+            .map_err(|error| failed("cannot set up the streams", &error))?;
         let agent = AgentName::try_new(AGENT).expect("a literal id");
         let minted = local.authority.mint_agent(&role, &agent, &streams::fleet_pool(), None);
         let minted = minted.map_err(|error| failed("cannot make credentials", &error))?;

@@ -147,6 +147,7 @@ impl From<FolderError> for Failure {
                 Self::usage("no_old_key", message, "`holdpoint keys rotate` without --drop-old makes a new key first")
             }
             FolderError::UnknownRole { .. } => Self::usage("unknown_role", message, ""),
+            FolderError::Role(_) => Self::usage("role_refused", message, ""),
         }
     }
 }

@@ -73,7 +73,7 @@ mod tests {
         handoffs::{self, HandoffQueue, ShowJwt},
         topology::{self, Settings},
     };
-    use holdpoint_protocol::{ids::role, streams, subjects};
+    use holdpoint_protocol::{ids::role, roles::Roles, streams, subjects};
     use holdpoint_sandbox::service::Lifetime;
 
     use super::*;
@@ -103,7 +103,7 @@ mod tests {
         let orchestrator = local.connect(&local.orchestrator).await.unwrap();
         let ack_wait = Duration::from_millis(500);
         let settings = Settings { handoff_ack_wait: ack_wait, ..Settings::default() };
-        topology::ensure(&orchestrator, &settings).await.unwrap();
+        topology::ensure(&orchestrator, &settings, &Roles::built_in()).await.unwrap();
 
         let (role, flight) = (role::id(role::BUILDER), "f".parse().unwrap());
         let creds = local.authority.mint_agent(&role, &"b1".parse().unwrap(), &streams::fleet_pool(), None).unwrap();

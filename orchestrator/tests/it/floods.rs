@@ -138,7 +138,7 @@ async fn handoffs_in_the_names_of_unknown_agents_hold_up_nobody_and_are_refused(
 async fn a_stream_that_fills_up_is_told_with_who_wrote_most_and_the_setting_before_it_is_full() {
     log::keep();
     let mut world = World::start().await;
-    // Handoffs of builders may take 200 KiB.
+    // Handoffs of builders may take 123 KiB.
     let disk = |config: &mut Config| config.orchestrator.broker_disk = "4MiB".parse().unwrap();
     Box::pin(world.start_orchestrator_with(disk)).await;
     world.submit(PLAN).await;
@@ -148,25 +148,25 @@ async fn a_stream_that_fills_up_is_told_with_who_wrote_most_and_the_setting_befo
     let mut artifact = filler.built(&turn, None);
     artifact.turn = "guessed".parse().unwrap();
     artifact.completion_claim = Some("x".repeat(10 << 10));
-    for _ in 0..16 {
+    for _ in 0..9 {
         filler.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
     }
     let line = log::line_with(&["a stream fills up", "HP_HANDOFF_BUILDER", "percent=75", &name]).await;
     for part in ["orchestrator.broker_disk", "keys revoke"] {
         assert!(line.contains(part), "{part} in {line}");
     }
-    // Work that is stored fills the room of builders, of 838,800 bytes and 204 chunks.
+    // Work that is stored fills the room of builders, of 754,920 bytes and 184 chunks.
     let chunk = |n: u8, len: usize| bytes::Bytes::from(vec![n; len]);
-    for n in 0..3 {
+    for n in 0..2 {
         blobs::put(&filler.bus, &filler.role, chunk(n, 200 << 10)).await.unwrap();
     }
     let line = log::line_with(&["a stream fills up", "HP_BLOB_BUILDER", "percent=50"]).await;
-    assert!(line.contains("messages=3"), "{line}");
-    for n in 3..200 {
+    assert!(line.contains("messages=2"), "{line}");
+    for n in 2..170 {
         blobs::put(&filler.bus, &filler.role, chunk(n, 1)).await.unwrap();
     }
     let line = log::line_with(&["a stream fills up", "HP_BLOB_BUILDER", "percent=90"]).await;
-    assert!(line.contains("messages=200") && line.contains("messages_max=204"), "{line}");
+    assert!(line.contains("messages=170") && line.contains("messages_max=184"), "{line}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -58,7 +58,7 @@ impl KeyFolder {
     /// # Errors
     /// [`FolderError::UnknownRole`], and [`FolderError::Store`] from the file system.
     pub fn rotate(&mut self, role: &RoleId) -> Result<Rotation, FolderError> {
-        self.authority.rotate(role)?;
+        self.authority.rotate(role).map_err(|error| self.unknown(error))?;
         // Whoever gets new credentials finds a broker that can be told of their key.
         self.save()?;
         let mut rotation = Rotation { renewed: Vec::new(), left: Vec::new() };
@@ -88,7 +88,7 @@ impl KeyFolder {
         if old.public_key() != line.public_key {
             return Ok(false);
         }
-        let renewed = self.authority.renew(&line.role, &old)?;
+        let renewed = self.authority.renew(&line.role, &old).map_err(|error| self.unknown(error))?;
         renewed.save(&path)?;
         claim::prepare(&path)?;
         line.taken_over(&renewed);

@@ -7,7 +7,10 @@ use holdpoint_protocol::{
     streams,
 };
 
-use super::{FolderError, Issued, KeyFolder, Place, ROLES, Standing};
+use super::{FolderError, Issued, KeyFolder, Place, Standing};
+
+/// Who has credentials in a fleet without declared roles.
+const ROLES: [&str; 5] = [role::BUILDER, role::VERIFIER, role::REPAIR, role::ORCHESTRATOR, role::OPERATOR];
 use crate::auth::{ClaimError, Credentials, Order, Refusal, TrustRoots, claim};
 
 /// A time after anything in these tests was issued, and before anything expires.

@@ -38,6 +38,7 @@ builder verifier repair operator | get blob orchestrator  | reply-*             
 verifier repair operator         | get blob verifier      | publish                                                        | agents holdpoint
 verifier repair operator         | get blob verifier      | request message-id schedule-* rollup ttl batch                 | agents holdpoint answered
 verifier repair operator         | get blob verifier      | reply-*                                                        | agents agents-elsewhere holdpoint
+builder verifier repair operator | $JS.API.DIRECT.GET.HP_BLOB.hp.v1.blob.*.*.0 | publish request message-id schedule-* rollup ttl batch reply-* | agents
 
 builder verifier repair          | pull <role>_high_fleet | publish request message-id schedule-* rollup ttl batch reply-* | agents holdpoint
 

@@ -1,8 +1,8 @@
 //! `keys list`, `show` and `server-config`: looking at keys.
 
-use holdpoint_bus::auth::{Credentials, KeyFolder, ROLES, TrustRoots};
+use holdpoint_bus::auth::{Credentials, KeyFolder, TrustRoots};
 use holdpoint_protocol::{Timestamp, facts::Harness, ids::role};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Line;
 use crate::{
@@ -16,11 +16,17 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
     let folder = KeyFolder::open(&args.dir.dir)?;
     let issued = folder.issued();
     if args.json {
-        let keys = ROLES.map(|role| {
-            let authority = folder.authority();
-            let role = role::id(role);
-            json!({"role": role, "key": authority.public_signing_key(&role), "former": authority.former_key(&role)})
-        });
+        let authority = folder.authority();
+        let roles = authority.fleet_roles().agents().into_iter();
+        let roles = roles.chain([role::ORCHESTRATOR, role::OPERATOR].map(role::id));
+        let keys: Vec<Value> = roles
+            .map(|role| {
+                json!({
+                    "role": role, "key": authority.public_signing_key(&role), "former": authority.former_key(&role),
+                    "builds": authority.makes(&role),
+                })
+            })
+            .collect();
         let credentials: Vec<Line<'_>> = issued
             .into_iter()
             .map(|(issued, standing)| Line { issued, path: folder.path_of(issued), standing: Some(standing) })

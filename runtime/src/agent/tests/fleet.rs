@@ -32,6 +32,7 @@ use holdpoint_protocol::{
     ids::{AgentName, FlightId, PoolId, RoleId, WaypointId, role},
     journal::{EntryKind, Record, Sequence},
     plan::{Priority, TurnBudget},
+    roles::Roles,
     subjects::{self, JournalKey},
     time::Timestamp,
     turn::{BuildRequest, Turn, TurnRequest},
@@ -413,7 +414,7 @@ impl Fleet {
     /// So much disk for the streams from now on, in bytes.
     pub(super) async fn give_disk(&self, disk_bytes: u64) {
         let settings = topology::Settings { turn_ack_wait: ACK_WAIT, disk_bytes, ..topology::Settings::default() };
-        topology::ensure(&self.orchestrator, &settings).await.unwrap();
+        topology::ensure(&self.orchestrator, &settings, &Roles::built_in()).await.unwrap();
     }
 
     /// Answers a plan of an agent.
