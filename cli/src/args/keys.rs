@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
-use holdpoint_protocol::ids::{AgentName, PoolId, RoleId, role};
+use clap::{Args, Subcommand};
+use holdpoint_protocol::ids::{AgentName, PoolId, RoleId};
 use holdpoint_runtime::config::Span;
 
 /// Most credentials of one role that `keys init` makes. More are a matter of `keys add`.
@@ -29,6 +29,8 @@ pub(crate) enum KeysCommand {
     Init(InitArgs),
     /// Make credentials for one more agent, orchestrator or person
     Add(AddArgs),
+    /// The roles of the fleet's agents, besides builder, verifier and repair
+    Role(RoleArgs),
     /// Take credentials back
     Revoke(RevokeArgs),
     /// Give a role a new signing key and sign its credentials anew
@@ -92,9 +94,8 @@ pub(crate) struct InitArgs {
     An agent's key says whose harness it is for. Its holder cannot change that: give one that was\n\
     made with --harness to processes of Holdpoint only.")]
 pub(crate) struct AddArgs {
-    /// What they are for
-    #[arg(value_enum)]
-    pub(crate) role: KeyRole,
+    /// What they are for: builder, verifier, repair, orchestrator, operator, or a role of `keys role add`
+    pub(crate) role: RoleId,
     /// The name; no two users have the same
     pub(crate) name: AgentName,
     /// The folder of the keys
@@ -113,6 +114,49 @@ pub(crate) struct AddArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Print one JSON object, without the credentials
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `keys role`
+#[derive(Debug, Args)]
+pub(crate) struct RoleArgs {
+    /// The command
+    #[command(subcommand)]
+    pub(crate) command: RoleCommand,
+}
+
+/// The commands of `keys role`.
+#[derive(Debug, Subcommand)]
+pub(crate) enum RoleCommand {
+    /// Give the fleet a role of agents, for gates of declared workflows
+    Add(RoleAddArgs),
+}
+
+/// `keys role add`
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The role gets a signing key, and credentials <role>-1 to <role>-N in DIR/<role>. Reload the broker (SIGHUP);\n\
+    orchestrators take the new trust.json over by themselves and make the role's streams. Nobody else is\n\
+    disturbed. Repeating the command makes what is missing.\n\n\
+    A role is not removed again, because its handoffs are part of journals. A fleet has at most 12.\n\n\
+    Examples:\n  \
+    holdpoint keys role add architect --dir keys --agents 4\n  \
+    holdpoint keys role add backend --builds --dir keys"
+)]
+pub(crate) struct RoleAddArgs {
+    /// Its name, as gates and the org chart have it
+    pub(crate) role: RoleId,
+    /// The folder of the keys
+    #[command(flatten)]
+    pub(crate) dir: Dir,
+    /// Its turns make work, as a builder's do (`plane: build`): it cannot read how work is judged
+    #[arg(long)]
+    pub(crate) builds: bool,
+    /// How many agents have credentials
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u32).range(0..=COUNT_MAX))]
+    pub(crate) agents: u32,
+    /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
 }
@@ -141,9 +185,8 @@ pub(crate) struct RevokeArgs {
     Credentials that are not in their place any more are named: revoke them and add new ones\n\
     before step 4.")]
 pub(crate) struct RotateArgs {
-    /// The role
-    #[arg(value_enum)]
-    pub(crate) role: KeyRole,
+    /// The role: builder, verifier, repair, orchestrator, operator, or one of `keys role add`
+    pub(crate) role: RoleId,
     /// The folder of the keys
     #[command(flatten)]
     pub(crate) dir: Dir,
@@ -189,37 +232,4 @@ pub(crate) struct ServerConfigArgs {
     /// The folder of the keys
     #[command(flatten)]
     pub(crate) dir: Dir,
-}
-
-/// Who has credentials.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum KeyRole {
-    /// Builds
-    Builder,
-    /// Judges
-    Verifier,
-    /// Mends what was rejected
-    Repair,
-    /// Decides
-    Orchestrator,
-    /// A person or a script
-    Operator,
-}
-
-impl KeyRole {
-    /// Whether it is an agent's.
-    pub(crate) fn takes_turns(self) -> bool {
-        !matches!(self, Self::Orchestrator | Self::Operator)
-    }
-
-    /// As an id.
-    pub(crate) fn id(self) -> RoleId {
-        role::id(match self {
-            Self::Builder => role::BUILDER,
-            Self::Verifier => role::VERIFIER,
-            Self::Repair => role::REPAIR,
-            Self::Orchestrator => role::ORCHESTRATOR,
-            Self::Operator => role::OPERATOR,
-        })
-    }
 }

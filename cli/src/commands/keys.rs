@@ -5,12 +5,12 @@ mod look;
 use std::path::Path;
 
 use holdpoint_bus::auth::{Issued, KeyFolder, Order, Place, Standing};
-use holdpoint_protocol::{facts::Harness, ids::role};
+use holdpoint_protocol::{facts::Harness, ids::role, roles::is_reserved};
 use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
-    args::keys::{AddArgs, InitArgs, KeysArgs, KeysCommand, RevokeArgs, RotateArgs},
+    args::keys::{AddArgs, InitArgs, KeysArgs, KeysCommand, RevokeArgs, RoleAddArgs, RoleCommand, RotateArgs},
     failure::{Exit, Failure},
     output,
 };
@@ -23,6 +23,9 @@ pub(super) fn keys(args: KeysArgs) -> Result<Exit, Failure> {
     match args.command {
         KeysCommand::Init(args) => init(&args),
         KeysCommand::Add(args) => add(&args),
+        KeysCommand::Role(args) => match args.command {
+            RoleCommand::Add(args) => add_role(&args),
+        },
         KeysCommand::Revoke(args) => revoke(&args),
         KeysCommand::Rotate(args) if args.drop_old => drop_old(&args),
         KeysCommand::Rotate(args) => rotate(&args),
@@ -53,6 +56,26 @@ fn init(args: &InitArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
+fn add_role(args: &RoleAddArgs) -> Result<Exit, Failure> {
+    let mut folder = KeyFolder::open(&args.dir.dir)?;
+    folder.add_role(&args.role, args.builds)?;
+    let made = folder.ensure(&[(args.role.clone(), args.agents)])?;
+    let done = Done::new(&folder, &args.dir.dir);
+    if args.json {
+        output::json(&done.with(json!({"role": args.role, "made": lines(&folder, &made)})));
+        return Ok(Exit::Success);
+    }
+    let place = args.dir.dir.join(args.role.as_str());
+    output::out(&format!(
+        "the fleet has the role {}; {} credentials made in {}",
+        args.role,
+        made.len(),
+        place.display()
+    ));
+    done.tell();
+    Ok(Exit::Success)
+}
+
 fn add(args: &AddArgs) -> Result<Exit, Failure> {
     let to_stdout = args.out.as_ref().is_some_and(|out| out.as_os_str() == STDOUT);
     if to_stdout && args.json {
@@ -64,13 +87,13 @@ fn add(args: &AddArgs) -> Result<Exit, Failure> {
         Some(path) => Place::File(path),
         None => Place::Folder,
     };
-    if args.harness && !args.role.takes_turns() {
+    if args.harness && is_reserved(&args.role) {
         let hint = "leave --harness out: orchestrators and people run no harness";
-        let message = format!("--harness is for agents, not for {}", args.role.id());
+        let message = format!("--harness is for agents, not for {}", args.role);
         return Err(Failure::usage("arguments", message, hint));
     }
     let order = Order {
-        role: args.role.id(),
+        role: args.role.clone(),
         name: args.name.clone(),
         pool: args.pool.clone(),
         harness: if args.harness { Harness::Holdpoint } else { Harness::Foreign },
@@ -107,14 +130,14 @@ fn revoke(args: &RevokeArgs) -> Result<Exit, Failure> {
 
 fn rotate(args: &RotateArgs) -> Result<Exit, Failure> {
     let mut folder = KeyFolder::open(&args.dir.dir)?;
-    let rotation = folder.rotate(&args.role.id())?;
+    let rotation = folder.rotate(&args.role)?;
     let done = Done::new(&folder, &args.dir.dir);
     if args.json {
         let (renewed, left) = (lines(&folder, &rotation.renewed), lines(&folder, &rotation.left));
         output::json(&done.with(json!({"renewed": renewed, "left": left})));
         return Ok(Exit::Success);
     }
-    let role = args.role.id();
+    let role = &args.role;
     output::out(&format!("{role} has a new key; {} credentials were signed anew", rotation.renewed.len()));
     for issued in &rotation.left {
         output::err(&format!("not in its place, so not signed anew: {} ({})", issued.name, issued.public_key));
@@ -126,13 +149,13 @@ fn rotate(args: &RotateArgs) -> Result<Exit, Failure> {
 
 fn drop_old(args: &RotateArgs) -> Result<Exit, Failure> {
     let mut folder = KeyFolder::open(&args.dir.dir)?;
-    let cut = folder.drop_old(&args.role.id(), args.force)?;
+    let cut = folder.drop_old(&args.role, args.force)?;
     let done = Done::new(&folder, &args.dir.dir);
     if args.json {
         output::json(&done.with(json!({"cut": lines(&folder, &cut)})));
         return Ok(Exit::Success);
     }
-    output::out(&format!("the old key of {} counts no more", args.role.id()));
+    output::out(&format!("the old key of {} counts no more", args.role));
     for issued in &cut {
         output::err(&format!("these credentials end with it: {} ({})", issued.name, issued.public_key));
     }

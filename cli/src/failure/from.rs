@@ -146,7 +146,9 @@ impl From<FolderError> for Failure {
             FolderError::NoOldKey { .. } => {
                 Self::usage("no_old_key", message, "`holdpoint keys rotate` without --drop-old makes a new key first")
             }
-            FolderError::UnknownRole { .. } => Self::usage("unknown_role", message, ""),
+            FolderError::UnknownRole { .. } => {
+                Self::usage("unknown_role", message, "`holdpoint keys role add` gives the fleet another role of agents")
+            }
             FolderError::Role(_) => Self::usage("role_refused", message, ""),
         }
     }

@@ -107,6 +107,26 @@ fn an_added_key_is_for_a_foreign_harness_unless_it_is_said_to_be_ours() {
 }
 
 #[test]
+fn a_role_is_added_with_credentials_once_and_its_name_is_looked_at() {
+    let lab = Lab::new();
+    lab.run(&INIT);
+    keys(&lab, &["add", "architect", "ann"]).refuses(2, &["no role architect", "builder, verifier", "keys role add"]);
+    let added = keys(&lab, &["role", "add", "architect", "--agents", "2", "--json"]).json();
+    assert_eq!((added["made"].as_array().unwrap().len(), &added["reload_broker"]), (2, &true.into()));
+    assert!(lab.path("keys/architect/architect-2.creds").is_file());
+    let again = keys(&lab, &["role", "add", "architect", "--agents", "2", "--json"]).json();
+    assert_eq!((again["made"].as_array().unwrap().len(), &again["reload_broker"]), (0, &false.into()));
+    assert_eq!(keys(&lab, &["role", "add", "backend", "--builds"]).code, Some(0));
+    assert_eq!(keys(&lab, &["add", "architect", "ann"]).code, Some(0));
+    let list = keys(&lab, &["list", "--json"]).json();
+    let keys_of = list["signing_keys"].as_array().unwrap();
+    let builds = |role: &str| keys_of.iter().find(|key| key["role"] == role).unwrap()["builds"].clone();
+    assert_eq!((builds("architect"), builds("backend"), builds("builder")), (false.into(), true.into(), true.into()));
+    keys(&lab, &["role", "add", "operator"]).refuses(2, &["`operator` is reserved"]);
+    keys(&lab, &["role", "add", "Architect"]).refuses(2, &["`Architect` and `architect` would share a stream"]);
+}
+
+#[test]
 fn credentials_are_revoked_and_signed_anew() {
     let lab = Lab::new();
     lab.run(&INIT);
