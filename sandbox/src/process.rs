@@ -67,6 +67,14 @@ impl ProcessId {
         self.signal(Signal::SIGTERM)
     }
 
+    /// Asks it to read its configuration again (SIGHUP). `Ok(false)`: it has ended already.
+    ///
+    /// # Errors
+    /// The process is somebody else's.
+    pub fn reload(&self) -> Result<bool, std::io::Error> {
+        self.signal(Signal::SIGHUP)
+    }
+
     /// Ends it (SIGKILL). `Ok(false)`: it has ended already.
     ///
     /// # Errors

@@ -1,8 +1,11 @@
 //! Everything a local fleet needs of the bus in one call: keys, broker, streams.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use holdpoint_protocol::ids::AgentName;
+use holdpoint_protocol::{
+    ids::{AgentName, RoleId},
+    roles::RoleRefused,
+};
 use holdpoint_sandbox::service::Lifetime;
 
 use super::{
@@ -11,7 +14,7 @@ use super::{
     process::{Broker, BrokerSpec},
 };
 use crate::{
-    auth::{Authority, Credentials, SYSTEM_CREDS, write_secret},
+    auth::{self, Authority, Credentials, SYSTEM_CREDS, write_secret},
     connection::{Bus, ConnectArgs},
     topology,
 };
@@ -20,6 +23,50 @@ use crate::{
 const MAX_MEMORY_BYTES: u64 = 64 << 20;
 /// The orchestrators of one local fleet share one name and key.
 const ORCHESTRATOR: &str = "orchestrator";
+
+/// What the broker's configuration includes, beside it: who may log in.
+const ACCOUNTS: &str = "accounts.conf";
+
+/// Why a local fleet did not get its roles.
+#[derive(Debug, thiserror::Error)]
+pub enum RolesError {
+    /// There cannot be such a role.
+    #[error("the fleet cannot have a role of the workflow")]
+    Refused(#[from] RoleRefused),
+    /// The keys could not be kept or read.
+    #[error("cannot keep the broker's keys")]
+    Keys(#[from] auth::StoreError),
+}
+
+/// Gives the local fleet whose broker keeps its files in `dir` these roles of agents, each with whether its turns make work.
+/// Whether anything changed: then a broker that runs has to read its configuration again. One caller at a time.
+///
+/// # Errors
+/// [`RolesError`]; nothing was changed then.
+pub fn add_roles(dir: &Path, authority: &mut Authority, roles: &[(RoleId, bool)]) -> Result<bool, RolesError> {
+    for (role, makes) in roles {
+        authority.add_role(role, *makes)?;
+    }
+    // Against the file, which a caller that was cut off may not have written.
+    let accounts = authority.server_config();
+    if std::fs::read(dir.join("broker").join(ACCOUNTS)).is_ok_and(|there| there == accounts.as_bytes()) {
+        return Ok(false);
+    }
+    let keys = dir.join("keys");
+    authority.save(&keys)?;
+    save_roots(&keys, authority)?;
+    save_accounts(dir, authority)?;
+    Ok(true)
+}
+
+fn save_roots(keys: &Path, authority: &Authority) -> Result<(), auth::StoreError> {
+    let roots = serde_json::to_vec_pretty(authority.trust_roots()).expect("plain data with text keys");
+    write_secret(&keys.join("trust.json"), &roots)
+}
+
+fn save_accounts(dir: &Path, authority: &Authority) -> Result<(), auth::StoreError> {
+    write_secret(&dir.join("broker").join(ACCOUNTS), authority.server_config().as_bytes())
+}
 
 /// What kind of local broker is wanted.
 #[derive(Debug, Clone)]
@@ -64,8 +111,7 @@ impl LocalBroker {
                 let name = AgentName::try_new(ORCHESTRATOR).expect("a literal id");
                 let credentials = authority.mint_orchestrator(&name);
                 credentials.save(&creds_file).map_err(BrokerError::Keys)?;
-                let roots = serde_json::to_vec_pretty(authority.trust_roots()).expect("plain data with text keys");
-                write_secret(&keys.join("trust.json"), &roots).map_err(BrokerError::Keys)?;
+                save_roots(&keys, &authority).map_err(BrokerError::Keys)?;
                 // Last: an authority without the other files would not be completed by the next start.
                 authority.save(&keys).map_err(BrokerError::Keys)?;
                 (authority, credentials)
@@ -75,10 +121,13 @@ impl LocalBroker {
         if !system.exists() {
             authority.mint_connections().save(&system).map_err(BrokerError::Keys)?;
         }
+        // A change of the keys that was cut off may have left another file.
+        save_roots(&keys, &authority).map_err(BrokerError::Keys)?;
+        save_accounts(&spec.dir, &authority).map_err(BrokerError::Keys)?;
         let broker = Broker::start(BrokerSpec {
             binary: spec.binary,
             dir: spec.dir.join("broker"),
-            authority: authority.server_config(),
+            authority: format!("include ./{ACCOUNTS}\n"),
             port: spec.port,
             sync_always: spec.sync_always,
             max_memory_bytes: MAX_MEMORY_BYTES,
