@@ -6,6 +6,7 @@ pub(crate) mod dead;
 pub(crate) mod keys;
 pub(crate) mod people;
 mod places;
+mod process;
 pub(crate) mod traces;
 pub(crate) mod workflow;
 
@@ -15,6 +16,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use holdpoint_protocol::ids::{FlightId, WaypointId};
 
 pub(crate) use places::{CommandFlags, FleetFlags, Place};
+pub(crate) use process::{AgentArgs, AgentRole, ProcessArgs};
 
 /// Builders build, an independent verifier judges by evidence, and only what was shown to be right lands.
 #[derive(Debug, Parser)]
@@ -346,56 +348,4 @@ pub(crate) enum Shell {
     Zsh,
     /// Fish
     Fish,
-}
-
-/// `orchestrator`
-#[derive(Debug, Args)]
-pub(crate) struct ProcessArgs {
-    /// The configuration file (TOML); variables HOLDPOINT__SECTION__KEY override it
-    #[arg(long, value_name = "FILE")]
-    pub(crate) config: Option<PathBuf>,
-    /// A folder of .creds files: the process takes the first that no other holds (nats.creds_dir)
-    #[arg(long, value_name = "DIR")]
-    pub(crate) creds_dir: Option<PathBuf>,
-}
-
-impl ProcessArgs {
-    /// The flags as settings of the configuration.
-    pub(crate) fn overrides(&self) -> Vec<(String, String)> {
-        let dir = self.creds_dir.iter().map(|dir| ("nats.creds_dir".to_owned(), dir.display().to_string()));
-        dir.collect()
-    }
-}
-
-/// `agent`
-#[derive(Debug, Args)]
-pub(crate) struct AgentArgs {
-    /// What it does
-    #[arg(value_enum)]
-    pub(crate) role: AgentRole,
-    /// What every process has
-    #[command(flatten)]
-    pub(crate) process: ProcessArgs,
-}
-
-/// Roles of agent processes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum AgentRole {
-    /// Builds
-    Builder,
-    /// Judges
-    Verifier,
-    /// Mends what was rejected
-    Repair,
-}
-
-impl AgentRole {
-    /// The word on the command line and in names.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Builder => "builder",
-            Self::Verifier => "verifier",
-            Self::Repair => "repair",
-        }
-    }
 }

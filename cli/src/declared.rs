@@ -5,16 +5,24 @@
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
+    path::Path,
 };
 
 use holdpoint_conditions::{Answer, Helper, HelperError};
 use holdpoint_core::{
     declared::{self, Checked, Source},
-    gates::Workflow,
+    gates::{Duty, Workflow},
     plan::PlanErrors,
     workflows,
 };
-use holdpoint_protocol::{ids::AgentName, plan::Plan, workflow::WorkflowSpec};
+use holdpoint_protocol::{
+    ids::{AgentName, RoleId},
+    org::Plane,
+    plan::Plan,
+    roles::Roles,
+    workflow::WorkflowSpec,
+};
+use holdpoint_runtime::config::Config;
 use holdpoint_workspace::{Oid, RepoPath, UserRepo};
 
 use crate::{
@@ -79,7 +87,7 @@ impl Declarations {
 /// The declared workflows that a plan names, from the commit that it stands on; none where it names built-in ones only.
 ///
 /// Sound ones that this version cannot run are refused by what they say.
-pub(crate) async fn named(plan: &Plan, repo: &std::path::Path) -> Result<Vec<WorkflowSpec>, Failure> {
+pub(crate) async fn named(plan: &Plan, repo: &Path) -> Result<Vec<WorkflowSpec>, Failure> {
     let named: Vec<&str> = workflows::used(plan).into_iter().filter(|name| !workflows::is_built_in(name)).collect();
     if named.is_empty() {
         return Ok(Vec::new());
@@ -111,6 +119,33 @@ pub(crate) async fn named(plan: &Plan, repo: &std::path::Path) -> Result<Vec<Wor
         })?;
     }
     Ok(found)
+}
+
+/// The roles of agents that these workflows name besides the built-in ones, each with whether its turns make work.
+pub(crate) fn roles_of(workflows: &[WorkflowSpec]) -> Vec<(RoleId, bool)> {
+    let flown: Vec<Workflow> = workflows.iter().filter_map(|spec| Workflow::try_new(spec).ok()).collect();
+    let named = || flown.iter().flat_map(Workflow::agent_roles);
+    let roles = Roles::with_all(named().map(|(role, _)| role));
+    let makes = |role: &RoleId| named().any(|(other, duty)| other == role && duty == Duty::Make);
+    roles.declared().map(|role| (role.clone(), makes(role))).collect()
+}
+
+/// The roles that the configuration has agents for besides the built-in ones, each with whether the org chart of the current commit
+/// says that they build.
+pub(crate) async fn agents(config: &Config, repo: &UserRepo) -> Result<Vec<(RoleId, bool)>, Failure> {
+    let roles: Vec<&RoleId> = config.agents.declared.keys().collect();
+    if roles.is_empty() {
+        return Ok(Vec::new());
+    }
+    let head = repo.resolve("HEAD").await?;
+    let found = Declarations { projects: Vec::new(), ..Declarations::at(repo, &head).await? };
+    let checked = found.check(None).await?;
+    if !checked.errors.is_empty() {
+        return Err(PlanErrors { errors: checked.errors }.into());
+    }
+    let chart = checked.chart.unwrap_or_default();
+    let builds = |role: &RoleId| chart.roles.get(role).is_some_and(|spec| spec.plane == Some(Plane::Build));
+    Ok(roles.into_iter().map(|role| (role.clone(), builds(role))).collect())
 }
 
 fn unusable(error: HelperError) -> Failure {

@@ -10,15 +10,17 @@ mod roles;
 use std::{path::PathBuf, sync::Arc};
 
 use holdpoint_bus::{Bus, ConnectArgs};
-use holdpoint_protocol::ids::{AgentName, PoolId};
-use holdpoint_runtime::{config::Config, fresh, telemetry};
+use holdpoint_protocol::ids::{AgentName, PoolId, RoleId, role};
+use holdpoint_runtime::{
+    config::{Config, ProgramConfig},
+    fresh, telemetry,
+};
 use tokio::sync::mpsc;
 
 pub(crate) use broker::{BrokerLease, find_server, known_broker};
 pub(crate) use roles::{Crew, plan_folder};
 
 use crate::{
-    args::AgentRole,
     client::Client,
     failure::Failure,
     people::key,
@@ -43,10 +45,13 @@ pub(crate) struct Fleet {
 }
 
 impl Fleet {
-    /// Uses the broker of the repository, or starts it. `run` names this command's logs.
-    pub(crate) async fn attach(state: &StateDir, run: &str) -> Result<Self, Failure> {
+    /// Uses the broker of the repository, or starts it. `run` names this command's logs; `roles` are those that it needs besides
+    /// the built-in ones, each with whether its turns make work.
+    pub(crate) async fn attach(state: &StateDir, run: &str, roles: &[(RoleId, bool)]) -> Result<Self, Failure> {
         state.ensure()?;
-        let lease = Arc::new(BrokerLease::take(state).await?);
+        let mut lease = BrokerLease::take(state).await?;
+        lease.add_roles(roles).await?;
+        let lease = Arc::new(lease);
         leftovers::sweep(state);
         let (reporter, trouble) = mpsc::channel(1);
         Ok(Self {
@@ -96,32 +101,40 @@ impl Fleet {
         Ok(())
     }
 
-    /// Starts the agents of a crew: builders, one verifier or two, and a repair agent if it has a program.
+    /// Starts the agents of a crew: builders, one verifier or two, repair agents if they have a program, and those of the
+    /// declared roles.
     pub(crate) fn start_crew(&mut self, crew: &Crew<'_>, pool: &PoolId) -> Result<(), Failure> {
         let verifiers = if crew.builders >= BUILDERS_FOR_TWO_VERIFIERS { 2 } else { 1 };
-        let repairs = u32::from(crew.config.agents.repair.command.is_some());
-        let wanted =
-            [(AgentRole::Builder, crew.builders), (AgentRole::Verifier, verifiers), (AgentRole::Repair, repairs)];
-        for (role, count) in wanted {
+        let count = |program: &ProgramConfig| program.command.as_ref().map_or(0, |_| program.count.unwrap_or(1));
+        let agents = &crew.config.agents;
+        let builders = agents.builder.command.as_ref().map_or(0, |_| crew.builders);
+        let own = [(role::BUILDER, builders), (role::VERIFIER, verifiers), (role::REPAIR, count(&agents.repair))];
+        let declared = crew.declared.iter().filter_map(|role| Some((role.clone(), count(agents.program(role)?))));
+        for (role, count) in own.map(|(name, count)| (role::id(name), count)).into_iter().chain(declared) {
             for _ in 0..count {
-                self.start_agent(role, crew, pool)?;
+                self.start_agent(&role, crew, pool)?;
             }
         }
         Ok(())
     }
 
-    fn start_agent(&mut self, role: AgentRole, crew: &Crew<'_>, pool: &PoolId) -> Result<(), Failure> {
+    fn start_agent(&mut self, role: &RoleId, crew: &Crew<'_>, pool: &PoolId) -> Result<(), Failure> {
         let slot = Slot::take(&self.state, "agents", role.as_str())?;
-        let label = format!("{}-{}", role.as_str(), slot.number);
-        let name = AgentName::try_new(&label).expect("a role and a number are an id");
+        let label = format!("{role}-{}", slot.number);
+        let name = AgentName::try_new(&label).map_err(|error| {
+            Failure::usage(
+                "role_name",
+                format!("agents of the role {role} cannot be named: {error}"),
+                "shorten its name",
+            )
+        })?;
         let creds = self.processes()?.join(format!("{label}.creds"));
-        let role_id = role.as_str().parse().expect("a role's word is an id");
-        let credentials = self.lease.authority().mint_own_agent(&role_id, &name, pool);
+        let credentials = self.lease.authority().mint_own_agent(role, &name, pool);
         let credentials = credentials.map_err(|error| {
             Failure::environment("keys", error.to_string(), "the keys in the state folder are of another version")
         })?;
         credentials.save(&creds)?;
-        let agent = roles::Agent { role, name, pool: pool.clone(), creds, slot: &slot };
+        let agent = roles::Agent { role: role.clone(), name, pool: pool.clone(), creds, slot: &slot };
         let config = roles::agent(crew, agent, &self.lease, &self.state);
         let env = roles::passed_on(&config, role);
         let child = self.start(slot, &label, vec!["agent".into(), role.as_str().into()], &config, env)?;

@@ -7,7 +7,7 @@ use holdpoint_core::plan::{self, BUILT_IN_WORKFLOWS, KnownWorkflow};
 use holdpoint_protocol::{
     api::Submit,
     facts::{BlobRef, BundleRef},
-    ids::{FlightId, role},
+    ids::{FlightId, RoleId, role},
     journal::Fleet,
     plan::Plan,
     workflow::WorkflowSpec,
@@ -199,6 +199,27 @@ pub(crate) fn check_builder(config: &Config) -> Result<(), Failure> {
     }
     let hint = "say what builds: --builder 'CMD', or `command` below [agents.builder] in the file of --config";
     Err(Failure::usage("no_builder", "no builder is configured", hint))
+}
+
+/// Refuses a configuration without a program for one of these roles, and says which of its programs none of them needs.
+pub(crate) fn check_agents<'a>(
+    config: &Config,
+    roles: impl Iterator<Item = &'a RoleId> + Clone,
+) -> Result<(), Failure> {
+    let has_program = |role: &RoleId| config.agents.program(role).is_some_and(|program| program.command.is_some());
+    if let Some(role) = roles.clone().find(|role| !has_program(role)) {
+        let message = format!("no program is configured for agents of the role {role}, whose gate the workflow has");
+        let hint = format!(
+            "say what they run: --agent {role}='CMD', or `command` below [agents.{role}] in the file of --config"
+        );
+        return Err(Failure::usage("no_agents", message, hint));
+    }
+    for unused in config.agents.declared.keys().filter(|role| !roles.clone().any(|named| named == *role)) {
+        output::err(&format!(
+            "note: no workflow of this flight has gates of the role {unused}: its agents are not started"
+        ));
+    }
+    Ok(())
 }
 
 /// Refuses a machine whose sandbox lacks a promise that the configuration does not waive.

@@ -7,6 +7,7 @@ mod lookup;
 
 use std::path::{Component, Path, PathBuf};
 
+use holdpoint_protocol::ids::{RoleId, role};
 use holdpoint_runtime::{
     backend::program::{Word, program_words},
     config::{Config, ProgramConfig},
@@ -22,18 +23,20 @@ const PROGRAM_LEN_MAX: usize = 64 << 20;
 /// Anchors the commands of all roles at the current folder.
 pub(crate) fn anchor_all(config: &mut Config, repository: &[PathBuf]) {
     let Ok(here) = std::env::current_dir() else { return };
-    let agents = &mut config.agents;
-    let commands = [&mut agents.builder.command, &mut agents.repair.command, &mut agents.verifier.judge];
-    for command in commands.into_iter().flatten() {
-        *command = anchored(command, &here, repository);
+    if let Some(judge) = &mut config.agents.verifier.judge {
+        *judge = anchored(judge, &here, repository);
+    }
+    for (_, program) in config.agents.programs_mut() {
+        if let Some(command) = &mut program.command {
+            *command = anchored(command, &here, repository);
+        }
     }
 }
 
 /// Refuses a program of the repository's folder that the clone of an agent will not have, because the base has not.
 pub(crate) async fn check_in_clone(config: &Config, ready: &Ready) -> Result<(), Failure> {
     let Ok(here) = std::env::current_dir() else { return Ok(()) };
-    let agents = &config.agents;
-    let commands = [&agents.builder.command, &agents.repair.command].into_iter().flatten();
+    let commands = config.agents.programs().filter_map(|(_, program)| program.command.as_ref());
     for word in commands.flat_map(|command| program_words(command)).map(|word| word.text) {
         let Some(path) = word.strip_prefix("./").filter(|_| is_plain_file(&here.join(&word))) else { continue };
         let Ok(path) = RepoPath::new(path.as_bytes()) else { continue };
@@ -51,15 +54,16 @@ pub(crate) async fn check_in_clone(config: &Config, ready: &Ready) -> Result<(),
 /// Refuses a builder, repair agent or judge whose program certainly cannot be started: every turn would fail by it.
 /// `base` is the commit that agents' clones are of, where there is one already. The commands must have been anchored.
 pub(crate) async fn check_there(config: &Config, repo: &UserRepo, base: Option<&Oid>) -> Result<(), Failure> {
-    let agents = &config.agents;
     // A `PATH` of its own is the program's matter.
     let finds_own = |program: &ProgramConfig| program.env.0.contains_key("PATH");
-    let programs = [
-        ("builder", "--builder", &agents.builder.command, finds_own(&agents.builder)),
-        ("repair agent", "--repair", &agents.repair.command, finds_own(&agents.repair)),
-        ("judge", "--judge", &agents.verifier.judge, false),
-    ];
-    for (who, flag, command, own_path) in programs {
+    let named = |role: RoleId| match role.as_str() {
+        role::BUILDER => ("builder".to_owned(), "--builder".to_owned()),
+        role::REPAIR => ("repair agent".to_owned(), "--repair".to_owned()),
+        _ => (format!("{role} agents"), format!("--agent {role}=")),
+    };
+    let programs = config.agents.programs().map(|(role, program)| (named(role), &program.command, finds_own(program)));
+    let judge = (("judge".to_owned(), "--judge".to_owned()), &config.agents.verifier.judge, false);
+    for ((who, flag), command, own_path) in programs.chain([judge]) {
         let Some(word) = command.as_deref().and_then(lookup::first_program) else { continue };
         let found = match (word.starts_with('/'), word.contains('/')) {
             (true, _) => lookup::at_path(Path::new(word)),
@@ -69,7 +73,7 @@ pub(crate) async fn check_there(config: &Config, repo: &UserRepo, base: Option<&
                 None => Ok(()),
             },
         };
-        found.map_err(|lack| lacking(who, flag, word, lack))?;
+        found.map_err(|lack| lacking(&who, &flag, word, lack))?;
     }
     Ok(())
 }

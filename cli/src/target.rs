@@ -89,7 +89,7 @@ impl Target {
         if !state.path("broker.json").is_file() {
             return Ok(None);
         }
-        let mut fleet = Fleet::attach(&state, &format!("command-{}", fresh::suffix())).await?;
+        let mut fleet = Fleet::attach(&state, &format!("command-{}", fresh::suffix()), &[]).await?;
         let client = match person {
             Some(person) => fleet.client_of(person).await?,
             None => fleet.client().await?,

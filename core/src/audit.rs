@@ -17,7 +17,7 @@ mod lines;
 mod redecide;
 mod steered;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -6,6 +6,7 @@
 mod acts;
 mod arrival;
 mod asking;
+mod completing;
 mod dead;
 mod fold;
 mod handoff;
@@ -84,6 +85,8 @@ pub enum Input {
     Built(Handoff<BuildOutcome>),
     /// A verifier reported.
     Reported(Handoff<Box<Reported>>),
+    /// An agent completed a gate, or its turn failed.
+    Fulfilled(Handoff<Box<Completion>>),
     /// An agent asked a question or called for help.
     Asked(Handoff<Box<Asked>>),
     /// A person answers the open question.
@@ -340,6 +343,7 @@ pub fn step(state: &WaypointState, input: Input, cx: &Context<'_>, fresh: &Fresh
         Input::Open => opening::open(state, cx, fresh),
         Input::Built(handoff) => handoff::built(state, handoff, cx, fresh),
         Input::Reported(handoff) => report::reported(state, handoff, cx, fresh),
+        Input::Fulfilled(handoff) => completing::fulfilled(state, handoff, cx, fresh),
         Input::Asked(handoff) => questions::asked(state, handoff, cx, fresh),
         Input::Answered(act) => questions::answered(state, act, cx, fresh),
         Input::Completed(act) => acts::completed(state, act, cx, fresh),

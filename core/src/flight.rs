@@ -15,9 +15,10 @@ use std::collections::BTreeMap;
 use holdpoint_protocol::{
     Timestamp,
     facts::{BundleRef, Oid},
-    ids::WaypointId,
+    ids::{RoleId, WaypointId},
     journal::{Landed, Submitted},
     plan::Waypoint,
+    roles::Roles,
     state::{OpenTurn, WaypointState},
     workflow::WorkflowSpec,
 };
@@ -64,6 +65,12 @@ impl FlightState {
     #[must_use]
     pub fn workflow(&self, waypoint: &Waypoint) -> Option<&Workflow> {
         self.workflows.get(waypoint.workflow.as_deref().unwrap_or(&self.submitted.plan.workflow))
+    }
+
+    /// The roles of agents that take its turns: the built-in ones, and those that its workflows name.
+    #[must_use]
+    pub fn agent_roles(&self) -> Vec<RoleId> {
+        Roles::with_all(self.workflows.values().flat_map(Workflow::agent_roles).map(|(role, _)| role)).agents()
     }
 
     /// The commit of the last landing, or the base.

@@ -11,6 +11,7 @@ use std::collections::BTreeSet;
 
 use holdpoint_protocol::{
     ids::{AgentName, GateId, RoleId, role},
+    org::Plane,
     state::Outcome,
     time::Millis,
     workflow::{ByOutcome, Effect, GateContext, GateSpec, RejectionStrategy, WorkflowSpec, is_human},
@@ -35,6 +36,8 @@ pub struct Workflow {
     pub entries_max: Option<u32>,
     strategy: RejectionStrategy,
     outcomes: ByOutcome<Effect>,
+    /// What a completion of an agent comes to that names no outcome (GATE-7).
+    pub default_outcome: Outcome,
 }
 
 /// One gate.
@@ -52,12 +55,14 @@ pub struct Gate {
     pub require_human: bool,
     /// Which people; empty: any.
     pub people: Vec<AgentName>,
-    /// Which role's people get a turn that nobody completed in time (GATE-15).
+    /// Which role gets a turn that nobody completed in time (GATE-15).
     pub escalate_to: Option<RoleId>,
-    /// These people; empty: any.
+    /// The people of that role. Of a gate for people empty: any; of one that agents complete: agents get the turn.
     pub escalation_people: Vec<AgentName>,
     /// What it is for.
     pub description: Option<String>,
+    /// What its role is for.
+    pub role_description: Option<String>,
     /// What it says to whoever has its turn.
     pub context: GateContext,
     /// How long a turn of it may take.
@@ -68,7 +73,7 @@ pub struct Gate {
     pub reject_to: Option<GateId>,
 }
 
-/// What a turn of a gate is. It follows from the gate's role.
+/// What a turn of a gate is. It follows from the gate's role, and what the org chart says of that role.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Duty {
     /// A workspace turn: clone, program, commit.
@@ -86,6 +91,14 @@ impl Duty {
             role::BUILDER | role::REPAIR => Self::Make,
             role::VERIFIER => Self::Judge,
             _ => Self::Complete,
+        }
+    }
+
+    /// The duty of a gate.
+    pub(crate) fn of_gate(gate: &GateSpec) -> Self {
+        match gate.plane {
+            Some(Plane::Build) => Self::Make,
+            None => Self::of(&gate.role),
         }
     }
 }
@@ -112,7 +125,7 @@ impl Workflow {
     /// [`GateError`]: the first thing that is wrong.
     pub fn try_new(spec: &WorkflowSpec) -> Result<Self, GateError> {
         let name = spec.name.clone();
-        if let Some(what) = obstacles::said(spec).into_iter().next() {
+        if let Some(what) = obstacles(spec).into_iter().next() {
             return Err(GateError::NotYet { what });
         }
         let gates: Vec<Gate> = spec.all_gates().map(Gate::from).collect();
@@ -133,18 +146,34 @@ impl Workflow {
         if let Some(effect) = spec.outcomes.complete.filter(|effect| *effect != Effect::Advance) {
             return Err(GateError::Effect { effect });
         }
+        let default_outcome = spec.default_outcome.unwrap_or(Outcome::Complete);
+        if default_outcome == Outcome::Skip {
+            return Err(GateError::Default);
+        }
         let judged = gates.iter().rposition(|gate| gate.duty == Duty::Judge);
         let made = gates.iter().rposition(|gate| gate.duty == Duty::Make);
         if let Some(made) = made.filter(|made| judged.is_none_or(|judged| judged < *made)) {
             return Err(GateError::Unverified { gate: gates[made].id.clone() });
         }
-        Ok(Self { name, gates, entries_max: None, strategy, outcomes: spec.outcomes.clone() })
+        Ok(Self { name, gates, entries_max: None, strategy, outcomes: spec.outcomes.clone(), default_outcome })
     }
 
     /// The gate where work begins, and to which a rejection goes.
     #[must_use]
     pub fn first(&self) -> &Gate {
         self.gates.first().expect("a workflow has at least one gate by construction")
+    }
+
+    /// The first gate where work is made; the first gate, where none is.
+    #[must_use]
+    pub fn first_make(&self) -> &Gate {
+        self.gates.iter().find(|gate| gate.duty == Duty::Make).unwrap_or_else(|| self.first())
+    }
+
+    /// Whether work is made at this gate or at one behind it.
+    #[must_use]
+    pub fn makes_from(&self, gate: &GateId) -> bool {
+        self.gates.iter().skip_while(|other| &other.id != gate).any(|gate| gate.duty == Duty::Make)
     }
 
     /// The gate with this id.
@@ -157,6 +186,30 @@ impl Workflow {
     #[must_use]
     pub fn last_judge(&self) -> Option<&Gate> {
         self.gates.iter().rev().find(|gate| gate.duty == Duty::Judge)
+    }
+
+    /// Whether work is made or verified at any of its gates: then there is a repository that it is made in.
+    #[must_use]
+    pub fn needs_repository(&self) -> bool {
+        self.gates.iter().any(|gate| gate.duty != Duty::Complete)
+    }
+
+    /// Whether builders have turns of it.
+    #[must_use]
+    pub fn needs_builder(&self) -> bool {
+        self.gates.iter().any(|gate| gate.role.as_str() == role::BUILDER)
+    }
+
+    /// The roles of agents that its gates and their escalations name, each with what its turns are; some more than once.
+    pub fn agent_roles(&self) -> impl Iterator<Item = (&RoleId, Duty)> {
+        let theirs = self.gates.iter().filter(|gate| !gate.require_human);
+        theirs
+            .flat_map(|gate| {
+                // Where it escalates to people, no agents of that role are wanted.
+                let escalation = gate.escalate_to.as_ref().filter(|_| gate.escalation_people.is_empty());
+                [Some(&gate.role), escalation].map(|role| Some((role?, gate.duty)))
+            })
+            .flatten()
     }
 
     /// Where `outcome` leads from `gate`. The only place that says where work goes next. `was_entered` tells of earlier gates
@@ -226,13 +279,14 @@ impl From<&GateSpec> for Gate {
         Self {
             id: spec.id.clone(),
             role: spec.role.clone(),
-            duty: Duty::of(&spec.role),
+            duty: Duty::of_gate(spec),
             can_reject: spec.can_reject,
             require_human: spec.require_human,
             people: spec.people.clone(),
             escalate_to: spec.escalate_to.clone(),
             escalation_people: spec.escalation_people.clone(),
             description: spec.description.clone(),
+            role_description: spec.role_description.clone(),
             context: GateContext {
                 expectations: spec.expectations.clone(),
                 tips: spec.tips.clone(),
@@ -258,6 +312,12 @@ fn check_target(gates: &[Gate], at: usize, strategy: RejectionStrategy) -> Resul
 }
 
 impl Gate {
+    /// Whether a turn of it that is this role's is for people.
+    #[must_use]
+    pub fn is_peoples(&self, role: &RoleId) -> bool {
+        self.require_human || *role != self.role && !self.escalation_people.is_empty()
+    }
+
     /// The people who may complete a turn of it that is this role's; none: any.
     #[must_use]
     pub fn people_of(&self, role: &RoleId) -> &[AgentName] {
@@ -271,11 +331,11 @@ impl Gate {
         let (gate, role) = (self.id.clone(), self.role.clone());
         match self.duty {
             _ if matches!(role.as_str(), role::ORCHESTRATOR | role::OPERATOR) => Err(GateError::Role { gate, role }),
+            Duty::Make if role.as_str() == role::VERIFIER => Err(GateError::Role { gate, role }),
             Duty::Make | Duty::Judge if self.require_human => Err(GateError::Role { gate, role }),
             Duty::Judge if !self.can_reject => Err(GateError::JudgeCannotReject { gate }),
             Duty::Make | Duty::Judge => Ok(()),
-            Duty::Complete if !self.require_human => Err(GateError::NoAgents { gate, role }),
-            Duty::Complete if self.timeout.is_none() => Err(GateError::NoTimeout { gate }),
+            Duty::Complete if self.require_human && self.timeout.is_none() => Err(GateError::NoTimeout { gate }),
             Duty::Complete => match self.people.iter().chain(&self.escalation_people).find(|name| !is_human(name)) {
                 Some(name) => Err(GateError::NoPerson { gate, name: name.clone() }),
                 None => Ok(()),

@@ -4,10 +4,11 @@
 //! The limits are several times what our own agents send. What passes them is cut where it is told: [`crate::feedback`].
 
 use holdpoint_protocol::artifact::{
-    BuildArtifact, ClarificationRequest, CriterionReport, Handed, HelpRequest, VerificationReport,
+    Act, BuildArtifact, ClarificationRequest, Completion, CriterionReport, Handed, HelpRequest, VerificationReport,
 };
 
 use crate::{
+    engine::{BLOCKERS_MAX, NOTE_BYTES_MAX},
     paths::VIOLATIONS_MAX,
     plan::{COMMAND_BYTES_MAX, CRITERIA_MAX, GUARDS_MAX, SENTENCE_BYTES_MAX},
 };
@@ -39,6 +40,7 @@ pub fn oversized(handed: &Handed) -> Option<String> {
         Handed::Built(artifact) => of_build(artifact),
         Handed::Clarify(asked) => of_question(asked),
         Handed::Help(help) => of_help(help),
+        Handed::Act(Act::Complete(completion)) if completion.turn.is_some() => of_completion(completion),
         // Of the others nothing is kept, or the engine says what it takes of a person.
         Handed::Plan | Handed::GivenBack | Handed::Act(_) => Ok(()),
     };
@@ -71,6 +73,17 @@ fn of_build(artifact: &BuildArtifact) -> Checked {
     text("failure.detail", detail, FAILURE_BYTES_MAX)?;
     items("ledger", artifact.ledger.len(), RUNS_MAX)?;
     items("claims", artifact.claims.len(), CLAIMS_MAX)
+}
+
+fn of_completion(completion: &Completion) -> Checked {
+    text("summary", &completion.summary, NOTE_BYTES_MAX)?;
+    items("blockers", completion.blockers.len(), BLOCKERS_MAX)?;
+    bytes("blockers", completion.blockers.iter().map(String::len).sum(), NOTE_BYTES_MAX)?;
+    text("rejection_notes", completion.rejection_notes.as_deref().unwrap_or_default(), NOTE_BYTES_MAX)?;
+    let metadata = serde_json::to_vec(&completion.metadata).map_or(usize::MAX, |metadata| metadata.len());
+    bytes("metadata", metadata, NOTE_BYTES_MAX)?;
+    let detail = completion.failure.as_ref().map_or("", |failure| failure.detail.as_str());
+    text("failure.detail", detail, FAILURE_BYTES_MAX)
 }
 
 fn of_question(asked: &ClarificationRequest) -> Checked {

@@ -13,6 +13,7 @@ pub mod audit;
 pub mod canary;
 pub mod checks;
 pub mod commit;
+pub mod completion;
 pub mod connections;
 pub mod declared;
 pub mod engine;

@@ -22,7 +22,7 @@ use holdpoint_protocol::{
     Digest, Timestamp,
     api::GivenAnswer,
     codec::{self, CodecError, Encoding},
-    ids::{FlightId, TurnId, WaypointId, role},
+    ids::{FlightId, TurnId, WaypointId},
     journal::{Answered, Entry, EntryKind, Sequence, Submitted},
     plan::Priority,
     state::{Phase, WaypointState},
@@ -153,8 +153,8 @@ impl Books {
             return Ok(());
         }
         let _at = holdpoint_faults::at(holdpoint_faults::Step::OpenConsumers);
-        for name in role::AGENTS {
-            let (role, flight) = (role::id(name), self.id());
+        let flight = self.id();
+        for role in self.flight.agent_roles() {
             topology::ensure_turn_consumers(&shell.bus, &role, pool, Some(flight), &shell.settings)
                 .await
                 .map_err(|source| BooksError::Consumers { flight: flight.clone(), source: Box::new(source) })?;

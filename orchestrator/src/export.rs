@@ -13,7 +13,7 @@ use holdpoint_bus::{
 use holdpoint_protocol::{
     Digest,
     export::{Cut, CutQuery, ExportCut, HandoffsEnd, JournalEnd, MessagePage, MessageQuery, Place, Seal},
-    ids::{FlightId, RoleId, WaypointId, role},
+    ids::{FlightId, WaypointId},
     journal::Sequence,
     streams, subjects, version,
 };
@@ -64,7 +64,7 @@ async fn make_cut(shell: &Shell, flight: &FlightId) -> Result<Cut, ReadError> {
 
 async fn handoff_ends(shell: &Shell, flight: &FlightId) -> Result<Vec<(String, Sequence)>, ReadError> {
     let mut ends = Vec::new();
-    for role in role::HANDING.map(role::id) {
+    for role in shell.roles().handing() {
         let end = past::of_flight(&shell.bus, &role, flight, Sequence(0)).await?.end();
         ends.push((streams::handoff(&role), end));
     }
@@ -91,7 +91,7 @@ async fn replay(shell: &Shell, query: &MessageQuery) -> Result<Replay, Failure> 
     let opened = if query.stream == streams::JOURNAL {
         shell.journal.replay_after(&subjects::journal_of_flight(&query.flight), after).await
     } else {
-        let role = role::HANDING.map(role::id).into_iter().find(|role: &RoleId| streams::handoff(role) == query.stream);
+        let role = shell.roles().handing().into_iter().find(|role| streams::handoff(role) == query.stream);
         let role = role.ok_or_else(|| Failure::new(404, format!("no stream {} is exported", query.stream)))?;
         past::of_flight(&shell.bus, &role, &query.flight, after).await
     };

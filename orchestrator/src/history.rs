@@ -30,12 +30,11 @@ pub(crate) async fn of_waypoint(
     waypoint: &WaypointId,
 ) -> Result<Vec<HistoryLine>, ReadError> {
     let (mut lines, mut ours) = (Vec::new(), HashSet::new());
-    for name in role::HANDING {
-        let role = role::id(name);
+    for role in shell.roles().handing() {
         let stream = streams::handoff(&role);
         let handoffs = past::of_waypoint(&shell.bus, &role, flight, waypoint).await?;
         lines.extend(handoffs.iter().map(|stored| line(&stream, stored)));
-        if name == role::VERIFIER {
+        if role.as_str() == role::VERIFIER {
             ours = by_ours(&shell.trust.roots(), &role, &stream, &handoffs);
         }
     }
@@ -77,7 +76,7 @@ pub(crate) async fn by_reference(shell: &Shell, reference: &str) -> Result<Optio
     let Some((stream, sequence)) = reference.split_once('/') else { return Ok(None) };
     // What an agent saw is named with its digest.
     let sequence = sequence.split('@').next().unwrap_or_default();
-    let known = role::HANDING.iter().any(|name| streams::handoff(&role::id(name)) == stream);
+    let known = shell.roles().handing().iter().any(|role| streams::handoff(role) == stream);
     let Some(sequence) = sequence.parse().ok().filter(|_| known || stream == streams::JOURNAL) else {
         return Ok(None);
     };

@@ -30,6 +30,7 @@ mod peers;
 mod pulls;
 mod quota;
 mod refusals;
+mod roles;
 mod rooms;
 mod root;
 mod router;

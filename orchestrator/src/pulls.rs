@@ -7,11 +7,7 @@ use std::time::Duration;
 
 use holdpoint_bus::topology;
 use holdpoint_core::pulls::{LastingPulls, Look};
-use holdpoint_protocol::{
-    ids::{RoleId, role},
-    plan::Priority,
-    streams,
-};
+use holdpoint_protocol::{ids::RoleId, plan::Priority, streams};
 use holdpoint_runtime::{clock, supervise::TaskFailed, telemetry::ErrorChain};
 
 use crate::{peers::Shares, shell::Shell};
@@ -39,9 +35,9 @@ impl Args {
             if !self.shares.borrow().has(PARTITION) {
                 continue;
             }
-            for name in role::AGENTS {
+            for role in self.shell.roles().agents() {
                 for priority in Priority::ALL {
-                    self.look(&role::id(name), priority, &mut lasting).await;
+                    self.look(&role, priority, &mut lasting).await;
                 }
             }
         }

@@ -19,6 +19,17 @@ const ERROR_LEN_MAX: usize = 2_000;
 /// Tells the agent whose key signed it. Where nobody's did, the agent that it names hears of it as of something in its name;
 /// one that names nobody is told to nobody.
 pub(crate) async fn tell(shell: &Shell, received: &Received, code: RefusalCode, error: &str) {
+    teach(shell, received, code, error, None).await;
+}
+
+/// As [`tell`], with what programs learn from.
+pub(crate) async fn teach(
+    shell: &Shell,
+    received: &Received,
+    code: RefusalCode,
+    error: &str,
+    details: Option<serde_json::Value>,
+) {
     let stored = &received.stored;
     log(shell, stored, code, error);
     let Some(role) = role(stored) else { return };
@@ -26,7 +37,7 @@ pub(crate) async fn tell(shell: &Shell, received: &Received, code: RefusalCode, 
     let reference = format!("{}/{}", received.stream, stored.sequence.0);
     let error = error.chars().take(ERROR_LEN_MAX).collect();
     let own = RefusedHandoff::new(stored.message_id.clone(), reference, code, error);
-    let notice = RefusedHandoff { claimed: !signed, ..own };
+    let notice = RefusedHandoff { claimed: !signed, details, ..own };
     let Ok(payload) = codec::encode(&notice, Encoding::Json) else { return };
     let to = subjects::refused(&role, &agent);
     // An agent that does not hear it finds its turn still open.

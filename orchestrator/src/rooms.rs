@@ -5,10 +5,7 @@ use std::{sync::PoisonError, time::Duration};
 
 use holdpoint_bus::topology::{self, Room, TopologyError};
 use holdpoint_core::rooms::{Levels, Used};
-use holdpoint_protocol::{
-    ids::{RoleId, role},
-    streams,
-};
+use holdpoint_protocol::{ids::RoleId, streams};
 use holdpoint_runtime::{supervise::TaskFailed, telemetry::ErrorChain};
 
 use crate::shell::Shell;
@@ -32,12 +29,12 @@ pub(crate) async fn look_for_ever(shell: Shell) -> TaskFailed {
 }
 
 async fn look(shell: &Shell, levels: &mut Levels) -> Result<(), TopologyError> {
-    for name in role::STORING {
+    let roles = shell.roles();
+    for role in roles.storing() {
         // Whose agent stored a chunk is not known to anybody.
-        look_at(shell, levels, &streams::blob(&role::id(name)), || format!("the role {name}")).await?;
+        look_at(shell, levels, &streams::blob(&role), || format!("the role {role}")).await?;
     }
-    for name in role::HANDING {
-        let role = role::id(name);
+    for role in roles.handing() {
         look_at(shell, levels, &streams::handoff(&role), || writers(shell, &role)).await?;
     }
     Ok(())

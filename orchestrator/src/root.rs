@@ -33,7 +33,7 @@ use crate::{
     peers::{self, Peers},
     pulls,
     quota::OpenFlights,
-    rooms,
+    roles, rooms,
     router::{self, Router, RouterHandle},
     senders::Senders,
     shell::Shell,
@@ -176,6 +176,7 @@ async fn connect(config: &Config, conditions: Helper) -> Result<Shell, Error> {
         blob_wait,
         conditions,
         settings,
+        roles: Arc::new(watch::Sender::new(roles)),
     })
 }
 
@@ -215,6 +216,8 @@ fn children(shell: &Shell, router: &RouterHandle, state_dir: &Path) -> Vec<Child
             children.push(intake_child(intake::Args { shell, router, role, partition, shares }));
         }
     }
+    let declared = roles::Args { shell: shell.clone(), router: router.clone(), shares };
+    children.push(roles_child(declared));
     children
 }
 
@@ -254,6 +257,11 @@ fn pulls_child(args: pulls::Args) -> Child {
 fn connections_child(args: connections::Args) -> Child {
     let look = move || vec![Errand::new("look", args.clone().look_for_ever())];
     Child::of_errands(ChildSpec::permanent("connections"), look)
+}
+
+fn roles_child(args: roles::Args) -> Child {
+    let take_up = move || vec![Errand::new("take up", args.clone().take_up_for_ever())];
+    Child::of_errands(ChildSpec::permanent("roles"), take_up)
 }
 
 fn intake_child(args: intake::Args) -> Child {

@@ -16,8 +16,9 @@ use holdpoint_core::{
     lines::{LINES_A_MINUTE, Line, Lines},
     rooms::Writers,
 };
-use holdpoint_protocol::ids::PoolId;
+use holdpoint_protocol::{ids::PoolId, roles::Roles};
 use holdpoint_runtime::{clock, mirror::MirrorStore};
+use tokio::sync::watch;
 
 use crate::{hints::Hints, quota::OpenFlights, senders::Senders, snapshots::Snapshots};
 
@@ -56,9 +57,16 @@ pub(crate) struct Shell {
     pub(crate) conditions: Helper,
     /// How streams and consumers are set up.
     pub(crate) settings: topology::Settings,
+    /// The roles whose streams are there.
+    pub(crate) roles: Arc<watch::Sender<Roles>>,
 }
 
 impl Shell {
+    /// The roles of the fleet whose streams are there.
+    pub(crate) fn roles(&self) -> Roles {
+        self.roles.borrow().clone()
+    }
+
     /// Whether another log line may be written that a message of others causes. `of` is the role, or what is spoken of: of each
     /// so many lines a minute are written, and then how many were left out.
     pub(crate) fn may_log(&self, of: &str) -> bool {

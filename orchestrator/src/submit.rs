@@ -1,5 +1,7 @@
 //! Taking a flight in: everything is checked before the first entry, and a repeated request is taken once.
 
+use std::time::Duration;
+
 use holdpoint_bus::{
     api::Failure,
     blobs::{self, BlobError},
@@ -37,6 +39,9 @@ const WANTS_SHOWN_MAX: usize = 5;
 /// it against the same rules before.
 const PROBLEMS_TOLD_MAX: usize = 20;
 
+/// How long a role that the keys may have got just now is waited for: trust roots are read again every two seconds.
+const ROLES_PATIENCE: Duration = Duration::from_secs(5);
+
 /// Bytes of a covenant that are read.
 const COVENANT_LEN_MAX: usize = 1024 * 1024;
 
@@ -69,6 +74,7 @@ pub(crate) enum Taken {
 pub(crate) async fn submit(shell: &Shell, submit: Submit, by: AgentName, digest: Digest) -> Result<Taken, Failure> {
     check(&submit)?;
     let workflows = workflows(&submit)?;
+    check_roles(shell, &workflows).await?;
     let waypoints = submit.plan.waypoints.len();
     // Until the flight is counted as one that was begun.
     let _room = shell.open.admit(shell, &submit.flight, &by, waypoints).await?;
@@ -140,6 +146,24 @@ fn workflows(submit: &Submit) -> Result<Vec<RecordedWorkflow>, Failure> {
         }
     };
     workflows::used(&submit.plan).into_iter().map(find).collect()
+}
+
+/// Refuses workflows with roles that the fleet does not have: nobody would ever take their turns. A role that was added just
+/// now is waited for.
+async fn check_roles(shell: &Shell, workflows: &[RecordedWorkflow]) -> Result<(), Failure> {
+    let specs = workflows.iter().map(|recorded| &recorded.workflow);
+    let flown: Vec<Workflow> = specs.filter_map(|spec| Workflow::try_new(spec).ok()).collect();
+    let wanted = || flown.iter().flat_map(|workflow| workflow.agent_roles().map(move |(role, _)| (role, workflow)));
+    let mut known = shell.roles.subscribe();
+    let all = known.wait_for(|roles| wanted().all(|(role, _)| roles.is_agents(role)));
+    if tokio::time::timeout(ROLES_PATIENCE, all).await.is_ok() {
+        return Ok(());
+    }
+    let roles = shell.roles();
+    let Some((role, workflow)) = wanted().find(|(role, _)| !roles.is_agents(role)) else { return Ok(()) };
+    let what = format!("workflow {} has gates of the role {role}, and this fleet has no such agents", workflow.name);
+    let remedy = format!("add it with `holdpoint keys role add {role}` and reload the broker");
+    Err(Failure::new(400, format!("{what}: {remedy}")))
 }
 
 /// Stores what was found out when every object of the snapshot was checked, so that agents need not check them again.

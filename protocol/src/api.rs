@@ -433,6 +433,9 @@ pub struct RefusedHandoff {
     /// may have sent it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub claimed: bool,
+    /// Of a completion: what is wrong with what, for programs, with a valid example in its `message` (GATE-22).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub details: Option<serde_json::Value>,
 }
 
 impl RefusedHandoff {
@@ -440,7 +443,7 @@ impl RefusedHandoff {
     #[must_use]
     pub fn new(message_id: Option<String>, reference: String, code: RefusalCode, error: String) -> Self {
         let (action, hint) = (code.action(), code.hint().to_owned());
-        Self { message_id, reference, code, error, action, hint, claimed: false }
+        Self { message_id, reference, code, error, action, hint, claimed: false, details: None }
     }
 }
 

@@ -6,14 +6,14 @@
 mod act;
 mod build;
 mod clarify;
+mod complete;
 mod decision;
 mod guidance;
 mod handed;
 mod verify;
 
 pub use act::{
-    ACT_KINDS, Act, ActCode, Cancel, CancelBody, Completion, CompletionBody, Pause, PauseBody, Resume, ResumeBody,
-    Retry, RetryBody, Verb,
+    ACT_KINDS, Act, ActCode, Cancel, CancelBody, Pause, PauseBody, Resume, ResumeBody, Retry, RetryBody, Verb,
 };
 pub use build::{
     BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, CommandRun, CoverageClaim, Failure,
@@ -23,6 +23,7 @@ pub use clarify::{
     ClarificationRequest, ClarificationRequestBody, ClarificationResponse, ClarificationResponseBody, Clarified,
     Confidence, GivenBack, GivenBackBody, HelpRequest, HelpRequestBody, WorkInProgress,
 };
+pub use complete::{Completion, CompletionBody, CompletionPlan, CompletionPlanBody};
 pub use decision::{Disposition, OrchestratorDecision, OrchestratorDecisionBody, StatusMutation};
 pub use guidance::{GuidancePacket, GuidancePacketBody};
 pub use handed::{Handed, HandedError, HandedHead};

@@ -92,13 +92,15 @@ pub struct Header {
 }
 
 /// Kinds by which an agent plans.
-pub const PLAN_KINDS: [&str; 2] = ["build_plan", "verification_plan"];
+pub const PLAN_KINDS: [&str; 3] = ["build_plan", "verification_plan", "completion_plan"];
 /// All kinds that agents hand off.
-pub const HANDOFF_KINDS: [&str; 7] = [
+pub const HANDOFF_KINDS: [&str; 9] = [
     "build_plan",
     "build_artifact",
     "verification_plan",
     "verification_report",
+    "completion_plan",
+    "completion",
     "clarification_request",
     "help_request",
     "given_back",

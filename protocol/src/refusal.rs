@@ -47,6 +47,10 @@ pub enum RefusalCode {
     EvidenceMissing,
     /// The bundle that a build artifact names is not stored.
     WorkMissing,
+    /// A completion that says too little, or what its gate does not take: `details` teaches how it goes.
+    CompletionInvalid,
+    /// Whoever made the work does not complete a later gate of it.
+    OwnWork,
     /// The handed-off work cannot be taken: the turn was decided as failed, with `handoff_invalid`.
     WorkRefused,
     /// What the handoff refers to did not appear in the time that an orchestrator waits for it.
@@ -69,7 +73,7 @@ pub enum RefusalAction {
 
 impl RefusalCode {
     /// All of them, in the order in which a handoff is looked at.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 24] = [
         Self::BadSubject,
         Self::Unsigned,
         Self::ContentType,
@@ -88,6 +92,8 @@ impl RefusalCode {
         Self::WrongRole,
         Self::WrongKind,
         Self::RequestMismatch,
+        Self::CompletionInvalid,
+        Self::OwnWork,
         Self::EvidenceMissing,
         Self::WorkMissing,
         Self::NeverStored,
@@ -117,6 +123,8 @@ impl RefusalCode {
             Self::RequestMismatch => "request_mismatch",
             Self::EvidenceMissing => "evidence_missing",
             Self::WorkMissing => "work_missing",
+            Self::CompletionInvalid => "completion_invalid",
+            Self::OwnWork => "own_work",
             Self::WorkRefused => "work_refused",
             Self::NeverStored => "never_stored",
             Self::Superseded => "superseded",
@@ -127,7 +135,9 @@ impl RefusalCode {
     #[must_use]
     pub fn action(self) -> RefusalAction {
         match self {
-            Self::TurnNotOpen | Self::WrongRole | Self::WorkRefused | Self::Superseded => RefusalAction::Drop,
+            Self::TurnNotOpen | Self::WrongRole | Self::OwnWork | Self::WorkRefused | Self::Superseded => {
+                RefusalAction::Drop
+            }
             Self::EvidenceMissing | Self::WorkMissing => RefusalAction::Store,
             _ => RefusalAction::Correct,
         }
@@ -146,8 +156,8 @@ impl RefusalCode {
             Self::WrongShape => "compare with the schema that `holdpoint schema KIND` prints; every field is needed",
             Self::Version => "write schema_version 1.0",
             Self::UnknownKind => {
-                "the kinds are build_plan, build_artifact, verification_plan, verification_report, \
-                 clarification_request and help_request"
+                "the kinds are build_plan, build_artifact, verification_plan, verification_report, completion_plan, \
+                 completion, clarification_request and help_request"
             }
             Self::Unsigned => {
                 "set Hp-Signature: unpadded base64url of the ed25519 signature, by the key of your .creds file, over \
@@ -163,18 +173,21 @@ impl RefusalCode {
             }
             Self::WrongAgent => "the agent field is the name in your credentials' JWT",
             Self::PlanMissing => {
-                "publish build_plan or verification_plan for this turn, with Hp-Jwt, before anything else"
+                "publish build_plan, verification_plan or completion_plan for this turn, with Hp-Jwt, before anything else"
             }
             Self::TurnNotOpen => {
                 "acknowledge the delivery and take the next turn; ask progress in time to learn it earlier"
             }
             Self::WrongRole => "answer only turns that your own consumers delivered; acknowledge and go on",
             Self::WrongKind => {
-                "a turn that wants `build` ends with build_artifact, one that wants `verify` with verification_report"
+                "a turn that wants `build` ends with build_artifact, one that wants `verify` with verification_report, one that \
+                 wants `complete` with completion"
             }
             Self::RequestMismatch => {
                 "take purpose, commit, tree and the ids of criteria and guards from the turn's request, each id once"
             }
+            Self::CompletionInvalid => "details.message says what is wrong, and shows a completion that is taken",
+            Self::OwnWork => "acknowledge the delivery: another agent of the role has to look at what this one made",
             Self::EvidenceMissing => "store the output under its digest on your role's blob subjects, chunk 0 last",
             Self::WorkMissing => "store the bundle under its digest on your role's blob subjects, chunk 0 last",
             Self::WorkRefused => {

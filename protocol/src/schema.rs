@@ -20,6 +20,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("clarification_request", schema_for!(artifact::ClarificationRequest)),
         ("clarification_response", schema_for!(artifact::ClarificationResponse)),
         ("completion", schema_for!(artifact::Completion)),
+        ("completion_plan", schema_for!(artifact::CompletionPlan)),
         ("cut_query", schema_for!(export::CutQuery)),
         ("dead", schema_for!(journal::Dead)),
         ("dead_query", schema_for!(api::DeadQuery)),

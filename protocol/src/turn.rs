@@ -13,6 +13,7 @@ use crate::{
     journal::Record,
     plan::{Criterion, TurnBudget},
     reason::ReasonCode,
+    state::Outcome,
     version::SchemaVersion,
     workflow::GateContext,
 };
@@ -68,13 +69,31 @@ pub enum TurnRequest {
 pub struct CompletionRequest {
     /// One line for people.
     pub title: String,
+    /// What the waypoint is about, Markdown. For agents; people look at the plan.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub goal: Option<String>,
+    /// The criteria of the waypoint. For agents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub criteria: Vec<Criterion>,
+    /// BDD specs of the waypoint. For agents.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tests: Vec<serde_json::Value>,
     /// What the gate is for.
     pub description: Option<String>,
+    /// What the role is for, as the org chart has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role_description: Option<String>,
     /// What the gate says to whoever completes it.
     #[serde(default, skip_serializing_if = "GateContext::is_empty")]
     pub context: GateContext,
     /// Whether the work may be sent back.
     pub can_reject: bool,
+    /// What a completion of an agent comes to that names no outcome; absent: `complete`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default_outcome: Option<Outcome>,
+    /// What an agent's program may use up; `None`: people complete it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<TurnBudget>,
     /// The people who may complete it; empty: any person.
     pub people: Vec<AgentName>,
     /// The commit the work stands on.
@@ -92,7 +111,7 @@ pub struct CompletionRequest {
     pub feedback: Option<Feedback>,
 }
 
-/// What a builder or a repair agent is asked to do.
+/// What a builder, a repair agent or an agent of another role that makes work is asked to do.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BuildRequest {
     /// One line for people.
@@ -124,6 +143,15 @@ pub struct BuildRequest {
     /// A structured answer with less confidence than this becomes a question (FLY-I7).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask_below: Option<Confidence>,
+    /// What the gate is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// What the role is for, as the org chart has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role_description: Option<String>,
+    /// What the gate says to whoever has its turn (GATE-20).
+    #[serde(default, skip_serializing_if = "GateContext::is_empty")]
+    pub context: GateContext,
 }
 
 /// Why there is another turn: the failing part of the report (FLY-4). What is too long for a turn is cut, and says where

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Digest,
     ids::{AgentName, GateId, RoleId},
+    org::Plane,
     state::Outcome,
     time::Millis,
 };
@@ -244,6 +245,13 @@ pub struct GateSpec {
     /// The people of that role. Never written in a file: a flight records those of the org chart of its day.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub escalation_people: Vec<AgentName>,
+    /// `build`: its turns make work, as a builder's do. Never written in a file: a flight records what the org chart of its day
+    /// says of the role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plane: Option<Plane>,
+    /// What the role is for. Never written in a file: a flight records what the org chart of its day says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role_description: Option<String>,
     /// When the gate is entered at all: a predicate; absent: always.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub when: Option<String>,
@@ -278,6 +286,8 @@ impl GateSpec {
             timeout: None,
             escalate_to: None,
             escalation_people: Vec::new(),
+            plane: None,
+            role_description: None,
             when: None,
             reject_to: None,
             expectations: Vec::new(),

@@ -15,5 +15,5 @@ pub const ROLE: &str = role::REPAIR;
 /// # Errors
 /// [`RunError`], with its exit code.
 pub async fn run(config: Config) -> Result<Ended, RunError> {
-    process::run(ROLE, &config).await
+    process::run(role::id(ROLE), &config).await
 }

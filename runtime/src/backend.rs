@@ -37,14 +37,18 @@ pub struct BackendTask {
     pub role: RoleId,
     /// Which attempt at the waypoint, from 1.
     pub attempt: u32,
-    /// The clone it works in.
+    /// The clone it works in, or the checkout it looks at.
     pub clone: PathBuf,
+    /// It looks, and changes nothing there.
+    pub looks: bool,
     /// A folder of its own that dies with the turn.
     pub scratch: PathBuf,
     /// The turn as a JSON file, outside the clone.
     pub turn_file: PathBuf,
     /// What was wrong with the last handoff, as a JSON file outside the clone.
     pub feedback_file: Option<PathBuf>,
+    /// What the work under review changed, as a patch outside the checkout.
+    pub diff_file: Option<PathBuf>,
     /// Where it asks while it runs.
     pub line: Option<Access>,
     /// What it is told, Markdown.

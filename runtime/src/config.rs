@@ -3,6 +3,7 @@
 //! Defaults < TOML file < environment (`HOLDPOINT__NATS__URL`, …) < flags. Unknown keys are refused by name. A process
 //! reads what it needs of it; nothing here looks whether files exist or somebody answers.
 
+mod agents;
 mod home;
 mod load;
 mod sections;
@@ -14,10 +15,11 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use agents::{AgentsConfig, ProgramConfig, Variables, VerifierConfig};
 pub use load::ConfigError;
 pub use sections::{
-    AgentConfig, AgentsConfig, HealthConfig, LogFormat, NatsConfig, NotifyConfig, OrchestratorConfig, ProgramConfig,
-    SandboxConfig, TelemetryConfig, TlsConfig, Variables, VerifierConfig,
+    AgentConfig, HealthConfig, LogFormat, NatsConfig, NotifyConfig, OrchestratorConfig, SandboxConfig, TelemetryConfig,
+    TlsConfig,
 };
 pub use units::{ByteSize, InvalidUnit, Span};
 
@@ -54,9 +56,7 @@ impl Config {
     #[must_use]
     pub fn redacted(&self) -> Self {
         let mut shown = self.clone();
-        for program in [&mut shown.agents.builder, &mut shown.agents.repair] {
-            program.env.hide();
-        }
+        shown.agents.programs_mut().for_each(|(_, program)| program.env.hide());
         shown
     }
 }

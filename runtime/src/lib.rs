@@ -7,6 +7,7 @@ pub mod ask;
 pub mod backend;
 pub mod build_turn;
 pub mod clock;
+pub mod complete_turn;
 pub mod config;
 pub mod fresh;
 pub mod health;

@@ -79,7 +79,8 @@ fn act_of<'a>(account: &'a Account, line: &EntryLine) -> Option<&'a Act> {
     let Cause { stream, sequence, .. } = line.entry.as_ref().ok()?.record().cause.as_ref()?;
     let handed = account.handoffs.iter().find(|handoff| (&handoff.stream, &handoff.sequence) == (stream, sequence))?;
     match &handed.body {
-        Ok((_, Handed::Act(act))) => Some(act),
+        // An agent's completion is no act.
+        Ok((head, Handed::Act(act))) if head.turn.is_none() => Some(act),
         _ => None,
     }
 }

@@ -121,6 +121,7 @@ impl Bench {
             base_runs: &self.base_runs,
             prepare: request.prepare.as_deref(),
             clarifications: &request.clarifications,
+            tests: &request.tests,
         };
         let folder = TurnFolder::create(&self.settings.state_dir, name)?;
         let mut runs = Runs::new(&self.settings, &self.sandbox, mirror, request.prepare.as_deref(), folder, desk);

@@ -39,6 +39,8 @@ pub(crate) struct Subject<'a> {
     pub(crate) base_runs: &'a BaseRuns,
     pub(crate) prepare: Option<&'a str>,
     pub(crate) clarifications: &'a [Clarified],
+    /// BDD specs of the waypoint.
+    pub(crate) tests: &'a [serde_json::Value],
 }
 
 /// A named check: of a criterion or a guard.

@@ -19,6 +19,7 @@ use holdpoint_runtime::{
 };
 use holdpoint_sandbox::Ended;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// How long a judge may take: a model that reads a whole tree needs minutes.
 pub(crate) const JUDGE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
@@ -36,6 +37,9 @@ pub(crate) struct Question<'a> {
     evidence: Vec<Shown<'a>>,
     /// Questions of a judge of this waypoint that were answered, oldest first.
     clarifications: Vec<Clarified>,
+    /// BDD specs of the waypoint.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tests: Vec<Value>,
 }
 
 #[derive(Debug, Serialize)]
@@ -63,6 +67,7 @@ impl<'a> Question<'a> {
         tree: &'a Oid,
         reports: impl Iterator<Item = &'a CriterionReport>,
         clarifications: &[Clarified],
+        tests: &[Value],
     ) -> Self {
         let evidence = reports.map(|report| Shown {
             id: report.result.id.as_str(),
@@ -79,12 +84,26 @@ impl<'a> Question<'a> {
             tree,
             evidence: evidence.collect(),
             clarifications: clarifications.iter().map(readable).collect(),
+            tests: tests.iter().map(all_seen).collect(),
         }
     }
 
     /// The bytes for standard input.
     pub(crate) fn to_bytes(&self) -> Vec<u8> {
         serde_json::to_vec_pretty(self).expect("it has only strings and numbers")
+    }
+}
+
+/// A free value whose words can all be seen.
+fn all_seen(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(shown::lines(text).into_owned()),
+        Value::Array(items) => Value::Array(items.iter().map(all_seen).collect()),
+        Value::Object(fields) => {
+            let seen = fields.iter().map(|(key, value)| (shown::line(key).into_owned(), all_seen(value)));
+            Value::Object(seen.collect())
+        }
+        plain => plain.clone(),
     }
 }
 
@@ -247,7 +266,8 @@ mod tests {
             by: "p\u{202e}\n".to_owned(),
         };
         let (tree, answers) = ("a".repeat(40).parse().unwrap(), [clarified]);
-        let bytes = Question::new(&criterion, &tree, std::iter::once(&report), &answers).to_bytes();
+        let specs = [serde_json::json!({"given": hostile(), "then": {"body_contains": [hostile()]}})];
+        let bytes = Question::new(&criterion, &tree, std::iter::once(&report), &answers, &specs).to_bytes();
         let asked: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
         let (evidence, clarified) = (&asked["evidence"][0], &asked["clarifications"][0]);
         let texts = [
@@ -259,6 +279,8 @@ mod tests {
             &clarified["text"],
             &clarified["rationale"],
             &clarified["constraints"][0],
+            &asked["tests"][0]["given"],
+            &asked["tests"][0]["then"]["body_contains"][0],
         ];
         assert!(texts.iter().all(|text| **text == SEEN), "{asked:#}");
         assert_eq!(clarified["by"], "p\\u{202e}\\n");

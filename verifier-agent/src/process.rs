@@ -22,5 +22,5 @@ pub async fn run(config: Config) -> Result<Ended, RunError> {
     let worker = VerifyWorker::start(&config, Sandbox::of_this_executable()).await;
     let worker = worker.map_err(|error| RunError::Start { exit_code: error.exit_code(), source: error.into() })?;
     let properties = worker.properties().to_vec();
-    process::run(ROLE, worker, &properties, &config).await
+    process::run(role::id(ROLE), worker, &properties, &config).await
 }

@@ -159,6 +159,7 @@ impl Rig {
             protected: Vec::new(),
             covenant: "AGENTS.md".to_owned(),
             clarifications: Vec::new(),
+            tests: Vec::new(),
         };
         Ok(VerificationRequest::new(origin, body))
     }

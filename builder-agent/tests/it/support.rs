@@ -119,6 +119,9 @@ impl Shop {
             budget: TurnBudget::default(),
             tests: Vec::new(),
             ask_below: None,
+            description: None,
+            role_description: None,
+            context: Default::default(),
         };
         adjust(&mut request);
         turn(request)

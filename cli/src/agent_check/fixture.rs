@@ -163,6 +163,7 @@ fn verify(waypoint: &WaypointId, what: What, bundles: Vec<BundleRef>) -> Verific
         protected: Vec::new(),
         covenant: "AGENTS.md".to_owned(),
         clarifications: Vec::new(),
+        tests: Vec::new(),
     };
     VerificationRequest::new(origin(waypoint, clock::now()), body)
 }
@@ -196,6 +197,9 @@ fn build(role: &RoleId, bundles: Vec<BundleRef>) -> BuildRequest {
         budget: TurnBudget { wall: Some(WALL), ..TurnBudget::default() },
         tests: Vec::new(),
         ask_below: None,
+        description: None,
+        role_description: None,
+        context: Default::default(),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use holdpoint_protocol::ids::{InvalidId, RoleId, role};
 
 /// Most builders of one local fleet; each is a process with a program of its own.
 const BUILDERS_MAX: i64 = 64;
@@ -73,6 +74,9 @@ pub(crate) struct CommandFlags {
     /// The program that judges criteria without a check
     #[arg(long, value_name = "CMD")]
     pub(crate) judge: Option<String>,
+    /// The program of the agents of a role that a workflow declares; may be repeated
+    #[arg(long = "agent", value_name = "ROLE=CMD", value_parser = role_command)]
+    pub(crate) agents: Vec<(RoleId, String)>,
     /// How many builders work at once [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=BUILDERS_MAX))]
     pub(crate) builders: Option<u32>,
@@ -89,7 +93,9 @@ impl CommandFlags {
             ("agents.repair.command", &self.repair),
             ("agents.verifier.judge", &self.judge),
         ];
-        settings.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?))).collect()
+        let settings = settings.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value.clone()?)));
+        let declared = self.agents.iter().map(|(role, command)| (format!("agents.{role}.command"), command.clone()));
+        settings.chain(declared).collect()
     }
 
     /// The flags that describe a fleet of one's own, as far as they were given.
@@ -99,7 +105,18 @@ impl CommandFlags {
             ("--repair", self.repair.is_some()),
             ("--judge", self.judge.is_some()),
             ("--builders", self.builders.is_some()),
+            ("--agent", !self.agents.is_empty()),
         ];
         flags.into_iter().filter_map(|(flag, given)| given.then_some(flag)).collect()
     }
+}
+
+/// `ROLE=CMD`.
+fn role_command(text: &str) -> Result<(RoleId, String), String> {
+    let (role, command) = text.split_once('=').ok_or("write ROLE=CMD, such as architect='claude -p'")?;
+    let role: RoleId = role.parse().map_err(|error: InvalidId| error.to_string())?;
+    if role::AGENTS.contains(&role.as_str()) {
+        return Err(format!("{role} has a flag of its own: --builder, --repair or --judge"));
+    }
+    Ok((role, command.to_owned()))
 }

@@ -64,7 +64,7 @@ async fn complete(
     (outcome, summary, blockers): (Outcome, String, Vec<String>),
 ) -> Result<Exit, Failure> {
     on_waypoint(acting, whose, verb, move |about, agent, on| {
-        let body = CompletionBody { agent, on, outcome, summary, blockers };
+        let body = CompletionBody { summary, blockers, ..CompletionBody::of_person(agent, on, outcome) };
         Act::Complete(Box::new(Completion::new(about.origin(), body)))
     })
     .await

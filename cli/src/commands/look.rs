@@ -76,14 +76,18 @@ pub(super) async fn history(args: HistoryArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// One line: when, what, where to find it, and the few fields that say most. Below it, what a report doubts.
+/// One line: when, what, where to find it, and the few fields that say most. Below it, what a report doubts, and what a
+/// completion wants changed.
 fn readable(line: &HistoryLine) -> String {
-    const TELLING: [&str; 6] = ["role", "status", "disposition", "reason_code", "verdict", "summary"];
+    const TELLING: [&str; 7] = ["role", "status", "disposition", "reason_code", "verdict", "outcome", "summary"];
     let field = |name: &str| {
         let value = line.artifact.get(name).or_else(|| line.artifact.get("decision")?.get(name))?;
-        Some(format!("{name}={}", shown::line(value.as_str()?)))
+        Some(format!("{name}={}", shown::line(value.as_str().filter(|text| !text.is_empty())?)))
     };
     let mut fields: Vec<String> = TELLING.iter().filter_map(|name| field(name)).collect();
+    if let Some(reason) = line.artifact["failure"]["reason"].as_str() {
+        fields.push(format!("failed={}", shown::line(reason)));
+    }
     if line.artifact["receipt"]["foreign"] == true {
         fields.push("foreign receipt".to_owned());
     }
@@ -95,7 +99,9 @@ fn readable(line: &HistoryLine) -> String {
     let head = format!("{}  {:<20} {:<28} {}", view::seconds(line.at), line.kind, line.reference, fields.join(" "));
     let doubts = doubts_of(line);
     let doubts = words::doubts(&doubts).map(|doubt| format!("\n    {doubt}"));
-    std::iter::once(head.trim_end().to_owned()).chain(doubts).collect()
+    let blockers = line.artifact["blockers"].as_array().into_iter().flatten().filter_map(|blocker| blocker.as_str());
+    let blockers = blockers.map(|blocker| format!("\n    blocker: {}", shown::line(blocker)));
+    std::iter::once(head.trim_end().to_owned()).chain(doubts).chain(blockers).collect()
 }
 
 /// Shows one artifact, or the bytes behind a digest.

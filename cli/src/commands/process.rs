@@ -1,13 +1,15 @@
 //! `orchestrator` and `agent`: this executable as one of the processes.
 
+use holdpoint_protocol::ids::role;
 use holdpoint_runtime::{
+    build_turn,
     config::Config,
     fresh,
     telemetry::{self, Guard},
 };
 
 use crate::{
-    args::{AgentArgs, AgentRole, ProcessArgs},
+    args::{AgentArgs, ProcessArgs},
     failure::{Exit, Failure, chain},
 };
 
@@ -26,21 +28,14 @@ pub(super) async fn orchestrator(args: ProcessArgs) -> Result<Exit, Failure> {
 /// Runs an agent until it is asked to end.
 pub(super) async fn agent(args: AgentArgs) -> Result<Exit, Failure> {
     let (config, _telemetry) = begin(&args.process, args.role.as_str())?;
-    let ended = match args.role {
-        AgentRole::Builder => {
-            let ended = Box::pin(holdpoint_builder_agent::run(config)).await;
-            ended.map_err(|error| failed(Exit::of(error.exit_code()), &error))
-        }
-        AgentRole::Repair => {
-            let ended = Box::pin(holdpoint_repair_agent::run(config)).await;
-            ended.map_err(|error| failed(Exit::of(error.exit_code()), &error))
-        }
-        AgentRole::Verifier => {
-            let ended = Box::pin(holdpoint_verifier_agent::run(config)).await;
-            ended.map_err(|error| failed(Exit::of(error.exit_code()), &error))
-        }
+    let ended = match args.role.as_str() {
+        role::BUILDER => Box::pin(holdpoint_builder_agent::run(config)).await,
+        role::REPAIR => Box::pin(holdpoint_repair_agent::run(config)).await,
+        role::VERIFIER => Box::pin(holdpoint_verifier_agent::run(config)).await,
+        _ => Box::pin(build_turn::process::run(args.role, &config)).await,
     };
-    Ok(Exit::of(ended?.exit_code()))
+    let ended = ended.map_err(|error| failed(Exit::of(error.exit_code()), &error))?;
+    Ok(Exit::of(ended.exit_code()))
 }
 
 /// Reads the configuration and sets up logs.

@@ -11,6 +11,7 @@ use tempfile::TempPath;
 use super::run::BUILDERS_DEFAULT;
 use crate::{
     args::UpArgs,
+    declared,
     failure::{Exit, Failure},
     fleet::{Crew, Fleet},
     interrupt::Interrupts,
@@ -70,7 +71,8 @@ pub(super) async fn up(args: UpArgs) -> Result<Exit, Failure> {
     preflight::check_sandbox(&config).await?;
     let state = StateDir::of(&repo)?;
     let mut interrupts = Interrupts::listen()?;
-    let mut fleet = Fleet::attach(&state, &format!("up-{}", fresh::suffix())).await?;
+    let roles = declared::agents(&config, &repo).await?;
+    let mut fleet = Fleet::attach(&state, &format!("up-{}", fresh::suffix()), &roles).await?;
     let result = tokio::select! {
         failure = serve(&mut fleet, &args, &config, &repo, &state) => Err(failure),
         () = interrupts.next() => Ok(Exit::Success),
@@ -103,9 +105,10 @@ async fn begin(
 ) -> Result<There, Failure> {
     let client = fleet.client().await?;
     fleet.start_orchestrator(config)?;
-    let builders = args.commands.builders.unwrap_or(BUILDERS_DEFAULT);
+    let builders = args.commands.builders.or(config.agents.builder.count).unwrap_or(BUILDERS_DEFAULT);
     let deny = repo.places().await?;
-    let crew = Crew { config, builders, read: Vec::new(), deny };
+    let declared = config.agents.declared.keys().cloned().collect();
+    let crew = Crew { config, builders, declared, read: Vec::new(), deny };
     fleet.start_crew(&crew, &streams::fleet_pool())?;
     tokio::select! {
         there = client.somebody_there() => there?,

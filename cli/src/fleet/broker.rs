@@ -11,15 +11,21 @@ use std::{
 };
 
 use holdpoint_bus::{
+    Bus, ConnectArgs,
     auth::{Authority, Credentials, SYSTEM_CREDS},
-    broker::{BrokerError, LocalBroker, LocalSpec, ServerBinary},
+    broker::{BrokerError, LocalBroker, LocalSpec, RolesError, ServerBinary, add_roles},
 };
+use holdpoint_protocol::{
+    ids::{AgentName, RoleId},
+    streams,
+};
+use holdpoint_runtime::fresh;
 use holdpoint_sandbox::{ProcessId, service::Lifetime};
 use serde::{Deserialize, Serialize};
 use tokio::{net::TcpStream, time::Instant};
 
 use crate::{
-    failure::Failure,
+    failure::{Failure, chain},
     state::{Lock, StateDir, unusable, write_private},
 };
 
@@ -102,13 +108,38 @@ impl BrokerLease {
             }
             _ => start_on(state, known.as_ref().and_then(|known| port(&known.url))).await?,
         };
-        let authority = Authority::load(&keys(state))?.ok_or_else(|| {
-            let source = std::io::Error::from(std::io::ErrorKind::NotFound);
-            unusable("read", &keys(state), &source)
-        })?;
+        let authority = Authority::load(&keys(state))?.ok_or_else(|| no_authority(state))?;
         // Says early that the keys are whole.
         Credentials::load(&orchestrator_creds(state))?;
         Ok(Self { state: state.clone(), users, url: running.url, authority })
+    }
+
+    /// Gives the fleet the roles that are missing, each with whether its turns make work, and waits until the broker knows them.
+    pub(crate) async fn add_roles(&mut self, roles: &[(RoleId, bool)]) -> Result<(), Failure> {
+        let Some((last, _)) = roles.last() else { return Ok(()) };
+        let _start = start_lock(&self.state).await?;
+        // Another command may have added some.
+        let authority = Authority::load(&keys(&self.state))?;
+        self.authority = authority.ok_or_else(|| no_authority(&self.state))?;
+        let changed = add_roles(self.state.dir(), &mut self.authority, roles)?;
+        let Some(known) = Known::load(&self.state).filter(|_| changed) else { return Ok(()) };
+        known.process.reload().map_err(|source| unusable("reload the broker of", self.state.dir(), &source))?;
+        let name = AgentName::try_new(format!("probe-{}", fresh::suffix())).expect("letters and hex digits are an id");
+        let probe = self.authority.mint_agent(last, &name, &streams::fleet_pool(), None);
+        let probe = probe.expect("the role was added just now");
+        let deadline = Instant::now() + ANSWER_TIMEOUT;
+        loop {
+            match Bus::connect(ConnectArgs::new(self.url.clone(), probe.clone())).await {
+                Ok(_) => return Ok(()),
+                Err(_) if Instant::now() < deadline => tokio::time::sleep(POLL).await,
+                Err(error) => {
+                    let message = format!("the broker does not know the role {last} yet: {}", chain(&error));
+                    let hint =
+                        "a broker that an earlier version started does not take roles: end its other commands first";
+                    return Err(Failure::environment("roles", message, hint));
+                }
+            }
+        }
     }
 
     /// Where it is.
@@ -192,8 +223,22 @@ impl BrokerLease {
     }
 }
 
+impl From<RolesError> for Failure {
+    fn from(error: RolesError) -> Self {
+        let message = chain(&error);
+        match error {
+            RolesError::Refused(_) => Self::usage("role_refused", message, "change the gate's role in project.yaml"),
+            RolesError::Keys(error) => error.into(),
+        }
+    }
+}
+
 async fn start_lock(state: &StateDir) -> Result<Lock, Failure> {
     Lock::exclusive(&state.path("start.lock")).await
+}
+
+fn no_authority(state: &StateDir) -> Failure {
+    unusable("read", &keys(state), &std::io::Error::from(std::io::ErrorKind::NotFound))
 }
 
 fn keys(state: &StateDir) -> PathBuf {

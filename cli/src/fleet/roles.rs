@@ -5,14 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use holdpoint_protocol::ids::{AgentName, PoolId};
-use holdpoint_runtime::config::{AgentsConfig, Config, NatsConfig, OrchestratorConfig};
+use holdpoint_protocol::ids::{AgentName, PoolId, RoleId, role};
+use holdpoint_runtime::config::{Config, NatsConfig, OrchestratorConfig};
 
 use super::broker::BrokerLease;
-use crate::{
-    args::AgentRole,
-    state::{Slot, StateDir},
-};
+use crate::state::{Slot, StateDir};
 
 /// The agents of one fleet.
 #[derive(Debug)]
@@ -21,6 +18,8 @@ pub(crate) struct Crew<'a> {
     pub(crate) config: &'a Config,
     /// How many build at once.
     pub(crate) builders: u32,
+    /// The roles that have agents besides the built-in ones.
+    pub(crate) declared: Vec<RoleId>,
     /// What their programs may read besides: the plan's folder.
     pub(crate) read: Vec<PathBuf>,
     /// What no program of an agent may reach: the user's repository.
@@ -30,7 +29,7 @@ pub(crate) struct Crew<'a> {
 /// One agent.
 #[derive(Debug)]
 pub(super) struct Agent<'a> {
-    pub(super) role: AgentRole,
+    pub(super) role: RoleId,
     pub(super) name: AgentName,
     pub(super) pool: PoolId,
     pub(super) creds: PathBuf,
@@ -60,12 +59,12 @@ pub(super) fn agent(crew: &Crew<'_>, agent: Agent<'_>, lease: &BrokerLease, stat
     config.agent.state_dir.clone_from(&agent.slot.dir);
     let mut deny = crew.deny.clone();
     deny.push(state.root().to_owned());
-    for program in [&mut config.agents.builder, &mut config.agents.repair] {
+    for (_, program) in config.agents.programs_mut() {
         program.read_paths.extend(crew.read.iter().cloned());
         program.deny_paths.extend(deny.iter().cloned());
     }
     config.agents.verifier.deny_paths.extend(deny);
-    only_own_secrets(&mut config, agent.role);
+    only_own_secrets(&mut config, &agent.role);
     config
 }
 
@@ -82,22 +81,18 @@ fn connected(user: &Config, lease: &BrokerLease, creds: PathBuf) -> Config {
 }
 
 /// A process does not get the variables of other roles' programs.
-fn only_own_secrets(config: &mut Config, role: AgentRole) {
-    if role != AgentRole::Builder {
-        config.agents.builder.env.0.clear();
-    }
-    if role != AgentRole::Repair {
-        config.agents.repair.env.0.clear();
-    }
+fn only_own_secrets(config: &mut Config, role: &RoleId) {
+    let others = config.agents.programs_mut().filter(|(other, _)| other != role);
+    others.for_each(|(_, program)| program.env.0.clear());
 }
 
 /// The variables of ours that a role's programs get.
-pub(super) fn passed_on(config: &Config, role: AgentRole) -> Vec<(OsString, OsString)> {
-    let AgentsConfig { builder, repair, verifier } = &config.agents;
-    let names: Vec<&String> = match role {
-        AgentRole::Builder => builder.pass_env.iter().collect(),
-        AgentRole::Repair => repair.pass_env.iter().collect(),
-        AgentRole::Verifier => verifier.pass_env.iter().chain(&verifier.judge_pass_env).collect(),
+pub(super) fn passed_on(config: &Config, role: &RoleId) -> Vec<(OsString, OsString)> {
+    let verifier = &config.agents.verifier;
+    let names: Vec<&String> = match config.agents.program(role) {
+        Some(program) => program.pass_env.iter().collect(),
+        None if role.as_str() == role::VERIFIER => verifier.pass_env.iter().chain(&verifier.judge_pass_env).collect(),
+        None => Vec::new(),
     };
     names.into_iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect()
 }
@@ -136,7 +131,13 @@ mod tests {
         let mut config = Config::default();
         config.agents.builder.env.0.insert("TOKEN".to_owned(), "x".to_owned());
         config.agents.repair.env.0.insert("OTHER".to_owned(), "y".to_owned());
-        only_own_secrets(&mut config, AgentRole::Verifier);
+        let architect: RoleId = "architect".parse().unwrap();
+        let program = config.agents.declared.entry(architect.clone()).or_default();
+        program.env.0.insert("THIRD".to_owned(), "z".to_owned());
+        only_own_secrets(&mut config, &architect);
         assert!(config.agents.builder.env.0.is_empty() && config.agents.repair.env.0.is_empty());
+        assert_eq!(config.agents.declared[&architect].env.0.len(), 1);
+        only_own_secrets(&mut config, &role::id(role::VERIFIER));
+        assert!(config.agents.programs().all(|(_, program)| program.env.0.is_empty()));
     }
 }

@@ -6,7 +6,17 @@ use crate::lab::{Lab, git};
 
 /// A project with a role that its org chart does not have, and a gate that is there twice.
 const WRONG: &str = "workflow:\n  name: x\n  gates:\n    - {id: a, role: writer}\n    - {id: a, role: riter}\n";
+/// A chart for it.
 const ORG: &str = "roles:\n  writer: {agents: [agent-1]}\n  spare: {agents: []}\n";
+/// A sound workflow that says something that is not run.
+const NOT_YET: &str = "\
+workflow:
+  name: x
+  gates:
+    - {id: a, role: builder}
+    - {id: b, role: verifier, canReject: true, tips: [begin with the tests]}
+";
+/// A sound workflow that is run.
 const RIGHT: &str = "workflow:\n  name: x\n  gates:\n    - {id: a, role: writer}\n    \
                      - {id: b, role: writer, when: 'tags[0]', canReject: true}\n";
 
@@ -38,10 +48,10 @@ fn every_problem_is_reported_with_its_place_and_exit_2() {
 #[test]
 fn a_sound_workflow_is_reported_with_what_is_not_run_yet() {
     let lab = Lab::new();
-    fs::write(lab.path("x.yaml"), RIGHT).unwrap();
+    fs::write(lab.path("x.yaml"), NOT_YET).unwrap();
     let answer = lab.run(&["workflow", "check", "x.yaml"]);
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
-    assert_eq!(answer.stdout, "x.yaml: x is sound: gates 2\n  not run yet: roles of the org chart (writer)\n");
+    assert_eq!(answer.stdout, "x.yaml: x is sound: gates 2\n  not run yet: `tips` of what builds or verifies (b)\n");
     assert!(answer.stderr.contains("warning: there is no org chart"), "{}", answer.stderr);
 
     fs::write(lab.path("chart.yaml"), ORG).unwrap();
@@ -49,7 +59,7 @@ fn a_sound_workflow_is_reported_with_what_is_not_run_yet() {
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
     let report = answer.json();
     assert_eq!((&report["ok"], &report["roles"]), (&true.into(), &2.into()));
-    assert_eq!(report["workflows"][0]["not_run_yet"][0], "roles of the org chart (writer)");
+    assert_eq!(report["workflows"][0]["not_run_yet"][0], "`tips` of what builds or verifies (b)");
     assert_eq!(report["warnings"].as_array().map(Vec::len), Some(1), "{report}");
 
     let keys = lab.path("keys").display().to_string();
@@ -69,8 +79,7 @@ fn workflows_are_listed_and_shown_as_table_flowchart_and_json() {
     fs::write(lab.path("project.yaml"), RIGHT).unwrap();
     fs::write(lab.path("org.yaml"), ORG).unwrap();
     let answer = lab.run(&["workflow", "show", "x"]);
-    let table = "x\nGATE  ROLE    REJECTS TO  WHEN\na     writer\nb     writer  a           tags[0]\n\
-                 not run yet: roles of the org chart (writer)\n";
+    let table = "x\nGATE  ROLE    REJECTS TO  WHEN\na     writer\nb     writer  a           tags[0]\n";
     assert_eq!((answer.code, answer.stdout.as_str()), (Some(0), table), "{}", answer.stderr);
     let answer = lab.run(&["workflow", "show", "fly-approved", "--mermaid"]);
     assert!(answer.stdout.starts_with("flowchart TD\n"), "{}", answer.stdout);
@@ -139,8 +148,8 @@ fn declarations_that_are_wrong_or_not_run_yet_are_refused_where_a_plan_needs_the
     let broken = SIGNED.replace("'tags[0]'", "'tags[0'");
     let lab = declaring(&[("project.yaml", &broken), ("org.yaml", LEAD)]);
     check(&lab).refuses(2, &["project.yaml:5:", "`when: tags[0` is no predicate: it is no JavaScript expression"]);
-    let lab = declaring(&[("project.yaml", RIGHT), ("org.yaml", ORG)]);
-    check(&lab).refuses(2, &["workflow x of project.yaml cannot be flown", "writer", "workflow show"]);
+    let lab = declaring(&[("project.yaml", NOT_YET), ("org.yaml", ORG)]);
+    check(&lab).refuses(2, &["workflow x of project.yaml cannot be flown", "`tips`", "workflow show"]);
     // Nobody looks at them for a plan that does not.
     let plan = fs::read_to_string(lab.path("plan.yaml")).unwrap().replace("workflow: x\n", "");
     fs::write(lab.path("plan.yaml"), plan).unwrap();

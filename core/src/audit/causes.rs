@@ -1,7 +1,7 @@
 //! What an entry answers: the handoff is there, is the one that was meant, and is its sender's.
 
 use holdpoint_protocol::{
-    artifact::{Handed, HandedHead},
+    artifact::{Act, Handed, HandedHead},
     ids::{WaypointId, role},
     journal::{Cause, Dead, Death, Entry, Sequence},
     state::{Phase, WaypointState},
@@ -135,7 +135,9 @@ fn wrong(
         let found = format!("one on {named} by role {}", line.subject.role);
         return Some((Link::Cause, format!("handoff {name} on this waypoint, in its role's stream"), found));
     }
-    if matches!(body, Handed::Act(_)) {
+    // A completion is an agent's handoff where it answers a turn.
+    let is_agents = matches!(body, Handed::Act(Act::Complete(_))) && line.subject.role.as_str() != role::OPERATOR;
+    if matches!(body, Handed::Act(_)) && !is_agents {
         let expected = format!("act {name} by role {}", role::OPERATOR);
         let found = format!("it is by role {}", line.subject.role);
         return (line.subject.role.as_str() != role::OPERATOR).then_some((Link::Sender, expected, found));

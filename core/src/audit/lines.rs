@@ -49,7 +49,8 @@ impl EntryLine {
 }
 
 /// How an entry is referred to.
-pub(super) fn reference(sequence: Sequence) -> String {
+#[must_use]
+pub(crate) fn reference(sequence: Sequence) -> String {
     format!("{}/{}", streams::JOURNAL, sequence.0)
 }
 

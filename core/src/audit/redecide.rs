@@ -9,11 +9,11 @@ use std::borrow::Cow;
 use holdpoint_protocol::{
     artifact::{self, BuildArtifact, BuildStatus, Failure, Handed, HandedHead},
     facts::Oid,
-    ids::{ArtifactId, TurnId, WaypointId},
+    ids::{ArtifactId, TurnId, WaypointId, role},
     journal::{Cause, Entry, Record},
     plan::Waypoint,
     reason::ReasonCode,
-    state::{Phase, WaypointState, Work},
+    state::{Outcome, Phase, WaypointState, Work},
     turn::{Feedback, Turn, TurnRequest},
 };
 use serde_json::{Value, json};
@@ -97,7 +97,10 @@ impl Seen<'_> {
         let (Ok((head, body)), Some(cause)) = (&known.line.body, &self.record.cause) else {
             return Err(("a handoff that can be read".to_owned(), "it cannot".to_owned()));
         };
-        if let Handed::Act(act) = body {
+        let by_person = known.line.subject.role.as_str() == role::OPERATOR;
+        if let Handed::Act(act) = body
+            && by_person
+        {
             return self.acted(act, known.line.subject.waypoint.is_some(), cause);
         }
         let HandedHead { turn, agent, .. } = head.clone();
@@ -112,6 +115,7 @@ impl Seen<'_> {
                 Input::Reported(with(handoff, Box::new(Reported { report, for_build })))
             }
             Handed::Clarify(_) | Handed::Help(_) => Input::Asked(with(handoff, Box::new(self.question(body)?))),
+            Handed::Act(artifact::Act::Complete(completion)) => Input::Fulfilled(with(handoff, completion.clone())),
             Handed::Act(_) => return Err(("a handoff of an agent".to_owned(), "a person's act".to_owned())),
             Handed::Plan => match self.entry {
                 Entry::Dead(dead) => {
@@ -183,14 +187,21 @@ impl Seen<'_> {
         })
     }
 
+    /// Whether the gate that was open before the entry was left as complete.
+    fn is_left_complete(&self) -> bool {
+        let Some(open) = self.before.history.last().filter(|visit| visit.exited.is_none()) else { return false };
+        let visits = self.after().map(|state| state.history.as_slice()).unwrap_or_default();
+        let left = visits.iter().rev().find(|visit| visit.gate == open.gate && visit.entered == open.entered);
+        left.is_some_and(|visit| visit.outcome == Some(Outcome::Complete))
+    }
+
     /// What git said of handed-off work is in the entry: which tree, which broken rules, or that it could not be used.
     fn outcome(&self, artifact: &BuildArtifact) -> Result<BuildOutcome, Difference> {
         if artifact.status == BuildStatus::Failed {
             let unsaid = || Failure { reason: ReasonCode::AgentFailed, detail: String::new() };
             return Ok(BuildOutcome::Failed(artifact.failure.clone().unwrap_or_else(unsaid)));
         }
-        let goes_on = matches!(self.entry, Entry::Turn(turn) if matches!(turn.request, TurnRequest::Verify(_)));
-        if !goes_on {
+        if !self.is_left_complete() {
             return Ok(BuildOutcome::Failed(Failure { reason: ReasonCode::HandoffInvalid, detail: String::new() }));
         }
         let work = self.after().and_then(|state| state.work.as_ref());
@@ -243,7 +254,7 @@ impl Seen<'_> {
                     Entry::Turn(turn) => match &turn.request {
                         TurnRequest::Build(request) => request.feedback.as_ref().and_then(|f| f.collision.as_ref()),
                         TurnRequest::Verify(_) => turn.for_build.as_ref().and_then(|f| f.collision.as_ref()),
-                        TurnRequest::Complete(_) => None,
+                        TurnRequest::Complete(request) => request.feedback.as_ref().and_then(|f| f.collision.as_ref()),
                     },
                     Entry::Decided(decided) => decided.feedback.as_ref().and_then(|f| f.collision.as_ref()),
                     _ => None,

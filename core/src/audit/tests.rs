@@ -1,5 +1,5 @@
 //! Sound flights are sound, and every way to doctor one is named.
 
-mod account;
+pub(crate) mod account;
 mod doctored;
 mod forged;

@@ -1,6 +1,6 @@
 //! How long a turn of a gate may take where its workflow does not say (spec GATE-15).
 //!
-//! They count for gates that people complete: agents' turns have the deadlines of their fleet.
+//! They count for gates that are completed: what builds or verifies has the deadlines of its fleet.
 
 use holdpoint_protocol::{time::Millis, workflow::GateSpec};
 

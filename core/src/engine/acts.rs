@@ -16,15 +16,11 @@ use holdpoint_protocol::{
 use serde_json::json;
 
 use super::{
-    Act, Context, Fresh, Refusal, Retrying, Step, opening,
-    transition::{Ruled, Transition, met, phase_status},
+    Act, Context, Fresh, Refusal, Retrying, Step, completing, opening,
+    transition::{Transition, met, phase_status},
     turns::{self, Opening},
 };
-use crate::{
-    feedback,
-    gates::{Duty, Gate},
-    policy::{Ruling, escalate, exhausted},
-};
+use crate::{completion::Said, feedback, gates::Gate, policy::escalate};
 
 /// Bytes of what a person says with an act.
 pub const NOTE_BYTES_MAX: usize = 16 << 10;
@@ -101,7 +97,7 @@ pub fn reference(state: &WaypointState) -> Option<String> {
 /// A person completes a gate.
 pub(super) fn completed(state: &WaypointState, act: Act<Box<Completion>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
     let Act { by, cause, overtaken, body } = act;
-    let verb = if body.outcome == Outcome::NeedsReview { Verb::Reject } else { Verb::Approve };
+    let verb = if body.outcome == Some(Outcome::NeedsReview) { Verb::Reject } else { Verb::Approve };
     let open = match &state.phase {
         Phase::InTurn(open) if open.people => open,
         _ => return unopened(state, verb, cx),
@@ -113,15 +109,11 @@ pub(super) fn completed(state: &WaypointState, act: Act<Box<Completion>>, cx: &C
     if let Some(refusal) = forbidden(gate, open, &by, &body) {
         return Step::Refuse(refusal);
     }
-    let transition = Transition::new(state, cx, fresh).acted(by, verb, cause.clone()).answered(cause, body.outcome);
-    match body.outcome {
-        Outcome::NeedsReview => rejected(transition, open, &body),
-        Outcome::Blocked => {
-            let text = format!("gate {} is blocked ({}): `holdpoint retry` opens it again", open.gate, brief(&body));
-            transition.leave(&open.gate, Outcome::Blocked, escalate(ReasonCode::GateBlocked, &text))
-        }
-        outcome => transition.leave(&open.gate, outcome, met()),
-    }
+    // What names no outcome is forbidden.
+    let outcome = body.outcome.unwrap_or(Outcome::Complete);
+    let transition = Transition::new(state, cx, fresh).acted(by, verb, cause.clone()).answered(cause, outcome);
+    let Completion { summary, blockers, rejection_notes, metadata, .. } = *body;
+    completing::settle(transition, open, &Said { outcome, summary, blockers, rejection_notes, metadata })
 }
 
 /// Why this person cannot complete the gate like this.
@@ -142,46 +134,27 @@ fn forbidden(gate: &Gate, open: &OpenTurn, by: &AgentName, completion: &Completi
         let message = format!("{by} may not complete gate {}: {} may{late}", gate.id, people.join(", "));
         return refuse(ActCode::NotAllowed, message, "ask one of them, or have the workflow name you");
     }
-    let words = completion.blockers.iter().map(String::len).sum::<usize>() + completion.summary.len();
+    let notes = completion.rejection_notes.as_ref().map_or(0, String::len);
+    let words = completion.blockers.iter().map(String::len).sum::<usize>() + completion.summary.len() + notes;
     if words > NOTE_BYTES_MAX || completion.blockers.len() > BLOCKERS_MAX {
         let message = format!("an act carries {NOTE_BYTES_MAX} bytes of words and {BLOCKERS_MAX} blockers at most");
         return refuse(ActCode::Invalid, message, "say it shorter, and name a document for the rest");
     }
     match completion.outcome {
-        Outcome::Skip => refuse(ActCode::Invalid, "only the engine skips a gate".to_owned(), "approve or reject it"),
-        Outcome::NeedsReview if !gate.can_reject => refuse(
+        None => refuse(ActCode::Invalid, "it names no outcome".to_owned(), "approve or reject it"),
+        Some(Outcome::Skip) => {
+            refuse(ActCode::Invalid, "only the engine skips a gate".to_owned(), "approve or reject it")
+        }
+        Some(Outcome::NeedsReview) if !gate.can_reject => refuse(
             ActCode::RejectNotAllowed,
             format!("gate {} may not send work back", gate.id),
             "approve it, or cancel the waypoint",
         ),
-        Outcome::NeedsReview if completion.blockers.iter().all(|blocker| blocker.trim().is_empty()) => {
+        Some(Outcome::NeedsReview) if completion.blockers.iter().all(|blocker| blocker.trim().is_empty()) => {
             refuse(ActCode::Invalid, "a rejection needs what has to change".to_owned(), "say it with --note")
         }
         _ => None,
     }
-}
-
-fn brief(completion: &Completion) -> String {
-    completion.blockers.first().unwrap_or(&completion.summary).chars().take(200).collect()
-}
-
-/// A person sends the work back: a rework like any other.
-fn rejected(mut transition: Transition<'_>, open: &OpenTurn, completion: &Completion) -> Step {
-    let feedback =
-        Some(feedback::in_words(Disposition::Rework, ReasonCode::ApprovalRejected, completion.blockers.clone()));
-    transition.next.verified = None;
-    transition.next.cleared = false;
-    if !transition.reworks_left() {
-        let text =
-            format!("rejected at gate {}, and the reworks are used up: `holdpoint retry --reworks +1`", open.gate);
-        let first = transition.cx.workflow.first();
-        let resume = Resume::Gate { gate: first.id.clone(), purpose: turns::purpose(first) };
-        return transition.hold(resume, Ruled { ruling: exhausted(ReasonCode::AttemptsExhausted, &text), feedback });
-    }
-    transition.next.counters.reworks += 1;
-    let (disposition, reason) = (Disposition::Rework, ReasonCode::ApprovalRejected);
-    let ruling = Ruling { disposition, reason, exhausted: false, remediation: None };
-    transition.leave(&open.gate, Outcome::NeedsReview, Ruled { ruling, feedback })
 }
 
 /// A person has held work tried again.
@@ -201,7 +174,8 @@ pub(super) fn retried(state: &WaypointState, act: Act<Box<Retrying>>, cx: &Conte
     transition.next.counters.redeliveries = 0;
     transition.next.entries.clear();
     if retry.from.is_some() {
-        return build_again(transition, retry, feedback.map(|feedback| *feedback));
+        let first = cx.workflow.first();
+        return again_at(transition, first, turns::purpose(first), retry, feedback.map(|feedback| *feedback));
     }
     resume(transition, held, retry, turn, feedback.map(|feedback| *feedback))
 }
@@ -253,13 +227,12 @@ fn resume(
                 "the journal may be damaged: `holdpoint audit`",
             )),
         },
-        Resume::Gate { purpose: Purpose::Build, .. } => build_again(transition, retry, feedback),
         Resume::Gate { gate, purpose } => {
             let gate = cx.workflow.gate(gate).unwrap_or_else(|| cx.workflow.first());
             if *purpose == opening::BASELINE {
                 return try_base(transition, gate, retry, feedback);
             }
-            turns::open(transition, Opening { purpose: *purpose, ..Opening::of(gate) }, None)
+            again_at(transition, gate, *purpose, retry, feedback)
         }
     }
 }
@@ -275,25 +248,38 @@ fn try_base(mut transition: Transition<'_>, gate: &Gate, retry: Retry, mut feedb
     turns::open(transition, Opening { purpose: opening::BASELINE, feedback, ..Opening::of(gate) }, None)
 }
 
-/// Another build turn, with what was wrong and what the person says.
-fn build_again(transition: Transition<'_>, retry: Retry, feedback: Option<Feedback>) -> Step {
+/// Another turn of a gate, with what was wrong and what the person says; a verifier gets neither (FLY-18).
+fn again_at(
+    transition: Transition<'_>,
+    gate: &Gate,
+    purpose: Purpose,
+    retry: Retry,
+    feedback: Option<Feedback>,
+) -> Step {
     let cx = transition.cx;
-    let gate = cx.workflow.first();
     if transition.next.base.is_none() {
         return opening::begin(transition);
+    }
+    if let Purpose::Verify(_) = purpose {
+        return turns::open(transition, Opening { purpose, ..Opening::of(gate) }, None);
     }
     let mut feedback = feedback;
     if let Some(note) = retry.note {
         feedback.get_or_insert_with(nothing_wrong).notes.push(note);
     }
-    let repair = gate.duty == Duty::Make && feedback.is_some() && cx.flight.submitted.fleet.repair;
-    turns::open(transition, Opening { feedback, repair, ..Opening::of(gate) }, None)
+    let repair = feedback.is_some() && turns::is_repaired(gate, cx);
+    turns::open(transition, Opening { purpose, feedback, repair, ..Opening::of(gate) }, None)
 }
 
-/// A person's note goes with a build turn; nobody else gets it (FLY-18).
+/// A person's note goes with a turn that makes work or completes a gate; a verifier does not get it (FLY-18).
 fn note(request: &mut TurnRequest, note: Option<String>) {
-    if let (TurnRequest::Build(request), Some(note)) = (request, note) {
-        request.feedback.get_or_insert_with(nothing_wrong).notes.push(note);
+    let feedback = match request {
+        TurnRequest::Build(request) => &mut request.feedback,
+        TurnRequest::Complete(request) => &mut request.feedback,
+        TurnRequest::Verify(_) => return,
+    };
+    if let Some(note) = note {
+        feedback.get_or_insert_with(nothing_wrong).notes.push(note);
     }
 }
 

@@ -1,4 +1,4 @@
-//! Final handoffs of build and repair turns, and which handoffs an open turn takes.
+//! Final handoffs of turns that make work, and which handoffs an open turn takes.
 
 use holdpoint_protocol::{
     artifact::{Disposition, Failure},
@@ -13,7 +13,7 @@ use super::{
 use crate::{feedback, policy};
 
 /// Why a program may say that its turn failed; everything else is the orchestrator's to say.
-const FAILURES: [ReasonCode; 6] = [
+pub(super) const FAILURES: [ReasonCode; 6] = [
     ReasonCode::AgentFailed,
     ReasonCode::AgentTimeout,
     ReasonCode::OutputLimit,
@@ -44,14 +44,23 @@ pub(super) fn open_turn<'a, T>(state: &'a WaypointState, handoff: &Handoff<T>) -
     Ok(open)
 }
 
-/// A build or repair turn ended: its gate is left, or another turn of it opens.
+/// What ends such a turn, in words.
+pub(super) fn wanted(purpose: Purpose) -> &'static str {
+    match purpose {
+        Purpose::Build => "a build artifact",
+        Purpose::Verify(_) => "a verification report",
+        Purpose::Complete => "a completion",
+    }
+}
+
+/// A turn that makes work ended: its gate is left, or another turn of it opens.
 pub(super) fn built(state: &WaypointState, handoff: Handoff<BuildOutcome>, cx: &Context<'_>, fresh: &Fresh) -> Step {
     let open = match open_turn(state, &handoff) {
         Ok(open) => open,
         Err(step) => return step,
     };
     if open.purpose != Purpose::Build {
-        return Step::Refuse(Refusal::WrongKind { turn: handoff.turn, wanted: "a verification report" });
+        return Step::Refuse(Refusal::WrongKind { turn: handoff.turn, wanted: wanted(open.purpose) });
     }
     let transition = Transition::new(state, cx, fresh).by(handoff.agent.clone());
     let (commit, violations) = match handoff.body {

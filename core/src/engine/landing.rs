@@ -166,10 +166,10 @@ fn feedback(failing: Vec<CriterionReport>, notes: Vec<String>, collision: Collis
     }
 }
 
-/// Work that collides is made again from the workflow's first gate. The base moved: what has to be red there is tried
+/// Work that collides is made again from the first gate that makes it. The base moved: what has to be red there is tried
 /// first, and what the builder is told waits in the turn for that.
 fn conflict(mut transition: Transition<'_>, feedback: Feedback) -> Step {
-    let first = transition.cx.workflow.first();
+    let first = transition.cx.workflow.first_make();
     transition.next.after_conflict = true;
     let purpose = if opening::is_tried_red(first, transition.cx) { opening::BASELINE } else { turns::purpose(first) };
     if transition.next.counters.conflicts >= CONFLICTS_MAX {

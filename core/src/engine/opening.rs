@@ -2,9 +2,10 @@
 
 use holdpoint_protocol::{
     artifact::VerificationPurpose,
+    ids::RoleId,
     reason::ReasonCode,
     state::{OpenTurn, Phase, Purpose, Resume, WaypointState},
-    turn::Turn,
+    turn::{Turn, TurnRequest},
 };
 
 use super::{
@@ -63,7 +64,12 @@ pub(super) fn deadline_passed(state: &WaypointState, turn: Turn, cx: &Context<'_
     }
     let mut transition = Transition::new(state, cx, fresh);
     if open.people {
-        return completed_by_nobody(transition, open);
+        return completed_by_nobody(transition, open, turn);
+    }
+    if let Some((gate, role)) = escalation(&transition, open) {
+        let text = format!("no agent of role {} completed gate {} in time: it is {role}'s now", open.role, open.gate);
+        transition.next.counters.redeliveries = 0;
+        return escalated(transition, gate, turn, &text);
     }
     if dead::is_reached(state.counters.redeliveries, cx) {
         return dead::give_up(transition, open, Vec::new());
@@ -74,20 +80,34 @@ pub(super) fn deadline_passed(state: &WaypointState, turn: Turn, cx: &Context<'_
 
 /// Nobody completed a gate for people in time: the role to which it escalates has the turn, and after that a person has to have
 /// it opened again (GATE-15).
-fn completed_by_nobody(transition: Transition<'_>, open: &OpenTurn) -> Step {
-    let gate = transition.cx.workflow.gate(&open.gate);
-    let other = gate.and_then(|gate| gate.escalate_to.as_ref().map(|role| (gate, role)));
-    if let Some((gate, role)) = other.filter(|(_, role)| **role != open.role) {
+fn completed_by_nobody(transition: Transition<'_>, open: &OpenTurn, turn: Turn) -> Step {
+    if let Some((gate, role)) = escalation(&transition, open) {
         let text = format!(
             "nobody of role {} completed gate {} in time: it is {role}'s now. `holdpoint approve {}` or `holdpoint reject` \
              completes it",
             open.role, open.gate, transition.cx.waypoint.id
         );
-        let ruling = escalate(ReasonCode::GateTimeout, &text);
-        return turns::open(transition, Opening { escalated: true, ..Opening::of(gate) }, Some(&ruling));
+        return escalated(transition, gate, turn, &text);
     }
     let text = format!("nobody completed gate {} in time: `holdpoint retry` opens it again", open.gate);
     transition.hold(Resume::Turn(open.clone()), escalate(ReasonCode::GateTimeout, &text).into())
+}
+
+/// The role to which an open turn escalates, with its gate; `None` where it did already, or escalates to nobody.
+fn escalation<'a>(transition: &Transition<'a>, open: &OpenTurn) -> Option<(&'a Gate, &'a RoleId)> {
+    let gate = transition.cx.workflow.gate(&open.gate).filter(|_| open.purpose == Purpose::Complete)?;
+    let role = gate.escalate_to.as_ref().filter(|role| **role != open.role)?;
+    Some((gate, role))
+}
+
+/// The turn is taken from whoever has it, and is the other role's, with what was wrong.
+fn escalated(transition: Transition<'_>, gate: &Gate, turn: Turn, text: &str) -> Step {
+    let ruling = escalate(ReasonCode::GateTimeout, text);
+    let feedback = match turn.request {
+        TurnRequest::Complete(request) => request.feedback,
+        TurnRequest::Build(_) | TurnRequest::Verify(_) => None,
+    };
+    turns::open(transition, Opening { escalated: true, feedback, ..Opening::of(gate) }, Some(&ruling))
 }
 
 /// The flight's budget is used up: what is not accepted by now fails.

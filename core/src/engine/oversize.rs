@@ -17,6 +17,7 @@ impl Input {
         let turn = match self {
             Self::Built(handoff) => &handoff.turn,
             Self::Reported(handoff) => &handoff.turn,
+            Self::Fulfilled(handoff) => &handoff.turn,
             Self::Asked(handoff) => &handoff.turn,
             _ => {
                 let Oversize { bytes, most } = size;

@@ -3,11 +3,12 @@
 use holdpoint_protocol::{
     api::ActRefused,
     artifact::ActCode,
-    ids::{RoleId, TurnId},
+    ids::{AgentName, RoleId, TurnId},
     refusal::RefusalCode,
 };
 
 use super::Oversize;
+use crate::completion::{self, Lesson};
 
 /// Why a handoff or an act is refused. It changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -44,6 +45,22 @@ pub enum Refusal {
         /// Where it differs.
         what: String,
     },
+    /// A completion that says too little, or what its gate does not take.
+    #[error("the completion of turn {turn} cannot be taken: {lesson}")]
+    Completion {
+        /// The turn.
+        turn: TurnId,
+        /// What is wrong, and how it goes.
+        lesson: Box<Lesson>,
+    },
+    /// Whoever made the work completes a gate that looks at it.
+    #[error("{agent} made the work that turn {turn} is about: another agent has to complete the gate")]
+    OwnWork {
+        /// The turn.
+        turn: TurnId,
+        /// Who.
+        agent: AgentName,
+    },
     /// What follows from it is larger than a message may be; the waypoint is held.
     #[error("what follows from the handoff on turn {turn} has {} bytes, and a message may have {}: the waypoint waits for a person", size.bytes, size.most)]
     TooLarge {
@@ -67,6 +84,19 @@ impl Refusal {
             Self::WrongKind { .. } => RefusalCode::WrongKind,
             Self::TooLarge { .. } => RefusalCode::TooLarge,
             Self::Mismatch { .. } => RefusalCode::RequestMismatch,
+            // There is nothing that an agent could correct.
+            Self::Completion { lesson, .. } if lesson.code == completion::Code::HumanRequired => RefusalCode::WrongRole,
+            Self::Completion { .. } => RefusalCode::CompletionInvalid,
+            Self::OwnWork { .. } => RefusalCode::OwnWork,
+        }
+    }
+
+    /// What is wrong with a completion, for programs (GATE-22).
+    #[must_use]
+    pub fn details(&self) -> Option<serde_json::Value> {
+        match self {
+            Self::Completion { lesson, .. } => Some(lesson.to_json()),
+            _ => None,
         }
     }
 

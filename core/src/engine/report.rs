@@ -12,7 +12,7 @@ use holdpoint_protocol::{
 
 use super::{
     Context, Fresh, Handoff, Refusal, Reported, Step,
-    handoff::open_turn,
+    handoff::{self, open_turn},
     landing,
     transition::{Ruled, Transition, reworks_left},
     turns::{self, Opening},
@@ -31,7 +31,7 @@ pub(super) fn reported(
         Err(step) => return step,
     };
     let Purpose::Verify(purpose) = open.purpose else {
-        return Step::Refuse(Refusal::WrongKind { turn: handoff.turn, wanted: "a build artifact" });
+        return Step::Refuse(Refusal::WrongKind { turn: handoff.turn, wanted: handoff::wanted(open.purpose) });
     };
     let Reported { report, for_build } = *handoff.body;
     let report = &report;
@@ -118,7 +118,7 @@ fn baseline(
         // It is no gate of its own: the work begins, or goes on, in the gate before which the base was tried.
         None => {
             let first = cx.workflow.gate(&open.gate).unwrap_or_else(|| cx.workflow.first());
-            let repair = transition.before.after_conflict && cx.flight.submitted.fleet.repair;
+            let repair = transition.before.after_conflict && turns::is_repaired(first, cx);
             let opening = Opening { feedback, repair, ..Opening::of(first) };
             turns::open(transition.answered(cause, Outcome::Complete), opening, None)
         }
@@ -197,8 +197,8 @@ fn judged(transition: Transition<'_>, open: &OpenTurn, report: &VerificationRepo
         }
         // Used up: what a person grants goes into another build turn, not into judging the same once more.
         Disposition::Escalate if ruling.exhausted => {
-            let first = cx.workflow.first();
-            let resume = Resume::Gate { gate: first.id.clone(), purpose: turns::purpose(first) };
+            let make = cx.workflow.first_make();
+            let resume = Resume::Gate { gate: make.id.clone(), purpose: turns::purpose(make) };
             transition.hold(resume, Ruled { ruling, feedback })
         }
         Disposition::Escalate => transition.leave(&open.gate, outcome, Ruled { ruling, feedback }),

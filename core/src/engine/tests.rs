@@ -1,5 +1,6 @@
 //! The machine as a whole: tables of single transitions, and properties over random histories.
 
+mod agents;
 mod arrivals;
 mod building;
 mod courses;

@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     feedback,
-    gates::{Duty, Gate, Move},
+    gates::{Gate, Move},
     policy::{Ruling, escalate},
 };
 
@@ -68,13 +68,18 @@ impl<'a> Transition<'a> {
     }
 
     /// The open turn is answered: its gate is left with an outcome.
-    pub(super) fn answered(mut self, cause: Cause, outcome: Outcome) -> Self {
+    pub(super) fn answered(self, cause: Cause, outcome: Outcome) -> Self {
+        self.taken(cause).exited(outcome)
+    }
+
+    /// The open turn is answered; its gate stays open.
+    pub(super) fn taken(mut self, cause: Cause) -> Self {
         if let Phase::InTurn(open) = &self.before.phase {
             self.next.answered = Some(Answered { turn: open.turn.clone(), digest: cause.digest });
         }
         self.next.counters.redeliveries = 0;
         self.cause = Some(cause);
-        self.exited(outcome)
+        self
     }
 
     /// A person does it.
@@ -108,7 +113,7 @@ impl<'a> Transition<'a> {
     }
 
     /// Leaves a gate: the one exit of every turn. Where it leads is the workflow's to say.
-    pub(super) fn leave(self, gate: &GateId, outcome: Outcome, ruled: impl Into<Ruled>) -> Step {
+    pub(super) fn leave(mut self, gate: &GateId, outcome: Outcome, ruled: impl Into<Ruled>) -> Step {
         let (cx, mut ruled) = (self.cx, ruled.into());
         match cx.workflow.evaluate(gate, outcome, |earlier| arrival::was_entered(self.before, earlier)) {
             Ok(Move::Advance(next)) => self.enter(next),
@@ -116,6 +121,11 @@ impl<'a> Transition<'a> {
                 if let Some(feedback) = &mut ruled.feedback {
                     feedback.review = self.review(gate);
                 }
+                // What was verified stays so where nothing is made of it again.
+                if cx.workflow.makes_from(&target.id) {
+                    self.next.verified = None;
+                }
+                self.next.cleared = false;
                 self.send_back(target, ruled)
             }
             Ok(Move::Again(target)) => self.again(target, ruled),
@@ -178,10 +188,15 @@ impl<'a> Transition<'a> {
     }
 
     /// Another turn at `gate`, with what was wrong.
-    pub(super) fn again(self, gate: &Gate, Ruled { mut ruling, feedback }: Ruled) -> Step {
+    pub(super) fn again(self, gate: &Gate, ruled: Ruled) -> Step {
+        self.again_by(gate, false, ruled)
+    }
+
+    /// Another turn at `gate`, of the role to which it escalates if it is that one's.
+    pub(super) fn again_by(self, gate: &Gate, escalated: bool, Ruled { mut ruling, feedback }: Ruled) -> Step {
         ruling.remediation = self.wanted(gate).or(ruling.remediation);
-        let repair = gate.duty == Duty::Make && self.cx.flight.submitted.fleet.repair;
-        turns::open(self, Opening { feedback, repair, ..Opening::of(gate) }, Some(&ruling))
+        let repair = turns::is_repaired(gate, self.cx);
+        turns::open(self, Opening { feedback, repair, escalated, ..Opening::of(gate) }, Some(&ruling))
     }
 
     /// The last gate is passed (GATE-10); landing is the flight's. What no gate verified does not land.

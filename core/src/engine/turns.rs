@@ -12,7 +12,7 @@ use holdpoint_protocol::{
     ids::{RoleId, role},
     journal::{Cause, Entry},
     plan::{Check, Criterion, EvidenceLevel, Plan, Priority, TurnBudget},
-    state::{OpenTurn, Phase, Purpose, WaypointState},
+    state::{OpenTurn, Outcome, Phase, Purpose, WaypointState},
     subjects,
     time::Millis,
     turn::{BuildRequest, CompletionRequest, Feedback, Turn, TurnRequest},
@@ -64,6 +64,11 @@ impl<'a> Opening<'a> {
     }
 }
 
+/// Whether the role `repair` takes turns of this gate that opens again.
+pub(super) fn is_repaired(gate: &Gate, cx: &Context<'_>) -> bool {
+    gate.role.as_str() == role::BUILDER && cx.flight.submitted.fleet.repair
+}
+
 /// What an ordinary turn of a gate is for.
 pub(super) fn purpose(gate: &Gate) -> Purpose {
     match gate.duty {
@@ -103,7 +108,7 @@ pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling:
         handoff_subject: subjects::handoff_prefix(&open.role, flight, &cx.waypoint.id),
         guidance: guidance(next, &open, cx, fresh),
         request: match open.purpose {
-            Purpose::Build => TurnRequest::Build(Box::new(build_request(next, feedback, cx))),
+            Purpose::Build => TurnRequest::Build(Box::new(build_request(next, opening.gate, feedback, cx))),
             Purpose::Verify(purpose) => TurnRequest::Verify(Box::new(verify_request(next, purpose, cx, fresh))),
             Purpose::Complete => {
                 TurnRequest::Complete(Box::new(completion_request(next, opening.gate, &open.role, feedback, cx)))
@@ -133,7 +138,7 @@ pub(super) fn open_again(mut transition: Transition<'_>, earlier: &OpenTurn, tur
     let open = OpenTurn {
         turn: fresh.turn.clone(),
         opened_at: cx.now,
-        deadline: deadline(gate, earlier.purpose, cx),
+        deadline: deadline(gate, earlier.purpose, earlier.people, cx),
         questions: Vec::new(),
         ..earlier.clone()
     };
@@ -174,8 +179,10 @@ pub(super) fn clarify(turn: &mut Turn, answered: Clarified) {
             feedback.clarifications.push(answered);
         }
         TurnRequest::Verify(request) => request.clarifications.push(answered),
-        // Nobody asks there.
-        TurnRequest::Complete(_) => {}
+        TurnRequest::Complete(request) => {
+            let feedback = request.feedback.get_or_insert_with(super::questions::only_answers);
+            feedback.clarifications.push(answered);
+        }
     }
 }
 
@@ -201,31 +208,38 @@ fn open_turn(opening: &Opening<'_>, cx: &Context<'_>, fresh: &Fresh) -> OpenTurn
             escalated.unwrap_or(&opening.gate.role).clone()
         }
     };
+    let people = opening.purpose == Purpose::Complete && opening.gate.is_peoples(&role);
     OpenTurn {
         turn: fresh.turn.clone(),
         role,
         gate: opening.gate.id.clone(),
         purpose: opening.purpose,
-        people: opening.purpose == Purpose::Complete && opening.gate.require_human,
+        people,
         opened_at: cx.now,
-        deadline: deadline(opening.gate, opening.purpose, cx),
+        deadline: deadline(opening.gate, opening.purpose, people, cx),
         questions: Vec::new(),
     }
 }
 
 /// When a turn is overdue. What people do waits in no queue: it has the gate's time and no grace.
-fn deadline(gate: &Gate, purpose: Purpose, cx: &Context<'_>) -> Timestamp {
+fn deadline(gate: &Gate, purpose: Purpose, people: bool, cx: &Context<'_>) -> Timestamp {
     let work = match purpose {
-        Purpose::Build => build_wall(cx).duration(),
+        Purpose::Build => build_wall(gate, cx).duration(),
         Purpose::Verify(_) => verification_time(cx),
-        Purpose::Complete => return cx.now.after(gate.timeout.unwrap_or(COMPLETION_TIMEOUT).duration()),
+        Purpose::Complete if people => return cx.now.after(completion_wall(gate).duration()),
+        Purpose::Complete => completion_wall(gate).duration(),
     };
     cx.now.after(work + OVERHEAD + cx.flight.submitted.fleet.queue_grace.duration())
 }
 
-/// The wall time of a build turn's program: the plan's, or the fleet's.
-fn build_wall(cx: &Context<'_>) -> Millis {
-    cx.waypoint.budget.wall.unwrap_or(cx.flight.submitted.fleet.build_wall)
+/// The wall time of a build turn's program: the plan's, the gate's, or the fleet's.
+fn build_wall(gate: &Gate, cx: &Context<'_>) -> Millis {
+    cx.waypoint.budget.wall.or(gate.timeout).unwrap_or(cx.flight.submitted.fleet.build_wall)
+}
+
+/// How long a completion may take.
+fn completion_wall(gate: &Gate) -> Millis {
+    gate.timeout.unwrap_or(COMPLETION_TIMEOUT)
 }
 
 /// The longest that preparing, checks and judge of a verification may take together.
@@ -307,7 +321,7 @@ fn protected(cx: &Context<'_>) -> Vec<String> {
     cx.flight.submitted.plan.protected.iter().chain(&cx.waypoint.protected).cloned().collect()
 }
 
-fn build_request(next: &WaypointState, feedback: Option<Feedback>, cx: &Context<'_>) -> BuildRequest {
+fn build_request(next: &WaypointState, gate: &Gate, feedback: Option<Feedback>, cx: &Context<'_>) -> BuildRequest {
     let (base, start, bundles) = start(next, cx);
     BuildRequest {
         title: cx.waypoint.title.clone(),
@@ -321,9 +335,12 @@ fn build_request(next: &WaypointState, feedback: Option<Feedback>, cx: &Context<
         start,
         bundles,
         feedback,
-        budget: TurnBudget { wall: Some(build_wall(cx)), ..cx.waypoint.budget.clone() },
+        budget: TurnBudget { wall: Some(build_wall(gate, cx)), ..cx.waypoint.budget.clone() },
         tests: cx.waypoint.tests.clone(),
         ask_below: cx.flight.submitted.plan.ask_below,
+        description: gate.description.clone(),
+        role_description: gate.role_description.clone(),
+        context: gate.context.clone(),
     }
 }
 
@@ -336,9 +353,18 @@ fn completion_request(
 ) -> CompletionRequest {
     let (base, commit, bundles) = start(next, cx);
     let base_tree = cx.flight.tree_of(&base).unwrap_or_else(|| cx.flight.head_tree()).clone();
+    let is_agents = !gate.is_peoples(role);
+    let default_outcome = Some(cx.workflow.default_outcome).filter(|outcome| *outcome != Outcome::Complete);
+    let budget = || TurnBudget { wall: Some(completion_wall(gate)), ..cx.waypoint.budget.clone() };
     CompletionRequest {
         title: cx.waypoint.title.clone(),
+        goal: is_agents.then(|| cx.waypoint.goal.clone()),
+        criteria: if is_agents { cx.waypoint.criteria.clone() } else { Vec::new() },
+        tests: if is_agents { cx.waypoint.tests.clone() } else { Vec::new() },
         description: gate.description.clone(),
+        role_description: gate.role_description.clone().filter(|_| *role == gate.role),
+        default_outcome: default_outcome.filter(|_| is_agents),
+        budget: is_agents.then(budget),
         context: gate.context.clone(),
         can_reject: gate.can_reject,
         people: gate.people_of(role).to_vec(),
@@ -388,6 +414,7 @@ fn verify_request(
             protected: protected(cx),
             covenant: cx.flight.submitted.covenant.clone(),
             clarifications: Vec::new(),
+            tests: cx.waypoint.tests.clone(),
         },
     )
 }

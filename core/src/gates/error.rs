@@ -54,16 +54,6 @@ pub enum GateError {
         /// The gate.
         gate: GateId,
     },
-    /// Nobody takes turns of such a role in this version.
-    #[error(
-        "gate {gate} belongs to role {role}, which is no agents' role: set requireHuman for a gate that people complete"
-    )]
-    NoAgents {
-        /// The gate.
-        gate: GateId,
-        /// The role.
-        role: RoleId,
-    },
     /// A gate of agents' work that only people may complete, or one of the reserved roles.
     #[error("gate {gate} cannot belong to role {role}")]
     Role {
@@ -106,6 +96,9 @@ pub enum GateError {
         /// What it was to lead to.
         effect: Effect,
     },
+    /// `skip` is the engine's own.
+    #[error("defaultOutcome cannot be `skip`: only the engine passes over a gate")]
+    Default,
     /// `needs_review` from a gate that may not reject.
     #[error("gate {gate} may not send work back")]
     RejectNotAllowed {

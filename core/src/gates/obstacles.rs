@@ -3,52 +3,31 @@
 //!
 //! `metadata` is free and no obstacle.
 
-use std::collections::BTreeSet;
-
-use holdpoint_protocol::{
-    state::Outcome,
-    workflow::{GateOrFork, GateSpec, WorkflowSpec},
-};
+use holdpoint_protocol::workflow::{GateOrFork, GateSpec, WorkflowSpec};
 
 use super::Duty;
 
 /// Everything that keeps a sound workflow from being run by this version, in the words of its file.
 #[must_use]
 pub fn obstacles(spec: &WorkflowSpec) -> Vec<String> {
-    let mut found = said(spec);
-    let others = spec.all_gates().filter(|gate| !gate.require_human && Duty::of(&gate.role) == Duty::Complete);
-    let roles: BTreeSet<&str> = others.map(|gate| gate.role.as_str()).collect();
-    if !roles.is_empty() {
-        let roles: Vec<&str> = roles.into_iter().collect();
-        found.push(format!("roles of the org chart ({})", roles.join(", ")));
-    }
-    found
-}
-
-/// What it says that is not run.
-pub(super) fn said(spec: &WorkflowSpec) -> Vec<String> {
     let mut found = Vec::new();
-    if spec.default_outcome.is_some_and(|outcome| outcome != Outcome::Complete) {
-        found.push("`defaultOutcome` other than `complete`".to_owned());
-    }
     for item in &spec.gates {
         if let GateOrFork::Fork(fork) = item {
             found.push(format!("fork {}", fork.id));
         }
     }
     type Says = fn(&GateSpec) -> bool;
+    // What is completed has all of this.
     let of_gates: [(&str, Says); 4] = [
-        ("escalateTo", |gate| gate.escalate_to.is_some()),
-        ("expectations", |gate| !gate.expectations.is_empty()),
-        ("tips", |gate| !gate.tips.is_empty()),
-        ("outcomeHelp", |gate| !gate.outcome_help.is_empty()),
+        ("escalateTo", |gate| gate.escalate_to.is_some() && Duty::of_gate(gate) != Duty::Complete),
+        ("expectations", |gate| !gate.expectations.is_empty() && Duty::of_gate(gate) == Duty::Judge),
+        ("tips", |gate| !gate.tips.is_empty() && Duty::of_gate(gate) == Duty::Judge),
+        ("outcomeHelp", |gate| !gate.outcome_help.is_empty() && Duty::of_gate(gate) == Duty::Judge),
     ];
     for (key, says) in of_gates {
-        // People get all of this.
-        let gates = spec.all_gates().filter(|gate| !gate.require_human && says(gate));
-        let gates: Vec<&str> = gates.map(|gate| gate.id.as_str()).collect();
+        let gates: Vec<&str> = spec.all_gates().filter(|gate| says(gate)).map(|gate| gate.id.as_str()).collect();
         if !gates.is_empty() {
-            found.push(format!("`{key}` ({})", gates.join(", ")));
+            found.push(format!("`{key}` of what builds or verifies ({})", gates.join(", ")));
         }
     }
     found
@@ -56,7 +35,10 @@ pub(super) fn said(spec: &WorkflowSpec) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use holdpoint_protocol::workflow::{ForkKind, ForkSpec, JoinStrategy};
+    use holdpoint_protocol::{
+        state::Outcome,
+        workflow::{ForkKind, ForkSpec, JoinStrategy},
+    };
 
     use super::*;
     use crate::{
@@ -72,21 +54,29 @@ mod tests {
         spec
     }
 
-    fn build(say: impl Fn(&mut GateSpec)) -> WorkflowSpec {
-        change(|spec, _| match spec.gates.first_mut() {
-            Some(GateOrFork::Gate(build)) => say(build),
-            other => panic!("fly-approved begins with a gate: {other:?}"),
+    fn verify(say: impl Fn(&mut GateSpec)) -> WorkflowSpec {
+        change(|spec, _| match spec.gates.get_mut(1) {
+            Some(GateOrFork::Gate(verify)) => say(verify),
+            other => panic!("the second gate of fly-approved verifies: {other:?}"),
         })
     }
 
     #[test]
     fn what_the_engine_does_not_run_is_refused_by_name() {
         let table = [
-            (change(|spec, _| spec.default_outcome = Some(Outcome::Blocked)), "`defaultOutcome` other than `complete`"),
-            (build(|gate| gate.escalate_to = Some("lead".parse().unwrap())), "`escalateTo` (build)"),
-            (build(|gate| gate.expectations = vec!["x".to_owned()]), "`expectations` (build)"),
-            (build(|gate| gate.tips = vec!["x".to_owned()]), "`tips` (build)"),
-            (build(|gate| gate.outcome_help.complete = Some("x".to_owned())), "`outcomeHelp` (build)"),
+            (
+                verify(|gate| gate.escalate_to = Some("lead".parse().unwrap())),
+                "`escalateTo` of what builds or verifies (verify)",
+            ),
+            (
+                verify(|gate| gate.expectations = vec!["x".to_owned()]),
+                "`expectations` of what builds or verifies (verify)",
+            ),
+            (verify(|gate| gate.tips = vec!["x".to_owned()]), "`tips` of what builds or verifies (verify)"),
+            (
+                verify(|gate| gate.outcome_help.complete = Some("x".to_owned())),
+                "`outcomeHelp` of what builds or verifies (verify)",
+            ),
             (
                 change(|spec, gate| {
                     spec.gates.push(GateOrFork::Fork(ForkSpec {
@@ -119,8 +109,14 @@ mod tests {
     }
 
     #[test]
-    fn roles_that_only_an_org_chart_has_are_named() {
-        let spec = change(|_, gate| gate.require_human = false);
-        assert_eq!(obstacles(&spec), ["roles of the org chart (approver)"]);
+    fn agents_of_any_role_complete_gates() {
+        let spec = change(|spec, gate| {
+            gate.require_human = false;
+            gate.escalate_to = Some("lead".parse().unwrap());
+            gate.tips = vec!["x".to_owned()];
+            spec.default_outcome = Some(Outcome::Blocked);
+        });
+        assert_eq!(obstacles(&spec), [""; 0]);
+        Workflow::try_new(&spec).unwrap();
     }
 }

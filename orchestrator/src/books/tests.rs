@@ -3,6 +3,7 @@ use holdpoint_core::{plan, workflows};
 use holdpoint_protocol::{
     Timestamp,
     facts::{BlobRef, BundleRef, Oid},
+    ids::role,
     journal::{Fleet, Landed, Record},
     time::Millis,
 };
@@ -29,7 +30,8 @@ fn bundle(tip: char) -> BundleRef {
     BundleRef { blob, tip: oid(tip), index: None }
 }
 
-fn submitted() -> Submitted {
+/// The first entry of a flight of one waypoint, `w`.
+pub(crate) fn submitted() -> Submitted {
     let text =
         "plan: p\nwaypoints:\n  - {id: w, title: t, goal: g, criteria: [{id: c, statement: s, check: 'true'}]}\n";
     Submitted {
@@ -61,6 +63,21 @@ pub(crate) fn books() -> Books {
     Books::new(submitted(), Sequence(1), Digest::of(b"submitted"))
 }
 
+/// The landing of the only waypoint, behind an entry with this digest.
+pub(crate) fn landing(previous: &[u8]) -> Entry {
+    Entry::Landed(Box::new(Landed {
+        schema_version: version::CURRENT,
+        waypoint: "w".parse().unwrap(),
+        tree: oid('c'),
+        commit: oid('d'),
+        parent: oid('a'),
+        bundle: bundle('d'),
+        bundle_on: None,
+        report: Digest::of(b"report"),
+        record: record(Some(Digest::of(previous))),
+    }))
+}
+
 impl World {
     /// Only the submission is there.
     fn new() -> Self {
@@ -72,17 +89,7 @@ impl World {
 
     /// The landing of the only waypoint, behind an entry with this digest.
     fn landed(&self, sequence: u64, previous: &[u8]) -> Stored {
-        let entry = Entry::Landed(Box::new(Landed {
-            schema_version: version::CURRENT,
-            waypoint: "w".parse().unwrap(),
-            tree: oid('c'),
-            commit: oid('d'),
-            parent: oid('a'),
-            bundle: bundle('d'),
-            bundle_on: None,
-            report: Digest::of(b"report"),
-            record: record(Some(Digest::of(previous))),
-        }));
+        let entry = landing(previous);
         let outgoing = outgoing(&entry, &EntryKind::Landed, "id".to_owned(), None).unwrap();
         self.stored(sequence, outgoing.payload)
     }

@@ -8,9 +8,10 @@ use std::time::Instant;
 use holdpoint_bus::past;
 use holdpoint_core::engine::{Died, Input, TakenUp, deaths, silence};
 use holdpoint_protocol::{
-    artifact::{Artifact as _, BuildPlan, GivenBack, HandedHead, VerificationPlan},
+    artifact::{Artifact as _, GivenBack, HandedHead},
     ids::TurnId,
     journal::{Cause, Death},
+    names::PLAN_KINDS,
     subjects::HandoffSubject,
 };
 use ractor::ActorRef;
@@ -75,7 +76,7 @@ impl State {
         }
         self.deaths_counted.insert(subject.waypoint.clone(), now);
         let mut taken = Vec::new();
-        for kind in [BuildPlan::KIND, VerificationPlan::KIND] {
+        for kind in PLAN_KINDS {
             taken.extend(self.said(subject, head, kind).await?);
         }
         let given_back = self.said(subject, head, GivenBack::KIND).await?;

@@ -4,16 +4,18 @@ use std::time::Duration;
 
 use holdpoint_bus::{handoffs::Received, journal::ReadError};
 use holdpoint_core::{
-    engine::{Handoff, Input},
+    completion::{self, Wanted},
+    engine::{Handoff, Input, Refusal},
     handed,
 };
 use holdpoint_protocol::{
     Digest,
-    artifact::{Handed, HandedError},
+    artifact::{Act, Artifact as _, Completion, Handed, HandedError},
+    codec::{self, Encoding},
     ids::{TurnId, WaypointId, role},
     journal::Cause,
     refusal::RefusalCode,
-    state::Phase,
+    state::{Phase, Purpose},
     subjects::{HandedSubject, HandoffSubject},
 };
 use holdpoint_runtime::{
@@ -64,7 +66,10 @@ impl State {
         let body = match read(&received, &subject) {
             Ok(body) => body,
             Err((code, what)) => {
-                self.refuse(&received, &subject, code, &what).await;
+                match self.lesson(&received, &subject, head.turn.as_ref()).await {
+                    Some(refusal) => self.refuse_by(&received, &subject, &refusal).await,
+                    None => self.refuse(&received, &subject, code, &what).await,
+                }
                 return;
             }
         };
@@ -116,6 +121,14 @@ impl State {
             Handed::Help(help) => {
                 Box::pin(self.on_question(myself, received, subject, handoff, Asks::Help(help))).await;
             }
+            Handed::Act(Act::Complete(completion)) => {
+                let Handoff { turn, role, agent, cause, body: () } = handoff;
+                if let Some(refusal) = self.lesson(&received, &subject, Some(&turn)).await {
+                    return self.refuse_by(&received, &subject, &refusal).await;
+                }
+                let input = Input::Fulfilled(Handoff { turn, role, agent, cause, body: completion });
+                self.settle(myself, &received, &subject, input).await;
+            }
             Handed::Act(_) => {
                 let what = format!("a {} is a person's to send", subject.kind);
                 self.refuse(&received, &subject, RefusalCode::WrongKind, &what).await;
@@ -140,6 +153,38 @@ impl State {
                 }
             }
         }
+    }
+
+    /// What is wrong with a completion as it was sent, which knows more than what can be decoded of it: a word that is no
+    /// outcome, a list that is not there. `None`: nothing, or it is another kind, or on no open turn of its role.
+    async fn lesson(
+        &mut self,
+        received: &Received,
+        subject: &HandoffSubject,
+        turn: Option<&TurnId>,
+    ) -> Option<Refusal> {
+        if subject.kind != Completion::KIND {
+            return None;
+        }
+        let encoding = Encoding::from_content_type(received.stored.content_type.as_deref()).ok()?;
+        let said: serde_json::Map<String, serde_json::Value> =
+            codec::decode(&received.stored.payload, encoding).ok()?;
+        if said.get("failure").is_some_and(|failure| !failure.is_null()) {
+            return None;
+        }
+        let books = self.books().await.ok()?;
+        let state = books.state(&subject.waypoint);
+        let Phase::InTurn(open) = &state.phase else { return None };
+        if open.people || open.role != subject.role || Some(&open.turn) != turn {
+            return None;
+        }
+        let planned = books.flight.submitted.plan.waypoint(&subject.waypoint)?;
+        let workflow = books.flight.workflow(planned)?;
+        let gate = workflow.gate(&open.gate).filter(|_| open.purpose == Purpose::Complete)?;
+        let (can_reject, default) = (gate.can_reject, workflow.default_outcome);
+        let wanted = Wanted { waypoint: &subject.waypoint, gate: &gate.id, can_reject, default };
+        let lesson = completion::read(&said, wanted).err()?;
+        Some(Refusal::Completion { turn: open.turn.clone(), lesson: Box::new(lesson) })
     }
 
     /// Whether the flight has such a waypoint; subjects are the sender's word.
@@ -195,7 +240,7 @@ impl State {
                 settled == Settled::Taken
             }
             Ok(Applied::Refused(refusal)) => {
-                self.refuse(received, subject, refusal.code(), &refusal.to_string()).await;
+                self.refuse_by(received, subject, &refusal).await;
                 false
             }
             Err(error) => {
@@ -222,6 +267,12 @@ impl State {
     /// Tells the sender what is wrong with it. It will not get better: it is stored, and the turn stays open.
     pub(super) async fn refuse(&self, received: &Taken, subject: &HandoffSubject, code: RefusalCode, error: &str) {
         refusals::tell(&self.shell, received, code, error).await;
+        acknowledge(received, subject, Settled::Refused).await;
+    }
+
+    /// Tells the sender why the core refuses it.
+    async fn refuse_by(&self, received: &Taken, subject: &HandoffSubject, refusal: &Refusal) {
+        refusals::teach(&self.shell, received, refusal.code(), &refusal.to_string(), refusal.details()).await;
         acknowledge(received, subject, Settled::Refused).await;
     }
 }

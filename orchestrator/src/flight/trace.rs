@@ -319,6 +319,7 @@ fn answered_by(input: &Input) -> Option<&AgentName> {
     match input {
         Input::Built(handoff) => Some(&handoff.agent),
         Input::Reported(handoff) => Some(&handoff.agent),
+        Input::Fulfilled(handoff) => Some(&handoff.agent),
         Input::Asked(handoff) => Some(&handoff.agent),
         Input::Answered(act) => Some(&act.by),
         Input::Completed(act) => Some(&act.by),
@@ -342,6 +343,7 @@ fn failure(input: &Input) -> Option<&'static str> {
             BuildOutcome::Failed(failure) => Some(failure.reason.as_str()),
             BuildOutcome::Work { .. } => None,
         },
+        Input::Fulfilled(handoff) => handoff.body.failure.as_ref().map(|failure| failure.reason.as_str()),
         Input::DeadlinePassed(_) => Some("nobody answered in time"),
         Input::BudgetExhausted => Some("the budget is used up"),
         Input::TooLarge(_) => Some("what follows is too large for a message"),

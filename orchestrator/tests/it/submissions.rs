@@ -111,13 +111,13 @@ async fn a_workflow_that_says_what_is_not_run_yet_is_refused_by_name() {
     let mut submit = world.submission(PLAN, None).await;
     let mut workflow = workflows::built_in("fly-approved").unwrap();
     workflow.name = "mine".to_owned();
-    let Some(GateOrFork::Gate(build)) = workflow.gates.first_mut() else { panic!("fly-approved begins with a gate") };
-    build.tips = vec!["begin with the tests".to_owned()];
+    let Some(GateOrFork::Gate(verify)) = workflow.gates.get_mut(1) else { panic!("its second gate verifies") };
+    verify.tips = vec!["begin with the tests".to_owned()];
     submit.plan.workflow = "mine".to_owned();
     submit.workflows = vec![workflow];
     let refused = world.call::<_, FlightView>(SUBMIT, &submit).await.unwrap_err();
     let ApiError::Refused { failure, .. } = &refused else { panic!("{refused:?}") };
-    let named = "workflow mine cannot be flown: `tips` (build) cannot be run yet";
+    let named = "workflow mine cannot be flown: `tips` of what builds or verifies (verify) cannot be run yet";
     assert!(failure.code == 400 && failure.message == named, "{failure:?}");
 }
 

@@ -19,7 +19,7 @@ use holdpoint_bus::{
     api::{self, Call},
     auth::SYSTEM_CREDS,
     blobs,
-    broker::{LocalBroker, LocalSpec, ServerBinary},
+    broker::{LocalBroker, LocalSpec, ServerBinary, add_roles},
 };
 use holdpoint_conditions::Helper;
 use holdpoint_core::{pages, plan};
@@ -28,7 +28,7 @@ use holdpoint_protocol::{
     api::{STATUS, SUBMIT, StatusQuery, Submit},
     codec::{self, Encoding},
     facts::{BlobRef, BundleRef, Oid},
-    ids::{FlightId, PoolId, role},
+    ids::{FlightId, PoolId, RoleId, role},
     journal::Fleet,
     streams,
     time::Millis,
@@ -72,6 +72,15 @@ impl World {
     pub(crate) async fn of_a_fleet() -> Self {
         let flight = FlightId::try_new(format!("test-{}", fresh::suffix())).unwrap();
         Self::start_with(flight, streams::fleet_pool()).await
+    }
+
+    /// The same with a role that neither builds nor verifies, which the fleet's keys get while its orchestrator runs.
+    pub(crate) async fn with_role(role: &RoleId) -> Self {
+        let mut world = Self::start().await;
+        let dir = world.path("fleet");
+        assert!(add_roles(&dir, &mut world.local.authority, &[(role.clone(), false)]).unwrap());
+        world.local.broker.running().id().unwrap().reload().unwrap();
+        world
     }
 
     async fn start_with(flight: FlightId, pool: PoolId) -> Self {

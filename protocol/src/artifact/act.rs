@@ -6,29 +6,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Artifact as _, ClarificationResponse};
+use super::{Artifact as _, ClarificationResponse, Completion};
 use crate::{
     artifact::artifact,
     codec::{self, CodecError, Encoding},
     ids::{AgentName, ArtifactId, GateId},
     state::Outcome,
 };
-
-artifact! {
-    /// A gate's turn is completed (GATE-21).
-    Completion(CompletionBody) = "completion" {
-        /// Who completes it.
-        agent: AgentName,
-        /// What was looked at, as the inbox names it (`ref`); `None`: what is open by the time it is taken.
-        on: Option<String>,
-        /// `complete`, `needs_review` or `blocked`.
-        outcome: Outcome,
-        /// One or two sentences.
-        summary: String,
-        /// What has to change, for `needs_review` and `blocked`.
-        blockers: Vec<String>,
-    }
-}
 
 artifact! {
     /// Held work is tried again.
@@ -77,7 +61,7 @@ artifact! {
 pub enum Act {
     /// A question is answered.
     Answer(Box<ClarificationResponse>),
-    /// A gate for people is completed.
+    /// A gate is completed: a gate for people by a person, any other by an agent of its role.
     Complete(Box<Completion>),
     /// Held work is tried again.
     Retry(Box<Retry>),
@@ -116,7 +100,7 @@ impl Act {
     pub fn verb(&self) -> Verb {
         match self {
             Self::Answer(_) => Verb::Answer,
-            Self::Complete(completion) if completion.outcome == Outcome::NeedsReview => Verb::Reject,
+            Self::Complete(completion) if completion.outcome == Some(Outcome::NeedsReview) => Verb::Reject,
             Self::Complete(_) => Verb::Approve,
             Self::Retry(_) => Verb::Retry,
             Self::Cancel(_) => Verb::Cancel,

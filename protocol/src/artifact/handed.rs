@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use super::{
-    ACT_KINDS, Act, Artifact, BuildArtifact, BuildPlan, ClarificationRequest, GivenBack, HelpRequest, VerificationPlan,
-    VerificationReport,
+    ACT_KINDS, Act, Artifact, BuildArtifact, BuildPlan, ClarificationRequest, CompletionPlan, GivenBack, HelpRequest,
+    VerificationPlan, VerificationReport,
 };
 use crate::{
     codec::{self, CodecError, Encoding},
@@ -32,7 +32,7 @@ pub struct HandedHead {
 /// A handoff, by its kind.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Handed {
-    /// A plan of either kind: it says who holds the turn.
+    /// A plan of any kind: it says who holds the turn.
     Plan,
     /// A build or repair turn ended.
     Built(Box<BuildArtifact>),
@@ -42,7 +42,7 @@ pub enum Handed {
     Clarify(Box<ClarificationRequest>),
     /// A call for help.
     Help(Box<HelpRequest>),
-    /// What a person does.
+    /// What a person does; or the completion of a gate's turn by an agent, which has the same form.
     Act(Act),
     /// The turn is given back: it ends nothing.
     GivenBack,
@@ -81,6 +81,7 @@ impl Handed {
         let encoding = Encoding::from_content_type(content_type)?;
         Ok(match kind {
             BuildPlan::KIND => codec::decode::<BuildPlan>(payload, encoding).map(|_| Self::Plan)?,
+            CompletionPlan::KIND => codec::decode::<CompletionPlan>(payload, encoding).map(|_| Self::Plan)?,
             VerificationPlan::KIND => codec::decode::<VerificationPlan>(payload, encoding).map(|_| Self::Plan)?,
             BuildArtifact::KIND => Self::Built(codec::decode(payload, encoding)?),
             VerificationReport::KIND => Self::Reported(codec::decode(payload, encoding)?),

@@ -53,6 +53,9 @@ artifact! {
         /// Questions of a verifier of this waypoint that were answered, oldest first.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         clarifications: Vec<Clarified>,
+        /// BDD specs of the waypoint, for the judge. No check follows from them.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tests: Vec<serde_json::Value>,
     }
 }
 

@@ -10,10 +10,11 @@ use holdpoint_bus::{
 use holdpoint_faults::Step;
 use holdpoint_protocol::{
     Digest,
-    artifact::{Artifact, BuildPlan, ClarificationRequest, GivenBack, GivenBackBody, VerificationPlan},
+    artifact::{Artifact, ClarificationRequest, GivenBack, GivenBackBody},
     codec::{self, CodecError, Encoding},
     headers,
     ids::{AgentName, TurnId},
+    names::PLAN_KINDS,
     streams,
 };
 use tracing::{Instrument as _, Span, info_span};
@@ -81,6 +82,7 @@ impl Handoff {
         match plan {
             Plan::Build(artifact) => Self::new(job, artifact, ShowJwt::Yes),
             Plan::Verify(artifact) => Self::new(job, artifact, ShowJwt::Yes),
+            Plan::Complete(artifact) => Self::new(job, artifact, ShowJwt::Yes),
         }
     }
 
@@ -88,6 +90,7 @@ impl Handoff {
         match artifact {
             Final::Build(artifact) => Self::new(job, artifact, ShowJwt::No),
             Final::Verify(artifact) => Self::new(job, artifact, ShowJwt::No),
+            Final::Complete(artifact) => Self::new(job, artifact.as_ref(), ShowJwt::No),
             Final::Clarify(artifact) => Self::new(job, artifact, ShowJwt::No),
             Final::Help(artifact) => Self::new(job, artifact, ShowJwt::No),
         }
@@ -168,7 +171,7 @@ impl Handoff {
     }
 
     async fn publish_until_stored(&self, bus: &Bus) -> Result<(), HandoffError> {
-        let planned = [BuildPlan::KIND, VerificationPlan::KIND].contains(&self.kind);
+        let planned = PLAN_KINDS.contains(&self.kind);
         let _at = holdpoint_faults::at(if planned { Step::PublishPlan } else { Step::PublishResult });
         loop {
             match self.send(bus).await {

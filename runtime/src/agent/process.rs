@@ -3,7 +3,7 @@
 use std::{error::Error, io::Write as _, path::Path, process::ExitCode};
 
 use holdpoint_core::shown;
-use holdpoint_protocol::ids::role;
+use holdpoint_protocol::ids::RoleId;
 use holdpoint_sandbox::PropertyReport;
 
 use super::{AgentError, Worker, tree};
@@ -58,19 +58,19 @@ impl RunError {
 /// # Errors
 /// [`RunError::Agent`].
 pub async fn run<W: Worker>(
-    role: &'static str,
+    role: RoleId,
     worker: W,
     properties: &[PropertyReport],
     config: &Config,
 ) -> Result<Ended, RunError> {
     for report in properties {
         let mechanism = report.mechanism.as_deref().unwrap_or("nothing");
-        tracing::debug!(role, property = %report.property, mechanism, "sandbox");
+        tracing::debug!(%role, property = %report.property, mechanism, "sandbox");
         if !report.enforced() {
-            tracing::warn!(role, property = %report.property, reason = %report.detail, "not enforced by the sandbox");
+            tracing::warn!(%role, property = %report.property, reason = %report.detail, "not enforced by the sandbox");
         }
     }
-    tree::run(role::id(role), worker, config).await.map_err(RunError::Agent)
+    tree::run(role, worker, config).await.map_err(RunError::Agent)
 }
 
 /// The rest of a binary's `main`: reads the configuration, sets up logs, runs the agent, and says on standard error what

@@ -3,7 +3,8 @@
 use std::{future::Future, sync::Arc};
 
 use holdpoint_protocol::artifact::{
-    BuildArtifact, BuildPlan, ClarificationRequest, HelpRequest, VerificationPlan, VerificationReport,
+    BuildArtifact, BuildPlan, ClarificationRequest, Completion, CompletionPlan, HelpRequest, VerificationPlan,
+    VerificationReport,
 };
 
 use super::job::Job;
@@ -25,20 +26,24 @@ pub trait Worker: Send + Sync + 'static {
 /// The plan handoff of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Plan {
-    /// Of a builder or a repair agent.
+    /// Of a turn that makes work.
     Build(BuildPlan),
     /// Of a verifier.
     Verify(VerificationPlan),
+    /// Of a turn that is completed.
+    Complete(CompletionPlan),
 }
 
 /// The final handoff of a turn.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(clippy::large_enum_variant, reason = "there is one a turn, moved twice")]
 pub enum Final {
-    /// Of a builder or a repair agent.
+    /// Of a turn that makes work.
     Build(BuildArtifact),
     /// Of a verifier.
     Verify(VerificationReport),
+    /// Of a turn that is completed.
+    Complete(Box<Completion>),
     /// A question. The turn ends with it; the answer opens another.
     Clarify(ClarificationRequest),
     /// A call for help.

@@ -1,6 +1,6 @@
 //! The `command` backend: any program that takes a prompt on standard input becomes an agent.
 //!
-//! It runs `sh -c` in the sandbox, with the builder's rights: its clone, scratch, home and configured paths to write,
+//! It runs `sh -c` in the sandbox, with the builder's rights: its clone (to read only, where it looks at work of others), scratch, home and configured paths to write,
 //! the system, toolchains and its own folder to read, and neither the state folder nor keys.
 
 use std::{
@@ -138,9 +138,10 @@ impl CommandBackend {
     }
 
     fn command(&self, task: &BackendTask) -> Command {
-        let inputs = [Some(&task.turn_file), task.feedback_file.as_ref()];
-        let read = inputs.into_iter().flatten().cloned().collect();
-        let write = vec![task.clone.clone(), task.scratch.clone()];
+        let inputs = [Some(&task.turn_file), task.feedback_file.as_ref(), task.diff_file.as_ref()];
+        let mut read: Vec<PathBuf> = inputs.into_iter().flatten().cloned().collect();
+        let mut write = vec![task.scratch.clone()];
+        if task.looks { &mut read } else { &mut write }.push(task.clone.clone());
         let profile = self.profile(read, write, self.limits(task.wall, task.output_bytes));
         let mut command = Command::shell(&self.command, &task.clone, profile);
         let sources = Sources {

@@ -60,6 +60,9 @@ fn of_turn(task: &BackendTask) -> BTreeMap<String, String> {
     if let Some(file) = &task.feedback_file {
         set("HOLDPOINT_FEEDBACK_FILE", file.display().to_string());
     }
+    if let Some(file) = &task.diff_file {
+        set("HOLDPOINT_DIFF_FILE", file.display().to_string());
+    }
     set("TMPDIR", task.scratch.display().to_string());
     env
 }
@@ -75,9 +78,11 @@ mod tests {
             role: "repair".parse().unwrap(),
             attempt: 2,
             clone: "/t/clone".into(),
+            looks: false,
             scratch: "/t/scratch".into(),
             turn_file: "/t/in/turn.json".into(),
             feedback_file: feedback.then(|| "/t/in/feedback.json".into()),
+            diff_file: feedback.then(|| "/t/in/diff.patch".into()),
             line: None,
             prompt: String::new(),
             wall: None,
@@ -108,6 +113,7 @@ mod tests {
         let env = of(true, &[("PATH", "/bin"), ("SECRET", "x"), ("HOLDPOINT__NATS__CREDS", "y")], &[], &[]);
         let expected = map(&[
             ("HOLDPOINT_ATTEMPT", "2"),
+            ("HOLDPOINT_DIFF_FILE", "/t/in/diff.patch"),
             ("HOLDPOINT_FEEDBACK_FILE", "/t/in/feedback.json"),
             ("HOLDPOINT_FLIGHT", "f1"),
             ("HOLDPOINT_ROLE", "repair"),
@@ -123,8 +129,9 @@ mod tests {
     }
 
     #[test]
-    fn the_feedback_file_is_named_only_when_there_is_one() {
-        assert!(!of(false, &[], &[], &[]).contains_key("HOLDPOINT_FEEDBACK_FILE"));
+    fn files_are_named_only_when_there_are_any() {
+        let env = of(false, &[], &[], &[]);
+        assert!(!env.contains_key("HOLDPOINT_FEEDBACK_FILE") && !env.contains_key("HOLDPOINT_DIFF_FILE"));
     }
 
     #[test]

@@ -13,10 +13,12 @@
 //! <waypoint-complete>the waypoint's id, then anything it wants to add</waypoint-complete>
 //! ```
 
+mod completion;
 mod element;
 mod object;
 mod visible;
 
+pub(crate) use completion::completion;
 pub(crate) use element::first_word;
 use holdpoint_core::shown;
 use holdpoint_protocol::artifact::{Confidence, HelpRequest};

@@ -3,14 +3,20 @@
 //! Nothing in it is a marker that the program could echo by accident: see [`super::markers`]. Words of others have no
 //! hidden ones in them; the goal is as the plan has it.
 
+pub(crate) mod parts;
+
 use std::fmt::Write;
 
-use holdpoint_core::shown;
 use holdpoint_protocol::{
-    artifact::{Clarified, CriterionReport, GuidancePacket},
-    plan::{Check, Criterion, TurnBudget},
+    artifact::{CriterionReport, GuidancePacket},
+    plan::TurnBudget,
     reason::ReasonCode,
     turn::{BuildRequest, Collision, CollisionKind, Feedback, LandedMeanwhile, ReviewContext, Turn},
+    workflow::ByOutcome,
+};
+use parts::{
+    code_span, code_spans, one_line, push_budget, push_clarifications, push_criteria, push_fenced, push_gate,
+    push_tests,
 };
 
 /// The prompt of a build or repair turn.
@@ -24,16 +30,28 @@ pub fn prompt(turn: &Turn, request: &BuildRequest) -> String {
          repository, made for this turn and thrown away afterwards. Edit the files in it.\n",
         turn.role, turn.waypoint, turn.flight, turn.attempt
     );
+    push_gate(&mut text, request.role_description.as_deref(), request.description.as_deref(), &request.context);
+    push_outcomes(&mut text, &request.context.outcome_help);
     let _ = writeln!(text, "## Goal\n\n{}\n", request.goal.trim_end());
     if let Some(feedback) = &request.feedback {
         push_feedback(&mut text, feedback, request);
     }
-    push_criteria(&mut text, &request.criteria);
+    push_criteria(&mut text, &request.criteria, "Somebody else judges these on the files that you leave.");
     push_tests(&mut text, &request.tests);
     push_paths(&mut text, request);
     push_guidance(&mut text, &turn.guidance, request);
     push_ready(&mut text, &request.budget);
     text
+}
+
+/// What outcomes mean at this gate, where it says so.
+fn push_outcomes(text: &mut String, help: &ByOutcome<String>) {
+    let ByOutcome { complete, needs_review, blocked } = help;
+    for (word, help) in [("complete", complete), ("needs_review", needs_review), ("blocked", blocked)] {
+        if let Some(help) = help {
+            let _ = writeln!(text, "At this gate `{word}` means: {}\n", one_line(help));
+        }
+    }
 }
 
 fn push_feedback(text: &mut String, feedback: &Feedback, request: &BuildRequest) {
@@ -65,30 +83,6 @@ fn push_feedback(text: &mut String, feedback: &Feedback, request: &BuildRequest)
     }
     for note in &feedback.notes {
         push_fenced(text, note);
-    }
-}
-
-/// Questions that were answered. In blocks: what was asked are agents' words, and what was answered anybody's.
-fn push_clarifications(text: &mut String, clarifications: &[Clarified]) {
-    if clarifications.is_empty() {
-        return;
-    }
-    text.push_str("## Questions that were answered\n\n");
-    for clarified in clarifications {
-        let _ = writeln!(text, "Asked:\n");
-        push_fenced(text, &clarified.question);
-        let _ = writeln!(text, "Answered by {}:\n", code_span(&clarified.by));
-        let parts = [&clarified.option, &clarified.text];
-        let answer = parts.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join("\n");
-        push_fenced(text, &answer);
-        if let Some(rationale) = &clarified.rationale {
-            text.push_str("Because:\n\n");
-            push_fenced(text, rationale);
-        }
-        if !clarified.constraints.is_empty() {
-            text.push_str("These constraints hold from now on:\n\n");
-            push_fenced(text, &clarified.constraints.join("\n"));
-        }
     }
 }
 
@@ -150,52 +144,6 @@ fn push_failing(text: &mut String, report: &CriterionReport) {
     }
 }
 
-fn push_criteria(text: &mut String, criteria: &[Criterion]) {
-    if criteria.is_empty() {
-        return;
-    }
-    let _ = writeln!(text, "## Acceptance criteria\n\nSomebody else judges these on the files that you leave.\n");
-    for criterion in criteria {
-        let _ = writeln!(text, "- `{}`: {}", criterion.id, one_line(&criterion.statement));
-        match &criterion.check {
-            Some(check) => push_check(text, check),
-            None => text.push_str("  - judged by reading\n"),
-        }
-    }
-    text.push('\n');
-}
-
-fn push_check(text: &mut String, check: &Check) {
-    if check.command.trim_end().contains('\n') {
-        let _ = writeln!(text, "  - check:\n");
-        push_fenced(text, &check.command);
-    } else {
-        let _ = writeln!(text, "  - check: {}", code_span(&check.command));
-    }
-    if let Some(expect) = &check.expect {
-        let _ = writeln!(text, "  - its output has to match the regular expression {}", code_span(expect));
-    }
-    if check.red_first {
-        text.push_str("  - it fails on the base\n");
-    }
-    if let Some(mutants) = check.mutants {
-        let _ = writeln!(
-            text,
-            "  - it is tried with {mutants} of the lines that you change broken, one at a time, and has to fail each time"
-        );
-    }
-}
-
-fn push_tests(text: &mut String, tests: &[serde_json::Value]) {
-    if tests.is_empty() {
-        return;
-    }
-    let _ = writeln!(text, "## Specifications\n");
-    for test in tests {
-        push_fenced(text, &format!("{test:#}"));
-    }
-}
-
 fn push_paths(text: &mut String, request: &BuildRequest) {
     let _ = writeln!(text, "## What may be changed\n");
     if request.scope.is_empty() {
@@ -240,41 +188,7 @@ fn push_ready(text: &mut String, budget: &TurnBudget) {
          files do not count. Exit code 0 means \"ready to be judged\", any other that the attempt failed. Nothing is \
          accepted because you say so."
     );
-    let mut limits = Vec::new();
-    limits.extend(budget.wall.map(|wall| format!("{} s of time", wall.0 / 1000)));
-    limits.extend(budget.output.map(|bytes| format!("{bytes} bytes of output")));
-    limits.extend(budget.tokens.map(|tokens| format!("{tokens} tokens")));
-    limits.extend(budget.cost_usd.map(|cost| format!("{cost} US dollars")));
-    limits.extend(budget.tool_calls.map(|calls| format!("{calls} tool calls")));
-    if !limits.is_empty() {
-        let _ = writeln!(text, "\nThe budget of this turn: {}.", limits.join(", "));
-    }
-}
-
-/// Text as one line, so that it cannot become a heading or a list of its own.
-fn one_line(text: &str) -> String {
-    shown::line(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
-}
-
-fn code_spans(texts: &[String]) -> String {
-    texts.iter().map(|text| code_span(text)).collect::<Vec<_>>().join(", ")
-}
-
-/// A code span whose delimiter is longer than every run of backticks inside.
-fn code_span(text: &str) -> String {
-    let ticks = "`".repeat(longest_run(text, '`') + 1);
-    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
-    format!("{ticks}{pad}{}{pad}{ticks}", shown::line(&text.trim().replace('\n', " ")))
-}
-
-/// A code block that nothing inside can close.
-fn push_fenced(text: &mut String, content: &str) {
-    let fence = "`".repeat(longest_run(content, '`').max(2) + 1);
-    let _ = writeln!(text, "{fence}\n{}\n{fence}\n", shown::lines(content).trim_end());
-}
-
-fn longest_run(text: &str, of: char) -> usize {
-    text.split(|character| character != of).map(str::len).max().unwrap_or(0)
+    push_budget(text, budget);
 }
 
 #[cfg(test)]

@@ -122,7 +122,7 @@ fn doubtful(said: &Said, ask_below: Option<Confidence>) -> Option<Question> {
 }
 
 /// Why the program's end alone fails the turn.
-fn bad_end(result: &BackendResult) -> Option<(ReasonCode, String)> {
+pub(crate) fn bad_end(result: &BackendResult) -> Option<(ReasonCode, String)> {
     let seconds = result.duration.as_secs();
     match result.ended {
         Ended::TimedOut => {
@@ -197,7 +197,7 @@ fn validate(markers: &Markers, wanted: &Wanted<'_>) -> Result<Said, String> {
 
 /// What happened, with the last lines of output: what a person or the next attempt needs.
 #[must_use]
-pub(super) fn with_output(what: &str, result: &BackendResult) -> String {
+pub(crate) fn with_output(what: &str, result: &BackendResult) -> String {
     let mut text = what.to_owned();
     for (name, bytes) in [("standard output", &result.stdout), ("standard error", &result.stderr)] {
         let lines = last_lines(bytes);

@@ -31,9 +31,9 @@ use crate::{
 /// Our own failure: the turn is given back and counts as no attempt.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// The turn wants something that builders do not do.
-    #[error("the turn asks for no build")]
-    NotABuildTurn,
+    /// The turn wants something else.
+    #[error("the turn asks for nothing that this agent does")]
+    NotOurs,
     /// The turn's folders cannot be used.
     #[error(transparent)]
     Folder(#[from] FolderError),
@@ -87,7 +87,7 @@ pub enum Outcome {
 #[derive(Debug)]
 pub struct Workbench<B> {
     backend: B,
-    folders: TurnFolders,
+    pub(crate) folders: TurnFolders,
 }
 
 impl<B: Backend> Workbench<B> {
@@ -108,7 +108,7 @@ impl<B: Backend> Workbench<B> {
         mirror: &Mirror,
         desk: &dyn Desk,
     ) -> Result<Built, BenchError> {
-        let TurnRequest::Build(request) = &turn.request else { return Err(BenchError::NotABuildTurn) };
+        let TurnRequest::Build(request) = &turn.request else { return Err(BenchError::NotOurs) };
         let folder = self.folders.create(&turn.turn_id)?;
         let clone = {
             let _at = holdpoint_faults::at(Step::Clone);
@@ -116,7 +116,12 @@ impl<B: Backend> Workbench<B> {
             mirror.clone_for_agent(&start, &dir).instrument(info_span!(target: TRACE, "clone")).await?
         };
         // Boxed, as the program's run is large.
-        let (result, heard) = Box::pin(self.attended(turn, agent, request, &folder, desk)).await?;
+        let keep = async {
+            let (from, to) = (folder.clone_dir(), copied(&folder));
+            std::fs::create_dir(&to).is_ok() && self.backend.copy(&from, &to).await
+        };
+        let task = task(turn, request, &folder)?;
+        let (result, heard) = Box::pin(self.attended(turn, agent, task, &folder, keep, desk)).await?;
         let output = folder.own().join("output");
         write(&output, &evidence(&result))?;
         let (said, files) = match heard {
@@ -138,22 +143,19 @@ impl<B: Backend> Workbench<B> {
         })
     }
 
-    /// Runs the program and listens to what it asks meanwhile. What there is when it asks is copied before it hears of
-    /// it, so that nothing it does later counts.
-    async fn attended(
+    /// Runs the program and listens to what it asks meanwhile. What there is when it asks is kept before it hears of it, so
+    /// that nothing it does later counts.
+    pub(crate) async fn attended(
         &self,
         turn: &Turn,
         agent: &AgentName,
-        request: &BuildRequest,
+        task: BackendTask,
         folder: &TurnFolder,
+        keep: impl Future<Output = bool>,
         desk: &dyn Desk,
     ) -> Result<(BackendResult, Option<Heard>), BenchError> {
         let mut line = self.backend.line(&folder.line()).await?;
-        let task = BackendTask { line: Some(line.access().clone()), ..task(turn, request, folder)? };
-        let keep = async {
-            let (from, to) = (folder.clone_dir(), copied(folder));
-            std::fs::create_dir(&to).is_ok() && self.backend.copy(&from, &to).await
-        };
+        let task = BackendTask { line: Some(line.access().clone()), ..task };
         let (ending, end) = ask::ending();
         let (result, heard) = ask::attend(&mut line, desk, keep, ending, self.invoke(turn, agent, task, end)).await;
         Ok((result?, heard))
@@ -247,9 +249,11 @@ fn task(turn: &Turn, request: &BuildRequest, folder: &TurnFolder) -> Result<Back
         role: turn.role.clone(),
         attempt: turn.attempt,
         clone: folder.clone_dir(),
+        looks: false,
         scratch: folder.scratch(),
         turn_file,
         feedback_file,
+        diff_file: None,
         line: None,
         prompt: prompt(turn, request),
         wall: request.budget.wall.map(Millis::duration),
@@ -257,11 +261,11 @@ fn task(turn: &Turn, request: &BuildRequest, folder: &TurnFolder) -> Result<Back
     })
 }
 
-fn json(value: &impl serde::Serialize) -> Vec<u8> {
+pub(crate) fn json(value: &impl serde::Serialize) -> Vec<u8> {
     serde_json::to_vec_pretty(value).expect("plain data with text keys has a JSON form")
 }
 
-fn write(path: &Path, bytes: &[u8]) -> Result<(), BenchError> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), BenchError> {
     std::fs::write(path, bytes).map_err(|source| BenchError::Write { path: path.to_owned(), source })
 }
 

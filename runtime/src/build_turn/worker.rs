@@ -1,4 +1,5 @@
-//! The worker of builders and repair agents: a turn with the broker around the bench.
+//! The worker of every role but the verifier: a turn with the broker around the bench. What the turn wants says whether
+//! work is made or looked at.
 
 use std::{
     path::{Path, PathBuf},
@@ -10,8 +11,8 @@ use holdpoint_bus::blobs::{self, BlobError};
 use holdpoint_protocol::{
     Digest,
     artifact::{BuildPlan, BuildPlanBody},
-    ids::{RoleId, role},
-    turn::{BuildRequest, TurnRequest},
+    ids::RoleId,
+    turn::{BuildRequest, CompletionRequest, TurnRequest},
 };
 use holdpoint_sandbox::{PropertyReport, Sandbox};
 use holdpoint_workspace::Limits;
@@ -26,6 +27,7 @@ use crate::{
     agent::{Final, Job, Plan, WorkError, Worker},
     ask::TurnDesk,
     backend::{BackendError, CommandBackend, CommandSettings, SettingsError, command::own_environment},
+    complete_turn,
     config::{Config, ProgramConfig},
     mirror::{MirrorError, MirrorStore},
     process::exit,
@@ -38,8 +40,8 @@ const STATE_DIR_VARIABLE: &str = "HOLDPOINT_STATE_DIR";
 /// Why an agent does not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// The role is not one that builds.
-    #[error("the role {role} does not build")]
+    /// No program can do what the role does, or none is configured for it.
+    #[error("no program is configured for the role {role}: set `command` in [agents.{role}]")]
     NotABuilder {
         /// The role.
         role: RoleId,
@@ -76,7 +78,7 @@ impl StartError {
     }
 }
 
-/// Does the turns of a builder or a repair agent.
+/// Does the turns of one role with a program.
 #[derive(Debug)]
 pub struct BuildWorker {
     bench: Workbench<CommandBackend>,
@@ -128,6 +130,26 @@ impl BuildWorker {
         &self.properties
     }
 
+    async fn complete(&self, job: &Job, request: &CompletionRequest) -> Result<Final, WorkError> {
+        let mirror = if request.bundles.is_empty() {
+            None
+        } else {
+            job.note("fetching the repository");
+            let fetched = self.mirrors.ensure(&job.bus, &job.turn.flight, &request.bundles);
+            let fetched = fetched.instrument(info_span!(target: TRACE, "fetch")).await;
+            Some(fetched.map_err(|error: MirrorError| WorkError::new("fetch the repository", error))?)
+        };
+        job.note("the agent's program runs");
+        let (turn, desk) = (job.turn_as_it_stands(), TurnDesk::new(job, self.patience));
+        let looked = self.bench.complete(&turn, &job.agent, mirror.as_ref(), &desk).await;
+        let looked = looked.map_err(|error: BenchError| WorkError::new("do the turn", error))?;
+        job.note("storing the output");
+        let stored = blobs::put_file(&job.bus, &job.role, &looked.output);
+        let stored = stored.instrument(info_span!(target: TRACE, "store")).await;
+        let output = stored.map_err(|error| WorkError::new("store the output", error))?;
+        Ok(complete_turn::handoff::of(job, looked.outcome, output))
+    }
+
     async fn build(&self, job: &Job, request: &BuildRequest) -> Result<Final, WorkError> {
         job.note("fetching the repository");
         let fetched = self.mirrors.ensure(&job.bus, &job.turn.flight, &request.bundles);
@@ -146,19 +168,24 @@ impl BuildWorker {
 
 impl Worker for BuildWorker {
     fn plan(&self, job: &Job) -> Plan {
-        Plan::Build(match &job.turn.request {
-            TurnRequest::Build(request) => handoff::plan(job, request),
+        match &job.turn.request {
+            TurnRequest::Build(request) => Plan::Build(handoff::plan(job, request)),
+            TurnRequest::Complete(_) => Plan::Complete(complete_turn::handoff::plan(job)),
             // `work` gives such a turn back.
-            TurnRequest::Verify(_) | TurnRequest::Complete(_) => empty_plan(job),
-        })
+            TurnRequest::Verify(_) => Plan::Build(empty_plan(job)),
+        }
     }
 
     async fn work(&self, job: Arc<Job>) -> Result<Final, WorkError> {
-        let TurnRequest::Build(request) = &job.turn.request else {
-            return Err(WorkError::new("do the turn", BenchError::NotABuildTurn));
+        let done = async {
+            match &job.turn.request {
+                TurnRequest::Build(request) => self.build(&job, request).await,
+                TurnRequest::Complete(request) => Box::pin(self.complete(&job, request)).await,
+                TurnRequest::Verify(_) => Err(WorkError::new("do the turn", BenchError::NotOurs)),
+            }
         };
         tokio::select! {
-            result = self.build(&job, request) => result,
+            result = done => result,
             // Dropping the work ends the program.
             _ = job.stop.stopped() => Err(WorkError::new("do the turn", Stopped)),
         }
@@ -194,11 +221,7 @@ async fn store(job: &Job, built: &Built) -> Result<(Digest, Option<Digest>), Blo
 }
 
 fn program<'a>(config: &'a Config, role: &RoleId) -> Result<&'a ProgramConfig, StartError> {
-    match role.as_str() {
-        role::BUILDER => Ok(&config.agents.builder),
-        role::REPAIR => Ok(&config.agents.repair),
-        _ => Err(StartError::NotABuilder { role: role.clone() }),
-    }
+    config.agents.program(role).ok_or_else(|| StartError::NotABuilder { role: role.clone() })
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, StartError> {

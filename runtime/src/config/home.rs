@@ -7,16 +7,14 @@ use super::Config;
 /// Replaces `~/` by the user's home folder in every configured path.
 pub(super) fn expand(config: &mut Config, home: &Path) {
     let agents = &mut config.agents;
-    let lists = [
-        &mut agents.builder.read_paths,
-        &mut agents.builder.write_paths,
-        &mut agents.builder.deny_paths,
-        &mut agents.repair.read_paths,
-        &mut agents.repair.write_paths,
-        &mut agents.repair.deny_paths,
-        &mut agents.verifier.read_paths,
-        &mut agents.verifier.deny_paths,
-    ];
+    for list in [&mut agents.verifier.read_paths, &mut agents.verifier.deny_paths] {
+        list.iter_mut().for_each(|path| expand_path(path, home));
+    }
+    for (_, program) in agents.programs_mut() {
+        for list in [&mut program.read_paths, &mut program.write_paths, &mut program.deny_paths] {
+            list.iter_mut().for_each(|path| expand_path(path, home));
+        }
+    }
     let single = [&mut config.agent.state_dir, &mut config.orchestrator.state_dir];
     let nats = &mut config.nats;
     let files = [
@@ -29,7 +27,7 @@ pub(super) fn expand(config: &mut Config, home: &Path) {
         &mut config.health.file,
     ];
     let files = files.into_iter().flatten();
-    for path in lists.into_iter().flatten().chain(single).chain(files) {
+    for path in single.into_iter().chain(files) {
         expand_path(path, home);
     }
     if let Some(program) = config.notify.command.first_mut()

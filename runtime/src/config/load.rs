@@ -22,6 +22,8 @@ const ACK_WAIT_MIN: Duration = Duration::from_millis(500);
 const BROKER_DISK_MIN_BYTES: u64 = 256 << 20;
 /// With fewer, a person's commands would end each other.
 const CONNECTIONS_PER_KEY_MIN: u32 = 4;
+/// Agents of one role that one command starts.
+const AGENTS_MAX: u32 = 64;
 /// A shorter one would refuse handoffs while a replicated stream still moves its leader.
 const BLOB_WAIT_MIN: Duration = Duration::from_secs(1);
 
@@ -71,7 +73,7 @@ pub enum ConfigError {
     #[error("{key} {problem}")]
     Value {
         /// The key.
-        key: &'static str,
+        key: String,
         /// What is wrong with it.
         problem: String,
     },
@@ -129,7 +131,9 @@ impl Config {
     }
 
     fn validate(&self) -> Result<(), ConfigError> {
-        let wrong = |key, problem: &str| Err(ConfigError::Value { key, problem: problem.to_owned() });
+        fn wrong(key: impl Into<String>, problem: &str) -> Result<(), ConfigError> {
+            Err(ConfigError::Value { key: key.into(), problem: problem.to_owned() })
+        }
         for url in self.nats.url.split(',') {
             let Some(host) = url.strip_prefix("nats://").or_else(|| url.strip_prefix("tls://")) else {
                 return wrong("nats.url", "has to begin with nats:// or tls://");
@@ -180,14 +184,16 @@ impl Config {
         if let Err(error) = EnvFilter::try_new(&self.telemetry.log) {
             return wrong("telemetry.log", &format!("is no log filter: {error}"));
         }
-        let commands = [
-            ("agents.builder.command", &self.agents.builder.command),
-            ("agents.repair.command", &self.agents.repair.command),
-            ("agents.verifier.judge", &self.agents.verifier.judge),
-        ];
-        for (key, command) in commands {
-            if command.as_ref().is_some_and(|command| command.trim().is_empty()) {
-                return wrong(key, "is empty: leave it out instead");
+        let is_empty = |command: &Option<String>| command.as_ref().is_some_and(|command| command.trim().is_empty());
+        if is_empty(&self.agents.verifier.judge) {
+            return wrong("agents.verifier.judge", "is empty: leave it out instead");
+        }
+        for (role, program) in self.agents.programs() {
+            if is_empty(&program.command) {
+                return wrong(format!("agents.{role}.command"), "is empty: leave it out instead");
+            }
+            if program.count.is_some_and(|count| !(1..=AGENTS_MAX).contains(&count)) {
+                return wrong(format!("agents.{role}.count"), &format!("must be 1 to {AGENTS_MAX}"));
             }
         }
         if let Some(program) = self.notify.command.first()

@@ -1,6 +1,6 @@
 //! The sections of the configuration, field by field, with their defaults.
 
-use std::{collections::BTreeMap, fmt, path::PathBuf};
+use std::{fmt, path::PathBuf};
 
 use holdpoint_bus::{
     tls::{ClientCertificate, TlsFiles},
@@ -101,83 +101,6 @@ impl Default for AgentConfig {
             question_patience: Span::from_secs(10 * 60),
         }
     }
-}
-
-/// `[agents]`: what the agents of each role run.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct AgentsConfig {
-    /// `[agents.builder]`
-    pub builder: ProgramConfig,
-    /// `[agents.repair]`
-    pub repair: ProgramConfig,
-    /// `[agents.verifier]`
-    pub verifier: VerifierConfig,
-}
-
-/// `[agents.builder]` and `[agents.repair]`: the program and what it may do.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct ProgramConfig {
-    /// The program, a shell command line (`sh -c`). Without one there is no agent of this role.
-    pub command: Option<String>,
-    /// Names of variables that the program gets from the environment of its agent process.
-    #[serde(deserialize_with = "list")]
-    pub pass_env: Vec<String>,
-    /// Further variables. Names are case-sensitive, so they are given in the file only. Values are never shown.
-    pub env: Variables,
-    /// Paths the program may read, beside the system and its toolchains.
-    #[serde(deserialize_with = "list")]
-    pub read_paths: Vec<PathBuf>,
-    /// Paths the program may write, beside its clone, scratch and home.
-    #[serde(deserialize_with = "list")]
-    pub write_paths: Vec<PathBuf>,
-    /// Paths the program never reaches, also below those that it may read.
-    #[serde(deserialize_with = "list")]
-    pub deny_paths: Vec<PathBuf>,
-    /// Whether it may use the network.
-    pub network: bool,
-    /// How long a turn may take, unless the plan says otherwise.
-    pub wall: Span,
-    /// How much it may print in a turn, unless the plan says otherwise.
-    pub output: ByteSize,
-}
-
-impl Default for ProgramConfig {
-    fn default() -> Self {
-        Self {
-            command: None,
-            pass_env: Vec::new(),
-            env: Variables::default(),
-            read_paths: Vec::new(),
-            write_paths: Vec::new(),
-            deny_paths: Vec::new(),
-            network: true,
-            wall: Span::from_secs(30 * 60),
-            output: ByteSize::from_mib(10),
-        }
-    }
-}
-
-/// `[agents.verifier]`
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct VerifierConfig {
-    /// The program that judges criteria without a check, a shell command line. Without one such criteria escalate.
-    pub judge: Option<String>,
-    /// Names of variables that the judge gets from the environment of the verifier's process: its keys. Checks run the
-    /// code under review and never get them.
-    #[serde(deserialize_with = "list")]
-    pub judge_pass_env: Vec<String>,
-    /// Names of variables that checks and the judge get from the environment of the verifier's process.
-    #[serde(deserialize_with = "list")]
-    pub pass_env: Vec<String>,
-    /// Paths that checks and the judge may read, beside the system and its toolchains.
-    #[serde(deserialize_with = "list")]
-    pub read_paths: Vec<PathBuf>,
-    /// Paths they never reach, also below those that they may read.
-    #[serde(deserialize_with = "list")]
-    pub deny_paths: Vec<PathBuf>,
 }
 
 /// `[sandbox]`
@@ -340,26 +263,6 @@ impl Default for OrchestratorConfig {
     }
 }
 
-/// Variables of a program's environment. `Debug` shows their names only.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Variables(pub BTreeMap<String, String>);
-
-impl Variables {
-    /// Replaces every value.
-    pub(super) fn hide(&mut self) {
-        for value in self.0.values_mut() {
-            "<hidden>".clone_into(value);
-        }
-    }
-}
-
-impl fmt::Debug for Variables {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.keys()).finish()
-    }
-}
-
 /// Where state goes unless it is configured: `HOLDPOINT_STATE_DIR`, else below the user's state folder.
 fn default_state_dir() -> PathBuf {
     let var = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
@@ -370,7 +273,7 @@ fn default_state_dir() -> PathBuf {
 }
 
 /// Reads a list, or one text with commas: what an environment variable can say.
-fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+pub(super) fn list<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
     struct Visitor<T>(std::marker::PhantomData<T>);
 
     impl<'de, T: Deserialize<'de>> de::Visitor<'de> for Visitor<T> {

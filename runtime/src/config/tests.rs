@@ -1,5 +1,6 @@
 use std::{collections::BTreeMap, error::Error as _, path::Path};
 
+use holdpoint_protocol::ids::RoleId;
 use holdpoint_sandbox::{Bounds, Property};
 
 use super::*;
@@ -105,7 +106,7 @@ fn values_that_cannot_be_used_are_refused_by_key() {
         ("[notify]\ncommand = [\"\"]\n", "notify.command"),
     ] {
         let error = from_file(text).unwrap_err();
-        assert!(matches!(error, ConfigError::Value { key: found, .. } if found == key), "{text}: {error}");
+        assert!(matches!(&error, ConfigError::Value { key: found, .. } if found == key), "{text}: {error}");
         assert!(!error.to_string().contains("secret"));
     }
 }
@@ -157,5 +158,38 @@ fn the_configurations_of_the_examples_load() {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../examples/{example}/holdpoint.toml"));
         let config = Config::load_from(Some(&file), BTreeMap::new(), Vec::new());
         assert!(config.unwrap_or_else(|error| panic!("{example}: {error:?}")).agents.builder.command.is_some());
+    }
+}
+
+#[test]
+fn agents_of_any_role_are_configured_like_builders() {
+    let text = "[agents.code-review]\ncommand = \"review\"\ncount = 3\n[agents.builder]\ncommand = \"build\"\n";
+    let config = from_file(text).unwrap();
+    let role: RoleId = "code-review".parse().unwrap();
+    let program = config.agents.program(&role).unwrap();
+    assert_eq!((program.command.as_deref(), program.count), (Some("review"), Some(3)));
+    assert_eq!(config.agents.programs().count(), 3);
+    assert_eq!(config.agents.program(&"verifier".parse().unwrap()), None);
+    assert_eq!(from_file(&config.to_toml()).unwrap(), config, "processes get what was read");
+
+    let env = vars(&[("HOLDPOINT__AGENTS__ARCHITECT__COUNT", "2"), ("HOLDPOINT__AGENTS__ARCHITECT__NETWORK", "false")]);
+    let config =
+        Config::load_from(None, env, vec![("agents.code-review.command".to_owned(), "look".to_owned())]).unwrap();
+    let architect = config.agents.program(&"architect".parse().unwrap()).unwrap();
+    assert_eq!((architect.count, architect.network), (Some(2), false));
+    assert_eq!(config.agents.program(&role).unwrap().command.as_deref(), Some("look"));
+}
+
+#[test]
+fn a_role_that_no_agent_can_have_is_refused_in_the_configuration() {
+    for (text, part) in [
+        ("[agents.operator]\ncommand = \"x\"\n", "`operator` is no role of agents"),
+        ("[agents.\"a b\"]\ncommand = \"x\"\n", "is not an id"),
+        ("[agents.architect]\ncomand = \"x\"\n", "unknown field `comand`"),
+        ("[agents.architect]\ncount = 0\n", "agents.architect.count must be 1 to 64"),
+        ("[agents.architect]\ncommand = \" \"\n", "agents.architect.command is empty"),
+    ] {
+        let error = whole(&from_file(text).unwrap_err());
+        assert!(error.contains(part), "{text}: {error}");
     }
 }

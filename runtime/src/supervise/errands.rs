@@ -15,6 +15,11 @@ impl Errand {
     pub fn new(name: &'static str, work: impl Future<Output = TaskFailed> + Send + 'static) -> Self {
         Self(name, Box::pin(work))
     }
+
+    /// Runs it as part of another task.
+    pub async fn run(self) -> TaskFailed {
+        self.1.await
+    }
 }
 
 impl Child {

@@ -3,6 +3,7 @@
 //! Few and whole. What can be shown without processes is shown in the crates.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+mod agents;
 mod audit;
 mod baseline;
 mod cheats;

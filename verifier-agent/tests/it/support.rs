@@ -133,6 +133,7 @@ impl Rig {
                 protected: Vec::new(),
                 covenant: "AGENTS.md".to_owned(),
                 clarifications: Vec::new(),
+                tests: Vec::new(),
             },
         )
     }

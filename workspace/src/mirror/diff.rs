@@ -90,6 +90,22 @@ impl Mirror {
     }
 }
 
+impl Mirror {
+    /// The difference between two trees (or commits' trees) as a patch for people; `None` where it has more than `cap` bytes.
+    /// Files that are not text are only named in it.
+    ///
+    /// # Errors
+    /// A tree is not here.
+    pub async fn patch(&self, from: &Oid, to: &Oid, cap: usize) -> Result<Option<Vec<u8>>, Error> {
+        let git =
+            self.git("diff-tree").args(["-r", "-p", "--no-renames", "--no-color", "--no-ext-diff", "--no-textconv"]);
+        match git.arg(from).arg(to).long().output_cap(cap).run_ok().await {
+            Err(Error::Git { source: ToolError::OutputLimit { .. }, .. }) => Ok(None),
+            other => other.map(Some),
+        }
+    }
+}
+
 /// A listing to its end. One that is longer than those of the largest trees is the fault of whoever made them.
 fn complete(listing: Result<Vec<u8>, Error>) -> Result<Vec<u8>, Error> {
     match listing {

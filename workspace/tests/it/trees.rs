@@ -51,6 +51,19 @@ async fn a_difference_names_every_touched_path() {
 }
 
 #[tokio::test]
+async fn a_patch_shows_text_and_is_not_there_where_it_is_too_long() {
+    let bench = Bench::new().await;
+    let commit = bench.commit(&bench.base, &[("src/lib.txt", Some("another\n")), ("new.txt", Some("words\n"))]).await;
+    let patch = bench.mirror.patch(&bench.base, &commit, 1 << 20).await.unwrap().unwrap();
+    let patch = String::from_utf8(patch).unwrap();
+    for part in ["+++ b/src/lib.txt\n", "\n+another\n", "new file mode 100644", "\n+words\n"] {
+        assert!(patch.contains(part), "{patch}");
+    }
+    assert_eq!(bench.mirror.patch(&bench.base, &commit, 64).await.unwrap(), None);
+    assert_eq!(bench.mirror.patch(&commit, &commit, 64).await.unwrap(), Some(Vec::new()));
+}
+
+#[tokio::test]
 async fn work_on_other_lines_merges_and_on_the_same_conflicts() {
     let bench = Bench::new().await;
     let text = |first: &str, last: &str| format!("{first}\ntwo\nthree\nfour\nfive\nsix\n{last}\n");

@@ -5,7 +5,11 @@
 use std::path::Path;
 
 use holdpoint_bus::api::ApiError;
-use holdpoint_protocol::{ids::FlightId, streams, view::FlightView};
+use holdpoint_protocol::{
+    ids::{FlightId, RoleId},
+    streams,
+    view::FlightView,
+};
 use holdpoint_runtime::{
     config::Config,
     fresh,
@@ -18,6 +22,7 @@ use crate::{
     args::RunArgs,
     branch,
     client::Client,
+    declared,
     failure::{Exit, Failure},
     fleet::{self, Crew, Fleet},
     interrupt::Interrupts,
@@ -42,7 +47,7 @@ pub(super) async fn fly(args: &RunArgs, plan_file: &Path) -> Result<FlightView, 
     let record = FlightRecord {
         flight,
         plan: std::path::absolute(plan_file).unwrap_or_else(|_| plan_file.to_owned()),
-        builders: args.commands.builders.unwrap_or(BUILDERS_DEFAULT),
+        builders: args.commands.builders.or(config.agents.builder.count).unwrap_or(BUILDERS_DEFAULT),
         config: config.to_toml(),
         submission: Some(Submission {
             plan: ready.plan.clone(),
@@ -50,6 +55,7 @@ pub(super) async fn fly(args: &RunArgs, plan_file: &Path) -> Result<FlightView, 
             base: to_wire(&ready.base),
         }),
     };
+    preflight::check_agents(&config, declared::roles_of(&ready.workflows).iter().map(|(role, _)| role))?;
     let local = Local { state, repo: ready.repo.clone(), record, config, stays: stays(args.json), _claim: claim };
     Box::pin(local.fly(Some(ready))).await
 }
@@ -110,8 +116,9 @@ impl Local {
         // From here on Ctrl-C ends things in order.
         let mut interrupts = Interrupts::listen()?;
         let run = format!("{}-{}", self.record.flight, fresh::suffix());
+        let roles = self.roles();
         let mut fleet = tokio::select! {
-            fleet = Fleet::attach(&self.state, &run) => fleet?,
+            fleet = Fleet::attach(&self.state, &run, &roles) => fleet?,
             () = interrupts.next() => return Err(self.interrupted()),
         };
         let result = tokio::select! {
@@ -125,6 +132,11 @@ impl Local {
         }
         fleet.stop(interrupts.next()).await;
         result
+    }
+
+    /// The roles that the flight needs besides the built-in ones.
+    fn roles(&self) -> Vec<(RoleId, bool)> {
+        self.record.submission.as_ref().map(|submission| declared::roles_of(&submission.workflows)).unwrap_or_default()
     }
 
     async fn keep(&self, fleet: &mut Fleet, new: Option<Ready>) -> Result<FlightView, Failure> {
@@ -143,7 +155,8 @@ impl Local {
         };
         let deny = self.repo.places().await?;
         let read = fleet::plan_folder(&self.record.plan, &deny);
-        let crew = Crew { config: &self.config, builders: self.record.builders, read, deny };
+        let declared = self.roles().into_iter().map(|(role, _)| role).collect();
+        let crew = Crew { config: &self.config, builders: self.record.builders, declared, read, deny };
         fleet.start_crew(&crew, &pool)?;
         self.or_trouble(fleet, Box::pin(self.mission(&client, stands))).await
     }

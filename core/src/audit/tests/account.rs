@@ -30,14 +30,14 @@ use crate::{
 
 /// Entries and handoffs of one flight.
 #[derive(Debug, Clone)]
-pub(super) struct Account {
-    pub(super) entries: Vec<EntryLine>,
-    pub(super) handoffs: Vec<HandoffLine>,
+pub(crate) struct Account {
+    pub(crate) entries: Vec<EntryLine>,
+    pub(crate) handoffs: Vec<HandoffLine>,
     pub(super) cut: Cut,
 }
 
 impl Account {
-    pub(super) fn of(fixture: &Fixture) -> Self {
+    pub(crate) fn of(fixture: &Fixture) -> Self {
         let flight = &fixture.flight.submitted.flight;
         let mut entries = Vec::new();
         let mut handoffs = Vec::new();
@@ -124,14 +124,12 @@ pub(super) fn cut(entries: &[EntryLine]) -> Cut {
 
 fn handoff(entry: &EntryLine, input: &Input) -> Option<HandoffLine> {
     match input {
-        Input::Built(handoff) => {
-            let body = Handed::Built(Box::new(artifact(handoff, entry)));
-            Some(line(entry, handoff, "build_artifact", body))
-        }
+        Input::Built(handoff) => Some(built(entry, handoff)),
         Input::Reported(handoff) => {
             let body = Handed::Reported(Box::new(handoff.body.report.clone()));
             Some(line(entry, handoff, "verification_report", body))
         }
+        Input::Fulfilled(handoff) => Some(fulfilled(entry, handoff)),
         Input::Asked(asked) => Some(line(entry, asked, kind_of(asked.body.kind), question(asked, entry))),
         Input::Answered(act) => {
             Some(act_line(entry, &act.by, &act.cause, Act::Answer(Box::new(act.body.response.clone()))))
@@ -148,6 +146,16 @@ fn handoff(entry: &EntryLine, input: &Input) -> Option<HandoffLine> {
         }
         _ => None,
     }
+}
+
+/// A build turn's handoff, as it was sent on the waypoint of an entry.
+pub(crate) fn built(entry: &EntryLine, handoff: &Handoff<BuildOutcome>) -> HandoffLine {
+    line(entry, handoff, "build_artifact", Handed::Built(Box::new(artifact(handoff, entry))))
+}
+
+/// An agent's completion, as it was sent on the waypoint of an entry.
+pub(crate) fn fulfilled(entry: &EntryLine, handoff: &Handoff<Box<Completion>>) -> HandoffLine {
+    line(entry, handoff, Completion::KIND, Handed::Act(Act::Complete(handoff.body.clone())))
 }
 
 fn line<T>(entry: &EntryLine, handoff: &Handoff<T>, kind: &str, body: Handed) -> HandoffLine {

@@ -16,7 +16,7 @@ use holdpoint_protocol::{
 
 use super::fixture::{Fixture, Taken};
 use crate::{
-    engine::{Act, Answering, Asked, Commit, Ends, Input, Refusal, Retrying, reference, reply},
+    engine::{Act, Answering, Asked, Commit, Ends, Handoff, Input, Refusal, Retrying, reference, reply},
     flight,
 };
 
@@ -147,8 +147,28 @@ impl Fixture {
         // What waits for nobody has no name.
         let on = reference(&self.state(name)).or_else(|| Some("gone".to_owned()));
         let summary = "looked at".to_owned();
-        let body = CompletionBody { agent: person(by), on, outcome, summary, blockers };
+        let body = CompletionBody { summary, blockers, ..CompletionBody::of_person(person(by), on, outcome) };
         Input::Completed(Act { by: person(by), cause, overtaken: false, body: Box::new(Completion::new(origin, body)) })
+    }
+
+    /// The completion of an agent on the open turn, changed by `change`.
+    pub(crate) fn fulfilment(&mut self, name: &str, change: impl FnOnce(&mut Completion)) -> Input {
+        let (_, origin) = self.act_of(name);
+        let handoff = Handoff { agent: person("reviewer-1"), ..self.handoff(name, ()) };
+        let body = CompletionBody {
+            outcome: Some(Outcome::Complete),
+            summary: "looked at".to_owned(),
+            ..CompletionBody::of_agent(handoff.agent.clone(), handoff.turn.clone(), 1)
+        };
+        let Handoff { turn, role, agent, cause, body: () } = handoff;
+        let mut completion = Completion::new(origin, body);
+        change(&mut completion);
+        Input::Fulfilled(Handoff { turn, role, agent, cause, body: Box::new(completion) })
+    }
+
+    pub(crate) fn fulfil(&mut self, name: &str, change: impl FnOnce(&mut Completion)) -> Taken {
+        let input = self.fulfilment(name, change);
+        self.feed(name, input)
     }
 
     pub(crate) fn complete(&mut self, name: &str, outcome: Outcome) -> Taken {

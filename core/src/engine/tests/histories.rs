@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use holdpoint_protocol::{
-    artifact::{Doubt, Verb, VerificationReport},
+    artifact::{Completion, Doubt, Failure, Verb, VerificationReport},
     facts::{Verdict, Violation, ViolationKind},
     ids::role,
     journal::{Death, Entry, Fleet},
@@ -12,6 +12,7 @@ use holdpoint_protocol::{
     reason::ReasonCode,
     state::{Outcome, Phase, Purpose, QuestionKind, Status},
     time::Millis,
+    workflow::{GateSpec, WorkflowSpec},
 };
 use proptest::prelude::*;
 
@@ -42,6 +43,8 @@ pub(crate) struct Setup {
     wall: Option<Millis>,
     /// People approve what was verified.
     approved: bool,
+    /// Agents of a role of the org chart look at what was verified.
+    reviewed: bool,
     /// Policy answers questions that ask for it.
     answers: bool,
 }
@@ -86,9 +89,11 @@ pub(crate) fn setup() -> impl Strategy<Value = Setup> {
     let parallel = prop_oneof![Just(None), (1..3_u32).prop_map(Some)];
     let people = || prop::bool::weighted(0.4);
     let wall = prop_oneof![3 => Just(None), 1 => (0..48_u64).prop_map(|hours| Some(Millis(hours * 3_600_000)))];
-    (any::<bool>(), any::<bool>(), any::<bool>(), parallel, 0..4_u32, wall, people(), people()).prop_map(
-        |(guarded, red_first, repair, parallel, max_reworks, wall, approved, answers)| Setup {
+    let reviewed = prop::bool::weighted(0.3);
+    (any::<bool>(), any::<bool>(), any::<bool>(), parallel, 0..4_u32, wall, people(), people(), reviewed).prop_map(
+        |(guarded, red_first, repair, parallel, max_reworks, wall, approved, answers, reviewed)| Setup {
             approved,
+            reviewed,
             answers,
             guarded,
             red_first,
@@ -134,7 +139,9 @@ fn flown(setup: &Setup) -> (Plan, Fleet) {
     plan.policy.max_reworks = setup.max_reworks;
     plan.budget.wall = setup.wall;
     plan.answer_within = Some(ANSWER_WITHIN);
-    if setup.approved {
+    if setup.reviewed {
+        plan.workflow = REVIEWED.to_owned();
+    } else if setup.approved {
         plan.workflow = "fly-approved".to_owned();
     }
     if setup.answers {
@@ -144,11 +151,27 @@ fn flown(setup: &Setup) -> (Plan, Fleet) {
     (plan, Fleet { repair: setup.repair, parallel: setup.parallel, ..fleet() })
 }
 
+/// The name of a workflow in which agents look at what was verified.
+const REVIEWED: &str = "reviewed";
+
+/// Build, verify, and an agent's look at it; people get a review that nobody completed in time.
+fn reviewed() -> WorkflowSpec {
+    let gate = |name: &str, role_name: &str| GateSpec::new(name.parse().unwrap(), role_name.parse().unwrap());
+    let verify = GateSpec { can_reject: true, ..gate("verify", role::VERIFIER) };
+    let review = GateSpec {
+        can_reject: true,
+        escalate_to: Some("lead".parse().unwrap()),
+        escalation_people: vec![ADA.parse().unwrap()],
+        ..gate("review", "reviewer")
+    };
+    WorkflowSpec::new(REVIEWED, [gate("build", role::BUILDER), verify, review])
+}
+
 impl Story {
     /// Lets everything happen in turn.
     pub(crate) fn tell(setup: &Setup, events: &[Event]) -> Self {
         let (plan, fleet) = flown(setup);
-        let mut story = Self { fixture: Fixture::new(plan, fleet), sent: Vec::new() };
+        let mut story = Self { fixture: Fixture::flown_by(plan, fleet, &[reviewed()]), sent: Vec::new() };
         for event in events {
             story.happen(event);
         }
@@ -295,7 +318,7 @@ impl Story {
                 spoil(&mut report, how);
                 self.fixture.reported(name, report)
             }
-            Purpose::Complete => unreachable!("no agent answers what people complete"),
+            Purpose::Complete => self.fixture.fulfilment(name, |completion| vary(completion, how)),
         };
         self.send(name, input);
     }
@@ -402,6 +425,24 @@ impl Story {
     /// The public status of every waypoint.
     pub(crate) fn statuses(&self) -> Vec<(&'static str, Status)> {
         NAMES.into_iter().map(|name| (name, self.fixture.status(name))).collect()
+    }
+}
+
+/// Half of all completions let the work go on, and each is one that is taken.
+fn vary(completion: &mut Completion, how: u8) {
+    let mut say = |outcome, blockers: &[&str]| {
+        completion.outcome = outcome;
+        completion.blockers = blockers.iter().map(|&blocker| blocker.to_owned()).collect();
+    };
+    match how % 8 {
+        1 | 2 => say(Some(Outcome::NeedsReview), &["name it better"]),
+        3 => say(Some(Outcome::Blocked), &["nobody knows"]),
+        4 => say(None, &[]),
+        5 => {
+            let reason = if how > 128 { ReasonCode::NotExecutable } else { ReasonCode::AgentTimeout };
+            completion.failure = Some(Failure { reason, detail: "it slept".to_owned() });
+        }
+        _ => {}
     }
 }
 

@@ -127,7 +127,10 @@ fn invariant_5_a_builders_word_alone_finalizes_nothing() {
             prop_assert!(!matches!(transition.after.phase, Phase::Accepted { .. }), "{transition:?}");
         }
         for transition in acceptances(story) {
-            let by_evidence = matches!(transition.input, Input::Reported(_) | Input::Completed(_) | Input::Retried(_));
+            let by_evidence = matches!(
+                transition.input,
+                Input::Reported(_) | Input::Completed(_) | Input::Fulfilled(_) | Input::Retried(_)
+            );
             prop_assert!(by_evidence && transition.after.verified.is_some(), "{transition:?}");
         }
         Ok(())

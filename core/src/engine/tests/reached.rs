@@ -38,6 +38,17 @@ fn of_questions(transition: &Transition) -> Option<&'static str> {
     }
 }
 
+/// What agents that neither build nor verify came to.
+fn of_agents(transition: &Transition) -> Option<&'static str> {
+    let Input::Fulfilled(handoff) = &transition.input else { return None };
+    match (&handoff.body, &transition.after.phase) {
+        (completion, Phase::InTurn(_)) if completion.failure.is_some() => Some("a completion failed and came again"),
+        (_, Phase::InTurn(open)) if open.purpose == Purpose::Build => Some("sent back by an agent"),
+        (_, Phase::Accepted { .. }) => Some("accepted behind an agent"),
+        _ => None,
+    }
+}
+
 #[test]
 fn histories_reach_what_they_are_meant_to_try() {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
@@ -61,6 +72,7 @@ fn histories_reach_what_they_are_meant_to_try() {
                 asked.insert(transition.waypoint.clone());
             }
             seen.extend(of_questions(transition));
+            seen.extend(of_agents(transition));
             if matches!(transition.after.phase, Phase::Accepted { .. }) && asked.contains(&transition.waypoint) {
                 seen.insert("accepted after an answer");
             }
@@ -74,7 +86,9 @@ fn histories_reach_what_they_are_meant_to_try() {
         }
     }
     let wanted = [
+        "a completion failed and came again",
         "accepted after an answer",
+        "accepted behind an agent",
         "agent_failed",
         "all complete",
         "answer and patience crossed",
@@ -106,6 +120,7 @@ fn histories_reach_what_they_are_meant_to_try() {
         "regression",
         "rolled back",
         "scope_violation",
+        "sent back by an agent",
         "waited and ended the turn",
         "withdrawn by a result",
     ];

@@ -18,8 +18,8 @@ use holdpoint_protocol::{
     api::{Going, PROGRESS, Progress, ProgressAnswer, ProgressNotice, RefusedHandoff},
     artifact::{
         Artifact, BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, ChecklistReceipt,
-        ClarificationRequest, ClarificationRequestBody, Confidence, CriterionReport, Doubt, HelpRequest,
-        HelpRequestBody, Metered, Origin, VerificationReport, VerificationReportBody, WorkInProgress,
+        ClarificationRequest, ClarificationRequestBody, Completion, CompletionBody, Confidence, CriterionReport, Doubt,
+        HelpRequest, HelpRequestBody, Metered, Origin, VerificationReport, VerificationReportBody, WorkInProgress,
     },
     codec::{self, Encoding},
     facts::{BundleRef, CriterionResult, DiffSummary, Oid, Verdict},
@@ -27,6 +27,7 @@ use holdpoint_protocol::{
     names::PLAN_KINDS,
     plan::TurnBudget,
     reason::CriterionReason,
+    state::Outcome,
     subjects,
     turn::{Turn, TurnRequest},
 };
@@ -365,6 +366,26 @@ impl Agent {
                 metered: Metered::default(),
             },
         )
+    }
+
+    /// A completion of this turn.
+    pub(crate) fn completed(&self, turn: &Turn, outcome: Option<Outcome>) -> Completion {
+        let body = CompletionBody {
+            outcome,
+            summary: "looked at".to_owned(),
+            ..CompletionBody::of_agent(self.name.clone(), turn.turn_id.clone(), 1)
+        };
+        Completion::new(origin(turn, &self.role), body)
+    }
+
+    /// Takes a turn and completes it, with what `change` says.
+    pub(crate) async fn completes(&mut self, change: impl FnOnce(&mut Completion)) -> Turn {
+        let (turn, delivery) = self.take().await;
+        let mut completion = self.completed(&turn, None);
+        change(&mut completion);
+        self.hand_off(&turn, Completion::KIND, &completion).await;
+        delivery.ack().await.unwrap();
+        turn
     }
 
     /// A report on this turn in which every criterion has this verdict.

@@ -7,7 +7,7 @@ use holdpoint_bus::{
     past,
 };
 use holdpoint_core::audit::{Auditor, EntryLine, HandoffLine};
-use holdpoint_protocol::{export::Message, headers, ids::role, journal::Sequence, streams, subjects};
+use holdpoint_protocol::{export::Message, headers, journal::Sequence, streams, subjects};
 
 use super::World;
 
@@ -39,7 +39,7 @@ impl World {
 
     async fn hand_all(&self, bus: &Bus, roots: &TrustRoots, auditor: &mut Auditor) {
         let mut senders = PastSenders::new(roots);
-        for role in role::HANDING.map(role::id) {
+        for role in roots.fleet_roles().handing() {
             let stored = past::of_flight(bus, &role, &self.flight, Sequence(0)).await.unwrap();
             for stored in stored.collect().await.unwrap() {
                 let message = stored.exported(&streams::handoff(&role));

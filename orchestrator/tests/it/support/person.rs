@@ -127,11 +127,9 @@ impl Person {
 
     fn complete(&self, outcome: Outcome, blockers: &[&str]) -> Completion {
         let body = CompletionBody {
-            agent: self.agent(),
-            on: None,
-            outcome,
             summary: "looked at".to_owned(),
             blockers: blockers.iter().map(|&blocker| blocker.to_owned()).collect(),
+            ..CompletionBody::of_person(self.agent(), None, outcome)
         };
         Completion::new(origin(), body)
     }

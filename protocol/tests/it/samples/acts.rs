@@ -28,11 +28,9 @@ fn acts() -> Kinds {
         updated_constraints: vec!["use anyhow".to_owned()],
     };
     let completion = CompletionBody {
-        agent: person(),
-        on: Some(LOOKED_AT.to_owned()),
-        outcome: Outcome::NeedsReview,
         summary: "The limit is missing.".to_owned(),
         blockers: vec!["bound the retries".to_owned()],
+        ..CompletionBody::of_person(person(), Some(LOOKED_AT.to_owned()), Outcome::NeedsReview)
     };
     let retry = RetryBody {
         agent: person(),

@@ -3,16 +3,16 @@
 use holdpoint_protocol::{
     artifact::{
         BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, ClarificationRequest,
-        ClarificationRequestBody, CommandRun, Confidence, CoverageClaim, Disposition, Doubt, EvidenceWanted, Failure,
-        GivenBack, GivenBackBody, GuidancePacket, GuidancePacketBody, HelpRequest, HelpRequestBody, LedgerSource,
-        Metered, OrchestratorDecision, OrchestratorDecisionBody, StatusMutation, VerificationPlan,
-        VerificationPlanBody, VerificationPurpose, VerificationReport, VerificationReportBody, VerificationRequest,
-        VerificationRequestBody,
+        ClarificationRequestBody, CommandRun, Completion, CompletionBody, CompletionPlan, CompletionPlanBody,
+        Confidence, CoverageClaim, Disposition, Doubt, EvidenceWanted, Failure, GivenBack, GivenBackBody,
+        GuidancePacket, GuidancePacketBody, HelpRequest, HelpRequestBody, LedgerSource, Metered, OrchestratorDecision,
+        OrchestratorDecisionBody, StatusMutation, VerificationPlan, VerificationPlanBody, VerificationPurpose,
+        VerificationReport, VerificationReportBody, VerificationRequest, VerificationRequestBody,
     },
     facts::DiffSummary,
     ids::{AgentName, TurnId, role},
     reason::ReasonCode,
-    state::Status,
+    state::{Outcome, Status},
     time::Millis,
 };
 
@@ -66,6 +66,7 @@ pub(super) fn request(purpose: VerificationPurpose) -> VerificationRequest {
             protected: vec!["tests/golden/**".to_owned()],
             covenant: "AGENTS.md".to_owned(),
             clarifications: vec![clarified()],
+            tests: Vec::new(),
         },
     )
 }
@@ -179,7 +180,29 @@ fn plans() -> Kinds {
             wanted: vec![wanted("unit", Some("cargo test --locked retry")), wanted("readable", None)],
         },
     );
-    vec![published("build_plan", plan), published("verification_plan", verification)]
+    let completing = CompletionPlan::new(
+        origin("plan-3", "reviewer"),
+        CompletionPlanBody { turn: turn(), delivery: 1, agent: agent() },
+    );
+    let completion = CompletionBody {
+        outcome: Some(Outcome::NeedsReview),
+        summary: "Two claims have no source.".to_owned(),
+        blockers: vec!["The price has no source".to_owned()],
+        rejection_notes: Some("The price list is in docs/prices.md".to_owned()),
+        metadata: [("pages".to_owned(), 3.into())].into(),
+        ..CompletionBody::of_agent(agent(), turn(), 1)
+    };
+    let failed = CompletionBody {
+        failure: Some(Failure { reason: ReasonCode::AgentFailed, detail: "exit code 1".to_owned() }),
+        ..CompletionBody::of_agent(agent(), turn(), 1)
+    };
+    vec![
+        published("build_plan", plan),
+        published("verification_plan", verification),
+        published("completion_plan", completing),
+        another("completion_agent", "completion", Completion::new(origin("completion-2", "reviewer"), completion)),
+        another("completion_failed", "completion", Completion::new(origin("completion-3", "reviewer"), failed)),
+    ]
 }
 
 fn conversation() -> Kinds {

@@ -15,7 +15,7 @@ use holdpoint_protocol::{
         TurnRequest,
     },
     version,
-    workflow::RecordedWorkflow,
+    workflow::{GateContext, RecordedWorkflow},
 };
 
 use super::{
@@ -193,8 +193,23 @@ fn build_turn() -> Turn {
         budget: turn_budget(),
         tests: vec![serde_json::json!({"given": "a server that is down"})],
         ask_below: Some(Confidence::Medium),
+        description: None,
+        role_description: None,
+        context: GateContext::default(),
     };
     a_turn(role::REPAIR, Purpose::Build, TurnRequest::Build(Box::new(request)))
+}
+
+/// Of a gate of a declared workflow, by a role of the org chart.
+fn declared_build_turn() -> Turn {
+    let TurnRequest::Build(request) = build_turn().request else { unreachable!("a build turn") };
+    let request = BuildRequest {
+        description: Some("Makes what the plan says.".to_owned()),
+        role_description: Some("Writes Rust.".to_owned()),
+        context: gate_context(),
+        ..*request
+    };
+    a_turn("coder", Purpose::Build, TurnRequest::Build(Box::new(request)))
 }
 
 fn verify_turn(purpose: VerificationPurpose) -> Turn {
@@ -203,6 +218,7 @@ fn verify_turn(purpose: VerificationPurpose) -> Turn {
 
 fn complete_turn() -> Turn {
     let request = CompletionRequest {
+        tests: Vec::new(),
         context: gate_context(),
         title: "Retries back off".to_owned(),
         description: Some("A person reads the diff.".to_owned()),
@@ -214,8 +230,33 @@ fn complete_turn() -> Turn {
         bundles: vec![bundle('a'), bundle('b')],
         report: Some(digest("report")),
         feedback: Some(feedback()),
+        goal: None,
+        criteria: Vec::new(),
+        role_description: None,
+        default_outcome: None,
+        budget: None,
     };
     a_turn(REVIEWER, Purpose::Complete, TurnRequest::Complete(Box::new(request)))
+}
+
+/// Of a gate that agents complete.
+fn agents_complete_turn() -> Turn {
+    let TurnRequest::Complete(request) = complete_turn().request else { unreachable!("a completion") };
+    let request = CompletionRequest {
+        tests: Vec::new(),
+        people: Vec::new(),
+        goal: Some("Make *retries* back off.\n".to_owned()),
+        criteria: criteria(),
+        role_description: Some("Reads every line.".to_owned()),
+        default_outcome: Some(Outcome::Blocked),
+        budget: Some(turn_budget()),
+        ..*request
+    };
+    let mut turn = a_turn(REVIEWER, Purpose::Complete, TurnRequest::Complete(Box::new(request)));
+    if let Some(Phase::InTurn(open)) = turn.record.state.as_mut().map(|state| &mut state.phase) {
+        open.people = false;
+    }
+    turn
 }
 
 fn decided(phase: Phase) -> Decided {
@@ -313,7 +354,9 @@ pub(super) fn all() -> Kinds {
         another("turn_build", "turn", Turn { decision: None, ..build_turn() }),
         another("turn_baseline", "turn", verify_turn(VerificationPurpose::Baseline)),
         another("turn_verify", "turn", verify_turn(VerificationPurpose::Handoff)),
+        another("turn_declared_build", "turn", declared_build_turn()),
         another("turn_complete", "turn", complete_turn()),
+        another("turn_agents_complete", "turn", agents_complete_turn()),
         published("dead", dead()),
         published("feedback", feedback()),
         published("steered", steered()),

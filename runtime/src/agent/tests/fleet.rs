@@ -371,6 +371,9 @@ impl Fleet {
             budget: TurnBudget::default(),
             tests: Vec::new(),
             ask_below: None,
+            description: None,
+            role_description: None,
+            context: Default::default(),
         };
         Turn {
             schema_version: version::CURRENT,

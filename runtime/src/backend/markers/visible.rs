@@ -13,7 +13,7 @@ pub(super) struct Visible {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Fence {
+pub(super) struct Fence {
     character: char,
     length: usize,
 }
@@ -34,7 +34,7 @@ impl Visible {
                 true
             }
             (Some(open), Some((closing, bare))) => {
-                if bare && closing.character == open.character && closing.length >= open.length {
+                if bare && open.closes_with(closing) {
                     self.open = None;
                 }
                 false
@@ -48,8 +48,15 @@ impl Visible {
     }
 }
 
+impl Fence {
+    /// Whether a bare fence of this kind closes it.
+    pub(super) fn closes_with(self, closing: Self) -> bool {
+        closing.character == self.character && closing.length >= self.length
+    }
+}
+
 /// The fence that a line opens or closes, and whether nothing follows it.
-fn fence(line: &str) -> Option<(Fence, bool)> {
+pub(super) fn fence(line: &str) -> Option<(Fence, bool)> {
     let rest = line.trim_start_matches(' ');
     if line.len() - rest.len() > INDENT_MAX {
         return None;

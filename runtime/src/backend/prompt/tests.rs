@@ -4,7 +4,7 @@ use holdpoint_protocol::{
     facts::{CriterionResult, Verdict},
     ids::role,
     journal::Record,
-    plan::EvidenceLevel,
+    plan::{Check, Criterion, EvidenceLevel},
     reason::{CriterionReason, ReasonCode},
     time::Millis,
     turn::{LandedMeanwhile, TurnRequest},
@@ -77,6 +77,9 @@ fn request() -> BuildRequest {
         budget: TurnBudget { wall: Some(Millis(60_000)), ..TurnBudget::default() },
         tests: Vec::new(),
         ask_below: None,
+        description: None,
+        role_description: None,
+        context: Default::default(),
     }
 }
 

@@ -1,0 +1,124 @@
+use super::*;
+
+fn wanted<'a>(waypoint: &'a WaypointId, gate: &'a GateId) -> Wanted<'a> {
+    Wanted { waypoint, gate, can_reject: true, default: Outcome::Complete }
+}
+
+fn reading(object: Value, change: impl FnOnce(&mut Wanted<'_>)) -> Result<Said, Lesson> {
+    let (waypoint, gate) = ("w".parse().unwrap(), "edit".parse().unwrap());
+    let mut wanted = wanted(&waypoint, &gate);
+    change(&mut wanted);
+    read(object.as_object().unwrap(), wanted)
+}
+
+fn firm(wanted: &mut Wanted<'_>) {
+    wanted.can_reject = false;
+}
+
+/// The JSON object behind `Example:`.
+fn shown(lesson: &Lesson) -> Value {
+    let (_, example) = lesson.message.split_once("Example:\n").unwrap_or_else(|| panic!("{lesson}"));
+    serde_json::from_str(example).unwrap()
+}
+
+#[test]
+fn each_error_has_its_code_and_details_and_an_example_that_is_taken() {
+    type Change = fn(&mut Wanted<'_>);
+    let as_is: Change = |_| {};
+    let three = json!(["complete", "needs_review", "blocked"]);
+    let two = json!(["complete", "blocked"]);
+    type Row<'a> = (Value, Change, &'a str, &'a [(&'a str, Value)]);
+    let table: [Row<'_>; 12] = [
+        (json!({"outcome": "done", "summary": "x"}), as_is, "invalid_outcome", &[("validOutcomes", three.clone())]),
+        (json!({"outcome": 7, "summary": "x"}), as_is, "invalid_outcome", &[("validOutcomes", three.clone())]),
+        (json!({"outcome": "skip", "summary": "x"}), as_is, "invalid_outcome", &[("validOutcomes", three)]),
+        (json!({"outcome": "done", "summary": "x"}), firm, "invalid_outcome", &[("validOutcomes", two.clone())]),
+        (json!({"outcome": "complete"}), as_is, "missing_summary", &[("requiredField", json!("summary"))]),
+        (json!({"outcome": "complete", "summary": " "}), as_is, "missing_summary", &[]),
+        (
+            json!({"outcome": "needs_review", "summary": "x"}),
+            as_is,
+            "missing_blockers",
+            &[("requiredField", json!("blockers"))],
+        ),
+        (json!({"outcome": "blocked", "summary": "x", "blockers": "no"}), as_is, "missing_blockers", &[]),
+        (json!({"outcome": "blocked", "summary": "x", "blockers": []}), firm, "empty_blockers", &[]),
+        (json!({"outcome": "needs_review", "summary": "x", "blockers": [" "]}), as_is, "empty_blockers", &[]),
+        (
+            json!({"outcome": "needs_review", "summary": "x", "blockers": ["y"]}),
+            firm,
+            "reject_not_allowed",
+            &[("gate", json!("edit")), ("canReject", json!(false)), ("validOutcomes", two)],
+        ),
+        (
+            json!({"taskId": "v", "summary": "x"}),
+            as_is,
+            "wrong_task",
+            &[("assignedTask", json!("w")), ("attemptedTask", json!("v"))],
+        ),
+    ];
+    for (object, change, code, details) in table {
+        let lesson = reading(object.clone(), change).unwrap_err();
+        let json = lesson.to_json();
+        assert_eq!((json["error"].as_str(), lesson.code.as_str()), (Some(code), code), "{object}");
+        for (key, value) in details {
+            assert_eq!(&json[*key], value, "{object}: {key}");
+        }
+        reading(shown(&lesson), change).unwrap_or_else(|error| panic!("the example of {code} is wrong: {error}"));
+    }
+}
+
+#[test]
+fn an_agent_at_a_gate_for_people_learns_whose_it_is() {
+    let lesson = human_required(&"sign".parse().unwrap(), &"editor-1".parse().unwrap());
+    let json = lesson.to_json();
+    assert_eq!(json["error"], "human_required");
+    assert_eq!(
+        (&json["gate"], &json["requireHuman"], &json["yourAgentId"]),
+        (&json!("sign"), &json!(true), &json!("editor-1"))
+    );
+}
+
+#[test]
+fn a_completion_without_an_outcome_is_the_default_and_its_summary_says_why() {
+    let said = reading(json!({"summary": "done", "blockers": null}), |_| {}).unwrap();
+    assert_eq!((said.outcome, said.blockers), (Outcome::Complete, Vec::new()));
+    let said = reading(json!({"summary": "no access"}), |wanted| wanted.default = Outcome::Blocked).unwrap();
+    assert_eq!((said.outcome, said.blockers), (Outcome::Blocked, vec!["no access".to_owned()]));
+    let lesson = reading(json!({"summary": "no"}), |wanted| {
+        firm(wanted);
+        wanted.default = Outcome::NeedsReview;
+    });
+    assert_eq!(lesson.unwrap_err().code, Code::RejectNotAllowed);
+}
+
+#[test]
+fn everything_that_is_said_is_kept() {
+    let said = reading(
+        json!({
+            "outcome": "needs_review", "summary": "s", "blockers": ["b", ""], "rejectionNotes": "n",
+            "metadata": {"tokens": 7}, "task": "w",
+        }),
+        |_| {},
+    );
+    let expected = Said {
+        outcome: Outcome::NeedsReview,
+        summary: "s".to_owned(),
+        blockers: vec!["b".to_owned()],
+        rejection_notes: Some("n".to_owned()),
+        metadata: [("tokens".to_owned(), json!(7))].into(),
+    };
+    assert_eq!(said, Ok(expected));
+}
+
+#[test]
+fn blockers_that_nobody_can_act_on_are_a_warning() {
+    let blockers =
+        ["needs improvement", "Not good.", "Missing error handling for expired tokens", "see #7", "Not good enough"];
+    let blockers = blockers.map(str::to_owned);
+    assert_eq!(vague(&blockers), ["needs improvement", "Not good.", "Not good enough"]);
+    let warning = warning(&blockers).unwrap();
+    assert_eq!(warning["warning"], "vague_blockers");
+    assert_eq!(warning["vagueBlockers"].as_array().map(Vec::len), Some(3));
+    assert_eq!(super::warning(&blockers[2..3]), None);
+}

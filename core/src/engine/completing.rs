@@ -1,0 +1,111 @@
+//! Gates that agents complete: roles that neither build nor verify (GATE-7, GATE-9, GATE-19).
+//!
+//! What people complete is [`super::acts`]; where either leads is one and the same.
+
+use holdpoint_protocol::{
+    artifact::{Completion, Disposition, Failure},
+    reason::ReasonCode,
+    state::{OpenTurn, Outcome, Purpose, Resume, WaypointState},
+};
+
+use super::{
+    Context, Fresh, Handoff, Refusal, Step,
+    handoff::{FAILURES, open_turn, wanted},
+    transition::{Ruled, Transition, met},
+    turns,
+};
+use crate::{
+    completion::{self, Said, Wanted},
+    feedback,
+    gates::Gate,
+    policy::{self, Ruling, escalate, exhausted},
+};
+
+/// An agent completed a gate, or its turn failed.
+pub(super) fn fulfilled(
+    state: &WaypointState,
+    handoff: Handoff<Box<Completion>>,
+    cx: &Context<'_>,
+    fresh: &Fresh,
+) -> Step {
+    let open = match open_turn(state, &handoff) {
+        Ok(open) => open,
+        Err(step) => return step,
+    };
+    let Handoff { turn, agent, cause, body, .. } = handoff;
+    let Some(gate) = cx.workflow.gate(&open.gate).filter(|_| open.purpose == Purpose::Complete) else {
+        return Step::Refuse(Refusal::WrongKind { turn, wanted: wanted(open.purpose) });
+    };
+    if open.people {
+        let lesson = Box::new(completion::human_required(&gate.id, &agent));
+        return Step::Refuse(Refusal::Completion { turn, lesson });
+    }
+    let is_author = state.work.as_ref().is_some_and(|work| work.commit.is_some() && work.agent == agent);
+    if is_author {
+        return Step::Refuse(Refusal::OwnWork { turn, agent });
+    }
+    let transition = Transition::new(state, cx, fresh).by(agent);
+    if let Some(failure) = &body.failure {
+        if !FAILURES.contains(&failure.reason) {
+            let what = format!("{} is not a reason for which a turn can fail", failure.reason);
+            return Step::Refuse(Refusal::Mismatch { turn, what });
+        }
+        return failed(transition.taken(cause), open, gate, failure);
+    }
+    let (default, can_reject) = (cx.workflow.default_outcome, gate.can_reject);
+    match completion::of_agent(&body, Wanted { waypoint: &cx.waypoint.id, gate: &gate.id, can_reject, default }) {
+        Ok(said) => settle(transition.answered(cause, said.outcome), open, &said),
+        Err(lesson) => Step::Refuse(Refusal::Completion { turn, lesson: Box::new(lesson) }),
+    }
+}
+
+/// A gate was completed, by a person or an agent: where it leads.
+pub(super) fn settle(transition: Transition<'_>, open: &OpenTurn, said: &Said) -> Step {
+    match said.outcome {
+        Outcome::NeedsReview => rejected(transition, open, said),
+        Outcome::Blocked => {
+            let brief: String = said.blockers.first().unwrap_or(&said.summary).chars().take(200).collect();
+            let text = format!("gate {} is blocked ({brief}): `holdpoint retry` opens it again", open.gate);
+            let ruling = escalate(ReasonCode::GateBlocked, &text);
+            let feedback = Some(feedback::in_words(Disposition::Escalate, ReasonCode::GateBlocked, notes(said)));
+            transition.leave(&open.gate, Outcome::Blocked, Ruled { ruling, feedback })
+        }
+        outcome => transition.leave(&open.gate, outcome, met()),
+    }
+}
+
+/// What whoever gets the work back learns.
+fn notes(said: &Said) -> Vec<String> {
+    said.blockers.iter().chain(&said.rejection_notes).cloned().collect()
+}
+
+/// The work is sent back: a rework like any other.
+fn rejected(mut transition: Transition<'_>, open: &OpenTurn, said: &Said) -> Step {
+    let feedback = Some(feedback::in_words(Disposition::Rework, ReasonCode::ApprovalRejected, notes(said)));
+    if !transition.reworks_left() {
+        transition.next.verified = None;
+        transition.next.cleared = false;
+        let text =
+            format!("rejected at gate {}, and the reworks are used up: `holdpoint retry --reworks +1`", open.gate);
+        let first = transition.cx.workflow.first();
+        let resume = Resume::Gate { gate: first.id.clone(), purpose: turns::purpose(first) };
+        return transition.hold(resume, Ruled { ruling: exhausted(ReasonCode::AttemptsExhausted, &text), feedback });
+    }
+    transition.next.counters.reworks += 1;
+    let (disposition, reason) = (Disposition::Rework, ReasonCode::ApprovalRejected);
+    let ruling = Ruling { disposition, reason, exhausted: false, remediation: None };
+    transition.leave(&open.gate, Outcome::NeedsReview, Ruled { ruling, feedback })
+}
+
+/// A failed turn came to no outcome: its gate stays open, and another turn of it follows while reworks are left.
+fn failed(mut transition: Transition<'_>, open: &OpenTurn, gate: &Gate, failure: &Failure) -> Step {
+    let ruling = policy::rule_failed_turn(failure.reason, &failure.detail, transition.reworks_left());
+    let feedback = Some(feedback::in_words(Disposition::Rework, failure.reason, vec![failure.detail.clone()]));
+    if ruling.disposition != Disposition::Rework {
+        let resume = Resume::Gate { gate: open.gate.clone(), purpose: open.purpose };
+        return transition.hold(resume, Ruled { ruling, feedback });
+    }
+    transition.next.counters.reworks += 1;
+    let escalated = open.role != gate.role;
+    transition.again_by(gate, escalated, Ruled { ruling, feedback })
+}

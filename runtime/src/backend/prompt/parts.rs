@@ -1,0 +1,142 @@
+//! Parts of prompts that turns of several kinds have.
+
+use std::fmt::Write;
+
+use holdpoint_core::shown;
+use holdpoint_protocol::{
+    artifact::Clarified,
+    plan::{Check, Criterion, TurnBudget},
+    workflow::GateContext,
+};
+
+/// Questions that were answered. In blocks: what was asked are agents' words, and what was answered anybody's.
+pub(crate) fn push_clarifications(text: &mut String, clarifications: &[Clarified]) {
+    if clarifications.is_empty() {
+        return;
+    }
+    text.push_str("## Questions that were answered\n\n");
+    for clarified in clarifications {
+        let _ = writeln!(text, "Asked:\n");
+        push_fenced(text, &clarified.question);
+        let _ = writeln!(text, "Answered by {}:\n", code_span(&clarified.by));
+        let parts = [&clarified.option, &clarified.text];
+        let answer = parts.into_iter().flatten().map(String::as_str).collect::<Vec<_>>().join("\n");
+        push_fenced(text, &answer);
+        if let Some(rationale) = &clarified.rationale {
+            text.push_str("Because:\n\n");
+            push_fenced(text, rationale);
+        }
+        if !clarified.constraints.is_empty() {
+            text.push_str("These constraints hold from now on:\n\n");
+            push_fenced(text, &clarified.constraints.join("\n"));
+        }
+    }
+}
+
+/// BDD specs of the waypoint (GATE-23).
+pub(crate) fn push_tests(text: &mut String, tests: &[serde_json::Value]) {
+    if tests.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "## Specifications\n");
+    for test in tests {
+        push_fenced(text, &format!("{test:#}"));
+    }
+}
+
+/// What the role and the gate are for, and what the gate says to whoever has its turn: nothing of other gates (GATE-20). What
+/// its outcomes mean stands where it is said how to answer.
+pub(crate) fn push_gate(text: &mut String, role: Option<&str>, gate: Option<&str>, context: &GateContext) {
+    if role.is_none() && gate.is_none() && context.expectations.is_empty() && context.tips.is_empty() {
+        return;
+    }
+    text.push_str("## Your part\n\n");
+    for said in [role, gate].into_iter().flatten() {
+        let _ = writeln!(text, "{}\n", one_line(said));
+    }
+    for (title, items, mark) in [("Go through this:", &context.expectations, "[ ] "), ("Advice:", &context.tips, "")] {
+        if !items.is_empty() {
+            let _ = writeln!(text, "{title}\n");
+            for item in items {
+                let _ = writeln!(text, "- {mark}{}", one_line(item));
+            }
+            text.push('\n');
+        }
+    }
+}
+
+/// The acceptance criteria, after a sentence on who judges them.
+pub(crate) fn push_criteria(text: &mut String, criteria: &[Criterion], judged: &str) {
+    if criteria.is_empty() {
+        return;
+    }
+    let _ = writeln!(text, "## Acceptance criteria\n\n{judged}\n");
+    for criterion in criteria {
+        let _ = writeln!(text, "- `{}`: {}", criterion.id, one_line(&criterion.statement));
+        match &criterion.check {
+            Some(check) => push_check(text, check),
+            None => text.push_str("  - judged by reading\n"),
+        }
+    }
+    text.push('\n');
+}
+
+fn push_check(text: &mut String, check: &Check) {
+    if check.command.trim_end().contains('\n') {
+        let _ = writeln!(text, "  - check:\n");
+        push_fenced(text, &check.command);
+    } else {
+        let _ = writeln!(text, "  - check: {}", code_span(&check.command));
+    }
+    if let Some(expect) = &check.expect {
+        let _ = writeln!(text, "  - its output has to match the regular expression {}", code_span(expect));
+    }
+    if check.red_first {
+        text.push_str("  - it fails on the base\n");
+    }
+    if let Some(mutants) = check.mutants {
+        let _ = writeln!(
+            text,
+            "  - it is tried with {mutants} of the lines that you change broken, one at a time, and has to fail each time"
+        );
+    }
+}
+
+/// What the turn may use up.
+pub(crate) fn push_budget(text: &mut String, budget: &TurnBudget) {
+    let mut limits = Vec::new();
+    limits.extend(budget.wall.map(|wall| format!("{} s of time", wall.0 / 1000)));
+    limits.extend(budget.output.map(|bytes| format!("{bytes} bytes of output")));
+    limits.extend(budget.tokens.map(|tokens| format!("{tokens} tokens")));
+    limits.extend(budget.cost_usd.map(|cost| format!("{cost} US dollars")));
+    limits.extend(budget.tool_calls.map(|calls| format!("{calls} tool calls")));
+    if !limits.is_empty() {
+        let _ = writeln!(text, "\nThe budget of this turn: {}.", limits.join(", "));
+    }
+}
+
+/// Text as one line, so that it cannot become a heading or a list of its own.
+pub(crate) fn one_line(text: &str) -> String {
+    shown::line(&text.split_whitespace().collect::<Vec<_>>().join(" ")).into_owned()
+}
+
+pub(crate) fn code_spans(texts: &[String]) -> String {
+    texts.iter().map(|text| code_span(text)).collect::<Vec<_>>().join(", ")
+}
+
+/// A code span whose delimiter is longer than every run of backticks inside.
+pub(crate) fn code_span(text: &str) -> String {
+    let ticks = "`".repeat(longest_run(text, '`') + 1);
+    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{ticks}{pad}{}{pad}{ticks}", shown::line(&text.trim().replace('\n', " ")))
+}
+
+/// A code block that nothing inside can close.
+pub(crate) fn push_fenced(text: &mut String, content: &str) {
+    let fence = "`".repeat(longest_run(content, '`').max(2) + 1);
+    let _ = writeln!(text, "{fence}\n{}\n{fence}\n", shown::lines(content).trim_end());
+}
+
+fn longest_run(text: &str, of: char) -> usize {
+    text.split(|character| character != of).map(str::len).max().unwrap_or(0)
+}

@@ -1,0 +1,147 @@
+//! One turn without the broker: checkout, patch, run, answer.
+
+use std::path::PathBuf;
+
+use holdpoint_core::completion::Said;
+use holdpoint_protocol::{
+    artifact::Failure,
+    ids::AgentName,
+    time::Millis,
+    turn::{CompletionRequest, Turn, TurnRequest},
+};
+use holdpoint_workspace::Mirror;
+use tracing::{Instrument as _, info_span};
+
+use super::{
+    answer::{Answer, answer},
+    prompt::{Shown, prompt},
+};
+use crate::{
+    ask::{Ask, Desk},
+    backend::{Backend, BackendTask},
+    build_turn::{
+        BenchError, TurnFolder, Workbench,
+        bench::{json, write},
+        output::evidence,
+    },
+    mirror::from_wire,
+    telemetry::TRACE,
+};
+
+/// The longest patch that is made, in bytes: more than this nobody reads.
+const PATCH_BYTES_MAX: usize = 8 << 20;
+
+/// A turn that came to its end. Its files live as long as this.
+#[derive(Debug)]
+pub struct Looked {
+    /// What came of it.
+    pub outcome: Outcome,
+    /// The file with the whole output.
+    pub output: PathBuf,
+    _folder: TurnFolder,
+}
+
+/// What came of a turn.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The gate is completed.
+    Completed {
+        /// What the program says.
+        said: Said,
+        /// Whether it named the outcome itself.
+        named: bool,
+    },
+    /// The turn failed.
+    Failed(Failure),
+    /// The program asks, or calls for help.
+    Asks(Ask),
+}
+
+impl<B: Backend> Workbench<B> {
+    /// Does a turn that is completed. Without a mirror there is nothing to look at: the program's folder is empty. Questions
+    /// that wait do so at the desk. When the future is dropped, the program is ended and its files go.
+    ///
+    /// # Errors
+    /// [`BenchError`]. How the program ended and what it said is never an error.
+    pub async fn complete(
+        &self,
+        turn: &Turn,
+        agent: &AgentName,
+        mirror: Option<&Mirror>,
+        desk: &dyn Desk,
+    ) -> Result<Looked, BenchError> {
+        let TurnRequest::Complete(request) = &turn.request else { return Err(BenchError::NotOurs) };
+        let folder = self.folders.create(&turn.turn_id)?;
+        let shown = match mirror {
+            Some(mirror) => lay_out(mirror, request, &folder).instrument(info_span!(target: TRACE, "checkout")).await?,
+            None => {
+                let dir = folder.clone_dir();
+                std::fs::create_dir(&dir).map_err(|source| BenchError::Write { path: dir, source })?;
+                Shown::Nothing
+            }
+        };
+        let task = task(turn, request, &folder, &shown)?;
+        // There is nothing of the program's to keep.
+        let keep = std::future::ready(true);
+        let (result, heard) = Box::pin(self.attended(turn, agent, task, &folder, keep, desk)).await?;
+        let output = folder.own().join("output");
+        write(&output, &evidence(&result))?;
+        let outcome = match heard {
+            Some(heard) => Outcome::Asks(heard.ask),
+            None => match answer(&result, turn, request) {
+                Answer::Completed { said, named } => Outcome::Completed { said, named },
+                Answer::Failed(failure) => Outcome::Failed(failure),
+                Answer::Asks(ask) => Outcome::Asks(ask),
+            },
+        };
+        Ok(Looked { outcome, output, _folder: folder })
+    }
+}
+
+/// Writes the tree under review, and what was changed in it.
+async fn lay_out(mirror: &Mirror, request: &CompletionRequest, folder: &TurnFolder) -> Result<Shown, BenchError> {
+    mirror.checkout(&from_wire(&request.tree), &folder.clone_dir()).await?;
+    let (base, commit) = (from_wire(&request.base), from_wire(&request.commit));
+    if base == commit {
+        return Ok(Shown::Tree);
+    }
+    let Some(patch) = mirror.patch(&base, &commit, PATCH_BYTES_MAX).await? else { return Ok(Shown::LargeWork) };
+    let file = folder.input().join("diff.patch");
+    write(&file, &patch)?;
+    Ok(Shown::Work { patch: String::from_utf8_lossy(&patch).into_owned(), file })
+}
+
+/// Writes the turn's input files and says what the program has to do.
+fn task(
+    turn: &Turn,
+    request: &CompletionRequest,
+    folder: &TurnFolder,
+    shown: &Shown,
+) -> Result<BackendTask, BenchError> {
+    let turn_file = folder.input().join("turn.json");
+    write(&turn_file, &json(turn))?;
+    let mut feedback_file = None;
+    if let Some(feedback) = &request.feedback {
+        let file = folder.input().join("feedback.json");
+        write(&file, &json(feedback))?;
+        feedback_file = Some(file);
+    }
+    let diff_file = if let Shown::Work { file, .. } = shown { Some(file.clone()) } else { None };
+    let budget = request.budget.clone().unwrap_or_default();
+    Ok(BackendTask {
+        flight: turn.flight.clone(),
+        waypoint: turn.waypoint.clone(),
+        role: turn.role.clone(),
+        attempt: turn.attempt,
+        clone: folder.clone_dir(),
+        looks: true,
+        scratch: folder.scratch(),
+        turn_file,
+        feedback_file,
+        diff_file,
+        line: None,
+        prompt: prompt(turn, request, shown),
+        wall: budget.wall.map(Millis::duration),
+        output_bytes: budget.output,
+    })
+}

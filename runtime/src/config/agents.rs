@@ -1,0 +1,181 @@
+//! `[agents]`: what the agents of each role run.
+
+use std::{collections::BTreeMap, fmt, path::PathBuf};
+
+use holdpoint_protocol::{
+    ids::{RoleId, role},
+    roles::is_reserved,
+};
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+use super::{
+    sections::list,
+    units::{ByteSize, Span},
+};
+
+/// `[agents]`: what the agents of each role run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct AgentsConfig {
+    /// `[agents.builder]`
+    pub builder: ProgramConfig,
+    /// `[agents.repair]`
+    pub repair: ProgramConfig,
+    /// `[agents.verifier]`
+    pub verifier: VerifierConfig,
+    /// `[agents.<role>]`: roles that workflows declare.
+    #[serde(flatten)]
+    pub declared: BTreeMap<RoleId, ProgramConfig>,
+}
+
+impl AgentsConfig {
+    /// What the agents of a role run; `None` for verifiers, which run checks, and where nothing is said of the role.
+    #[must_use]
+    pub fn program(&self, role: &RoleId) -> Option<&ProgramConfig> {
+        match role.as_str() {
+            role::BUILDER => Some(&self.builder),
+            role::REPAIR => Some(&self.repair),
+            role::VERIFIER => None,
+            _ => self.declared.get(role),
+        }
+    }
+
+    /// Every program, with its role.
+    pub fn programs(&self) -> impl Iterator<Item = (RoleId, &ProgramConfig)> {
+        let own = [(role::BUILDER, &self.builder), (role::REPAIR, &self.repair)];
+        let declared = self.declared.iter().map(|(role, program)| (role.clone(), program));
+        own.into_iter().map(|(name, program)| (role::id(name), program)).chain(declared)
+    }
+
+    /// Every program, with its role, to be changed.
+    pub fn programs_mut(&mut self) -> impl Iterator<Item = (RoleId, &mut ProgramConfig)> {
+        let own = [(role::BUILDER, &mut self.builder), (role::REPAIR, &mut self.repair)];
+        let declared = self.declared.iter_mut().map(|(role, program)| (role.clone(), program));
+        own.into_iter().map(|(name, program)| (role::id(name), program)).chain(declared)
+    }
+}
+
+/// By hand, because what is flattened is read before it is known what it is: a number in a variable would stay a text.
+impl<'de> Deserialize<'de> for AgentsConfig {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor;
+
+        impl<'de> de::Visitor<'de> for Visitor {
+            type Value = AgentsConfig;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table of roles")
+            }
+
+            fn visit_map<A: de::MapAccess<'de>>(self, mut map: A) -> Result<AgentsConfig, A::Error> {
+                let mut agents = AgentsConfig::default();
+                while let Some(key) = map.next_key::<String>()? {
+                    match key.as_str() {
+                        role::BUILDER => agents.builder = map.next_value()?,
+                        role::REPAIR => agents.repair = map.next_value()?,
+                        role::VERIFIER => agents.verifier = map.next_value()?,
+                        _ => {
+                            let role = RoleId::try_new(key).map_err(de::Error::custom)?;
+                            if is_reserved(&role) {
+                                let why = format!("`{role}` is no role of agents: it is the fleet's own");
+                                return Err(de::Error::custom(why));
+                            }
+                            agents.declared.insert(role, map.next_value()?);
+                        }
+                    }
+                }
+                Ok(agents)
+            }
+        }
+
+        deserializer.deserialize_map(Visitor)
+    }
+}
+
+/// `[agents.builder]`, `[agents.repair]` and `[agents.<role>]`: the program and what it may do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ProgramConfig {
+    /// The program, a shell command line (`sh -c`). Without one there is no agent of this role.
+    pub command: Option<String>,
+    /// How many agents of this role `run` and `up` start; 1 unless it is said. Builders: `--builders` says so first.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub count: Option<u32>,
+    /// Names of variables that the program gets from the environment of its agent process.
+    #[serde(deserialize_with = "list")]
+    pub pass_env: Vec<String>,
+    /// Further variables. Names are case-sensitive, so they are given in the file only. Values are never shown.
+    pub env: Variables,
+    /// Paths the program may read, beside the system and its toolchains.
+    #[serde(deserialize_with = "list")]
+    pub read_paths: Vec<PathBuf>,
+    /// Paths the program may write, beside its clone, scratch and home.
+    #[serde(deserialize_with = "list")]
+    pub write_paths: Vec<PathBuf>,
+    /// Paths the program never reaches, also below those that it may read.
+    #[serde(deserialize_with = "list")]
+    pub deny_paths: Vec<PathBuf>,
+    /// Whether it may use the network.
+    pub network: bool,
+    /// How long a turn may take, unless the plan says otherwise.
+    pub wall: Span,
+    /// How much it may print in a turn, unless the plan says otherwise.
+    pub output: ByteSize,
+}
+
+impl Default for ProgramConfig {
+    fn default() -> Self {
+        Self {
+            command: None,
+            count: None,
+            pass_env: Vec::new(),
+            env: Variables::default(),
+            read_paths: Vec::new(),
+            write_paths: Vec::new(),
+            deny_paths: Vec::new(),
+            network: true,
+            wall: Span::from_secs(30 * 60),
+            output: ByteSize::from_mib(10),
+        }
+    }
+}
+
+/// `[agents.verifier]`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct VerifierConfig {
+    /// The program that judges criteria without a check, a shell command line. Without one such criteria escalate.
+    pub judge: Option<String>,
+    /// Names of variables that the judge gets from the environment of the verifier's process: its keys. Checks run the
+    /// code under review and never get them.
+    #[serde(deserialize_with = "list")]
+    pub judge_pass_env: Vec<String>,
+    /// Names of variables that checks and the judge get from the environment of the verifier's process.
+    #[serde(deserialize_with = "list")]
+    pub pass_env: Vec<String>,
+    /// Paths that checks and the judge may read, beside the system and its toolchains.
+    #[serde(deserialize_with = "list")]
+    pub read_paths: Vec<PathBuf>,
+    /// Paths they never reach, also below those that they may read.
+    #[serde(deserialize_with = "list")]
+    pub deny_paths: Vec<PathBuf>,
+}
+
+/// Variables of a program's environment. `Debug` shows their names only.
+#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Variables(pub BTreeMap<String, String>);
+
+impl Variables {
+    /// Replaces every value.
+    pub(super) fn hide(&mut self) {
+        for value in self.0.values_mut() {
+            "<hidden>".clone_into(value);
+        }
+    }
+}
+
+impl fmt::Debug for Variables {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
+}

@@ -1,0 +1,83 @@
+//! Agents of roles that an org chart declares: who makes work, who looks at it, and what their programs get and say.
+
+use holdpoint_tests::world::World;
+
+const PROJECT: &str = r#"
+workflow:
+  name: reviewed
+  gates:
+    - id: code
+      role: coder
+      tips: [Say please]
+    - {id: verify, role: verifier, canReject: true}
+    - id: review
+      role: reviewer
+      canReject: true
+      expectations: [It is polite]
+      outcomeHelp: {needs_review: The coder writes it again}
+"#;
+
+const CHART: &str = r#"
+roles:
+  coder: {agents: [c1], plane: build, description: Writes the result}
+  verifier: {agents: [v1]}
+  reviewer: {agents: [r1], description: Reads what others write}
+"#;
+
+const PLAN: &str = r#"
+plan: reviewed
+workflow: reviewed
+waypoints:
+  - {id: w, goal: Write the result, criteria: [{id: c, check: "grep -q done result"}]}
+"#;
+
+/// Makes work, and does what a reviewer said.
+const CODER: &str = r#"
+prompt=$(cat)
+case $prompt in *"Say please"*"Write the result"*) ;; *) exit 3 ;; esac
+echo done >> result
+if [ -n "${HOLDPOINT_FEEDBACK_FILE:-}" ]; then grep -q 'ask politely' "$HOLDPOINT_FEEDBACK_FILE" && echo please >> result; fi"#;
+
+/// Looks at what it gets, and at that only: it cannot change it.
+const REVIEWER: &str = r#"
+prompt=$(cat)
+case $prompt in *"Reads what others write"*"[ ] It is polite"*"+done"*"The coder writes it again"*) ;; *) exit 3 ;; esac
+case $prompt in *"Say please"*) exit 4 ;; esac
+grep -q '^+done' "$HOLDPOINT_DIFF_FILE" && grep -q '"wanted": "complete"' "$HOLDPOINT_TURN_FILE" || exit 5
+if touch mine 2> /dev/null || [ -e .git ]; then exit 6; fi
+if [ ! -e "$HOME/failed" ]; then touch "$HOME/failed"; echo 'no idea'; exit 1; fi
+if grep -q please result; then
+  echo 'Reading.'
+  echo
+  echo 'It is polite now.'
+else
+  echo '{"outcome": "needs_review", "summary": "It is rude.", "blockers": ["ask politely in result"]}'
+fi"#;
+
+fn world() -> (World, String) {
+    let world = World::new(&[("readme", "x\n"), ("project.yaml", PROJECT), ("org.yaml", CHART)]);
+    world.plan(PLAN);
+    let (coder, reviewer) = (world.program("coder.sh", CODER), world.program("reviewer.sh", REVIEWER));
+    let config = format!("[agents.coder]\ncommand = {coder:?}\n[agents.reviewer]\ncommand = {reviewer:?}\n");
+    world.write("holdpoint.toml", &config);
+    let config = world.path("holdpoint.toml").display().to_string();
+    (world, config)
+}
+
+#[test]
+fn agents_of_declared_roles_make_work_send_it_back_and_let_it_land() {
+    let (world, config) = world();
+    let run = world.start(&world.run_args(&["--config", &config])).finish();
+    let report = run.expect(0).json();
+    let flight = report["flight"].as_str().unwrap().to_owned();
+    assert_eq!(run.waypoint("w")["status"], "complete", "{report}");
+    assert_eq!(world.git(&["show", &format!("holdpoint/{flight}:result")]), "done\ndone\nplease\n");
+    let history = world.holdpoint(&["history", "w", "--flight", &flight]);
+    let told = &history.expect(0).stdout;
+    let parts = ["failed=agent_failed", "outcome=needs_review summary=It is rude.", "blocker: ask politely in result"];
+    for part in parts.into_iter().chain(["summary=It is polite now."]) {
+        assert!(told.contains(part), "{part} is not in\n{told}");
+    }
+    world.holdpoint(&["export", &flight, "--out", "../flight.jsonl"]).expect(0);
+    world.holdpoint(&["audit", "../flight.jsonl"]).expect(0);
+}
