@@ -5,6 +5,7 @@
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
+    io::{ErrorKind, Read as _},
     path::Path,
 };
 
@@ -23,7 +24,7 @@ use holdpoint_protocol::{
     workflow::WorkflowSpec,
 };
 use holdpoint_runtime::config::Config;
-use holdpoint_workspace::{Oid, RepoPath, UserRepo};
+use holdpoint_workspace::{Error, Oid, RepoPath, UserRepo};
 
 use crate::{
     failure::{Failure, chain},
@@ -53,6 +54,21 @@ impl Declarations {
             Ok::<_, Failure>(file.map(|bytes| (name.to_owned(), bytes)))
         };
         Ok(Self { projects: read(PROJECT).await?.into_iter().collect(), org: read(ORG).await? })
+    }
+
+    /// What stands in a folder that is in no repository.
+    fn in_folder(dir: &Path) -> Result<Self, Failure> {
+        let read = |name: &str| match std::fs::File::open(dir.join(name)) {
+            Ok(file) => {
+                let (mut bytes, most) = (Vec::new(), declared::FILE_BYTES_MAX as u64 + 1);
+                let read = file.take(most).read_to_end(&mut bytes);
+                read.map_err(|error| unreadable(dir, name, &error))?;
+                Ok(Some((name.to_owned(), bytes)))
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(unreadable(dir, name, &error)),
+        };
+        Ok(Self { projects: read(PROJECT)?.into_iter().collect(), org: read(ORG)? })
     }
 
     /// Looks at all of it; conditions are read by the engine that evaluates them. `keys` are the names that agents and people
@@ -92,9 +108,15 @@ pub(crate) async fn named(plan: &Plan, repo: &Path) -> Result<Vec<WorkflowSpec>,
     if named.is_empty() {
         return Ok(Vec::new());
     }
-    let repo = UserRepo::open(repo).await?;
-    let base = repo.resolve(&plan.base).await?;
-    let checked = Declarations::at(&repo, &base).await?.check(None).await?;
+    let (found, place) = match UserRepo::open(repo).await {
+        Err(Error::NotARepository { dir }) => (Declarations::in_folder(&dir)?, dir.display().to_string()),
+        opened => {
+            let repo = opened?;
+            let base = repo.resolve(&plan.base).await?;
+            (Declarations::at(&repo, &base).await?, format!("{} ({base})", plan.base))
+        }
+    };
+    let checked = found.check(None).await?;
     if !checked.errors.is_empty() {
         return Err(PlanErrors { errors: checked.errors }.into());
     }
@@ -103,9 +125,8 @@ pub(crate) async fn named(plan: &Plan, repo: &Path) -> Result<Vec<WorkflowSpec>,
     }
     let is_there = |name: &str| checked.projects.iter().flatten().any(|spec| spec.name == name);
     if let Some(name) = named.iter().find(|name| !is_there(name)) {
-        let place = format!("{PROJECT} of {} ({base})", plan.base);
         output::err(&format!(
-            "note: workflow {name} is not in {place}; what the working tree has counts once it is committed"
+            "note: workflow {name} is not in {PROJECT} of {place}; what a working tree has counts once it is committed"
         ));
     }
     let mut found: Vec<WorkflowSpec> = checked.projects.into_iter().flatten().collect();
@@ -146,6 +167,11 @@ pub(crate) async fn agents(config: &Config, repo: &UserRepo) -> Result<Vec<(Role
     let chart = checked.chart.unwrap_or_default();
     let builds = |role: &RoleId| chart.roles.get(role).is_some_and(|spec| spec.plane == Some(Plane::Build));
     Ok(roles.into_iter().map(|role| (role.clone(), builds(role))).collect())
+}
+
+fn unreadable(dir: &Path, name: &str, error: &std::io::Error) -> Failure {
+    let message = format!("cannot read {}: {error}", dir.join(name).display());
+    Failure::usage("declaration_unreadable", message, "it has to be a file that this user can read")
 }
 
 fn unusable(error: HelperError) -> Failure {

@@ -21,6 +21,7 @@ mod declared;
 mod failure;
 mod fleet;
 mod flight_id;
+mod ground;
 mod interrupt;
 mod notify;
 mod output;

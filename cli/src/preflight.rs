@@ -21,7 +21,7 @@ use crate::{
     client::Client,
     declared,
     failure::{Failure, chain},
-    flight_id, output, program,
+    flight_id, ground, output, program,
     state::StateDir,
 };
 
@@ -80,7 +80,7 @@ pub(crate) async fn read_plan(path: &Path, repo: &Path) -> Result<Planned, Failu
 impl Ready {
     /// Finds the repository and the plan's base in it.
     pub(crate) async fn check(Planned { plan, workflows }: Planned, repo: &Path) -> Result<Self, Failure> {
-        let repo = UserRepo::open(repo).await?;
+        let repo = ground::stand(repo, &plan, &workflows).await?;
         let base = repo.resolve(&plan.base).await?;
         repo.check_complete()?;
         if repo.has_lfs_pointers(&base).await? {
@@ -190,6 +190,11 @@ pub(crate) fn warn(warnings: &[String]) {
     for warning in warnings {
         output::err(&format!("warning: {warning}"));
     }
+}
+
+/// Whether a workflow of the plan has turns for builders.
+pub(crate) fn needs_builder(Planned { plan, workflows }: &Planned) -> bool {
+    ground::flown(plan, workflows).any(|workflow| workflow.needs_builder())
 }
 
 /// Refuses a configuration without a builder.

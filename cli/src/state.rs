@@ -98,7 +98,7 @@ pub(crate) fn root() -> Result<PathBuf, Failure> {
 }
 
 /// The repository's name for people, and a digest that tells equal names apart.
-fn folder_name(git_dir: &Path) -> String {
+pub(crate) fn folder_name(git_dir: &Path) -> String {
     use std::os::unix::ffi::OsStrExt as _;
     let git_dir = git_dir.canonicalize().unwrap_or_else(|_| git_dir.to_owned());
     let named = if git_dir.file_name().is_some_and(|name| name == ".git") { git_dir.parent() } else { Some(&*git_dir) };

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 use holdpoint_bus::{Bus, ConnectArgs, auth::Credentials};
 use holdpoint_protocol::ids::{AgentName, PoolId};
 use holdpoint_runtime::{config::Config, fresh};
-use holdpoint_workspace::UserRepo;
 
-use crate::{args::Place, client::Client, failure::Failure, fleet::Fleet, people::key, state::StateDir};
+use crate::{args::Place, client::Client, failure::Failure, fleet::Fleet, ground, people::key, state::StateDir};
 
 /// The variable that names a fleet elsewhere, as `--nats` does.
 const URL_VARIABLE: &str = "HOLDPOINT__NATS__URL";
@@ -85,7 +84,7 @@ impl Target {
         if let Some(remote) = Remote::named(place)? {
             return Ok(Some(Self { client: remote.connect().await?, fleet: None }));
         }
-        let state = StateDir::of(&UserRepo::open(&place.repo).await?)?;
+        let state = StateDir::of(&ground::find(&place.repo).await?)?;
         if !state.path("broker.json").is_file() {
             return Ok(None);
         }

@@ -161,7 +161,7 @@ async fn report(acting: &Acting, verb: Verb, about: &About, view: &FlightView, l
         output::out(&done(verb, view, about.waypoint.as_ref()));
     }
     if local && view.status == FlightStatus::Running && !view.paused {
-        let state = StateDir::of(&holdpoint_workspace::UserRepo::open(&acting.place.repo).await?)?;
+        let state = StateDir::of(&crate::ground::find(&acting.place.repo).await?)?;
         if let Some(hint) = goes_on_with(&state, view)? {
             output::err(&hint);
         }

@@ -9,13 +9,12 @@ use std::{
 use holdpoint_bus::auth::TrustRoots;
 use holdpoint_core::{audit::Counts, shown};
 use holdpoint_protocol::ids::FlightId;
-use holdpoint_workspace::UserRepo;
 
 use crate::{
     archive::{self, Checked},
     args::{Place, audit::AuditArgs},
     failure::{Exit, Failure},
-    output,
+    ground, output,
     state::StateDir,
     target::{Remote, Target},
 };
@@ -67,7 +66,7 @@ async fn exported(args: &AuditArgs, flight: &FlightId) -> Result<Checked, Failur
 async fn own_trust(place: &Place) -> Result<Option<TrustRoots>, Failure> {
     let path: Option<PathBuf> = match Remote::named(place)? {
         Some(remote) => remote.trust().cloned(),
-        None => Some(StateDir::of(&UserRepo::open(&place.repo).await?)?.path("keys/trust.json")),
+        None => Some(StateDir::of(&ground::find(&place.repo).await?)?.path("keys/trust.json")),
     };
     path.filter(|path| path.is_file()).map(|path| trust(&path)).transpose()
 }

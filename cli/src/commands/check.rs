@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::run::refuse_own_fleet;
 use crate::{
     args::CheckArgs,
+    declared,
     failure::{Exit, Failure},
     fleet::{find_server, known_broker},
     output,
@@ -64,14 +65,20 @@ pub(super) async fn check(args: CheckArgs) -> Result<Exit, Failure> {
 /// On a fleet of one's own. A plan can be looked at before there is a builder: that is a warning only.
 async fn here(args: &CheckArgs, plan: Planned) -> Result<(Ready, Vec<String>), Failure> {
     let config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
+    let needs_builder = preflight::needs_builder(&plan);
     let Cleared { ready, config, state, .. } = Box::pin(preflight::clear(plan, config, &args.place.repo)).await?;
     if known_broker(&state).is_none() {
         find_server().await?;
     }
     let mut warnings = preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some());
-    if config.agents.builder.command.is_none() {
+    if config.agents.builder.command.is_none() && needs_builder {
         warnings.insert(0, "no builder is named, and `run` wants one: --builder 'CMD'".to_owned());
     }
+    let roles = declared::roles_of(&ready.workflows);
+    let lacking = roles.iter().filter(|(role, _)| config.agents.program(role).is_none_or(|it| it.command.is_none()));
+    warnings.extend(lacking.map(|(role, _)| {
+        format!("no program is named for agents of the role {role}, and `run` wants one: --agent {role}='CMD'")
+    }));
     Ok((ready, warnings))
 }
 

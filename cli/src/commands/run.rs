@@ -18,6 +18,7 @@ use crate::{
     branch,
     client::Client,
     failure::{Exit, Failure},
+    ground,
     interrupt::Interrupts,
     notify::Notifier,
     output, preflight, progress,
@@ -140,7 +141,7 @@ async fn fly_elsewhere(args: &RunArgs, remote: &Remote, plan_file: &Path) -> Res
 
 /// Waits for a flight of a fleet elsewhere again.
 async fn resume_elsewhere(args: &RunArgs, remote: &Remote, flight: &FlightId) -> Result<FlightView, Failure> {
-    let repo = UserRepo::open(&args.place.repo).await?;
+    let repo = ground::find(&args.place.repo).await?;
     branch::check(&repo, flight).await?;
     let config = Config::load(None, Vec::new())?;
     let client = remote.connect().await?;

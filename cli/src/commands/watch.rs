@@ -1,6 +1,5 @@
 //! `watch` and `fetch`: following a flight that others fly, and taking its accepted work.
 
-use holdpoint_workspace::UserRepo;
 use serde_json::json;
 
 use super::run::{anything_landed, print, stays};
@@ -8,7 +7,7 @@ use crate::{
     args::{FetchArgs, WatchArgs},
     branch,
     failure::{Exit, Failure},
-    output, progress,
+    ground, output, progress,
     target::Target,
     view,
 };
@@ -29,7 +28,7 @@ pub(super) async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
 
 /// Writes the branch of a flight, whatever has landed so far.
 pub(super) async fn fetch(args: FetchArgs) -> Result<Exit, Failure> {
-    let repo = UserRepo::open(&args.place.repo).await?;
+    let repo = ground::find(&args.place.repo).await?;
     let target = Target::existing(&args.place).await?;
     let view = target
         .serve(async |client| {

@@ -7,6 +7,7 @@ mod branch;
 mod bundles;
 mod capture;
 mod clones;
+mod empty;
 mod headers;
 mod merges;
 mod repositories;

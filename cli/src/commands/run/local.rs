@@ -25,6 +25,7 @@ use crate::{
     declared,
     failure::{Exit, Failure},
     fleet::{self, Crew, Fleet},
+    ground,
     interrupt::Interrupts,
     notify::Notifier,
     output,
@@ -40,7 +41,9 @@ const NOT_FOUND: u16 = 404;
 pub(super) async fn fly(args: &RunArgs, plan_file: &Path) -> Result<FlightView, Failure> {
     let plan = preflight::read_plan(plan_file, &args.place.repo).await?;
     let config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
-    preflight::check_builder(&config)?;
+    if preflight::needs_builder(&plan) {
+        preflight::check_builder(&config)?;
+    }
     let Cleared { ready, config, flight, state } = Box::pin(preflight::clear(plan, config, &args.place.repo)).await?;
     preflight::warn(&preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some()));
     let claim = FlightRecord::claim(&state, &flight)?;
@@ -62,7 +65,7 @@ pub(super) async fn fly(args: &RunArgs, plan_file: &Path) -> Result<FlightView, 
 
 /// The same fleet again for a flight that was interrupted.
 pub(super) async fn resume(args: &RunArgs, flight: &FlightId) -> Result<FlightView, Failure> {
-    let repo = UserRepo::open(&args.place.repo).await?;
+    let repo = ground::find(&args.place.repo).await?;
     let state = StateDir::of(&repo)?;
     let record = FlightRecord::load(&state, flight)?.ok_or_else(|| {
         let message = format!("no flight {flight} was begun here with `holdpoint run`");
