@@ -14,7 +14,7 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::{config::Config, mirror::to_wire};
 use holdpoint_sandbox::Sandbox;
-use holdpoint_workspace::{Oid, UserRepo};
+use holdpoint_workspace::{Oid, RepoPath, UserRepo};
 
 use crate::{
     branch,
@@ -83,6 +83,7 @@ impl Ready {
         let repo = ground::stand(repo, &plan, &workflows).await?;
         let base = repo.resolve(&plan.base).await?;
         repo.check_complete()?;
+        let plan = with_tests(plan, &repo, &base).await?;
         if repo.has_lfs_pointers(&base).await? {
             output::err("note: files of this repository are in Git LFS: agents and checks get the pointers to them");
         }
@@ -124,6 +125,26 @@ impl Ready {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// The plan with the specs of the files that its waypoints name, as they stand on its base.
+async fn with_tests(mut plan: Plan, repo: &UserRepo, base: &Oid) -> Result<Plan, Failure> {
+    for waypoint in &mut plan.waypoints {
+        let Some(file) = &waypoint.tests_file else { continue };
+        let path = RepoPath::new(file.as_bytes()).ok();
+        let found = match &path {
+            Some(path) => repo.file_at(base, path, plan::FILE_BYTES_MAX + 1).await?,
+            None => None,
+        };
+        let Some(bytes) = found else {
+            let message = format!("the file of tests of waypoint {}, {file}, is not in {base}", waypoint.id);
+            let hint = "`testsFile` is a path in the repository, and agents work on that commit: commit the file";
+            return Err(Failure::usage("tests_file_missing", message, hint));
+        };
+        let tests = plan::read_tests(&bytes, file)?;
+        waypoint.tests.extend(tests);
+    }
+    Ok(plan)
 }
 
 /// Whether the orchestrator refused something with this code.

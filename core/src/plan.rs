@@ -7,6 +7,7 @@
 //!
 //! Texts are taken as they are written: `check: true` is the command `true`, and `base: 1234567` is a git ref.
 
+mod bdd;
 pub(crate) mod error;
 pub(crate) mod fields;
 mod likeness;
@@ -26,6 +27,7 @@ mod tests;
 
 use holdpoint_protocol::{ids::role, plan::Plan, workflow::WorkflowSpec};
 
+pub use bdd::read_tests;
 pub use error::{PlanError, PlanErrors};
 pub use likeness::closest;
 pub use limits::*;

@@ -128,6 +128,10 @@ fn check(submit: &Submit) -> Result<(), Failure> {
     let sent = submit.workflows.iter().map(plan::KnownWorkflow::of);
     let known: Vec<_> = plan::BUILT_IN_WORKFLOWS.iter().copied().chain(sent).collect();
     let found = plan::validate(&submit.plan, &known);
+    if let Some(waypoint) = submit.plan.waypoints.iter().find(|one| one.tests_file.is_some() && one.tests.is_empty()) {
+        // Whoever submits has read the file: nobody else reads it.
+        return refuse(format!("waypoint {} has a `testsFile` and no `tests`: send what the file says", waypoint.id));
+    }
     if found.is_empty() {
         return Ok(());
     }

@@ -11,6 +11,10 @@ pub const CRITERIA_MAX: usize = 500;
 pub const GUARDS_MAX: usize = 500;
 /// The most items of any other list: globs, sources, tags, answers. The paths of a change are held against each glob.
 pub const ITEMS_MAX: usize = 1_000;
+/// The most BDD specs of a waypoint.
+pub const TESTS_MAX: usize = 200;
+/// The longest BDD specs of a waypoint together, in bytes of JSON.
+pub const TESTS_BYTES_MAX: usize = 256 << 10;
 /// The longest goal in bytes. It is the larger part of the task that a program gets, and more text than one reads.
 pub const GOAL_BYTES_MAX: usize = 256 << 10;
 /// The longest title in bytes: it is the first line of a commit.

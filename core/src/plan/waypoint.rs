@@ -9,6 +9,7 @@ use holdpoint_protocol::{
 use serde_json::Value as Json;
 
 use super::{
+    bdd,
     error::Problems,
     fields::Fields,
     limits::{COUNT, MUTANTS},
@@ -53,7 +54,7 @@ pub(super) fn read(node: &Node, evidence: EvidenceLevel, problems: &mut Problems
     let criteria = criteria(&fields, evidence, problems);
     let budget = turn_budget(&fields, problems);
     let workflow = fields.text("workflow", problems);
-    let tests = fields.list("tests", problems, |node, _| Some(json(node)));
+    let tests = bdd::tests(&fields, problems);
     let tests_file = fields.text("testsFile", problems);
     // Only now: all problems of a waypoint are found, also of one without a name.
     let id = id?;
@@ -150,7 +151,7 @@ pub(crate) fn metadata(fields: &Fields<'_>, problems: &mut Problems) -> BTreeMap
 }
 
 /// A free value as JSON, plain scalars by YAML's core schema.
-fn json(node: &Node) -> Json {
+pub(super) fn json(node: &Node) -> Json {
     match &node.value {
         Value::Refused => Json::Null,
         Value::List(items) => Json::Array(items.iter().map(json).collect()),

@@ -93,8 +93,9 @@ fn a_bomb_of_aliases_is_refused_before_it_grows() {
 
 #[test]
 fn deep_nesting_is_refused_however_it_is_written() {
-    let deep =
-        |open: &str, close: &str, n: usize| format!("{MINIMAL}    tests: {}{}\n", open.repeat(n), close.repeat(n));
+    let deep = |open: &str, close: &str, n: usize| {
+        format!("{MINIMAL}    metadata: {{m: {}{}}}\n", open.repeat(n), close.repeat(n))
+    };
     assert!(read(deep("[", "]", 25).as_bytes()).is_ok());
     for (open, close) in [("[", "]"), ("{a: ", "}"), ("[{a: ", "}]")] {
         for n in [100, 20_000] {

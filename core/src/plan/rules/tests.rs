@@ -8,7 +8,7 @@ use holdpoint_protocol::{
 use super::{
     super::{
         BUILT_IN_WORKFLOWS, COMMAND_BYTES_MAX, CRITERIA_MAX, GOAL_BYTES_MAX, GUARDS_MAX, HEAVY_REGEXES_MAX,
-        TITLE_BYTES_MAX, read,
+        TESTS_BYTES_MAX, TESTS_MAX, TITLE_BYTES_MAX, read,
     },
     *,
 };
@@ -158,13 +158,27 @@ fn what_nothing_acts_on_yet_is_refused_by_name() {
         (&|plan| plan.waypoints[0].budget.tokens = Some(1), "waypoints/0/budget/tokens", &tokens),
         (&|plan| plan.waypoints[0].budget.cost_usd = Some(1.5), "waypoints/0/budget/cost_usd", &cost),
         (&|plan| plan.waypoints[0].budget.tool_calls = Some(1), "waypoints/0/budget/tool_calls", &calls),
-        (
-            &|plan| plan.waypoints[0].tests_file = Some("specs.yaml".to_owned()),
-            "waypoints/0/testsFile",
-            "`testsFile` is not read yet",
-        ),
     ]);
     assert_eq!(wrong(|plan| plan.budget.cost_usd = Some(f64::NAN)).len(), 1);
+}
+
+#[test]
+fn tests_of_a_waypoint_are_bounded_in_number_and_size() {
+    let test = |text: &str| serde_json::json!({"given": text, "when": "x", "then": {}});
+    let many = |count: usize, text: &str| vec![test(text); count];
+    assert_eq!(wrong(|plan| plan.waypoints[0].tests = many(TESTS_MAX, "x")).len(), 0);
+    assert_refused(&[
+        (
+            &|plan| plan.waypoints[0].tests = many(TESTS_MAX + 1, "x"),
+            "waypoints/0/tests/200",
+            "the waypoint has 201 tests, more than 200",
+        ),
+        (
+            &|plan| plan.waypoints[0].tests = many(2, &"x".repeat(TESTS_BYTES_MAX)),
+            "waypoints/0/tests",
+            "the tests of the waypoint have more than 256 KiB",
+        ),
+    ]);
 }
 
 #[test]

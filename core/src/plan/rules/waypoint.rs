@@ -8,7 +8,7 @@ use super::{
     super::{
         limits::{
             CRITERIA_MAX, GOAL_BYTES_MAX, ITEMS_MAX, MUTANTS, MUTANTS_SUM_MAX, NAME_BYTES_MAX, SENTENCE_BYTES_MAX,
-            TITLE_BYTES_MAX,
+            TESTS_BYTES_MAX, TESTS_MAX, TITLE_BYTES_MAX,
         },
         path::At,
     },
@@ -39,11 +39,19 @@ pub(super) fn check(at: At<'_>, waypoint: &Waypoint, workflows: Workflows<'_>, f
     found.globs(at.key("scope"), "scope", &waypoint.scope);
     found.globs(at.key("protected"), "protected", &waypoint.protected);
     budgets::of_turn(at.key("budget"), &waypoint.budget, found);
-    if let Some(file) = &waypoint.tests_file
-        && found.path(at.key("testsFile"), "`testsFile`", file)
-    {
-        let hint = "remove it, and write the specs into `tests`, which the builder is told";
-        found.add(at.key("testsFile"), "`testsFile` is not read yet: the specs in it would be ignored", hint);
+    tests(at.key("tests"), waypoint, found);
+    if let Some(file) = &waypoint.tests_file {
+        found.path(at.key("testsFile"), "`testsFile`", file);
+    }
+}
+
+fn tests(at: At<'_>, waypoint: &Waypoint, found: &mut PlanProblems) {
+    let hint = "keep those that say something of their own";
+    if waypoint.tests.len() > TESTS_MAX {
+        let message = format!("the waypoint has {} tests, more than {TESTS_MAX}", waypoint.tests.len());
+        found.add(at.item(TESTS_MAX), message, hint);
+    } else if waypoint.tests.iter().map(|test| test.to_string().len()).sum::<usize>() > TESTS_BYTES_MAX {
+        found.add(at, format!("the tests of the waypoint have more than {} KiB", TESTS_BYTES_MAX >> 10), hint);
     }
 }
 
