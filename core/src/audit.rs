@@ -32,6 +32,7 @@ use serde::Serialize;
 
 pub use ends::Bytes;
 pub use finding::{Finding, Link};
+pub(crate) use lines::reference as entry_reference;
 pub use lines::{EntryLine, HandoffLine};
 
 use crate::{

@@ -5,7 +5,7 @@
 //! [`written`], [`canary`], [`mutants`], [`feedback`], [`handed`]. [`shares`] says who takes which handoffs, [`intake`]
 //! which of them are worked on, [`quota`] how much one operator may have open, [`pulls`] what to do about pulls that stay in
 //! the broker, [`rooms`] when to say that it fills up, [`lines`] how much of a log one sender may fill, [`standing`] says
-//! what became of handoffs, [`audit`] looks at what was left behind, and [`attest`] says it to people outside. [`shown`] is
+//! what became of handoffs, [`audit`] looks at what was left behind, [`attest`] says it to people outside, and [`events`] tells of it gate by gate. [`shown`] is
 //! how text of others is shown, wherever that is, and [`commit`] how it goes into commits.
 
 pub mod attest;
@@ -17,6 +17,7 @@ pub mod completion;
 pub mod connections;
 pub mod declared;
 pub mod engine;
+pub mod events;
 pub mod feedback;
 pub mod flight;
 pub mod gates;

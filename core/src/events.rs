@@ -1,0 +1,32 @@
+//! What happened at the gates of a flight, by what is written (GATE-25), and what it comes to (GATE-27, GATE-34).
+//!
+//! Events are not recorded: they follow from the journals, and conflicts from the handoffs that no entry answers. Whoever
+//! reads the same gets the same events.
+//!
+//! - `event`: the words; `entry`: the events of one entry; `reader`: those of a whole flight, with names and summaries from
+//!   its handoffs.
+//! - `visits`: the visits of gates, and where work is now; `gates`: how they add up, gate by gate.
+//! - `task`: one waypoint as the workflow document keeps a task.
+//! - `agents` and `delivery`: the reports by agent and on delivery.
+
+mod agents;
+mod delivery;
+mod entry;
+mod event;
+mod gates;
+mod reader;
+mod spread;
+mod task;
+#[cfg(test)]
+mod tests;
+mod visits;
+
+pub use agents::{AgentReport, Agents};
+pub use delivery::{Delivery, DeliveryReport};
+pub use entry::{Scene, of_entry};
+pub use event::{Event, KINDS, Level, SkipReason, What, outcome_word};
+pub use gates::{GateReport, Gates, Passes, Standing};
+pub use reader::{Reader, Said, Told};
+pub use spread::Spread;
+pub use task::{Task, TaskStatus, Tasks, Visit};
+pub use visits::{Place, PlaceKind, closed, place};

@@ -1,0 +1,269 @@
+//! The events of one entry of a waypoint's journal: what its state after it shows, next to the state before.
+
+use holdpoint_protocol::{
+    ids::{AgentName, FlightId, GateId, RoleId, WaypointId},
+    journal::Entry,
+    reason::ReasonCode,
+    state::{GateVisit, Held, OpenTurn, Outcome, Phase, Resume, WaypointState},
+    time::Millis,
+    turn::{Feedback, TurnRequest},
+    workflow::{GateSpec, WorkflowSpec},
+};
+
+use super::{
+    event::{Event, SkipReason, What},
+    visits,
+};
+
+/// The reason for which a turn opens for nobody, as it is written.
+const NO_AGENTS: &str = "no_agents";
+/// Blockers that an event names.
+const BLOCKERS_MAX: usize = 50;
+
+/// Where an entry belongs.
+#[derive(Debug, Clone, Copy)]
+pub struct Scene<'a> {
+    /// The flight.
+    pub flight: &'a FlightId,
+    /// The plan's name.
+    pub project: &'a str,
+    /// The waypoint.
+    pub waypoint: &'a WaypointId,
+    /// The workflow of the waypoint, as it is recorded with the flight.
+    pub workflow: &'a WorkflowSpec,
+}
+
+impl Scene<'_> {
+    fn gate(&self, id: &GateId) -> Option<&GateSpec> {
+        self.workflow.all_gates().find(|gate| gate.id == *id)
+    }
+
+    /// Whether what a gate's turn came to can be a rejection. A maker that had nothing to hand off rejects nobody's work.
+    fn rejects(&self, visit: &GateVisit) -> bool {
+        visit.outcome == Some(Outcome::NeedsReview) && self.gate(&visit.gate).is_none_or(|gate| gate.can_reject)
+    }
+}
+
+/// The events of an entry, in the order in which they happened. Nothing of it depends on who reads.
+#[must_use]
+pub fn of_entry(scene: &Scene<'_>, before: &WaypointState, entry: &Entry) -> Vec<Event> {
+    let Some(after) = entry.record().state.as_ref() else { return Vec::new() };
+    let told = Change { scene, before, after, entry };
+    let mut whats = Vec::new();
+    told.timeout(&mut whats);
+    told.visits(&mut whats);
+    told.conditions(&mut whats);
+    told.stops(&mut whats);
+    whats.into_iter().map(|(what, message)| told.event(what, message)).collect()
+}
+
+type Whats = Vec<(What, Option<String>)>;
+
+struct Change<'a> {
+    scene: &'a Scene<'a>,
+    before: &'a WaypointState,
+    after: &'a WaypointState,
+    entry: &'a Entry,
+}
+
+impl Change<'_> {
+    fn event(&self, what: What, message: Option<String>) -> Event {
+        Event {
+            timestamp: self.entry.record().at,
+            level: what.level(),
+            what,
+            task_id: self.scene.waypoint.clone(),
+            flight: self.scene.flight.clone(),
+            project: self.scene.project.to_owned(),
+            workflow: self.scene.workflow.name.clone(),
+            reference: String::new(),
+            message,
+        }
+    }
+
+    fn reason(&self) -> Option<ReasonCode> {
+        self.entry.decision().map(|decision| decision.reason_code)
+    }
+
+    fn now_open(&self) -> Option<&OpenTurn> {
+        match &self.after.phase {
+            Phase::InTurn(open) => Some(open),
+            _ => None,
+        }
+    }
+
+    /// The turn that nobody answered in time. No handoff causes that: only the clock does.
+    fn timed_out(&self) -> Option<&OpenTurn> {
+        let Phase::InTurn(open) = &self.before.phase else { return None };
+        if self.entry.record().cause.is_some() {
+            return None;
+        }
+        let late = match self.entry {
+            Entry::Dead(dead) => dead.deaths.is_empty(),
+            Entry::Turn(_) if self.after.counters.redeliveries > self.before.counters.redeliveries => true,
+            _ => self.reason() == Some(ReasonCode::GateTimeout),
+        };
+        late.then_some(open)
+    }
+
+    fn timeout(&self, whats: &mut Whats) {
+        let Some(open) = self.timed_out() else { return };
+        let now = self.now_open();
+        let escalate_to = now.map(|now| now.role.clone()).filter(|role| *role != open.role);
+        let what = match (&escalate_to, now) {
+            (Some(role), _) => format!("it is escalated to role '{role}'"),
+            (None, Some(_)) => "it is open for the same role again".to_owned(),
+            (None, None) => "it is held for a person".to_owned(),
+        };
+        let message = self.says(format!("timed out at gate '{}' (role: {}): {what}", open.gate, open.role));
+        let what = What::GateTimeout {
+            gate: open.gate.clone(),
+            role: open.role.clone(),
+            agent: None,
+            timeout: open.deadline.since(open.opened_at).into(),
+            escalate_to,
+            reopened: now.is_some(),
+        };
+        whats.push((what, message));
+    }
+
+    /// Gates that were left, passed over and entered.
+    fn visits(&self, whats: &mut Whats) {
+        let entered = visits::opened(self.before, self.after).map(|visit| visit.gate.clone());
+        let mut came = entered.clone();
+        for visit in visits::closed(self.before, self.after) {
+            if visit.outcome == Some(Outcome::Skip) {
+                whats.push((self.skipped(visit), None));
+                continue;
+            }
+            whats.extend(self.left(visit, came.take()));
+        }
+        if let Some(gate) = came {
+            let what = What::GateTransition {
+                from_gate: None,
+                to_gate: Some(gate),
+                outcome: None,
+                role: None,
+                agent: None,
+                duration: None,
+                summary: None,
+            };
+            whats.push((what, None));
+        }
+    }
+
+    /// A gate was left for another one, or for none.
+    fn left(&self, visit: &GateVisit, to_gate: Option<GateId>) -> Whats {
+        let duration = duration(visit);
+        let transition = What::GateTransition {
+            from_gate: Some(visit.gate.clone()),
+            to_gate: to_gate.clone(),
+            outcome: visit.outcome,
+            role: Some(visit.role.clone()),
+            agent: visit.agent.clone(),
+            duration: Some(duration),
+            summary: None,
+        };
+        let mut whats = vec![(transition, None)];
+        if self.scene.rejects(visit) {
+            let rejection = What::GateRejection {
+                gate: visit.gate.clone(),
+                target_gate: to_gate,
+                role: visit.role.clone(),
+                agent: visit.agent.clone(),
+                work_of: self.maker(),
+                blockers: self.blockers(),
+                duration,
+            };
+            whats.push((rejection, None));
+        }
+        whats
+    }
+
+    fn maker(&self) -> Option<AgentName> {
+        self.before.work.as_ref().map(|work| work.agent.clone())
+    }
+
+    /// What the next turn of the work is told.
+    fn blockers(&self) -> Vec<String> {
+        let feedback = match self.entry {
+            Entry::Turn(turn) => match &turn.request {
+                TurnRequest::Build(request) => request.feedback.as_ref(),
+                TurnRequest::Complete(request) => request.feedback.as_ref(),
+                TurnRequest::Verify(_) => turn.for_build.as_deref(),
+            },
+            Entry::Decided(decided) => decided.feedback.as_deref(),
+            _ => None,
+        };
+        feedback.map(blockers_of).unwrap_or_default()
+    }
+
+    fn skipped(&self, visit: &GateVisit) -> What {
+        let failed = self.entry.record().conditions.iter().any(|c| c.gate == visit.gate && c.failure.is_some());
+        let reason = if failed { SkipReason::ConditionError } else { SkipReason::ConditionFalse };
+        What::GateSkip { gate: visit.gate.clone(), role: visit.role.clone(), reason }
+    }
+
+    fn conditions(&self, whats: &mut Whats) {
+        for result in &self.entry.record().conditions {
+            let Some(error) = &result.failure else { continue };
+            let expression = self.scene.gate(&result.gate).and_then(|gate| gate.when.clone()).unwrap_or_default();
+            let held =
+                self.reason() == Some(ReasonCode::ConditionFailed) && self.held_gate().as_ref() == Some(&result.gate);
+            let action =
+                if held { "Holding the work for a person" } else { "Skipping gate (treating condition as false)" };
+            let message = format!("condition of gate '{}' cannot be evaluated ({error}): {action}", result.gate);
+            let what = What::GateConditionError { gate: result.gate.clone(), expression, error: error.clone(), action };
+            whats.push((what, self.says(message)));
+        }
+    }
+
+    /// Why work stopped, where that is an event of its own.
+    fn stops(&self, whats: &mut Whats) {
+        let (Some(reason), Some(gate)) = (self.reason(), self.held_gate()) else { return };
+        if reason == ReasonCode::GateLoop {
+            let entries = self.after.entries.iter().find(|entries| entries.gate == gate);
+            let loop_count = entries.map_or(0, |entries| entries.count);
+            let message = self.says(format!("came to gate '{gate}' {loop_count} times: it is held for a person"));
+            whats.push((What::GateCircularLoop { gate, loop_count }, message));
+        } else if reason.as_str() == NO_AGENTS {
+            let Some(role) = self.role_of(&gate) else { return };
+            let message = self.says(format!("cannot come to gate '{gate}': no agents available for role '{role}'"));
+            whats.push((What::GateBlockedNoAgents { gate, role }, message));
+        }
+    }
+
+    fn role_of(&self, gate: &GateId) -> Option<RoleId> {
+        if let Phase::Held(Held { resume: Resume::Turn(open), .. }) = &self.after.phase {
+            return Some(open.role.clone());
+        }
+        self.scene.gate(gate).map(|gate| gate.role.clone())
+    }
+
+    fn held_gate(&self) -> Option<GateId> {
+        match &self.after.phase {
+            Phase::Held(_) => visits::place(self.after)?.gate,
+            _ => None,
+        }
+    }
+
+    fn says(&self, what: String) -> Option<String> {
+        Some(format!("{} {what}", self.scene.waypoint))
+    }
+}
+
+/// How long a gate was open.
+pub(super) fn duration(visit: &GateVisit) -> Millis {
+    visit.exited.unwrap_or(visit.entered).since(visit.entered).into()
+}
+
+/// What a turn that opens again is told has to change.
+pub(super) fn blockers_of(feedback: &Feedback) -> Vec<String> {
+    let failing = feedback.failing.iter().map(|failing| {
+        let result = &failing.result;
+        let why = result.reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+        let note = failing.note.as_ref().map(|note| format!(": {note}")).unwrap_or_default();
+        format!("{} {}{why}{note}", result.id, result.verdict.as_str())
+    });
+    failing.chain(feedback.notes.iter().cloned()).take(BLOCKERS_MAX).collect()
+}

@@ -1,0 +1,240 @@
+//! Events of flights in memory: tables of what happens at gates, and properties over random histories.
+
+mod parts;
+mod reports;
+mod stories;
+mod task;
+
+use holdpoint_protocol::{
+    facts::Verdict,
+    state::{Outcome, Phase},
+    workflow::GateSpec,
+};
+use serde_json::json;
+
+use crate::engine::{Input, tests::parts::failure};
+use holdpoint_protocol::reason::ReasonCode;
+use parts::{brief, build, events, flown_by, fulfilled_too, gate, handed, json_of, people, read, verify, when};
+
+#[test]
+fn work_that_goes_through_is_a_transition_into_between_and_out_of_its_gates() {
+    let mut fixture = flown_by([build(), verify()]);
+    fixture.feed("w", Input::Open);
+    fixture.wait(90);
+    fixture.build_ok("w").turn();
+    fixture.wait(10);
+    fixture.report("w", |_| {}).decided();
+    let events = events(&fixture);
+    assert_eq!(
+        brief(&events),
+        ["transition -→build", "transition build→verify complete", "transition verify→- complete"]
+    );
+    let told = json_of(&events[1]);
+    for (key, value) in [
+        ("event", json!("gate_transition")),
+        ("taskId", json!("w")),
+        ("flight", json!("demo-1")),
+        ("project", json!("demo")),
+        ("workflow", json!("declared")),
+        ("fromGate", json!("build")),
+        ("toGate", json!("verify")),
+        ("outcome", json!("complete")),
+        ("agent", json!("agent-1")),
+        ("role", json!("builder")),
+        ("duration", json!(90)),
+        ("level", json!("info")),
+        ("timestamp", json!("2026-09-21T14:14:50Z")),
+        ("ref", json!("HP_JOURNAL/3")),
+    ] {
+        assert_eq!(told[key], value, "{key}");
+    }
+}
+
+#[test]
+fn a_rejection_names_who_sent_the_work_back_and_what_has_to_change() {
+    let mut fixture = flown_by([build(), verify(), people("sign")]);
+    fixture.feed("w", Input::Open);
+    fixture.build_ok("w").turn();
+    fixture.report("w", |report| report.criteria[0].result.verdict = Verdict::Fail).turn();
+    fixture.build_ok("w").turn();
+    fixture.report("w", |_| {}).turn();
+    fixture.wait(1_800);
+    fixture.complete("w", Outcome::NeedsReview).turn();
+    let events = events(&fixture);
+    let expected = [
+        "transition -→build",
+        "transition build→verify complete",
+        "transition verify→build needs_review",
+        "rejection verify→build",
+        "transition build→verify complete",
+        "transition verify→sign complete",
+        "transition sign→build needs_review",
+        "rejection sign→build",
+    ];
+    assert_eq!(brief(&events), expected);
+    assert!(json_of(&events[3])["blockers"][0].as_str().unwrap().starts_with("unit fail"), "{:?}", events[3]);
+    let told = json_of(&events[7]);
+    for (key, value) in [
+        ("event", json!("gate_rejection")),
+        ("gate", json!("sign")),
+        ("targetGate", json!("build")),
+        ("agent", json!("human-ada")),
+        ("blockers", json!(["name it better"])),
+        ("duration", json!(1800)),
+        ("workOf", json!("agent-1")),
+    ] {
+        assert_eq!(told[key], value, "{key}");
+    }
+}
+
+#[test]
+fn a_maker_with_nothing_to_hand_off_rejects_nobodys_work() {
+    let mut fixture = flown_by([build(), verify()]);
+    fixture.feed("w", Input::Open);
+    fixture.build("w", failure(ReasonCode::AgentFailed)).turn();
+    assert_eq!(brief(&events(&fixture)), ["transition -→build", "transition build→build needs_review"]);
+}
+
+#[test]
+fn a_skipped_gate_says_why_and_a_condition_that_fails_what_was_done_about_it() {
+    let mut fixture = flown_by([build(), verify(), when(people("legal")), when(people("docs"))]);
+    fixture.conditions.left_out = vec!["legal"];
+    fixture.feed("w", Input::Open);
+    fixture.build_ok("w").turn();
+    fixture.report("w", |_| {}).turn();
+    assert_eq!(brief(&events(&fixture))[2..], ["transition verify→docs complete", "skip legal condition_false"]);
+
+    let mut fixture = flown_by([build(), verify(), when(people("docs"))]);
+    fixture.conditions.failing = vec!["docs"];
+    fixture.feed("w", Input::Open);
+    fixture.build_ok("w").turn();
+    fixture.report("w", |_| {}).decided();
+    let found = events(&fixture);
+    assert_eq!(brief(&found)[2..], ["transition verify→- complete", "condition_error docs"]);
+    let told = json_of(&found[3]);
+    assert_eq!(told["expression"], "tags.includes('docs')");
+    assert_eq!((&told["error"], &told["action"]), (&json!("it threw"), &json!("Holding the work for a person")));
+    assert_eq!(told["level"], "warn");
+}
+
+#[test]
+fn a_turn_that_nobody_answers_times_out_to_the_same_role_another_one_or_a_person() {
+    let escalating = GateSpec {
+        can_reject: false,
+        escalate_to: Some("lead".parse().unwrap()),
+        escalation_people: vec!["human-bob".parse().unwrap()],
+        ..people("sign")
+    };
+    let mut fixture = flown_by([escalating]);
+    fixture.feed("w", Input::Open);
+    fixture.pass_deadline("w").turn();
+    fixture.pass_deadline("w").decided();
+    let found = events(&fixture);
+    let expected = [
+        "transition -→sign",
+        "timeout sign reviewer→lead open",
+        "timeout sign lead→- held",
+        "transition sign→- blocked",
+    ];
+    assert_eq!(brief(&found), expected);
+    let told = json_of(&found[1]);
+    assert_eq!(
+        (&told["timeout"], &told["escalateTo"], &told["role"]),
+        (&json!(60), &json!("lead"), &json!("reviewer"))
+    );
+
+    let mut fixture = flown_by([build(), verify()]);
+    fixture.feed("w", Input::Open);
+    fixture.pass_deadline("w").turn();
+    assert_eq!(brief(&events(&fixture))[1..], ["timeout build builder→- open"]);
+    for _ in 0..3 {
+        fixture.pass_deadline("w");
+    }
+    let expected = ["timeout build builder→- held", "transition build→- blocked"];
+    assert_eq!(
+        brief(&events(&fixture))[3..].iter().rev().take(2).rev().collect::<Vec<_>>(),
+        expected.iter().collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn a_turn_whose_agents_died_is_left_and_is_no_timeout() {
+    let mut fixture = flown_by([build(), verify()]);
+    fixture.feed("w", Input::Open);
+    fixture.die("w", 3);
+    assert_eq!(brief(&events(&fixture)), ["transition -→build", "transition build→- blocked"]);
+}
+
+#[test]
+fn work_that_goes_round_names_its_gate_and_how_often() {
+    let mut fixture = flown_by([build(), verify(), people("sign")]);
+    fixture.feed("w", Input::Open);
+    for _ in 0..5 {
+        fixture.build_ok("w").turn();
+        fixture.report("w", |_| {}).turn();
+        fixture.complete("w", Outcome::NeedsReview);
+    }
+    let found = events(&fixture);
+    let told = json_of(found.last().unwrap());
+    assert_eq!(told["event"], "gate_circular_loop");
+    assert_eq!((&told["gate"], &told["loopCount"], &told["level"]), (&json!("build"), &json!(6), &json!("error")));
+    assert!(told["message"].as_str().unwrap().contains("w came to gate 'build' 6 times"), "{told}");
+}
+
+#[test]
+fn a_second_and_a_late_handoff_are_conflicts_and_another_roles_an_assignment_error() {
+    let mut fixture = flown_by([build(), verify()]);
+    fixture.feed("w", Input::Open);
+    let turn = fixture.open_turn("w").unwrap().turn;
+    let handoffs =
+        vec![handed(&fixture, "verifier", "agent-9", &turn, 1), handed(&fixture, "builder", "agent-2", &turn, 2)];
+    let (mut reader, _) = read(&fixture, &handoffs);
+    assert_eq!(brief(&reader.conflicts()), ["assignment_error build builder not verifier by agent-9"]);
+    assert_eq!(reader.conflicts(), [], "each is told once");
+    fixture.build_ok("w").turn();
+    let (mut reader, told) = read(&fixture, &handoffs);
+    let conflicts = reader.conflicts();
+    assert_eq!(brief(&conflicts)[1..], ["conflict build agent-1 before agent-2"]);
+    assert_eq!(told.len(), 2, "no entry says so");
+    assert_eq!(json_of(&conflicts[1])["winningAgent"], "agent-1");
+
+    let mut fixture = flown_by([build(), verify()]);
+    fixture.feed("w", Input::Open);
+    let turn = fixture.open_turn("w").unwrap().turn;
+    fixture.pass_deadline("w").turn();
+    let handoffs = vec![handed(&fixture, "builder", "agent-2", &turn, 2)];
+    let (mut reader, _) = read(&fixture, &handoffs);
+    assert_eq!(brief(&reader.conflicts()), ["conflict build - before agent-2"]);
+    assert!(matches!(fixture.state("w").phase, Phase::InTurn(_)), "its turn is open under another name");
+}
+
+#[test]
+fn agents_completions_are_told_as_peoples_are_and_a_late_one_is_a_conflict() {
+    let mut fixture = flown_by([gate("draft", "writer"), GateSpec { can_reject: true, ..gate("look", "writer") }]);
+    fixture.feed("w", Input::Open);
+    let late = fulfilled_too(&mut fixture);
+    fixture.fulfil("w", |_| {}).turn();
+    fixture
+        .fulfil("w", |completion| {
+            completion.outcome = Some(Outcome::NeedsReview);
+            completion.blockers = vec!["name the source".to_owned()];
+        })
+        .turn();
+    let (mut reader, told) = read(&fixture, &[late]);
+    let found: Vec<_> = told.into_iter().flat_map(|told| told.events).collect();
+    let expected = ["transition -→draft", "transition draft→look complete", "transition look→draft needs_review"];
+    assert_eq!(brief(&found)[..3], expected);
+    assert!(brief(&found).contains(&"rejection look→draft".to_owned()), "{found:?}");
+    assert_eq!(brief(&reader.conflicts()), ["conflict draft reviewer-1 before reviewer-1"]);
+}
+
+#[test]
+fn work_that_is_held_goes_on_by_a_transition_from_nowhere() {
+    let mut fixture = flown_by([build(), verify(), people("sign")]);
+    fixture.feed("w", Input::Open);
+    fixture.build_ok("w").turn();
+    fixture.report("w", |_| {}).turn();
+    fixture.complete("w", Outcome::Blocked).decided();
+    fixture.retry("w", |_| {}).turn();
+    assert_eq!(brief(&events(&fixture))[3..], ["transition sign→- blocked", "transition -→sign"]);
+}

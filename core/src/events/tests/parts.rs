@@ -1,0 +1,155 @@
+//! Flights with declared gates, and what is read of them.
+
+use std::time::Duration;
+
+use holdpoint_protocol::{
+    Digest, Timestamp,
+    facts::Harness,
+    ids::{TurnId, role},
+    journal::{Cause, Death, Sequence},
+    reason::ReasonCode,
+    state::Outcome,
+    streams,
+    time::Millis,
+    workflow::{GateSpec, WorkflowSpec},
+};
+use serde_json::Value;
+
+use crate::{
+    audit::{
+        HandoffLine,
+        tests::account::{Account, built, fulfilled},
+    },
+    engine::{
+        Died, Handoff, Input,
+        tests::{
+            fixture::{Fixture, Taken},
+            parts::{failure, fleet, plan, waypoint},
+        },
+    },
+    events::{Event, Reader, Told, What, event::outcome_word},
+};
+
+pub(super) fn gate(name: &str, role_name: &str) -> GateSpec {
+    GateSpec::new(name.parse().unwrap(), role_name.parse().unwrap())
+}
+
+pub(super) fn build() -> GateSpec {
+    gate("build", role::BUILDER)
+}
+
+pub(super) fn verify() -> GateSpec {
+    GateSpec { can_reject: true, ..gate("verify", role::VERIFIER) }
+}
+
+pub(super) fn people(name: &str) -> GateSpec {
+    GateSpec { require_human: true, can_reject: true, timeout: Some(Millis(60_000)), ..gate(name, "reviewer") }
+}
+
+pub(super) fn when(spec: GateSpec) -> GateSpec {
+    GateSpec { when: Some(format!("tags.includes('{}')", spec.id)), ..spec }
+}
+
+/// A flight of one waypoint, `w`, through these gates; nothing has begun.
+pub(super) fn flown_by(gates: impl IntoIterator<Item = GateSpec>) -> Fixture {
+    let mut plan = plan(vec![waypoint("w", &[])]);
+    plan.workflow = "declared".to_owned();
+    plan.policy.max_reworks = 20;
+    Fixture::flown_by(plan, fleet(), &[WorkflowSpec::new("declared", gates)])
+}
+
+impl Fixture {
+    /// Seconds pass.
+    pub(super) fn wait(&mut self, seconds: u64) {
+        self.now = self.now.after(Duration::from_secs(seconds));
+    }
+
+    /// The open turn is not answered in time.
+    pub(super) fn pass_deadline(&mut self, name: &str) -> Taken {
+        self.now = self.open_turn(name).unwrap().deadline;
+        let turn = Box::new(self.turn(name));
+        self.feed(name, Input::DeadlinePassed(turn))
+    }
+
+    /// So many agents die of the open turn.
+    pub(super) fn die(&mut self, name: &str, count: u32) -> Taken {
+        let open = self.open_turn(name).unwrap();
+        let cause = self.cause(&open.role);
+        let deaths = (1..=count).map(|delivery| Death { delivery, agent: "agent-1".parse().unwrap() }).collect();
+        self.feed(name, Input::Died(Died { turn: open.turn, cause, deaths }))
+    }
+}
+
+/// The events of a flight's journals alone.
+pub(super) fn events(fixture: &Fixture) -> Vec<Event> {
+    read(fixture, &[]).1.into_iter().flat_map(|told| told.events).collect()
+}
+
+/// A flight with all of its handoffs, and these; what its waypoints' entries came to.
+pub(super) fn read(fixture: &Fixture, handoffs: &[HandoffLine]) -> (Reader, Vec<Told>) {
+    let (mut reader, account) = (Reader::default(), Account::of(fixture));
+    for line in account.handoffs.iter().chain(handoffs) {
+        let sound = HandoffLine { sender: Ok(Harness::Holdpoint), ..line.clone() };
+        reader.handoff(&sound, Timestamp::from_millis(0));
+    }
+    let entries = fixture.log.iter().zip(1..);
+    let told = entries.map(|(logged, n)| reader.entry(logged.waypoint.as_ref(), Sequence(n), &logged.entry));
+    let told: Vec<Told> = told.filter(|told| told.waypoint.is_some()).collect();
+    (reader, told)
+}
+
+/// A final handoff on a turn that no entry answers.
+pub(super) fn handed(fixture: &Fixture, role_name: &'static str, agent: &str, turn: &TurnId, n: u64) -> HandoffLine {
+    let role = role::id(role_name);
+    let cause = Cause {
+        stream: streams::handoff(&role),
+        sequence: Sequence(500_000 + n),
+        digest: Digest::of(&n.to_be_bytes()),
+        artifact: format!("artifact-{n}").parse().unwrap(),
+    };
+    let (agent, body) = (agent.parse().unwrap(), failure(ReasonCode::AgentFailed));
+    let entry = Account::of(fixture).entries.into_iter().find(|line| line.journal.waypoint.is_some()).unwrap();
+    built(&entry, &Handoff { turn: turn.clone(), role, agent, cause, body })
+}
+
+/// Another completion of the open turn, by an agent.
+pub(super) fn fulfilled_too(fixture: &mut Fixture) -> HandoffLine {
+    let Input::Fulfilled(handoff) = fixture.fulfilment("w", |_| {}) else { unreachable!("a completion") };
+    let entry = Account::of(fixture).entries.into_iter().find(|line| line.journal.waypoint.is_some()).unwrap();
+    fulfilled(&entry, &handoff)
+}
+
+pub(super) fn json_of(event: &Event) -> Value {
+    serde_json::to_value(event).unwrap()
+}
+
+/// A few words for each event.
+pub(super) fn brief(events: &[Event]) -> Vec<String> {
+    let name = |gate: Option<String>| gate.unwrap_or_else(|| "-".to_owned());
+    let words = |event: &Event| match &event.what {
+        What::GateTransition { from_gate, to_gate, outcome, .. } => {
+            let (from, to) = (from_gate.as_ref().map(ToString::to_string), to_gate.as_ref().map(ToString::to_string));
+            let outcome: String =
+                outcome.map(|outcome: Outcome| format!(" {}", outcome_word(outcome))).unwrap_or_default();
+            format!("transition {}→{}{outcome}", name(from), name(to))
+        }
+        What::GateRejection { gate, target_gate, .. } => {
+            format!("rejection {gate}→{}", name(target_gate.as_ref().map(ToString::to_string)))
+        }
+        What::GateSkip { gate, reason, .. } => format!("skip {gate} {}", reason.as_str()),
+        What::GateTimeout { gate, role, escalate_to, reopened, .. } => {
+            let to = name(escalate_to.as_ref().map(ToString::to_string));
+            format!("timeout {gate} {role}→{to} {}", if *reopened { "open" } else { "held" })
+        }
+        What::GateConflict { gate, winning_agent, losing_agent } => {
+            format!("conflict {gate} {} before {losing_agent}", name(winning_agent.as_ref().map(ToString::to_string)))
+        }
+        What::GateCircularLoop { gate, loop_count } => format!("circular_loop {gate} {loop_count}"),
+        What::GateBlockedNoAgents { gate, role } => format!("blocked_no_agents {gate} {role}"),
+        What::GateConditionError { gate, .. } => format!("condition_error {gate}"),
+        What::GateAssignmentError { gate, expected_role, actual_role, agent } => {
+            format!("assignment_error {gate} {expected_role} not {actual_role} by {agent}")
+        }
+    };
+    events.iter().map(words).collect()
+}
