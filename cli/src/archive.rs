@@ -3,8 +3,10 @@
 //! JSON lines: any language reads them, they can be written and read one at a time, and a damaged line has a number.
 
 mod check;
+mod pages;
 mod read;
 mod write;
 
-pub(crate) use check::{Checked, check};
+pub(crate) use check::{Checked, check, signed};
+pub(crate) use pages::each_message;
 pub(crate) use write::{Written, write};

@@ -4,6 +4,7 @@ pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod dead;
 pub(crate) mod keys;
+pub(crate) mod observe;
 pub(crate) mod people;
 mod places;
 mod process;
@@ -51,6 +52,14 @@ pub(crate) enum Command {
     History(HistoryArgs),
     /// Show one artifact, or the bytes of evidence
     Artifact(ArtifactArgs),
+    /// Print what happens at gates as JSON lines: transitions, rejections, timeouts, conflicts, loops
+    Events(observe::EventsArgs),
+    /// Show work gate by gate: what is where now and for whom it waits, and how long gates take
+    Gates(observe::GatesArgs),
+    /// Show a waypoint as a task: a document with front matter
+    Task(observe::TaskArgs),
+    /// Report on agents and on delivery (DORA)
+    Report(observe::ReportArgs),
     /// Write the branch with a flight's accepted work
     Fetch(FetchArgs),
     /// Write everything about a flight into one file, as it was sent

@@ -12,10 +12,12 @@ mod health;
 mod inbox;
 mod keys;
 mod look;
+mod observe;
 mod process;
 mod run;
 mod schema;
 mod submit;
+mod task;
 mod traces;
 mod up;
 mod watch;
@@ -41,6 +43,10 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::Status(args) => Box::pin(look::status(args)).await,
         Command::History(args) => Box::pin(look::history(args)).await,
         Command::Artifact(args) => Box::pin(look::artifact(args)).await,
+        Command::Events(args) => Box::pin(observe::events(args)).await,
+        Command::Gates(args) => Box::pin(observe::gates(args)).await,
+        Command::Task(args) => Box::pin(task::task(args)).await,
+        Command::Report(args) => Box::pin(observe::report(args)).await,
         Command::Fetch(args) => Box::pin(watch::fetch(args)).await,
         Command::Export(args) => Box::pin(export::export(args)).await,
         Command::Audit(args) => Box::pin(audit::audit(args)).await,

@@ -24,6 +24,7 @@ mod flight_id;
 mod ground;
 mod interrupt;
 mod notify;
+mod observe;
 mod output;
 mod people;
 mod preflight;

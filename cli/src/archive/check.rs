@@ -75,7 +75,8 @@ fn audit(archive: &mut Archive, roots: &TrustRoots) -> io::Result<Audit> {
     Ok(auditor.finish(cut.as_ref(), archive.head.evidence.then_some(&first.bytes)))
 }
 
-fn signed(message: &Message) -> Signed<'_> {
+/// What a message's signature is over.
+pub(crate) fn signed(message: &Message) -> Signed<'_> {
     Signed {
         subject: &message.subject,
         payload: &message.payload,

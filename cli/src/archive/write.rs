@@ -17,6 +17,7 @@ use holdpoint_protocol::{
 };
 use serde::Serialize;
 
+use super::pages::each_message;
 use crate::{
     client::Client,
     failure::{Failure, chain},
@@ -83,29 +84,12 @@ impl<W: Write + Send> Writer<'_, W> {
 
     /// Everything of the flight in one stream, up to a place.
     async fn stream(&mut self, stream: &str, until: Sequence) -> Result<(), Failure> {
-        let mut query =
-            MessageQuery { flight: self.flight.clone(), stream: stream.to_owned(), after: Place::default(), until };
-        let mut begun: Option<Message> = None;
-        loop {
-            let page = self.client.messages(&query).await?;
-            for message in page.messages {
-                // The rest of a message that was too large for one answer.
-                match begun.as_mut().filter(|begun| begun.sequence == message.sequence) {
-                    Some(begun) => begun.payload.extend(message.payload),
-                    None => {
-                        self.message(begun.replace(message))?;
-                    }
-                }
-            }
-            match page.next {
-                Some(next) => query.after = next,
-                None => return self.message(begun),
-            }
-        }
+        let after = Place::default();
+        let query = MessageQuery { flight: self.flight.clone(), stream: stream.to_owned(), after, until };
+        each_message(self.client, query, |message| self.message(message)).await.map(drop)
     }
 
-    fn message(&mut self, message: Option<Message>) -> Result<(), Failure> {
-        let Some(message) = message else { return Ok(()) };
+    fn message(&mut self, message: Message) -> Result<(), Failure> {
         if message.subject.ends_with(VerificationReport::KIND)
             && let Some(line) = HandoffLine::read(&message)
         {

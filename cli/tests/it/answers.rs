@@ -18,6 +18,10 @@ fn help_teaches_with_examples() {
     }
     let run = lab.run(&["run", "--help"]);
     assert!(run.stdout.contains("Examples:") && run.stdout.contains("--resume"), "{}", run.stdout);
+    for command in ["events", "gates", "report"] {
+        let help = lab.run(&[command, "--help"]).stdout;
+        assert!(help.contains("Examples:") && help.contains(&format!("holdpoint {command}")), "{help}");
+    }
     for action in ["check", "show", "new"] {
         let help = lab.run(&["workflow", action, "--help"]).stdout;
         assert!(help.contains("Examples:") && help.contains("holdpoint workflow"), "{help}");

@@ -114,6 +114,11 @@ impl Running {
         self.stderr.so_far()
     }
 
+    /// What it has printed on standard output so far.
+    pub fn printed(&self) -> String {
+        self.stdout.so_far()
+    }
+
     /// Looks until something is there, which has to be before the end of this command.
     #[track_caller]
     pub fn until<T>(&mut self, what: &str, mut look: impl FnMut() -> Option<T>) -> T {

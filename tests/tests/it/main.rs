@@ -22,6 +22,7 @@ mod honest;
 mod landing;
 mod merge_queue;
 mod mutants;
+mod observing;
 mod orchestrators;
 mod parallel;
 mod people;

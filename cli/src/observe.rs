@@ -1,0 +1,11 @@
+//! Reading what happened at the gates of flights, for `events`, `gates` and `report`.
+//!
+//! Everything is read over the API as it is stored, and only what the fleet's orchestrators signed counts.
+
+mod flights;
+mod source;
+mod words;
+
+pub(crate) use flights::{Chosen, choose};
+pub(crate) use source::Source;
+pub(crate) use words::{agents, delivery, gates};

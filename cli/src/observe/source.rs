@@ -1,0 +1,127 @@
+//! One flight, read as it is stored, as often as it is asked for what is new.
+
+use holdpoint_bus::auth::{PastSenders, TrustRoots};
+use holdpoint_core::{
+    audit::{EntryLine, HandoffLine},
+    events::{Event, Reader, Told},
+};
+use holdpoint_protocol::{
+    export::{Cut, Message, MessageQuery, Place},
+    headers,
+    ids::FlightId,
+    journal::{Entry, Sequence},
+    streams,
+};
+
+use crate::{
+    archive::{each_message, signed},
+    client::Client,
+    failure::Failure,
+    output,
+};
+
+/// A flight that is read.
+pub(crate) struct Source {
+    flight: FlightId,
+    roots: TrustRoots,
+    journal: Place,
+    /// The handoffs of each role, and up to where they were read.
+    handoffs: Vec<(String, Place)>,
+    reader: Reader,
+}
+
+impl Source {
+    /// A flight of which nothing was read yet.
+    pub(crate) async fn open(client: &Client, flight: &FlightId) -> Result<Self, Failure> {
+        let begun = client.cut(flight).await?;
+        let unreadable = |error: serde_json::Error| {
+            Failure::environment(
+                "orchestrator",
+                format!("what the orchestrator says of {flight} cannot be read: {error}"),
+                "",
+            )
+        };
+        let cut: Cut = serde_json::from_slice(&begun.seal.payload).map_err(unreadable)?;
+        let roots = serde_json::from_value(begun.trust).map_err(unreadable)?;
+        let handoffs = cut.handoffs.into_iter().map(|end| (end.stream, Place::default())).collect();
+        Ok(Self { flight: flight.clone(), roots, journal: Place::default(), handoffs, reader: Reader::default() })
+    }
+
+    /// The flight.
+    pub(crate) fn flight(&self) -> &FlightId {
+        &self.flight
+    }
+
+    /// What was read so far.
+    pub(crate) fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// Reads what was stored since the last time; each entry that counts is given to `look`. The events of it, oldest first.
+    pub(crate) async fn read_on(
+        &mut self,
+        client: &Client,
+        mut look: impl FnMut(&Reader, &Told, &Entry),
+    ) -> Result<Vec<Event>, Failure> {
+        // The journal first: what an entry answers is among the handoffs that are read behind it.
+        let mut entries = Vec::new();
+        let (query, roots) = (self.query(streams::JOURNAL, self.journal), &self.roots);
+        self.journal = each_message(client, query, |message| {
+            entries.extend(entry(&message, roots));
+            Ok(())
+        })
+        .await?;
+        for at in 0..self.handoffs.len() {
+            let Some((stream, after)) = self.handoffs.get(at).cloned() else { continue };
+            let query = self.query(&stream, after);
+            let mut senders = PastSenders::new(&self.roots);
+            let reader = &mut self.reader;
+            let end = each_message(client, query, |message| {
+                if let Some(line) = handoff(&message, &mut senders) {
+                    reader.handoff(&line, message.time);
+                }
+                Ok(())
+            })
+            .await?;
+            if let Some((_, place)) = self.handoffs.get_mut(at) {
+                *place = end;
+            }
+        }
+        let mut events = Vec::new();
+        for line in entries {
+            let Ok(entry) = &line.entry else { continue };
+            let told = self.reader.entry(line.journal.waypoint.as_ref(), line.sequence, entry);
+            look(&self.reader, &told, entry);
+            events.extend(told.events);
+        }
+        events.extend(self.reader.conflicts());
+        events.sort_by_key(|event| event.timestamp);
+        Ok(events)
+    }
+
+    fn query(&self, stream: &str, after: Place) -> MessageQuery {
+        MessageQuery { flight: self.flight.clone(), stream: stream.to_owned(), after, until: Sequence(u64::MAX) }
+    }
+}
+
+/// An entry that an orchestrator signed.
+fn entry(message: &Message, roots: &TrustRoots) -> Option<EntryLine> {
+    let line = EntryLine::read(message, roots.was_orchestrators(signed(message)))?;
+    if let (true, Err(error)) = (line.signed, &line.entry) {
+        output::err(&format!("warning: entry {} cannot be read and is left out: {error}", line.reference()));
+    }
+    Some(line).filter(|line| line.signed)
+}
+
+/// A handoff, with what is known of its sender. Of its evidence nothing is looked at.
+fn handoff(message: &Message, senders: &mut PastSenders<'_>) -> Option<HandoffLine> {
+    let mut line = HandoffLine::read(message)?;
+    line.sender = match &line.body {
+        Ok((head, _)) => {
+            let jwt = message.header(headers::JWT);
+            senders.verify(&line.subject.role, &head.agent, jwt, signed(message))
+        }
+        Err(error) => Err(error.clone()),
+    };
+    Some(line)
+}

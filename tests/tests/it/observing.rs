@@ -1,0 +1,95 @@
+//! What can be seen of a real flight at its gates: events, work gate by gate, the reports.
+
+use holdpoint_tests::world::{World, eventually};
+use serde_json::{Value, json};
+
+const PLAN: &str = r#"
+plan: watched
+workflow: fly-approved
+waypoints:
+  - {id: w, goal: g, criteria: [{id: c, check: "grep -q done result"}]}
+"#;
+
+/// Wrong at first, right after its work was sent back.
+const SECOND_TIME: &str = r#"
+if [ -e "$HOME/tried" ]; then echo done > result; else touch "$HOME/tried"; echo begun > result; fi"#;
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+/// `from→to outcome` of each transition.
+fn transitions(events: &[Value]) -> Vec<String> {
+    let name = |value: &Value| value.as_str().unwrap_or("-").to_owned();
+    let transitions = events.iter().filter(|event| event["event"] == "gate_transition");
+    transitions.map(|t| format!("{}→{} {}", name(&t["fromGate"]), name(&t["toGate"]), name(&t["outcome"]))).collect()
+}
+
+#[test]
+fn events_gates_and_reports_tell_of_a_flight_and_events_follow_it_to_its_end() {
+    let world = World::new(&[("readme", "x\n")]);
+    world.plan(PLAN);
+    assert_eq!(world.holdpoint(&["events"]).expect(0).stdout, "", "nothing was flown yet");
+    world.holdpoint(&["events", "nothing-1"]).expect(2);
+    let builder = world.program("builder.sh", SECOND_TIME);
+    let run = world.fly(&builder, &[]);
+    assert_eq!(run.expect(1).json()["status"], "waiting", "for an approval");
+    let flight = run.json()["flight"].as_str().unwrap().to_owned();
+
+    let events = world.holdpoint(&["events", &flight]);
+    let events = lines(&events.expect(0).stdout);
+    let expected = [
+        "-→build -",
+        "build→verify complete",
+        "verify→build needs_review",
+        "build→verify complete",
+        "verify→approve complete",
+    ];
+    assert_eq!(transitions(&events), expected);
+    let rejections = world.holdpoint(&["events", "--type", "gate_rejection", "--waypoint", "w", "--json"]);
+    let [rejection] = lines(&rejections.expect(0).stdout).try_into().unwrap();
+    assert_eq!((&rejection["gate"], &rejection["targetGate"]), (&json!("verify"), &json!("build")));
+    assert!(rejection["blockers"][0].as_str().unwrap().starts_with("c fail (exit_code)"), "{rejection}");
+    assert!(rejection["agent"].as_str().unwrap().starts_with("verifier"), "{rejection}");
+    assert_eq!(world.holdpoint(&["events", "--waypoint", "nobody"]).expect(0).stdout, "");
+    world.holdpoint(&["events", "--type", "gate_party"]).expect(2);
+
+    let task = world.holdpoint(&["task", "w", "--json"]).expect(0).json();
+    assert_eq!((&task["status"], &task["gate"]["current"]), (&json!("in_progress"), &json!("approve")));
+    let visits: Vec<_> = task["gateHistory"].as_array().unwrap().iter().map(|visit| visit["gate"].clone()).collect();
+    assert_eq!(visits, ["build", "verify", "build", "verify"]);
+    assert!(world.holdpoint(&["task", "w"]).expect(0).stdout.starts_with("---\nid: \"w\"\n"));
+    world.holdpoint(&["task", "nobody"]).expect(2);
+
+    let gates = world.holdpoint(&["gates", "--json"]).expect(0).json();
+    let of = |gate: &str| gates["gates"].as_array().unwrap().iter().find(|found| found["gate"] == gate).unwrap();
+    let now = &of("approve")["now"][0];
+    assert_eq!((&now["waits_for"], &now["waypoint"], &now["flight"]), (&json!("person"), &json!("w"), &json!(flight)));
+    assert_eq!((&of("build")["dwell"]["count"], &of("verify")["rejections"]), (&json!(2), &json!(1)));
+    assert_eq!(gates["passes"]["mean"], json!(2.0));
+    let shown = world.holdpoint(&["gates", &flight]);
+    assert!(shown.expect(0).stdout.contains(&format!("w of {flight} waits for a person")), "{shown}");
+
+    let follow = world.start(&["events", &flight, "--follow", "--type", "gate_transition"]);
+    eventually("what was there before", || follow.printed().contains("approve").then_some(()));
+    world.holdpoint(&["approve", "w", "--summary", "looks right"]).expect(0);
+    world.holdpoint(&["run", "--resume", &flight]).expect(0);
+    let followed = follow.finish();
+    let followed = lines(&followed.expect(0).stdout);
+    assert_eq!(transitions(&followed).last().unwrap(), "approve→- complete");
+    assert_eq!(followed.last().unwrap()["summary"], "looks right");
+    assert!(followed.last().unwrap()["agent"].as_str().unwrap().starts_with("human-"));
+    assert_eq!(followed.len(), expected.len() + 1, "each once");
+
+    let report = world.holdpoint(&["report", "--by-agent", "--dora", "--json"]).expect(0).json();
+    let agents = report["agents"].as_array().unwrap();
+    let builder = agents.iter().find(|agent| agent["roles"] == json!(["builder"])).unwrap();
+    assert_eq!(
+        (&builder["turns"], &builder["rejected"], &builder["landed"]),
+        (&json!(2), &json!(1), &json!(1)),
+        "{builder}"
+    );
+    assert_eq!((&report["dora"]["landed"], &report["dora"]["failed"]), (&json!(1), &json!(0)));
+    let shown = world.holdpoint(&["report"]);
+    assert!(shown.expect(0).stdout.contains("lead time for changes"), "{shown}");
+}
