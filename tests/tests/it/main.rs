@@ -11,6 +11,7 @@ mod checker;
 mod corpus;
 mod crashes;
 mod dead;
+mod declared;
 mod examples;
 mod external;
 mod faults;
