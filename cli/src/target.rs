@@ -96,6 +96,8 @@ impl Target {
         // One of its own, also where a flight's is there: that one ends with its flight. It only answers.
         let mut config = Config::load(None, Vec::new())?;
         config.orchestrator.serves = PoolId::try_new("nobody").expect("a literal id");
+        // The flight's own has the port.
+        config.metrics.listen = None;
         fleet.start_orchestrator(&config)?;
         Ok(Some(Self { client, fleet: Some(fleet) }))
     }

@@ -267,8 +267,10 @@ impl Books {
         let outgoing = outgoing(&entry, &kind, holdpoint_runtime::fresh::artifact().to_string(), traceparent)
             .map_err(|source| unsendable(&key, source))?;
         let digest = Digest::of(&outgoing.payload);
+        let counted = shell.metrics.look(&self.flight, &self.waypoints, waypoint, &entry);
         let append = Append { key: &key, kind: &kind, expected: end.sequence, entry: outgoing };
         let sequence = shell.journal.append(append).await?;
+        shell.metrics.count(counted);
         self.ends.insert(key.waypoint.clone(), End { sequence, digest: Some(digest) });
         self.remember(key.waypoint, entry);
         Ok(())

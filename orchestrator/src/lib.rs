@@ -7,6 +7,7 @@
 //!      ├─ intake (one per role and partition of handoffs)
 //!      ├─ pulls  (ends what somebody left in the consumers of turns)
 //!      ├─ rooms  (says when a stream fills up)
+//!      ├─ gates  (reads where work is, for metrics)
 //!      └─ peers  (which other orchestrators there are)
 //! ```
 //!
@@ -26,6 +27,7 @@ mod hints;
 mod history;
 mod intake;
 mod landing;
+mod metrics;
 mod peers;
 mod pulls;
 mod quota;

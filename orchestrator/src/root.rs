@@ -1,6 +1,6 @@
 //! The process: connects, sets up the streams, starts the actors, serves the API, and drains when it is asked to end.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::Path, sync::Arc, time::Duration};
 
 use holdpoint_bus::{
     Bus,
@@ -16,6 +16,7 @@ use holdpoint_runtime::{
     agent::{self, AgentError},
     config::{Config, OrchestratorConfig},
     health::Beat,
+    metrics::{Metrics, MetricsError, Server},
     mirror::MirrorStore,
     process::{self, DRAIN_DEADLINE, ProcessError},
     supervise::{Child, ChildSpec, Errand, Started, Tree},
@@ -30,6 +31,7 @@ use crate::{
     connections,
     hints::Hints,
     intake,
+    metrics::{self, GateMetrics},
     peers::{self, Peers},
     pulls,
     quota::OpenFlights,
@@ -60,6 +62,9 @@ pub enum Error {
     /// The actors could not be started.
     #[error("cannot start the actors")]
     Spawn(#[source] SpawnErr),
+    /// Metrics could not be served.
+    #[error("cannot serve metrics")]
+    Metrics(#[source] MetricsError),
     /// The API could not be served.
     #[error("cannot serve the API")]
     Serve(#[source] ServeError),
@@ -84,6 +89,8 @@ pub struct Orchestrator {
     tree: Tree,
     api: ApiServer,
     shell: Shell,
+    /// Serves as long as it is there.
+    metrics: Option<Server>,
 }
 
 /// Starts an orchestrator. `conditions` is what evaluates conditions of gates.
@@ -93,7 +100,12 @@ pub struct Orchestrator {
 pub async fn start(config: Config, conditions: Helper) -> Result<Orchestrator, Error> {
     let system = system_credentials(&config.orchestrator)?;
     // Boxed: it is large, and the caller of this would carry it.
-    let shell = Box::pin(connect(&config, conditions)).await?;
+    let mut shell = Box::pin(connect(&config, conditions)).await?;
+    let metrics = Metrics::new(role::ORCHESTRATOR);
+    let metrics_served = metrics.serve(&config.metrics).await.map_err(Error::Metrics)?;
+    if metrics_served.is_some() {
+        shell.metrics = GateMetrics::register(&metrics);
+    }
     let warden = system.map(|credentials| {
         let account = shell.trust.roots().agents_account.clone();
         connections::Args::new(&config.nats, &config.orchestrator, credentials, account)
@@ -107,7 +119,15 @@ pub async fn start(config: Config, conditions: Helper) -> Result<Orchestrator, E
     let service = Api { shell: shell.clone(), router, config: config.orchestrator };
     let handler = move |request| service.clone().answer(request);
     let api = api::serve(&shell.bus, shell.users.clone(), &ENDPOINTS, handler).await.map_err(Error::Serve)?;
-    Ok(Orchestrator { tree, api, shell })
+    Ok(Orchestrator { tree, api, shell, metrics: metrics_served })
+}
+
+impl Orchestrator {
+    /// Where its metrics are served; `None`: nowhere.
+    #[must_use]
+    pub fn metrics(&self) -> Option<SocketAddr> {
+        self.metrics.as_ref().map(Server::address)
+    }
 }
 
 /// Runs an orchestrator until it is asked to end; the exit code.
@@ -116,7 +136,8 @@ pub async fn start(config: Config, conditions: Helper) -> Result<Orchestrator, E
 /// [`Error`].
 pub async fn run(config: Config) -> Result<u8, Error> {
     let health = config.health.file.clone();
-    let Orchestrator { tree, api, shell } = start(config, Helper::own().map_err(Error::Conditions)?).await?;
+    let Orchestrator { tree, api, shell, metrics: _metrics } =
+        start(config, Helper::own().map_err(Error::Conditions)?).await?;
     let _beat = Beat::begin(health.as_deref(), &shell.bus);
     let ended = tokio::select! {
         ended = process::run_process("orchestrator", tree, DRAIN_DEADLINE) => ended.map_err(Error::Process)?,
@@ -170,6 +191,7 @@ async fn connect(config: &Config, conditions: Helper) -> Result<Shell, Error> {
         snapshots,
         lines,
         writers: Arc::default(),
+        metrics: GateMetrics::default(),
         open: Arc::new(OpenFlights::new(quota)),
         serves,
         landing_attempts,
@@ -207,6 +229,9 @@ fn children(shell: &Shell, router: &RouterHandle, state_dir: &Path) -> Vec<Child
         peers_child(peers),
         rooms_child(shell.clone()),
     ];
+    if shell.metrics.is_on() {
+        children.push(gates_child(shell.clone()));
+    }
     if shell.serves == fleet_pool() {
         children.push(pulls_child(pulls::Args { shell: shell.clone(), shares: shares.clone() }));
     }
@@ -247,6 +272,11 @@ fn peers_child(args: peers::Args) -> Child {
 fn rooms_child(shell: Shell) -> Child {
     let look = move || vec![Errand::new("look", rooms::look_for_ever(shell.clone()))];
     Child::of_errands(ChildSpec::permanent("rooms"), look)
+}
+
+fn gates_child(shell: Shell) -> Child {
+    let look = move || vec![Errand::new("look", metrics::watch_for_ever(shell.clone()))];
+    Child::of_errands(ChildSpec::permanent("gates"), look)
 }
 
 fn pulls_child(args: pulls::Args) -> Child {

@@ -20,7 +20,7 @@ use holdpoint_protocol::{ids::PoolId, roles::Roles};
 use holdpoint_runtime::{clock, mirror::MirrorStore};
 use tokio::sync::watch;
 
-use crate::{hints::Hints, quota::OpenFlights, senders::Senders, snapshots::Snapshots};
+use crate::{hints::Hints, metrics::GateMetrics, quota::OpenFlights, senders::Senders, snapshots::Snapshots};
 
 /// Shared by all actors; cheap to clone.
 #[derive(Clone)]
@@ -55,6 +55,8 @@ pub(crate) struct Shell {
     pub(crate) blob_wait: Duration,
     /// What evaluates conditions of gates.
     pub(crate) conditions: Helper,
+    /// What Prometheus is told of gates.
+    pub(crate) metrics: GateMetrics,
     /// How streams and consumers are set up.
     pub(crate) settings: topology::Settings,
     /// The roles whose streams are there.

@@ -73,7 +73,7 @@ pub(crate) enum Taken {
 /// submission.
 pub(crate) async fn submit(shell: &Shell, submit: Submit, by: AgentName, digest: Digest) -> Result<Taken, Failure> {
     check(&submit)?;
-    let workflows = workflows(&submit)?;
+    let workflows = workflows(&submit).inspect_err(|_| shell.metrics.invalid_config())?;
     check_roles(shell, &workflows).await?;
     let waypoints = submit.plan.waypoints.len();
     // Until the flight is counted as one that was begun.

@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 pub use agents::{AgentsConfig, ProgramConfig, Variables, VerifierConfig};
 pub use load::ConfigError;
 pub use sections::{
-    AgentConfig, HealthConfig, LogFormat, NatsConfig, NotifyConfig, OrchestratorConfig, SandboxConfig, TelemetryConfig,
-    TlsConfig,
+    AgentConfig, HealthConfig, LogFormat, MetricsConfig, NatsConfig, NotifyConfig, OrchestratorConfig, SandboxConfig,
+    TelemetryConfig, TlsConfig,
 };
 pub use units::{ByteSize, InvalidUnit, Span};
 
@@ -39,6 +39,8 @@ pub struct Config {
     pub telemetry: TelemetryConfig,
     /// What health checks look at.
     pub health: HealthConfig,
+    /// What Prometheus is served.
+    pub metrics: MetricsConfig,
     /// How people hear of what waits for them.
     pub notify: NotifyConfig,
     /// This orchestrator process.

@@ -11,6 +11,7 @@ pub mod complete_turn;
 pub mod config;
 pub mod fresh;
 pub mod health;
+pub mod metrics;
 pub mod mirror;
 pub mod path_rules;
 pub mod process;

@@ -6,7 +6,7 @@ use std::{
 };
 
 use holdpoint_protocol::ids::{AgentName, PoolId, RoleId, role};
-use holdpoint_runtime::config::{Config, NatsConfig, OrchestratorConfig};
+use holdpoint_runtime::config::{Config, MetricsConfig, NatsConfig, OrchestratorConfig};
 
 use super::broker::BrokerLease;
 use crate::state::{Slot, StateDir};
@@ -54,6 +54,8 @@ pub(super) fn orchestrator(user: &Config, lease: &BrokerLease, state: &StateDir,
 /// The configuration of an agent.
 pub(super) fn agent(crew: &Crew<'_>, agent: Agent<'_>, lease: &BrokerLease, state: &StateDir) -> Config {
     let mut config = connected(crew.config, lease, agent.creds);
+    // The orchestrator has the port, and there are no others.
+    config.metrics = MetricsConfig::default();
     config.agent.name = Some(agent.name);
     config.agent.pool = agent.pool;
     config.agent.state_dir.clone_from(&agent.slot.dir);

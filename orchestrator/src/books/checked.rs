@@ -41,6 +41,14 @@ impl Checked {
         entries.iter().zip(signed).map(|(stored, signed)| Self::new(stored, noted(stored, signed))).collect()
     }
 
+    /// The entry, if an orchestrator signed it and it can be read.
+    pub(crate) fn entry(&self) -> Option<&Entry> {
+        match &self.says {
+            Says::Entry(_, entry) => Some(entry),
+            Says::Nothing | Says::Unreadable(_) => None,
+        }
+    }
+
     fn new(stored: &Stored, trusted: bool) -> Self {
         Self {
             key: subjects::parse_journal(&stored.subject),

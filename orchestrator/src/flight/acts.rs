@@ -103,6 +103,9 @@ impl State {
                 self.pump(myself).await;
             }
             Err(Untaken::Refused(why)) => {
+                if let Some(waypoint) = subject.waypoint.as_ref().filter(|_| why.code == ActCode::AnswerLate) {
+                    self.shell.metrics.act_late(self.books.as_deref(), waypoint);
+                }
                 if self.shell.may_log("acts") {
                     tracing::info!({ fields::FLIGHT } = %self.id, code = why.code.as_str(), error = why.message, "act refused");
                 }

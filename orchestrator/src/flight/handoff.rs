@@ -266,12 +266,14 @@ impl State {
 
     /// Tells the sender what is wrong with it. It will not get better: it is stored, and the turn stays open.
     pub(super) async fn refuse(&self, received: &Taken, subject: &HandoffSubject, code: RefusalCode, error: &str) {
+        self.shell.metrics.refused(self.books.as_deref(), subject, code);
         refusals::tell(&self.shell, received, code, error).await;
         acknowledge(received, subject, Settled::Refused).await;
     }
 
     /// Tells the sender why the core refuses it.
     async fn refuse_by(&self, received: &Taken, subject: &HandoffSubject, refusal: &Refusal) {
+        self.shell.metrics.refused(self.books.as_deref(), subject, refusal.code());
         refusals::teach(&self.shell, received, refusal.code(), &refusal.to_string(), refusal.details()).await;
         acknowledge(received, subject, Settled::Refused).await;
     }

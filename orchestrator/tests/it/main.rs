@@ -8,6 +8,7 @@ mod distrust;
 mod floods;
 mod landings;
 mod memory;
+mod metrics;
 mod people;
 mod pools;
 mod quota;

@@ -107,6 +107,11 @@ impl World {
         self.orchestrator = None;
     }
 
+    /// The one that runs.
+    pub(crate) fn orchestrator(&self) -> &Orchestrator {
+        self.orchestrator.as_ref().expect("it runs")
+    }
+
     /// Starts an orchestrator; one that runs already is ended at once.
     pub(crate) async fn start_orchestrator(&mut self) {
         self.orchestrator = None;

@@ -6,7 +6,10 @@ use holdpoint_bus::{
 };
 use holdpoint_protocol::ids::{AgentName, RoleId};
 
-use crate::process::{ProcessError, exit};
+use crate::{
+    metrics::MetricsError,
+    process::{ProcessError, exit},
+};
 
 /// Why an agent process did not start, or ended.
 #[derive(Debug, thiserror::Error)]
@@ -53,6 +56,9 @@ pub enum AgentError {
         /// Whose credentials.
         name: AgentName,
     },
+    /// Metrics cannot be served.
+    #[error("metrics.listen cannot be used")]
+    Metrics(#[source] MetricsError),
     /// The actors could not be started.
     #[error("cannot start the agent")]
     Start(#[source] ractor::SpawnErr),
@@ -72,7 +78,9 @@ impl AgentError {
             | Self::OtherName { .. }
             | Self::OtherRole { .. }
             | Self::Claim(ClaimError::Folder { .. }) => exit::USAGE,
-            Self::Claim(ClaimError::NoneFree { .. }) | Self::Connect(_) | Self::Gone { .. } => exit::ENVIRONMENT,
+            Self::Claim(ClaimError::NoneFree { .. }) | Self::Connect(_) | Self::Gone { .. } | Self::Metrics(_) => {
+                exit::ENVIRONMENT
+            }
             Self::Start(_) | Self::Process(_) => exit::INCOMPLETE,
         }
     }

@@ -41,7 +41,7 @@ use super::{
     worker::{Final, WorkError, Worker},
 };
 use crate::{
-    clock, fresh,
+    clock, fresh, metrics,
     supervise::{TaskFailed, Tasks},
     telemetry::{self, ErrorChain, TraceContext, WaypointTrace, fields},
 };
@@ -205,6 +205,7 @@ impl<W: Worker> State<W> {
     /// answer it is asked at the usual time.
     fn begin(&mut self, myself: &ActorRef<Msg>) {
         tracing::info!("turn taken");
+        metrics::turn("taken");
         if self.job.delivery == 1 && clock::now().since(self.job.turn.record.at) < JUST_OPENED {
             self.send_plan(myself);
         } else {
@@ -368,6 +369,7 @@ impl<W: Worker> State<W> {
 
     fn answer(&mut self, myself: &ActorRef<Msg>, reply: Reply) {
         self.phase = Phase::Answering;
+        metrics::turn(reply.word());
         // Aborts them.
         self.tasks = Tasks::default();
         self.heartbeats.abort_all();

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     config::Config,
     health::Beat,
+    metrics,
     process::{self, DRAIN_DEADLINE, Ended},
     supervise::{Child, ChildSpec, Started, Tree},
 };
@@ -65,6 +66,7 @@ pub async fn run<W: Worker>(role: RoleId, worker: W, config: &Config) -> Result<
         trust,
         worker: Arc::new(worker),
     };
+    let _metrics = metrics::serve_agent(args.role.as_str(), &config.metrics).await.map_err(AgentError::Metrics)?;
     let tree = start(args).await.map_err(AgentError::Start)?;
     let _beat = Beat::begin(config.health.file.as_deref(), &bus);
     let ended = tokio::select! {

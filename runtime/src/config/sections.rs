@@ -1,6 +1,6 @@
 //! The sections of the configuration, field by field, with their defaults.
 
-use std::{fmt, path::PathBuf};
+use std::{fmt, net::SocketAddr, path::PathBuf};
 
 use holdpoint_bus::{
     tls::{ClientCertificate, TlsFiles},
@@ -172,6 +172,16 @@ pub enum LogFormat {
 pub struct HealthConfig {
     /// Where this process says every few seconds that it is well, for `holdpoint health`. Unset: nowhere.
     pub file: Option<PathBuf>,
+}
+
+/// `[metrics]`
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MetricsConfig {
+    /// Where this process serves its metrics to Prometheus, as `address:port`: `http://…/metrics`, without a password and
+    /// without TLS, so an address of this machine or of an internal network. Each process has its own port. Unset: nowhere,
+    /// and nothing is counted.
+    pub listen: Option<SocketAddr>,
 }
 
 /// `[notify]`: how people hear that something waits for them, or that a flight is over.

@@ -1,6 +1,13 @@
 //! What can be seen of a real flight at its gates: events, work gate by gate, the reports.
 
+use std::{
+    io::{Read as _, Write as _},
+    net::{SocketAddr, TcpListener, TcpStream},
+    process::Command,
+};
+
 use holdpoint_tests::world::{World, eventually};
+use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
 const PLAN: &str = r#"
@@ -92,4 +99,39 @@ fn events_gates_and_reports_tell_of_a_flight_and_events_follow_it_to_its_end() {
     assert_eq!((&report["dora"]["landed"], &report["dora"]["failed"]), (&json!(1), &json!(0)));
     let shown = world.holdpoint(&["report"]);
     assert!(shown.expect(0).stdout.contains("lead time for changes"), "{shown}");
+}
+
+/// What is served there; `None`: nothing yet.
+fn scrape(address: SocketAddr) -> Option<String> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").ok()?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).ok()?;
+    Some(text)
+}
+
+#[test]
+fn the_orchestrator_of_a_local_fleet_serves_metrics_and_other_commands_leave_it_its_port() {
+    let world = World::new(&[("readme", "x\n")]);
+    world.plan(PLAN);
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let measured = |args: &[&str]| -> Command {
+        let mut command = world.command(args);
+        command.env("HOLDPOINT__METRICS__LISTEN", address.to_string());
+        command
+    };
+    let builder = world.program("builder.sh", "echo done > result");
+    let mut up = world.start_with(measured(&["up", "--builder", &builder]));
+    eventually("the fleet", || up.printed().contains("nats://").then_some(()));
+    let text = up.until("the metrics", || scrape(address));
+    assert!(text.contains("holdpoint_build_info{process=\"orchestrator\""), "{text}");
+    let run = world.start_with(measured(&["submit", "../plan/plan.yaml", "--json"])).finish();
+    let flight = run.expect(0).json()["flight"].as_str().unwrap().to_owned();
+    up.until("the approval", || {
+        let waits = "workflow=\"fly-approved\",gate=\"approve\",kind=\"person\"} 1";
+        scrape(address).filter(|text| text.contains(waits))
+    });
+    world.start_with(measured(&["gates", &flight])).finish().expect(0);
+    up.signal(Signal::SIGINT);
+    up.finish();
 }

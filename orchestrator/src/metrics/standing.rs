@@ -1,0 +1,274 @@
+//! Gauges: where work is now, read from all journals as they grow.
+//!
+//! Flights leave memory while they wait, and other orchestrators move them: what an orchestrator has at hand does not say
+//! where work waits. So each reads what was appended since the last time, and keeps a few words of each flight. The fold and
+//! its checks are not repeated here: only what an orchestrator signed counts, and nothing is decided by it.
+
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use holdpoint_bus::journal::ReadError;
+use holdpoint_core::events::{self, Place, PlaceKind};
+use holdpoint_protocol::{
+    Timestamp,
+    ids::{FlightId, GateId, RoleId, WaypointId},
+    journal::{Entry, Sequence},
+    reason::ReasonCode,
+    state::Phase,
+    subjects,
+    workflow::WorkflowSpec,
+};
+use holdpoint_runtime::{
+    clock,
+    metrics::{Described, Labels, Metrics, Sample},
+    supervise::TaskFailed,
+    telemetry::ErrorChain,
+};
+
+use super::{
+    counted::{at, with},
+    unpoisoned,
+};
+use crate::{books::Checked, shell::Shell};
+
+/// How often it is looked for what was appended.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// The reason for which work is held that nobody can take.
+const NO_AGENTS: &str = "no_agents";
+
+const ACTIVE: &str = "gate_active_waypoints";
+const WAITING: &str = "gate_waiting_waypoints";
+const OLDEST: &str = "gate_oldest_age_seconds";
+const HELD: &str = "gate_held_waypoints";
+const NOBODY: &str = "gate_blocked_no_agents";
+const QUEUE: &str = "queue_depth";
+const READ_AGE: &str = "gates_read_age_seconds";
+
+/// What the gauges are worked out from.
+#[derive(Default)]
+pub(super) struct Board(Mutex<Seen>);
+
+#[derive(Default)]
+struct Seen {
+    work: Vec<Standing>,
+    /// When it was read; `None`: not yet.
+    read: Option<Timestamp>,
+}
+
+/// A waypoint that is somewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Standing {
+    project: String,
+    workflow: String,
+    place: Place,
+    /// Why it is held.
+    held: Option<ReasonCode>,
+    /// The role that nobody has; there for work that is held for that reason.
+    nobody: Option<RoleId>,
+}
+
+impl Board {
+    /// Adds the gauges to what the process serves.
+    pub(super) fn register(metrics: &Metrics) -> Arc<Self> {
+        let gauge = |name, help, largest| Described { name, help, largest };
+        let described = vec![
+            gauge(ACTIVE, "Waypoints that are at a gate now", false),
+            gauge(
+                WAITING,
+                "The same, by what they wait for: an agent, a person, an answer, or a person while they are held",
+                false,
+            ),
+            gauge(OLDEST, "For how long the waypoint is at the gate that came to it first", true),
+            gauge(HELD, "Waypoints that are held for a person at a gate, by the reason", false),
+            gauge(NOBODY, "Waypoints that are held because nobody has the role", false),
+            gauge(QUEUE, "Turns of a role that are open: nobody has taken them, or an agent works on them", false),
+            gauge(READ_AGE, "How old the other gauges of gates are", true),
+        ];
+        let board = Arc::new(Self::default());
+        let seen = board.clone();
+        metrics.gauges(described, move || unpoisoned(seen.0.lock()).samples(clock::now()));
+        board
+    }
+
+    fn show(&self, work: Vec<Standing>, read: Timestamp) {
+        *unpoisoned(self.0.lock()) = Seen { work, read: Some(read) };
+    }
+}
+
+impl Seen {
+    fn samples(&self, now: Timestamp) -> Vec<Sample> {
+        let Some(read) = self.read else { return Vec::new() };
+        let age = |since: Timestamp| now.since(since).as_secs_f64();
+        let mut samples = vec![Sample { name: READ_AGE, labels: Labels::new(), value: age(read) }];
+        for Standing { project, workflow, place, held, nobody } in &self.work {
+            let labels = at(project, workflow, place.gate.as_ref().map_or("", GateId::as_str));
+            let waits = with(labels.clone(), "kind", place.kind.as_str());
+            samples.push(Sample { name: WAITING, labels: waits, value: 1.0 });
+            if let Some(reason) = held {
+                let held = with(labels.clone(), "reason", reason.as_str());
+                samples.push(Sample { name: HELD, labels: held, value: 1.0 });
+            }
+            samples.push(Sample { name: OLDEST, labels: labels.clone(), value: age(place.since) });
+            samples.push(Sample { name: ACTIVE, labels, value: 1.0 });
+            let role = |role: &RoleId| vec![("role", role.to_string())];
+            if let Some(nobody) = nobody {
+                samples.push(Sample { name: NOBODY, labels: role(nobody), value: 1.0 });
+            }
+            if let (PlaceKind::Agent, Some(waited)) = (place.kind, &place.role) {
+                samples.push(Sample { name: QUEUE, labels: role(waited), value: 1.0 });
+            }
+        }
+        samples
+    }
+}
+
+/// Reads until it is aborted; nothing where nobody asked.
+pub(crate) async fn watch_for_ever(shell: Shell) -> TaskFailed {
+    let Some(inner) = shell.metrics.inner() else { return std::future::pending().await };
+    let (mut tracked, mut after) = (Tracked::default(), Sequence(0));
+    let mut times = tokio::time::interval(LOOK_EVERY);
+    times.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        times.tick().await;
+        match read_on(&shell, &mut tracked, &mut after).await {
+            Ok(()) => {
+                tracked.begun().for_each(|(project, workflow)| inner.gates.begin(project, workflow));
+                inner.board.show(tracked.standing(), clock::now());
+            }
+            Err(error) => tracing::debug!(error = %ErrorChain(&error), "cannot look where work is now"),
+        }
+    }
+}
+
+/// Takes what was appended since. What was read before an error is not read again.
+async fn read_on(shell: &Shell, tracked: &mut Tracked, after: &mut Sequence) -> Result<(), ReadError> {
+    let mut entries = shell.journal.replay_after(&subjects::journals(), *after).await?;
+    loop {
+        let batch = entries.next_batch().await?;
+        let Some(last) = batch.last().map(|stored| stored.sequence) else { return Ok(()) };
+        let roots = shell.trust.roots();
+        // Signatures take a while, and everything else goes on.
+        let checked = match tokio::task::spawn_blocking(move || Checked::all(&roots, &batch)).await {
+            Ok(checked) => checked,
+            Err(error) => match error.try_into_panic() {
+                Ok(panic) => std::panic::resume_unwind(panic),
+                // The process ends.
+                Err(_) => return Err(ReadError::Interrupted { filter: subjects::journals() }),
+            },
+        };
+        for checked in checked {
+            if let (Some(key), Some(entry)) = (checked.key.clone(), checked.entry()) {
+                tracked.take(&key.flight, key.waypoint.as_ref(), entry);
+            }
+        }
+        *after = last;
+    }
+}
+
+/// A few words of each flight that is not over.
+#[derive(Default)]
+struct Tracked(HashMap<FlightId, Flight>);
+
+struct Flight {
+    project: String,
+    workflow: String,
+    /// Where a waypoint names its own.
+    own: BTreeMap<WaypointId, String>,
+    workflows: Vec<WorkflowSpec>,
+    /// Whether the series of its gates were begun.
+    begun: bool,
+    at: BTreeMap<WaypointId, (Place, Option<ReasonCode>)>,
+    /// Its waypoints that nothing follows any more: landed, accepted with nothing to land, or cancelled.
+    over: BTreeSet<WaypointId>,
+    /// How many waypoints it has.
+    count: usize,
+}
+
+impl Tracked {
+    fn take(&mut self, id: &FlightId, waypoint: Option<&WaypointId>, entry: &Entry) {
+        if let Entry::Submitted(submitted) = entry {
+            let plan = &submitted.plan;
+            let own = plan.waypoints.iter().filter_map(|w| Some((w.id.clone(), w.workflow.clone()?)));
+            let workflows = submitted.workflows.iter().map(|recorded| recorded.workflow.clone());
+            let flight = Flight {
+                project: plan.plan.clone(),
+                workflow: plan.workflow.clone(),
+                own: own.collect(),
+                workflows: workflows.collect(),
+                begun: false,
+                at: BTreeMap::new(),
+                over: BTreeSet::new(),
+                count: plan.waypoints.len(),
+            };
+            self.0.entry(id.clone()).or_insert(flight);
+            return;
+        }
+        let Some(flight) = self.0.get_mut(id) else { return };
+        if let Some(over) = over(waypoint, entry) {
+            flight.at.remove(over);
+            flight.over.insert(over.clone());
+            if flight.over.len() >= flight.count {
+                self.0.remove(id);
+            }
+            return;
+        }
+        let (Some(waypoint), Some(state)) = (waypoint, &entry.record().state) else { return };
+        let reason = state.decision.as_ref().map(|last| last.reason_code);
+        match events::place(state) {
+            Some(place) => {
+                let reason = reason.filter(|_| place.kind == PlaceKind::Held);
+                flight.at.insert(waypoint.clone(), (place, reason));
+            }
+            None => drop(flight.at.remove(waypoint)),
+        }
+    }
+
+    /// The workflows of flights that move, each flight's once.
+    fn begun(&mut self) -> impl Iterator<Item = (&str, &WorkflowSpec)> {
+        let new = self.0.values_mut().filter(|flight| !flight.begun && !flight.at.is_empty());
+        new.flat_map(|flight| {
+            flight.begun = true;
+            flight.workflows.iter().map(|workflow| (flight.project.as_str(), workflow))
+        })
+    }
+
+    fn standing(&self) -> Vec<Standing> {
+        self.0.values().flat_map(Flight::standing).collect()
+    }
+}
+
+/// The waypoint of an entry that nothing follows.
+fn over<'a>(waypoint: Option<&'a WaypointId>, entry: &'a Entry) -> Option<&'a WaypointId> {
+    if let Entry::Landed(landed) = entry {
+        return Some(&landed.waypoint);
+    }
+    let phase = &entry.record().state.as_ref()?.phase;
+    waypoint.filter(|_| matches!(phase, Phase::Cancelled | Phase::Accepted { report: None, .. }))
+}
+
+impl Flight {
+    fn standing(&self) -> impl Iterator<Item = Standing> {
+        self.at.iter().map(|(waypoint, (place, held))| {
+            let workflow = self.own.get(waypoint).unwrap_or(&self.workflow);
+            let is_nobodys = held.is_some_and(|reason| reason.as_str() == NO_AGENTS);
+            Standing {
+                project: self.project.clone(),
+                workflow: workflow.clone(),
+                place: place.clone(),
+                held: *held,
+                nobody: is_nobodys.then(|| self.role(workflow, place.gate.as_ref())).flatten(),
+            }
+        })
+    }
+
+    fn role(&self, workflow: &str, gate: Option<&GateId>) -> Option<RoleId> {
+        let workflow = self.workflows.iter().find(|known| known.name == workflow)?;
+        workflow.all_gates().find(|known| Some(&known.id) == gate).map(|known| known.role.clone())
+    }
+}
+
+#[cfg(test)]
+mod tests;
