@@ -1,5 +1,6 @@
-//! What a build and its tests need besides Rust: git, a nats-server, and a Python for the example agents.
+//! What a build and its tests need besides Rust: git, a nats-server, a Python for the example agents, and Prometheus.
 
+mod prometheus;
 mod python;
 mod server;
 mod version;
@@ -31,6 +32,11 @@ pub(crate) fn prepare(layout: &Layout) -> anyhow::Result<Tools> {
     let (nats_server, version) = server::find_or_get(layout)?;
     println!("nats-server  {version}  {}", nats_server.display());
     println!("python       {}", python::find_or_get(layout)?.display());
+    match prometheus::find_or_get(layout) {
+        Ok(folder) => println!("prometheus   {}", folder.join("prometheus").display()),
+        // Two tests need it, which say so.
+        Err(error) => println!("prometheus   {error:#}"),
+    }
     Ok(Tools { nats_server })
 }
 

@@ -9,6 +9,7 @@ mod floods;
 mod landings;
 mod memory;
 mod metrics;
+mod monitoring;
 mod people;
 mod pools;
 mod quota;

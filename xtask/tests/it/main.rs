@@ -3,5 +3,6 @@
 mod conformance;
 mod files;
 mod manifests;
+mod monitoring;
 mod sources;
 mod yaml;

@@ -50,13 +50,14 @@ const MAY_USE: [(&str, &[&str]); 17] = [
 ];
 
 /// Foreign crates (by prefix) and the only members that may depend on them. Tests look from outside at everything.
-const ONLY_IN: [(&str, &[&str]); 10] = [
+const ONLY_IN: [(&str, &[&str]); 11] = [
     // The benchmark measures the protocol against the raw client.
     ("async-nats", &["bus", "bench", "tests"]),
     ("opentelemetry", &["runtime", "otlp-sink"]),
     ("tracing-opentelemetry", &["runtime"]),
     ("tonic", &["otlp-sink"]),
-    ("hyper", &["otlp-sink"]),
+    ("hyper", &["otlp-sink", "runtime"]),
+    ("prometheus-client", &["runtime"]),
     ("ractor", &["runtime", "orchestrator", "builder-agent", "verifier-agent", "repair-agent", "cli"]),
     ("landlock", &["sandbox"]),
     ("seccompiler", &["sandbox"]),
