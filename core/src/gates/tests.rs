@@ -76,6 +76,34 @@ fn a_role_of_the_build_plane_makes_work_that_has_to_be_verified() {
 }
 
 #[test]
+fn a_workflow_knows_which_agents_and_what_ground_it_needs() {
+    let needs = |gates: Vec<GateSpec>| {
+        let workflow = Workflow::try_new(&spec(gates)).unwrap();
+        let roles =
+            workflow.agent_roles().map(|(role, duty)| format!("{role} {duty:?}")).collect::<Vec<_>>().join(", ");
+        (roles, workflow.needs_repository(), workflow.needs_builder())
+    };
+    let escalating = |people: &[&str]| GateSpec {
+        escalate_to: Some("lead".parse().unwrap()),
+        escalation_people: people.iter().map(|name| name.parse().unwrap()).collect(),
+        ..gate("look", "reviewer", true)
+    };
+    let draft = || gate("draft", "writer", false);
+    let backend = GateSpec { plane: Some(Plane::Build), ..gate("code", "backend", false) };
+    let verify = || gate("verify", role::VERIFIER, true);
+    for (gates, roles, repository, builder) in [
+        (vec![draft(), people("sign")], "writer Complete", false, false),
+        (vec![draft(), escalating(&[])], "writer Complete, reviewer Complete, lead Complete", false, false),
+        (vec![draft(), escalating(&["human-ann"])], "writer Complete, reviewer Complete", false, false),
+        (vec![backend, verify()], "backend Make, verifier Judge", true, false),
+        (vec![gate("build", role::BUILDER, false), verify()], "builder Make, verifier Judge", true, true),
+        (vec![GateSpec { can_reject: false, ..people("sign") }], "", false, false),
+    ] {
+        assert_eq!(needs(gates), (roles.to_owned(), repository, builder));
+    }
+}
+
+#[test]
 fn gates_that_cannot_work_are_refused() {
     let (build, verify) = (gate("build", "builder", false), gate("verify", "verifier", true));
     let refused = |gates: Vec<GateSpec>| Workflow::try_new(&spec(gates)).unwrap_err().to_string();
