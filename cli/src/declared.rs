@@ -109,11 +109,15 @@ pub(crate) async fn named(plan: &Plan, repo: &Path) -> Result<Vec<WorkflowSpec>,
         return Ok(Vec::new());
     }
     let (found, place) = match UserRepo::open(repo).await {
-        Err(Error::NotARepository { dir }) => (Declarations::in_folder(&dir)?, dir.display().to_string()),
+        Err(Error::NotARepository { dir }) => {
+            (Declarations::in_folder(&dir)?, format!("{PROJECT} of {}", dir.display()))
+        }
         opened => {
             let repo = opened?;
             let base = repo.resolve(&plan.base).await?;
-            (Declarations::at(&repo, &base).await?, format!("{} ({base})", plan.base))
+            let place =
+                format!("{PROJECT} of {} ({base}); what the working tree has counts once it is committed", plan.base);
+            (Declarations::at(&repo, &base).await?, place)
         }
     };
     let checked = found.check(None).await?;
@@ -125,9 +129,7 @@ pub(crate) async fn named(plan: &Plan, repo: &Path) -> Result<Vec<WorkflowSpec>,
     }
     let is_there = |name: &str| checked.projects.iter().flatten().any(|spec| spec.name == name);
     if let Some(name) = named.iter().find(|name| !is_there(name)) {
-        output::err(&format!(
-            "note: workflow {name} is not in {PROJECT} of {place}; what a working tree has counts once it is committed"
-        ));
+        output::err(&format!("note: workflow {name} is not in {place}"));
     }
     let mut found: Vec<WorkflowSpec> = checked.projects.into_iter().flatten().collect();
     found.retain(|spec| named.contains(&spec.name.as_str()));

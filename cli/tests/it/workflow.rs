@@ -144,6 +144,16 @@ fn a_plan_names_what_the_repository_declares_on_its_base() {
 }
 
 #[test]
+fn what_a_folder_without_a_repository_declares_is_said_to_lack_a_workflow_and_nothing_about_commits() {
+    let lab = Lab::new();
+    fs::create_dir(lab.path("plain")).unwrap();
+    fs::write(lab.path("plan.yaml"), format!("workflow: x\n{}", crate::lab::PLAN)).unwrap();
+    let answer = lab.run(&["check", "plan.yaml", "--repo", "plain"]);
+    answer.refuses(2, &["unknown workflow `x`", "note: workflow x is not in project.yaml of "]);
+    assert!(!answer.stderr.contains("committed"), "{}", answer.stderr);
+}
+
+#[test]
 fn declarations_that_are_wrong_or_not_run_yet_are_refused_where_a_plan_needs_them() {
     let broken = SIGNED.replace("'tags[0]'", "'tags[0'");
     let lab = declaring(&[("project.yaml", &broken), ("org.yaml", LEAD)]);
