@@ -59,6 +59,8 @@ pub struct Gate {
     pub escalate_to: Option<RoleId>,
     /// The people of that role. Of a gate for people empty: any; of one that agents complete: agents get the turn.
     pub escalation_people: Vec<AgentName>,
+    /// Nobody has the role: work that comes here is held (GATE-3).
+    pub vacant: bool,
     /// What it is for.
     pub description: Option<String>,
     /// What its role is for.
@@ -285,6 +287,7 @@ impl From<&GateSpec> for Gate {
             people: spec.people.clone(),
             escalate_to: spec.escalate_to.clone(),
             escalation_people: spec.escalation_people.clone(),
+            vacant: spec.vacant,
             description: spec.description.clone(),
             role_description: spec.role_description.clone(),
             context: GateContext {

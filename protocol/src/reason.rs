@@ -111,6 +111,8 @@ codes! {
         GateLoop = "gate_loop",
         /// The work passed over every gate that would have verified it.
         NotVerified = "not_verified",
+        /// Work came to a gate whose role nobody has.
+        NoAgents = "no_agents",
     }
 }
 

@@ -249,6 +249,10 @@ pub struct GateSpec {
     /// says of the role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plane: Option<Plane>,
+    /// Nobody has the role: work that comes to the gate is held (GATE-3). Never written in a file: a flight records what the org
+    /// chart of its day says.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub vacant: bool,
     /// What the role is for. Never written in a file: a flight records what the org chart of its day says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role_description: Option<String>,
@@ -287,6 +291,7 @@ impl GateSpec {
             escalate_to: None,
             escalation_people: Vec::new(),
             plane: None,
+            vacant: false,
             role_description: None,
             when: None,
             reject_to: None,

@@ -29,6 +29,7 @@ fn of_gate(gate: &mut GateSpec, first: bool, chart: Option<&OrgChart>) {
     // Agents would have to be there: a role of people alone has none.
     gate.require_human |= role.is_some_and(|role| role.require_human || !role.agents.is_empty() && of_people(role));
     gate.plane = role.and_then(|role| role.plane);
+    gate.vacant = role.is_some_and(|role| role.agents.is_empty());
     gate.role_description = role.and_then(|role| role.description.clone());
     if Duty::of_gate(gate) != Duty::Complete {
         return;
@@ -101,6 +102,14 @@ mod tests {
         );
         assert_eq!(to_people.escalation_people, ["human-ann".parse().unwrap()]);
         assert!(to_agents.escalation_people.is_empty());
+    }
+
+    #[test]
+    fn a_role_that_nobody_has_makes_its_gates_vacant() {
+        let mut chart = chart();
+        chart.roles.insert("spare".parse().unwrap(), RoleSpec::default());
+        let gates = resolved(vec![gate("spare"), gate("writer"), gate("unlisted")], Some(&chart));
+        assert_eq!(gates.iter().map(|gate| gate.vacant).collect::<Vec<_>>(), [true, false, false]);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use holdpoint_protocol::{
 };
 use serde_json::{Value, json};
 
-use super::{Step, transition::Transition, turns, visits};
+use super::{Step, opening, transition::Transition, turns, visits};
 use crate::{
     gates::{Duty, Gate},
     policy::{Ruling, escalate},
@@ -52,6 +52,7 @@ impl<'a> Transition<'a> {
         let mut gate = gate;
         loop {
             match self.due(gate) {
+                Due::Enter if gate.vacant => return Arrival::Stopped(self.hold_at(gate, vacant(gate))),
                 Due::Enter if self.is_loop(gate) => return Arrival::Stopped(self.hold_at(gate, looped(gate))),
                 Due::Enter => return Arrival::At(Box::new(self), gate),
                 Due::Hold(ruling) => return Arrival::Stopped(self.hold_at(gate, ruling)),
@@ -111,8 +112,9 @@ impl<'a> Transition<'a> {
 
     /// Held before a gate: a retry opens it.
     pub(super) fn hold_at(self, gate: &Gate, ruling: Ruling) -> Step {
-        let resume = Resume::Gate { gate: gate.id.clone(), purpose: turns::purpose(gate) };
-        self.hold(resume, ruling.into())
+        let untried = opening::is_base_tried(gate, &self.next, self.cx);
+        let purpose = if untried { opening::BASELINE } else { turns::purpose(gate) };
+        self.hold(Resume::Gate { gate: gate.id.clone(), purpose }, ruling.into())
     }
 }
 
@@ -136,6 +138,15 @@ fn failed(gate: &Gate, failure: &str) -> Ruling {
         gate.id
     );
     escalate(ReasonCode::ConditionFailed, &text)
+}
+
+fn vacant(gate: &Gate) -> Ruling {
+    let text = format!(
+        "no agents for role {} of gate {}: the org chart lists nobody; once somebody takes its turns, `holdpoint retry` opens \
+         the gate",
+        gate.role, gate.id
+    );
+    escalate(ReasonCode::NoAgents, &text)
 }
 
 fn looped(gate: &Gate) -> Ruling {

@@ -15,8 +15,6 @@ use super::{
     visits,
 };
 
-/// The reason for which a turn opens for nobody, as it is written.
-const NO_AGENTS: &str = "no_agents";
 /// Blockers that an event names.
 const BLOCKERS_MAX: usize = 50;
 
@@ -226,7 +224,7 @@ impl Change<'_> {
             let loop_count = entries.map_or(0, |entries| entries.count);
             let message = self.says(format!("came to gate '{gate}' {loop_count} times: it is held for a person"));
             whats.push((What::GateCircularLoop { gate, loop_count }, message));
-        } else if reason.as_str() == NO_AGENTS {
+        } else if reason == ReasonCode::NoAgents {
             let Some(role) = self.role_of(&gate) else { return };
             let message = self.says(format!("cannot come to gate '{gate}': no agents available for role '{role}'"));
             whats.push((What::GateBlockedNoAgents { gate, role }, message));

@@ -36,8 +36,6 @@ use crate::{books::Checked, shell::Shell};
 
 /// How often it is looked for what was appended.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
-/// The reason for which work is held that nobody can take.
-const NO_AGENTS: &str = "no_agents";
 
 const ACTIVE: &str = "gate_active_waypoints";
 const WAITING: &str = "gate_waiting_waypoints";
@@ -253,7 +251,7 @@ impl Flight {
     fn standing(&self) -> impl Iterator<Item = Standing> {
         self.at.iter().map(|(waypoint, (place, held))| {
             let workflow = self.own.get(waypoint).unwrap_or(&self.workflow);
-            let is_nobodys = held.is_some_and(|reason| reason.as_str() == NO_AGENTS);
+            let is_nobodys = *held == Some(ReasonCode::NoAgents);
             Standing {
                 project: self.project.clone(),
                 workflow: workflow.clone(),

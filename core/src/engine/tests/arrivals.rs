@@ -243,6 +243,36 @@ fn a_gate_that_nobody_completes_in_time_is_the_next_roles_and_then_held() {
 }
 
 #[test]
+fn work_that_comes_to_a_gate_whose_role_nobody_has_is_held_until_a_person_has_it_opened() {
+    let vacant = |spec: GateSpec| GateSpec { vacant: true, ..spec };
+    for gates in [
+        vec![vacant(gate("draft", "writer")), people("sign")],
+        vec![asked_first("draft"), vacant(gate("edit", "editor"))],
+    ] {
+        let mut fixture = flown_by(gates);
+        fixture.feed("w", Input::Open);
+        if open_gate(&fixture) == "draft" {
+            fixture.complete("w", Outcome::Complete).decided();
+        }
+        assert_eq!((fixture.status("w"), reason(&fixture)), (Status::Blocked, ReasonCode::NoAgents));
+        let turn = fixture.retry("w", |_| {}).turn();
+        assert!(["draft", "edit"].contains(&turn.gate.as_str()), "{turn:?}");
+    }
+}
+
+#[test]
+fn a_vacant_gate_that_makes_work_still_has_its_base_tried_once_it_is_opened() {
+    let mut plan = plan(vec![waypoint("w", &[])]);
+    plan.workflow = "declared".to_owned();
+    plan.waypoints[0].criteria[0].check.as_mut().unwrap().red_first = true;
+    let spec = WorkflowSpec::new("declared", vec![GateSpec { vacant: true, ..build() }, verify()]);
+    let mut fixture = Fixture::flown_by(plan, fleet(), &[spec]);
+    fixture.feed("w", Input::Open);
+    assert_eq!((fixture.status("w"), reason(&fixture)), (Status::Blocked, ReasonCode::NoAgents));
+    assert_eq!(fixture.retry("w", |_| {}).turn().role.as_str(), role::VERIFIER);
+}
+
+#[test]
 fn work_that_comes_to_a_gate_a_sixth_time_waits_for_a_person() {
     let mut fixture = flown_by([build(), verify(), people("sign")]);
     fixture.feed("w", Input::Open);
