@@ -111,6 +111,28 @@ impl GateContext {
     }
 }
 
+/// What a gate is for, and what it says to whoever has its turn (GATE-20).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GateBrief {
+    /// What the gate is for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// What the role is for, as the org chart has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role_description: Option<String>,
+    /// What the gate says.
+    #[serde(flatten)]
+    pub context: GateContext,
+}
+
+impl GateBrief {
+    /// Whether it says nothing.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
 /// Where a rejection leads (GATE-14, GATE-31).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

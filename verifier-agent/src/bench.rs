@@ -22,6 +22,7 @@ use crate::{
     error::BenchError,
     evidence::Evidence,
     folder::{TurnFolder, clear_stale},
+    judge::About,
     mutants,
     runs::{Record, Runs},
     settings::Settings,
@@ -120,8 +121,7 @@ impl Bench {
             mirror,
             base_runs: &self.base_runs,
             prepare: request.prepare.as_deref(),
-            clarifications: &request.clarifications,
-            tests: &request.tests,
+            about: About { clarifications: &request.clarifications, tests: &request.tests, gate: &request.gate },
         };
         let folder = TurnFolder::create(&self.settings.state_dir, name)?;
         let mut runs = Runs::new(&self.settings, &self.sandbox, mirror, request.prepare.as_deref(), folder, desk);

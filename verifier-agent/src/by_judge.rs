@@ -44,7 +44,7 @@ pub(crate) async fn by_judge(
         report.command = None;
         return Ok(ByJudge::open(report));
     }
-    let stdin = Question::new(criterion, subject.tree, shown.iter(), subject.clarifications, subject.tests).to_bytes();
+    let stdin = Question::new(criterion, subject.tree, shown.iter(), subject.about).to_bytes();
     let allowed =
         Allowed { network: judge.network, writes_dir: false, writes_caches: false, wall: judge::JUDGE_TIMEOUT };
     let program = Program {

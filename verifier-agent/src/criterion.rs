@@ -8,7 +8,7 @@ use holdpoint_core::{
     runners,
 };
 use holdpoint_protocol::{
-    artifact::{Clarified, CriterionReport, TreeTested},
+    artifact::{CriterionReport, TreeTested},
     facts::{CriterionResult, Oid, Verdict},
     ids::CriterionId,
     plan::{Check, EvidenceLevel},
@@ -24,6 +24,7 @@ use crate::{
     error::BenchError,
     evidence::Evidence,
     heard,
+    judge::About,
     runs::{CheckArgs, Ran, Record, Runs, Tree},
 };
 
@@ -38,9 +39,7 @@ pub(crate) struct Subject<'a> {
     pub(crate) mirror: &'a Mirror,
     pub(crate) base_runs: &'a BaseRuns,
     pub(crate) prepare: Option<&'a str>,
-    pub(crate) clarifications: &'a [Clarified],
-    /// BDD specs of the waypoint.
-    pub(crate) tests: &'a [serde_json::Value],
+    pub(crate) about: About<'a>,
 }
 
 /// A named check: of a criterion or a guard.

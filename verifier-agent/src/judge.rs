@@ -12,6 +12,7 @@ use holdpoint_protocol::{
     facts::{Oid, Verdict},
     plan::Criterion,
     reason::CriterionReason,
+    workflow::GateBrief,
 };
 use holdpoint_runtime::{
     ask::Ask,
@@ -40,6 +41,20 @@ pub(crate) struct Question<'a> {
     /// BDD specs of the waypoint.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     tests: Vec<Value>,
+    /// What its gate is for and what it says; no other gate's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gate: Option<Value>,
+}
+
+/// What a judge learns of a waypoint beside its tree and what was shown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct About<'a> {
+    /// Questions that were answered.
+    pub(crate) clarifications: &'a [Clarified],
+    /// BDD specs of the waypoint.
+    pub(crate) tests: &'a [Value],
+    /// What the gate says.
+    pub(crate) gate: &'a GateBrief,
 }
 
 #[derive(Debug, Serialize)]
@@ -66,8 +81,7 @@ impl<'a> Question<'a> {
         criterion: &'a Criterion,
         tree: &'a Oid,
         reports: impl Iterator<Item = &'a CriterionReport>,
-        clarifications: &[Clarified],
-        tests: &[Value],
+        about: About<'_>,
     ) -> Self {
         let evidence = reports.map(|report| Shown {
             id: report.result.id.as_str(),
@@ -83,8 +97,12 @@ impl<'a> Question<'a> {
             criterion: asked,
             tree,
             evidence: evidence.collect(),
-            clarifications: clarifications.iter().map(readable).collect(),
-            tests: tests.iter().map(all_seen).collect(),
+            clarifications: about.clarifications.iter().map(readable).collect(),
+            tests: about.tests.iter().map(all_seen).collect(),
+            gate: (!about.gate.is_empty()).then(|| {
+                let said = serde_json::to_value(about.gate).expect("it has only strings");
+                all_seen(&said)
+            }),
         }
     }
 
@@ -217,7 +235,10 @@ fn read_answer(stdout: &[u8]) -> Judged {
 
 #[cfg(test)]
 mod tests {
-    use holdpoint_protocol::facts::CriterionResult;
+    use holdpoint_protocol::{
+        facts::CriterionResult,
+        workflow::{ByOutcome, GateContext},
+    };
 
     use super::*;
 
@@ -267,7 +288,14 @@ mod tests {
         };
         let (tree, answers) = ("a".repeat(40).parse().unwrap(), [clarified]);
         let specs = [serde_json::json!({"given": hostile(), "then": {"body_contains": [hostile()]}})];
-        let bytes = Question::new(&criterion, &tree, std::iter::once(&report), &answers, &specs).to_bytes();
+        let context = GateContext {
+            expectations: vec![hostile()],
+            tips: vec![hostile()],
+            outcome_help: ByOutcome { complete: Some(hostile()), ..ByOutcome::default() },
+        };
+        let gate = GateBrief { description: Some(hostile()), role_description: Some(hostile()), context };
+        let about = About { clarifications: &answers, tests: &specs, gate: &gate };
+        let bytes = Question::new(&criterion, &tree, std::iter::once(&report), about).to_bytes();
         let asked: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
         let (evidence, clarified) = (&asked["evidence"][0], &asked["clarifications"][0]);
         let texts = [
@@ -281,6 +309,11 @@ mod tests {
             &clarified["constraints"][0],
             &asked["tests"][0]["given"],
             &asked["tests"][0]["then"]["body_contains"][0],
+            &asked["gate"]["description"],
+            &asked["gate"]["role_description"],
+            &asked["gate"]["expectations"][0],
+            &asked["gate"]["tips"][0],
+            &asked["gate"]["outcome_help"]["complete"],
         ];
         assert!(texts.iter().all(|text| **text == SEEN), "{asked:#}");
         assert_eq!(clarified["by"], "p\\u{202e}\\n");

@@ -11,6 +11,7 @@ use holdpoint_protocol::{
     facts::Verdict,
     ids::{ArtifactId, RoleId, WaypointId, role},
     plan::{CHECK_TIMEOUT_DEFAULT, Check, Criterion},
+    workflow::GateBrief,
 };
 use holdpoint_runtime::{ask::Nobody, backend::command::own_environment, config::Config, mirror::to_wire};
 use holdpoint_sandbox::{Sandbox, Tool};
@@ -160,6 +161,7 @@ impl Rig {
             covenant: "AGENTS.md".to_owned(),
             clarifications: Vec::new(),
             tests: Vec::new(),
+            gate: GateBrief::default(),
         };
         Ok(VerificationRequest::new(origin, body))
     }

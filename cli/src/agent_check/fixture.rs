@@ -21,6 +21,7 @@ use holdpoint_protocol::{
     time::Millis,
     turn::{BuildRequest, Feedback, Turn, TurnRequest},
     version,
+    workflow::GateBrief,
 };
 use holdpoint_runtime::{clock, fresh};
 
@@ -164,6 +165,7 @@ fn verify(waypoint: &WaypointId, what: What, bundles: Vec<BundleRef>) -> Verific
         covenant: "AGENTS.md".to_owned(),
         clarifications: Vec::new(),
         tests: Vec::new(),
+        gate: GateBrief::default(),
     };
     VerificationRequest::new(origin(waypoint, clock::now()), body)
 }

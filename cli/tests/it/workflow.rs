@@ -14,7 +14,7 @@ workflow:
   name: x
   gates:
     - {id: a, role: builder}
-    - {id: b, role: verifier, canReject: true, tips: [begin with the tests]}
+    - {id: b, role: verifier, canReject: true, escalateTo: repair}
 ";
 /// A sound workflow that is run.
 const RIGHT: &str = "workflow:\n  name: x\n  gates:\n    - {id: a, role: writer}\n    \
@@ -51,7 +51,10 @@ fn a_sound_workflow_is_reported_with_what_is_not_run_yet() {
     fs::write(lab.path("x.yaml"), NOT_YET).unwrap();
     let answer = lab.run(&["workflow", "check", "x.yaml"]);
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
-    assert_eq!(answer.stdout, "x.yaml: x is sound: gates 2\n  not run yet: `tips` of what builds or verifies (b)\n");
+    assert_eq!(
+        answer.stdout,
+        "x.yaml: x is sound: gates 2\n  not run yet: `escalateTo` of what builds or verifies (b)\n"
+    );
     assert!(answer.stderr.contains("warning: there is no org chart"), "{}", answer.stderr);
 
     fs::write(lab.path("chart.yaml"), ORG).unwrap();
@@ -59,7 +62,7 @@ fn a_sound_workflow_is_reported_with_what_is_not_run_yet() {
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
     let report = answer.json();
     assert_eq!((&report["ok"], &report["roles"]), (&true.into(), &2.into()));
-    assert_eq!(report["workflows"][0]["not_run_yet"][0], "`tips` of what builds or verifies (b)");
+    assert_eq!(report["workflows"][0]["not_run_yet"][0], "`escalateTo` of what builds or verifies (b)");
     assert_eq!(report["warnings"].as_array().map(Vec::len), Some(1), "{report}");
 
     let keys = lab.path("keys").display().to_string();
@@ -159,7 +162,7 @@ fn declarations_that_are_wrong_or_not_run_yet_are_refused_where_a_plan_needs_the
     let lab = declaring(&[("project.yaml", &broken), ("org.yaml", LEAD)]);
     check(&lab).refuses(2, &["project.yaml:5:", "`when: tags[0` is no predicate: it is no JavaScript expression"]);
     let lab = declaring(&[("project.yaml", NOT_YET), ("org.yaml", ORG)]);
-    check(&lab).refuses(2, &["workflow x of project.yaml cannot be flown", "`tips`", "workflow show"]);
+    check(&lab).refuses(2, &["workflow x of project.yaml cannot be flown", "`escalateTo`", "workflow show"]);
     // Nobody looks at them for a plan that does not.
     let plan = fs::read_to_string(lab.path("plan.yaml")).unwrap().replace("workflow: x\n", "");
     fs::write(lab.path("plan.yaml"), plan).unwrap();

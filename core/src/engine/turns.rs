@@ -17,6 +17,7 @@ use holdpoint_protocol::{
     time::Millis,
     turn::{BuildRequest, CompletionRequest, Feedback, Turn, TurnRequest},
     version,
+    workflow::GateBrief,
 };
 
 use super::{
@@ -109,7 +110,9 @@ pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling:
         guidance: guidance(next, &open, cx, fresh),
         request: match open.purpose {
             Purpose::Build => TurnRequest::Build(Box::new(build_request(next, opening.gate, feedback, cx))),
-            Purpose::Verify(purpose) => TurnRequest::Verify(Box::new(verify_request(next, purpose, cx, fresh))),
+            Purpose::Verify(purpose) => {
+                TurnRequest::Verify(Box::new(verify_request(next, opening.gate, purpose, cx, fresh)))
+            }
             Purpose::Complete => {
                 TurnRequest::Complete(Box::new(completion_request(next, opening.gate, &open.role, feedback, cx)))
             }
@@ -388,6 +391,7 @@ pub(super) fn criteria(purpose: VerificationPurpose, cx: &Context<'_>) -> Vec<Cr
 
 fn verify_request(
     next: &WaypointState,
+    gate: &Gate,
     purpose: VerificationPurpose,
     cx: &Context<'_>,
     fresh: &Fresh,
@@ -415,6 +419,14 @@ fn verify_request(
             covenant: cx.flight.submitted.covenant.clone(),
             clarifications: Vec::new(),
             tests: cx.waypoint.tests.clone(),
+            // A base is tried for a gate that makes work, which says nothing to verifiers.
+            gate: if gate.duty == Duty::Judge { brief(gate) } else { GateBrief::default() },
         },
     )
+}
+
+/// What a gate says to its judge.
+fn brief(gate: &Gate) -> GateBrief {
+    let (description, role_description) = (gate.description.clone(), gate.role_description.clone());
+    GateBrief { description, role_description, context: gate.context.clone() }
 }

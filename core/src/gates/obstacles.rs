@@ -16,19 +16,10 @@ pub fn obstacles(spec: &WorkflowSpec) -> Vec<String> {
             found.push(format!("fork {}", fork.id));
         }
     }
-    type Says = fn(&GateSpec) -> bool;
-    // What is completed has all of this.
-    let of_gates: [(&str, Says); 4] = [
-        ("escalateTo", |gate| gate.escalate_to.is_some() && Duty::of_gate(gate) != Duty::Complete),
-        ("expectations", |gate| !gate.expectations.is_empty() && Duty::of_gate(gate) == Duty::Judge),
-        ("tips", |gate| !gate.tips.is_empty() && Duty::of_gate(gate) == Duty::Judge),
-        ("outcomeHelp", |gate| !gate.outcome_help.is_empty() && Duty::of_gate(gate) == Duty::Judge),
-    ];
-    for (key, says) in of_gates {
-        let gates: Vec<&str> = spec.all_gates().filter(|gate| says(gate)).map(|gate| gate.id.as_str()).collect();
-        if !gates.is_empty() {
-            found.push(format!("`{key}` of what builds or verifies ({})", gates.join(", ")));
-        }
+    let escalates = |gate: &&GateSpec| gate.escalate_to.is_some() && Duty::of_gate(gate) != Duty::Complete;
+    let gates: Vec<&str> = spec.all_gates().filter(escalates).map(|gate| gate.id.as_str()).collect();
+    if !gates.is_empty() {
+        found.push(format!("`escalateTo` of what builds or verifies ({})", gates.join(", ")));
     }
     found
 }
@@ -67,15 +58,6 @@ mod tests {
             (
                 verify(|gate| gate.escalate_to = Some("lead".parse().unwrap())),
                 "`escalateTo` of what builds or verifies (verify)",
-            ),
-            (
-                verify(|gate| gate.expectations = vec!["x".to_owned()]),
-                "`expectations` of what builds or verifies (verify)",
-            ),
-            (verify(|gate| gate.tips = vec!["x".to_owned()]), "`tips` of what builds or verifies (verify)"),
-            (
-                verify(|gate| gate.outcome_help.complete = Some("x".to_owned())),
-                "`outcomeHelp` of what builds or verifies (verify)",
             ),
             (
                 change(|spec, gate| {

@@ -112,12 +112,12 @@ async fn a_workflow_that_says_what_is_not_run_yet_is_refused_by_name() {
     let mut workflow = workflows::built_in("fly-approved").unwrap();
     workflow.name = "mine".to_owned();
     let Some(GateOrFork::Gate(verify)) = workflow.gates.get_mut(1) else { panic!("its second gate verifies") };
-    verify.tips = vec!["begin with the tests".to_owned()];
+    verify.escalate_to = Some(role::id(role::REPAIR));
     submit.plan.workflow = "mine".to_owned();
     submit.workflows = vec![workflow];
     let refused = world.call::<_, FlightView>(SUBMIT, &submit).await.unwrap_err();
     let ApiError::Refused { failure, .. } = &refused else { panic!("{refused:?}") };
-    let named = "workflow mine cannot be flown: `tips` of what builds or verifies (verify) cannot be run yet";
+    let named = "workflow mine cannot be flown: `escalateTo` of what builds or verifies (verify) cannot be run yet";
     assert!(failure.code == 400 && failure.message == named, "{failure:?}");
 }
 

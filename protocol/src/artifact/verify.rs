@@ -11,6 +11,7 @@ use crate::{
     plan::{Criterion, Guard},
     reason::CriterionReason,
     time::Millis,
+    workflow::GateBrief,
 };
 
 /// What a verification is for.
@@ -56,6 +57,9 @@ artifact! {
         /// BDD specs of the waypoint, for the judge. No check follows from them.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tests: Vec<serde_json::Value>,
+        /// What the gate says, for the judge (GATE-20). No check follows from it.
+        #[serde(default, skip_serializing_if = "GateBrief::is_empty")]
+        gate: GateBrief,
     }
 }
 

@@ -17,6 +17,7 @@ use holdpoint_protocol::{
     plan::{Check, Criterion, EvidenceLevel, Guard},
     reason::CriterionReason,
     time::Millis,
+    workflow::GateBrief,
 };
 use holdpoint_runtime::ask::Nobody;
 use holdpoint_sandbox::Sandbox;
@@ -134,6 +135,7 @@ impl Rig {
                 covenant: "AGENTS.md".to_owned(),
                 clarifications: Vec::new(),
                 tests: Vec::new(),
+                gate: GateBrief::default(),
             },
         )
     }

@@ -1,7 +1,7 @@
 //! Gates that agents of any role complete, and roles of an org chart that make work.
 
 use holdpoint_protocol::{
-    artifact::{Completion, Failure},
+    artifact::{Completion, Failure, VerificationPurpose},
     facts::Verdict,
     ids::{RoleId, role},
     org::Plane,
@@ -105,12 +105,18 @@ fn a_turn_tells_its_agent_what_its_own_gate_says_and_nothing_of_others() {
         outcome_help: ByOutcome { complete: Some(format!("{word} is done")), ..ByOutcome::default() },
         ..gate
     };
-    let spec = WorkflowSpec::new("declared", [told(build(), "alpha"), verify(), told(review(), "omega")]);
+    let gates = [told(build(), "alpha"), told(verify(), "gamma"), told(review(), "omega")];
+    let spec = WorkflowSpec::new("declared", gates);
     let mut fixture = flown(WorkflowSpec { default_outcome: Some(Outcome::Blocked), ..spec });
     let build = fixture.turn("w");
     assert_eq!(build_request(&build).context.tips, ["alpha advises"]);
     assert_eq!(build_request(&build).role_description.as_deref(), Some("alpha knows it"));
-    fixture.build_ok("w").turn();
+    let verify = fixture.build_ok("w").turn();
+    let TurnRequest::Verify(asked) = &verify.request else { panic!("a verifier's turn: {verify:?}") };
+    assert_eq!(asked.gate.description.as_deref(), Some("gamma is for this"));
+    assert_eq!(asked.gate.role_description.as_deref(), Some("gamma knows it"));
+    assert_eq!(asked.gate.context.expectations, ["gamma expects"]);
+    assert_eq!(asked.gate.context.outcome_help.complete.as_deref(), Some("gamma is done"));
     let review = fixture.report("w", |_| {}).turn();
     let CompletionRequest { goal, criteria, description, role_description, context, default_outcome, budget, .. } =
         request(&review);
@@ -123,10 +129,24 @@ fn a_turn_tells_its_agent_what_its_own_gate_says_and_nothing_of_others() {
     );
     assert_eq!(*default_outcome, Some(Outcome::Blocked));
     assert_eq!(budget.as_ref().and_then(|budget| budget.wall), Some(Millis(60_000)));
-    for (turn, other) in [(build, "omega"), (review, "alpha")] {
+    for (turn, own) in [(build, "alpha"), (verify, "gamma"), (review, "omega")] {
         let shown = serde_json::to_string(&(turn.request, turn.guidance)).unwrap();
-        assert!(!shown.contains(other), "{shown}");
+        let others = ["alpha", "gamma", "omega"].into_iter().filter(|word| *word != own);
+        others.for_each(|other| assert!(!shown.contains(other), "{shown}"));
     }
+}
+
+#[test]
+fn a_verification_of_the_base_is_told_nothing_by_the_gate_that_makes_work() {
+    let build = GateSpec { tips: vec!["alpha".to_owned()], ..build() };
+    let mut plan = plan(vec![waypoint("w", &[])]);
+    plan.workflow = "declared".to_owned();
+    plan.waypoints[0].criteria[0].check.as_mut().unwrap().red_first = true;
+    let mut fixture = Fixture::flown_by(plan, fleet(), &[WorkflowSpec::new("declared", [build, verify()])]);
+    let baseline = fixture.feed("w", Input::Open).turn();
+    let TurnRequest::Verify(asked) = &baseline.request else { panic!("the base is verified: {baseline:?}") };
+    assert_eq!(asked.purpose, VerificationPurpose::Baseline);
+    assert!(asked.gate.is_empty(), "{asked:?}");
 }
 
 #[test]

@@ -14,6 +14,7 @@ use holdpoint_protocol::{
     reason::ReasonCode,
     state::{Outcome, Status},
     time::Millis,
+    workflow::GateBrief,
 };
 
 use super::{Kinds, another, parts::*, published};
@@ -67,6 +68,11 @@ pub(super) fn request(purpose: VerificationPurpose) -> VerificationRequest {
             covenant: "AGENTS.md".to_owned(),
             clarifications: vec![clarified()],
             tests: Vec::new(),
+            gate: GateBrief {
+                description: Some("Nothing lands unread.".to_owned()),
+                role_description: None,
+                context: gate_context(),
+            },
         },
     )
 }
