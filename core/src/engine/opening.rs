@@ -21,6 +21,9 @@ use crate::{
 /// What a verification of the base is for.
 pub(super) const BASELINE: Purpose = Purpose::Verify(VerificationPurpose::Baseline);
 
+/// How often a gate that escalates to nobody is offered to the same people again.
+const OFFERED_AGAIN_MAX: u32 = 1;
+
 /// Whether a base has to be tried before anything is built on it at this gate: a check has to be red there.
 pub(super) fn is_tried_red(gate: &Gate, cx: &Context<'_>) -> bool {
     gate.duty == Duty::Make && !turns::criteria(VerificationPurpose::Baseline, cx).is_empty()
@@ -56,7 +59,7 @@ pub(super) fn begin(mut transition: Transition<'_>) -> Step {
     transition.enter(cx.workflow.first())
 }
 
-/// The open turn got no final handoff in time: it opens again, up to a bound. People are not asked twice.
+/// The open turn got no final handoff in time: it opens again, up to a bound.
 pub(super) fn deadline_passed(state: &WaypointState, turn: Turn, cx: &Context<'_>, fresh: &Fresh) -> Step {
     let Phase::InTurn(open) = &state.phase else { return Step::Nothing };
     if open.turn != turn.turn_id || cx.flight.deadline_of(open, cx.now) > cx.now {
@@ -78,16 +81,28 @@ pub(super) fn deadline_passed(state: &WaypointState, turn: Turn, cx: &Context<'_
     turns::open_again(transition, open, turn)
 }
 
-/// Nobody completed a gate for people in time: the role to which it escalates has the turn, and after that a person has to have
-/// it opened again (GATE-15).
-fn completed_by_nobody(transition: Transition<'_>, open: &OpenTurn, turn: Turn) -> Step {
+/// Nobody completed a gate for people in time: the role to which it escalates has the turn, or the same people have it once
+/// more where it escalates to nobody. After that a person has to have it opened again (GATE-15).
+fn completed_by_nobody(mut transition: Transition<'_>, open: &OpenTurn, turn: Turn) -> Step {
+    let cx = transition.cx;
     if let Some((gate, role)) = escalation(&transition, open) {
         let text = format!(
             "nobody of role {} completed gate {} in time: it is {role}'s now. `holdpoint approve {}` or `holdpoint reject` \
              completes it",
-            open.role, open.gate, transition.cx.waypoint.id
+            open.role, open.gate, cx.waypoint.id
         );
         return escalated(transition, gate, turn, &text);
+    }
+    let offered = transition.before.counters.redeliveries;
+    let again = cx.workflow.gate(&open.gate).filter(|gate| gate.escalate_to.is_none() && offered < OFFERED_AGAIN_MAX);
+    if let Some(gate) = again {
+        let text = format!(
+            "nobody of role {} completed gate {} in time: it is open once more. `holdpoint approve {}` or `holdpoint reject` \
+             completes it",
+            open.role, open.gate, cx.waypoint.id
+        );
+        transition.next.counters.redeliveries += 1;
+        return opened_after_timeout(transition, Opening::of(gate), turn, &text);
     }
     let text = format!("nobody completed gate {} in time: `holdpoint retry` opens it again", open.gate);
     transition.hold(Resume::Turn(open.clone()), escalate(ReasonCode::GateTimeout, &text).into())
@@ -102,12 +117,17 @@ fn escalation<'a>(transition: &Transition<'a>, open: &OpenTurn) -> Option<(&'a G
 
 /// The turn is taken from whoever has it, and is the other role's, with what was wrong.
 fn escalated(transition: Transition<'_>, gate: &Gate, turn: Turn, text: &str) -> Step {
+    opened_after_timeout(transition, Opening { escalated: true, ..Opening::of(gate) }, turn, text)
+}
+
+/// A new turn in place of one that nobody completed in time, with what was wrong and what is said to people.
+fn opened_after_timeout(transition: Transition<'_>, opening: Opening<'_>, turn: Turn, text: &str) -> Step {
     let ruling = escalate(ReasonCode::GateTimeout, text);
     let feedback = match turn.request {
         TurnRequest::Complete(request) => request.feedback,
         TurnRequest::Build(_) | TurnRequest::Verify(_) => None,
     };
-    turns::open(transition, Opening { escalated: true, feedback, ..Opening::of(gate) }, Some(&ruling))
+    turns::open(transition, Opening { feedback, ..opening }, Some(&ruling))
 }
 
 /// The flight's budget is used up: what is not accepted by now fails.

@@ -108,6 +108,8 @@ fn what_is_at_a_gate_says_for_whom_it_waits_and_since_when() {
     fixture.report("w", |_| {}).turn();
     let entered = fixture.now;
     assert_eq!(at(&fixture), ("sign".to_owned(), "person", Some("reviewer".parse().unwrap()), entered));
+    fixture.pass_deadline("w").turn();
+    assert_eq!(at(&fixture), ("sign".to_owned(), "person", Some("reviewer".parse().unwrap()), entered));
     fixture.pass_deadline("w").decided();
     assert_eq!(at(&fixture), ("sign".to_owned(), "held", None, fixture.now));
 }

@@ -118,13 +118,25 @@ fn rejections_use_up_the_reworks_and_people_grant_more() {
 }
 
 #[test]
-fn a_gate_that_nobody_completes_in_time_is_held_and_opens_again() {
+fn a_gate_that_nobody_completes_in_time_is_offered_once_more_then_held_and_opens_again() {
     let mut fixture = waiting_for_approval();
-    let turn = fixture.turn("w");
-    fixture.now = turn.deadline;
-    fixture.feed("w", Input::DeadlinePassed(Box::new(turn))).decided();
-    assert_eq!((fixture.status("w"), reason(&fixture)), (Status::Blocked, ReasonCode::GateTimeout));
-    fixture.retry("w", |_| {}).turn();
+    let pass = |fixture: &mut Fixture| {
+        let turn = fixture.turn("w");
+        fixture.now = turn.deadline;
+        fixture.feed("w", Input::DeadlinePassed(Box::new(turn)))
+    };
+    let first = fixture.open_turn("w").unwrap();
+    for _ in 0..2 {
+        let again = pass(&mut fixture).turn();
+        assert_eq!((&again.role, &again.gate), (&first.role, &first.gate));
+        assert_ne!(again.turn_id, first.turn, "the inbox has another reference: people are notified once more");
+        assert_eq!((fixture.status("w"), reason(&fixture)), (Status::Waiting, ReasonCode::GateTimeout));
+        let said = fixture.state("w").decision.unwrap().remediation.unwrap();
+        assert!(said.contains("it is open once more. `holdpoint approve w`"), "{said}");
+        pass(&mut fixture).decided();
+        assert_eq!((fixture.status("w"), reason(&fixture)), (Status::Blocked, ReasonCode::GateTimeout));
+        fixture.retry("w", |_| {}).turn();
+    }
     fixture.complete("w", Outcome::Complete).decided();
 }
 
