@@ -16,6 +16,7 @@ mod oversize;
 mod questions;
 mod refusal;
 mod report;
+mod requests;
 mod transition;
 mod turns;
 mod visits;
@@ -43,7 +44,8 @@ pub use dead::{TakenUp, deaths, silence};
 pub use fold::{Alarm, Folded, invariants};
 pub use questions::{ANSWER_BYTES_MAX, CONSTRAINT_BYTES_MAX, CONSTRAINTS_MAX};
 pub use refusal::Refusal;
-pub use turns::{policy_hash, queue, reply};
+pub use requests::policy_hash;
+pub use turns::{queue, reply};
 pub use visits::VISITS_MAX;
 
 use crate::{flight::FlightState, gates::Workflow};

@@ -9,7 +9,7 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    Context, Fresh, Step, dead,
+    Context, Fresh, Step, dead, requests,
     transition::Transition,
     turns::{self, Opening},
 };
@@ -26,7 +26,7 @@ const OFFERED_AGAIN_MAX: u32 = 1;
 
 /// Whether a base has to be tried before anything is built on it at this gate: a check has to be red there.
 pub(super) fn is_tried_red(gate: &Gate, cx: &Context<'_>) -> bool {
-    gate.duty == Duty::Make && !turns::criteria(VerificationPurpose::Baseline, cx).is_empty()
+    gate.duty == Duty::Make && !requests::criteria(VerificationPurpose::Baseline, cx).is_empty()
 }
 
 /// Whether the base is tried before this gate: nothing was built on it, and guards have to be green there, or a check red.

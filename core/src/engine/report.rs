@@ -13,7 +13,7 @@ use holdpoint_protocol::{
 use super::{
     Context, Fresh, Handoff, Refusal, Reported, Step,
     handoff::{self, open_turn},
-    landing,
+    landing, requests,
     transition::{Ruled, Transition, reworks_left},
     turns::{self, Opening},
 };
@@ -88,7 +88,7 @@ fn not_once<'a>(reports: &'a [CriterionReport], asked: &[CriterionId]) -> Option
 
 /// The criteria that such a turn asks for.
 fn asked(purpose: VerificationPurpose, cx: &Context<'_>) -> Vec<CriterionId> {
-    turns::criteria(purpose, cx).into_iter().map(|c| c.id).collect()
+    requests::criteria(purpose, cx).into_iter().map(|c| c.id).collect()
 }
 
 fn guards_asked(cx: &Context<'_>) -> Vec<CriterionId> {

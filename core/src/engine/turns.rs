@@ -1,27 +1,23 @@
-//! Building turns: everything an agent is told, from the flight's and the waypoint's state.
+//! Turns: how they open, whose they are and how long they may take. What they ask is [`super::requests`].
 
 use std::time::Duration;
 
 use holdpoint_protocol::{
-    Digest, Timestamp,
-    artifact::{
-        Clarified, GuidancePacket, GuidancePacketBody, Origin, StatusMutation, VerificationPurpose,
-        VerificationRequest, VerificationRequestBody,
-    },
-    facts::{BundleRef, Oid},
-    ids::{RoleId, role},
+    Timestamp,
+    artifact::{Clarified, StatusMutation, VerificationPurpose},
+    ids::role,
     journal::{Cause, Entry},
-    plan::{Check, Criterion, EvidenceLevel, Plan, Priority, TurnBudget},
-    state::{OpenTurn, Outcome, Phase, Purpose, WaypointState},
+    plan::{Check, EvidenceLevel, Priority},
+    state::{OpenTurn, Phase, Purpose, WaypointState},
     subjects,
     time::Millis,
-    turn::{BuildRequest, CompletionRequest, Feedback, Turn, TurnRequest},
+    turn::{Feedback, Turn, TurnRequest},
     version,
-    workflow::GateBrief,
 };
 
 use super::{
     Context, Fresh, Step, opening,
+    requests::{build_request, completion_request, guidance, start, verify_request},
     transition::{Transition, phase_status},
 };
 use crate::{
@@ -236,12 +232,12 @@ fn deadline(gate: &Gate, purpose: Purpose, people: bool, cx: &Context<'_>) -> Ti
 }
 
 /// The wall time of a build turn's program: the plan's, the gate's, or the fleet's.
-fn build_wall(gate: &Gate, cx: &Context<'_>) -> Millis {
+pub(super) fn build_wall(gate: &Gate, cx: &Context<'_>) -> Millis {
     cx.waypoint.budget.wall.or(gate.timeout).unwrap_or(cx.flight.submitted.fleet.build_wall)
 }
 
 /// How long a completion may take.
-fn completion_wall(gate: &Gate) -> Millis {
+pub(super) fn completion_wall(gate: &Gate) -> Millis {
     gate.timeout.unwrap_or(COMPLETION_TIMEOUT)
 }
 
@@ -256,177 +252,4 @@ fn verification_time(cx: &Context<'_>) -> Duration {
     let guards = cx.flight.submitted.plan.guards.iter().map(|g| run(&g.check));
     let prepare = cx.flight.submitted.plan.prepare.as_ref().map(|_| PREPARE_WALL * RUNS_PER_CHECK);
     criteria.chain(guards).chain(prepare).sum()
-}
-
-fn origin(id: &holdpoint_protocol::ids::ArtifactId, cx: &Context<'_>) -> Origin {
-    Origin {
-        artifact_id: id.clone(),
-        waypoint_id: cx.waypoint.id.clone(),
-        produced_by_role: role::id(role::ORCHESTRATOR),
-        produced_at: cx.now,
-        source_refs: vec![cx.flight.submitted.covenant_version.to_string()],
-    }
-}
-
-/// The digest of the rules that a plan is flown by.
-#[must_use]
-pub fn policy_hash(plan: &Plan) -> Digest {
-    let rules = serde_json::to_vec(&(&plan.policy, &plan.protected, &plan.guards, &plan.sources))
-        .expect("plain data with string keys has a JSON form");
-    Digest::of(&rules)
-}
-
-fn guidance(next: &WaypointState, open: &OpenTurn, cx: &Context<'_>, fresh: &Fresh) -> GuidancePacket {
-    let (constraints, stops): (&[&str], &[&str]) = match open.role.as_str() {
-        _ if open.purpose == Purpose::Complete => (
-            &["decide by what the gate is for", "change nothing", "name what has to change when you send it back"],
-            &["the gate is completed, sent back or blocked", "the deadline passes"],
-        ),
-        role::VERIFIER => (
-            &["judge by evidence only", "change nothing", "name evidence for every verdict"],
-            &["every criterion and guard has a verdict", "the deadline passes"],
-        ),
-        role::REPAIR => (
-            &["fix what failed, nothing else", "stay inside the scope", "weaken no test"],
-            &["the failing criteria are met", "the budget is used up"],
-        ),
-        _ => (
-            &["stay inside the scope", "weaken no test", "change no protected or steering file"],
-            &["the criteria are met", "the budget is used up"],
-        ),
-    };
-    let words = |list: &[&str]| list.iter().map(|s| (*s).to_owned()).collect::<Vec<_>>();
-    let mut constraints = words(constraints);
-    // What people set holds for everybody, the verifier included; what a builder wrote is not in it (FLY-18).
-    constraints.extend(next.constraints.iter().cloned());
-    GuidancePacket::new(
-        origin(&fresh.guidance, cx),
-        GuidancePacketBody {
-            covenant_version: cx.flight.submitted.covenant_version,
-            policy_hash: policy_hash(&cx.flight.submitted.plan),
-            constraints,
-            stop_conditions: words(stops),
-        },
-    )
-}
-
-/// The commit and the bundles of what was last handed off, or of the base.
-fn start(next: &WaypointState, cx: &Context<'_>) -> (Oid, Oid, Vec<BundleRef>) {
-    let base = next.base.clone().unwrap_or_else(|| cx.flight.head().clone());
-    let mut bundles = cx.flight.bundles_up_to(&base);
-    let handed_off = next.work.as_ref().and_then(|w| Some((w.commit.clone()?, w.bundle.clone()?)));
-    let Some((commit, bundle)) = handed_off else { return (base.clone(), base, bundles) };
-    bundles.push(bundle);
-    (base, commit, bundles)
-}
-
-fn protected(cx: &Context<'_>) -> Vec<String> {
-    cx.flight.submitted.plan.protected.iter().chain(&cx.waypoint.protected).cloned().collect()
-}
-
-fn build_request(next: &WaypointState, gate: &Gate, feedback: Option<Feedback>, cx: &Context<'_>) -> BuildRequest {
-    let (base, start, bundles) = start(next, cx);
-    BuildRequest {
-        title: cx.waypoint.title.clone(),
-        goal: cx.waypoint.goal.clone(),
-        criteria: cx.waypoint.criteria.clone(),
-        scope: cx.waypoint.scope.clone(),
-        protected: protected(cx),
-        sources: cx.flight.submitted.plan.sources.clone(),
-        covenant: cx.flight.submitted.covenant.clone(),
-        base,
-        start,
-        bundles,
-        feedback,
-        budget: TurnBudget { wall: Some(build_wall(gate, cx)), ..cx.waypoint.budget.clone() },
-        tests: cx.waypoint.tests.clone(),
-        ask_below: cx.flight.submitted.plan.ask_below,
-        description: gate.description.clone(),
-        role_description: gate.role_description.clone(),
-        context: gate.context.clone(),
-    }
-}
-
-fn completion_request(
-    next: &WaypointState,
-    gate: &Gate,
-    role: &RoleId,
-    feedback: Option<Feedback>,
-    cx: &Context<'_>,
-) -> CompletionRequest {
-    let (base, commit, bundles) = start(next, cx);
-    let base_tree = cx.flight.tree_of(&base).unwrap_or_else(|| cx.flight.head_tree()).clone();
-    let is_agents = !gate.is_peoples(role);
-    let default_outcome = Some(cx.workflow.default_outcome).filter(|outcome| *outcome != Outcome::Complete);
-    let budget = || TurnBudget { wall: Some(completion_wall(gate)), ..cx.waypoint.budget.clone() };
-    CompletionRequest {
-        title: cx.waypoint.title.clone(),
-        goal: is_agents.then(|| cx.waypoint.goal.clone()),
-        criteria: if is_agents { cx.waypoint.criteria.clone() } else { Vec::new() },
-        tests: if is_agents { cx.waypoint.tests.clone() } else { Vec::new() },
-        description: gate.description.clone(),
-        role_description: gate.role_description.clone().filter(|_| *role == gate.role),
-        default_outcome: default_outcome.filter(|_| is_agents),
-        budget: is_agents.then(budget),
-        context: gate.context.clone(),
-        can_reject: gate.can_reject,
-        people: gate.people_of(role).to_vec(),
-        base,
-        commit,
-        tree: next.work.as_ref().map_or(base_tree, |work| work.tree.clone()),
-        bundles,
-        report: next.verified.as_ref().map(|verified| verified.report),
-        feedback,
-    }
-}
-
-/// The criteria that a verification is about: on the base those that must be red there, else all.
-pub(super) fn criteria(purpose: VerificationPurpose, cx: &Context<'_>) -> Vec<Criterion> {
-    let red_first = |c: &&Criterion| c.check.as_ref().is_some_and(|k| k.red_first);
-    match purpose {
-        VerificationPurpose::Baseline => cx.waypoint.criteria.iter().filter(red_first).cloned().collect(),
-        VerificationPurpose::Handoff | VerificationPurpose::Merge => cx.waypoint.criteria.clone(),
-    }
-}
-
-fn verify_request(
-    next: &WaypointState,
-    gate: &Gate,
-    purpose: VerificationPurpose,
-    cx: &Context<'_>,
-    fresh: &Fresh,
-) -> VerificationRequest {
-    let (base, mut commit, mut bundles) = start(next, cx);
-    let base_tree = cx.flight.tree_of(&base).unwrap_or_else(|| cx.flight.head_tree()).clone();
-    let mut tree = next.work.as_ref().map_or_else(|| base_tree.clone(), |w| w.tree.clone());
-    // Of the base alone, also where work is kept that a build turn goes on from.
-    if purpose == VerificationPurpose::Baseline {
-        (commit, tree, bundles) = (base.clone(), base_tree, cx.flight.bundles_up_to(&base));
-    }
-    VerificationRequest::new(
-        origin(&fresh.request, cx),
-        VerificationRequestBody {
-            purpose,
-            base,
-            commit,
-            tree,
-            bundles,
-            criteria: criteria(purpose, cx),
-            guards: cx.flight.submitted.plan.guards.clone(),
-            prepare: cx.flight.submitted.plan.prepare.clone(),
-            scope: cx.waypoint.scope.clone(),
-            protected: protected(cx),
-            covenant: cx.flight.submitted.covenant.clone(),
-            clarifications: Vec::new(),
-            tests: cx.waypoint.tests.clone(),
-            // A base is tried for a gate that makes work, which says nothing to verifiers.
-            gate: if gate.duty == Duty::Judge { brief(gate) } else { GateBrief::default() },
-        },
-    )
-}
-
-/// What a gate says to its judge.
-fn brief(gate: &Gate) -> GateBrief {
-    let (description, role_description) = (gate.description.clone(), gate.role_description.clone());
-    GateBrief { description, role_description, context: gate.context.clone() }
 }
