@@ -10,7 +10,7 @@ use holdpoint_protocol::{
 
 use super::{
     Context, Fresh, Handoff, Refusal, Step,
-    handoff::{FAILURES, open_turn, wanted},
+    handoff::{FAILURES, open_turn, rule_failed, wanted},
     transition::{Ruled, Transition, met},
     turns,
 };
@@ -18,7 +18,7 @@ use crate::{
     completion::{self, Said, Wanted},
     feedback,
     gates::Gate,
-    policy::{self, Ruling, escalate, exhausted},
+    policy::{Ruling, escalate, exhausted},
 };
 
 /// An agent completed a gate, or its turn failed.
@@ -98,14 +98,9 @@ fn rejected(mut transition: Transition<'_>, open: &OpenTurn, said: &Said) -> Ste
 }
 
 /// A failed turn came to no outcome: its gate stays open, and another turn of it follows while reworks are left.
-fn failed(mut transition: Transition<'_>, open: &OpenTurn, gate: &Gate, failure: &Failure) -> Step {
-    let ruling = policy::rule_failed_turn(failure.reason, &failure.detail, transition.reworks_left());
-    let feedback = Some(feedback::in_words(Disposition::Rework, failure.reason, vec![failure.detail.clone()]));
-    if ruling.disposition != Disposition::Rework {
-        let resume = Resume::Gate { gate: open.gate.clone(), purpose: open.purpose };
-        return transition.hold(resume, Ruled { ruling, feedback });
+fn failed(transition: Transition<'_>, open: &OpenTurn, gate: &Gate, failure: &Failure) -> Step {
+    match rule_failed(transition, open, failure) {
+        Ok((transition, ruled)) => transition.again_by(gate, open.role != gate.role, ruled),
+        Err(held) => held,
     }
-    transition.next.counters.reworks += 1;
-    let escalated = open.role != gate.role;
-    transition.again_by(gate, escalated, Ruled { ruling, feedback })
 }

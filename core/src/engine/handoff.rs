@@ -97,12 +97,28 @@ fn failed(mut transition: Transition<'_>, open: &OpenTurn, failure: &Failure) ->
     if failure.reason != ReasonCode::NotExecutable {
         transition.count_attempt();
     }
+    match rule_failed(transition, open, failure) {
+        Ok((transition, ruled)) => transition.leave(&open.gate, Outcome::NeedsReview, ruled),
+        Err(held) => held,
+    }
+}
+
+/// What is decided on a failed turn, and what the next one learns: a rework, which is counted.
+///
+/// # Errors
+/// The step that holds the work, where none is left or nothing would change.
+pub(super) fn rule_failed<'a>(
+    mut transition: Transition<'a>,
+    open: &OpenTurn,
+    failure: &Failure,
+) -> Result<(Transition<'a>, Ruled), Step> {
     let ruling = policy::rule_failed_turn(failure.reason, &failure.detail, transition.reworks_left());
     let feedback = Some(feedback::in_words(Disposition::Rework, failure.reason, vec![failure.detail.clone()]));
-    if ruling.disposition != Disposition::Rework {
+    let ruled = Ruled { ruling, feedback };
+    if ruled.ruling.disposition != Disposition::Rework {
         let resume = Resume::Gate { gate: open.gate.clone(), purpose: open.purpose };
-        return transition.hold(resume, Ruled { ruling, feedback });
+        return Err(transition.hold(resume, ruled));
     }
     transition.next.counters.reworks += 1;
-    transition.leave(&open.gate, Outcome::NeedsReview, Ruled { ruling, feedback })
+    Ok((transition, ruled))
 }
