@@ -4,7 +4,8 @@
 //! The limits are several times what our own agents send. What passes them is cut where it is told: [`crate::feedback`].
 
 use holdpoint_protocol::artifact::{
-    Act, BuildArtifact, ClarificationRequest, Completion, CriterionReport, Handed, HelpRequest, VerificationReport,
+    Act, BuildArtifact, ClarificationRequest, Completion, CriterionReport, Handed, HelpRequest, StatusUpdate,
+    VerificationReport,
 };
 
 use crate::{
@@ -41,6 +42,7 @@ pub fn oversized(handed: &Handed) -> Option<String> {
         Handed::Clarify(asked) => of_question(asked),
         Handed::Help(help) => of_help(help),
         Handed::Act(Act::Complete(completion)) if completion.turn.is_some() => of_completion(completion),
+        Handed::Status(update) => of_status(update),
         // Of the others nothing is kept, or the engine says what it takes of a person.
         Handed::Plan | Handed::GivenBack | Handed::Act(_) => Ok(()),
     };
@@ -48,6 +50,14 @@ pub fn oversized(handed: &Handed) -> Option<String> {
 }
 
 type Checked = Result<(), String>;
+
+fn of_status(update: &StatusUpdate) -> Checked {
+    sentence("summary", &update.summary)?;
+    match update.percent.filter(|percent| *percent > 100) {
+        Some(percent) => Err(format!("percent is {percent}, and no turn is more than 100 percent done")),
+        None => Ok(()),
+    }
+}
 
 fn of_report(report: &VerificationReport) -> Checked {
     items("criteria", report.criteria.len(), CRITERIA_MAX)?;

@@ -6,8 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use holdpoint_protocol::{
     api::{HistoryLine, Standing},
-    artifact::{Artifact as _, GivenBack},
-    names::PLAN_KINDS,
+    names::answers_turn,
     streams,
 };
 use serde_json::Value;
@@ -50,7 +49,7 @@ fn is_entry(line: &HistoryLine) -> bool {
 }
 
 fn ends_its_turn(line: &HistoryLine) -> bool {
-    !PLAN_KINDS.contains(&line.kind.as_str()) && line.kind != GivenBack::KIND
+    answers_turn(&line.kind)
 }
 
 /// The reference of the handoff that an entry answers.
@@ -118,8 +117,9 @@ mod tests {
             entry("turn", 2, None, Some("t2")),
             handoff("build_artifact", 1, "t1"),
             handoff("given_back", 2, "t1"),
+            handoff("status_update", 3, "t1"),
         ];
-        assert_eq!(standings(lines), [None, None, Some(Standing::Conflict), None]);
+        assert_eq!(standings(lines), [None, None, Some(Standing::Conflict), None, None]);
     }
 
     #[test]

@@ -71,6 +71,13 @@ impl GateMetrics {
         }
     }
 
+    /// An agent said how far its turn is.
+    pub(crate) fn status_update(&self, books: Option<&Books>, subject: &HandoffSubject) {
+        if let (Some(inner), Some(books)) = (&self.0, books) {
+            inner.gates.status_update(&books.flight, &books.state(&subject.waypoint), subject);
+        }
+    }
+
     /// A person's act came too late.
     pub(crate) fn act_late(&self, books: Option<&Books>, waypoint: &WaypointId) {
         if let (Some(inner), Some(books)) = (&self.0, books) {

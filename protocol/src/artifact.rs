@@ -21,7 +21,7 @@ pub use build::{
 };
 pub use clarify::{
     ClarificationRequest, ClarificationRequestBody, ClarificationResponse, ClarificationResponseBody, Clarified,
-    Confidence, GivenBack, GivenBackBody, HelpRequest, HelpRequestBody, WorkInProgress,
+    Confidence, GivenBack, GivenBackBody, HelpRequest, HelpRequestBody, StatusUpdate, StatusUpdateBody, WorkInProgress,
 };
 pub use complete::{Completion, CompletionBody, CompletionPlan, CompletionPlanBody};
 pub use decision::{Disposition, OrchestratorDecision, OrchestratorDecisionBody, StatusMutation};

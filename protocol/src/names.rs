@@ -94,7 +94,7 @@ pub struct Header {
 /// Kinds by which an agent plans.
 pub const PLAN_KINDS: [&str; 3] = ["build_plan", "verification_plan", "completion_plan"];
 /// All kinds that agents hand off.
-pub const HANDOFF_KINDS: [&str; 9] = [
+pub const HANDOFF_KINDS: [&str; 10] = [
     "build_plan",
     "build_artifact",
     "verification_plan",
@@ -104,7 +104,14 @@ pub const HANDOFF_KINDS: [&str; 9] = [
     "clarification_request",
     "help_request",
     "given_back",
+    "status_update",
 ];
+
+/// Whether a handoff of this kind answers its turn: plans, turns that are given back and status updates do not.
+#[must_use]
+pub fn answers_turn(kind: &str) -> bool {
+    !PLAN_KINDS.contains(&kind) && !["given_back", "status_update"].contains(&kind)
+}
 
 /// Acts that may concern a whole flight.
 pub const FLIGHT_ACT_KINDS: [&str; 3] = ["cancel", "pause", "resume"];

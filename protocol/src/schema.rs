@@ -56,6 +56,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("resume", schema_for!(artifact::Resume)),
         ("retry", schema_for!(artifact::Retry)),
         ("status_query", schema_for!(api::StatusQuery)),
+        ("status_update", schema_for!(artifact::StatusUpdate)),
         ("steered", schema_for!(journal::Steered)),
         ("submit", schema_for!(api::Submit)),
         ("submitted", schema_for!(journal::Submitted)),

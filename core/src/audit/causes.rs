@@ -154,7 +154,7 @@ fn wrong(
         return Some((Link::Sender, expected, format!("it is by role {}", line.subject.role)));
     }
     // A turn that is given up is given up over a plan: somebody took it once more.
-    if matches!(body, Handed::Plan) == ends || matches!(body, Handed::GivenBack) {
+    if matches!(body, Handed::Plan) == ends || matches!(body, Handed::GivenBack | Handed::Status(_)) {
         let expected =
             format!("handoff {name} to {}", if ends { "end a turn" } else { "be the plan of another agent" });
         return Some((Link::Cause, expected, format!("it is a {}", line.subject.kind)));

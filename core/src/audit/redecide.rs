@@ -127,6 +127,7 @@ impl Seen<'_> {
             Handed::GivenBack => {
                 return Err(("a handoff that ends a turn".to_owned(), "one that gives it back".to_owned()));
             }
+            Handed::Status(_) => return Err(("a handoff that ends a turn".to_owned(), "a status update".to_owned())),
         })
     }
 

@@ -292,7 +292,7 @@ impl Flight {
 /// The turn that a handoff answers.
 fn answers(head: &HandedHead, body: &Handed) -> Option<TurnId> {
     match body {
-        Handed::Plan | Handed::GivenBack => None,
+        Handed::Plan | Handed::GivenBack | Handed::Status(_) => None,
         // An agent's names its turn, and a person's what its person looked at.
         Handed::Act(Act::Complete(completion)) => {
             completion.turn.clone().or_else(|| completion.on.as_deref()?.parse().ok())

@@ -10,10 +10,11 @@ use holdpoint_core::{
 };
 use holdpoint_protocol::{
     Digest,
-    artifact::{Act, Artifact as _, Completion, Handed, HandedError},
+    artifact::{Act, Artifact as _, Completion, Handed, HandedError, StatusUpdate},
     codec::{self, Encoding},
     ids::{TurnId, WaypointId, role},
     journal::Cause,
+    names::answers_turn,
     refusal::RefusalCode,
     state::{Phase, Purpose},
     subjects::{HandedSubject, HandoffSubject},
@@ -78,7 +79,7 @@ impl State {
             return;
         };
         received.processing = Processing::begin(&subject, &turn, self.books.as_deref());
-        if !matches!(body, Handed::Plan | Handed::GivenBack) {
+        if answers_turn(&subject.kind) {
             if self.is_paused() {
                 // What a turn came to is kept in the stream until the flight goes on.
                 let _ = received.nak(PAUSED_DELAY).await;
@@ -114,6 +115,7 @@ impl State {
                 self.on_plan(myself, received, subject, &head, handoff.cause).await;
             }
             Handed::GivenBack => acknowledge(&received, &subject, Settled::Taken).await,
+            Handed::Status(update) => self.on_status(&received, &subject, &update).await,
             Handed::Clarify(question) => {
                 let asks = Asks::Clarify(question);
                 Box::pin(self.on_question(myself, received, subject, handoff, asks)).await;
@@ -153,6 +155,30 @@ impl State {
                 }
             }
         }
+    }
+
+    /// How far a turn is. Only metrics and traces have it: a state that followed from an agent's word would not be the
+    /// journal's (GATE-20a). One that comes when its turn is over is nobody's fault, and counts for nothing.
+    async fn on_status(&mut self, received: &Taken, subject: &HandoffSubject, update: &StatusUpdate) {
+        let books = match self.books().await {
+            Ok(books) => books,
+            Err(error) => {
+                self.handoff_failed(&subject.waypoint, &error);
+                return give_back(received, subject).await;
+            }
+        };
+        let is_of_open_turn = matches!(
+            &books.state(&subject.waypoint).phase,
+            Phase::InTurn(open) if open.turn == update.turn && open.role == subject.role
+        );
+        if !is_of_open_turn {
+            return acknowledge(received, subject, Settled::Repeated).await;
+        }
+        self.shell.metrics.status_update(self.books.as_deref(), subject);
+        if let Some(processing) = &received.processing {
+            processing.says(update);
+        }
+        acknowledge(received, subject, Settled::Taken).await;
     }
 
     /// What is wrong with a completion as it was sent, which knows more than what can be decoded of it: a word that is no

@@ -9,10 +9,10 @@ use std::time::SystemTime;
 use holdpoint_bus::handoffs::Received;
 use holdpoint_core::{
     engine::{self, BuildOutcome, Input},
-    flight,
+    flight, shown,
 };
 use holdpoint_protocol::{
-    artifact::{Disposition, VerificationPurpose},
+    artifact::{Disposition, StatusUpdate, VerificationPurpose},
     ids::{AgentName, ArtifactId, FlightId, TurnId, WaypointId},
     journal::Entry,
     state::{OpenTurn, Phase, Purpose, Status, WaypointState},
@@ -79,6 +79,17 @@ impl Processing {
         let span = PastSpan::new(name, WaypointTrace::around(&self.context).another(), begun).below(&self.context);
         let span = if let Some(why) = failed { span.failed(why) } else { span };
         span.ended(telemetry::now());
+    }
+
+    /// Tells how far an agent says that its turn is.
+    pub(super) fn says(&self, update: &StatusUpdate) {
+        let trace = WaypointTrace::around(&self.context);
+        let said = shown::line(&update.summary).into_owned();
+        let span = PastSpan::new("status", trace.another(), self.begun)
+            .below(&self.context)
+            .with(fields::STATUS_SUMMARY, said)
+            .with(fields::AGENT, update.agent.to_string());
+        span.with_some(fields::STATUS_PERCENT, update.percent.map(i64::from)).ended(telemetry::now());
     }
 
     /// Tells that it is over. `answering` is when the broker was told.

@@ -8,10 +8,10 @@ use std::sync::Arc;
 use holdpoint_bus::handoffs::Received;
 use holdpoint_core::intake::Arrived;
 use holdpoint_protocol::{
-    artifact::{Artifact as _, GivenBack, HandedHead},
+    artifact::HandedHead,
     facts::Harness,
     ids::{AgentName, role},
-    names::PLAN_KINDS,
+    names::answers_turn,
     refusal::RefusalCode,
     subjects::{self, HandedSubject},
 };
@@ -45,7 +45,7 @@ impl Mail {
     pub(super) fn arrived(&self, sender: Option<AgentName>) -> Arrived {
         let Self { received, subject, head, .. } = self;
         let kind = subject.kind.as_str();
-        let answers = head.is_some() && !PLAN_KINDS.contains(&kind) && kind != GivenBack::KIND;
+        let answers = head.is_some() && answers_turn(kind);
         Arrived {
             flight: subject.flight.clone(),
             sender,

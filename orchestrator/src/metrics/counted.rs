@@ -34,6 +34,7 @@ pub(super) struct Gates {
     condition_errors: Counters,
     assignment_errors: Counters,
     blocked: Counters,
+    status_updates: Counters,
     landings: Counters,
     invalid: Total,
     durations: Histograms,
@@ -53,6 +54,7 @@ impl Gates {
             condition_errors: metrics.counters("gate_condition_errors", "Conditions that could not be evaluated"),
             assignment_errors: metrics.counters("gate_assignment_errors", "Turns that another role answered than their own"),
             blocked: metrics.counters("gate_blocked", "Times that work was held for a person"),
+            status_updates: metrics.counters("status_updates", "Times that an agent said how far its turn is"),
             landings: metrics.counters("landings", "Waypoints that landed"),
             invalid: metrics.total("workflow_config_invalid", "Submissions whose workflows are not sound"),
             durations: metrics.histograms(
@@ -126,6 +128,13 @@ impl Gates {
             }
             _ => {}
         }
+    }
+
+    pub(super) fn status_update(&self, flight: &FlightState, state: &WaypointState, subject: &HandoffSubject) {
+        let Some(workflow) = workflow(flight, &subject.waypoint) else { return };
+        let Phase::InTurn(open) = &state.phase else { return };
+        let labels = at(&flight.submitted.plan.plan, &workflow.name, open.gate.as_str());
+        self.status_updates.count(role_at(labels, &open.role));
     }
 
     pub(super) fn act_late(&self, flight: &FlightState, state: &WaypointState, waypoint: &WaypointId) {

@@ -1,5 +1,7 @@
 //! What Prometheus reads of orchestrators.
 
+mod status_updates;
+
 use std::net::SocketAddr;
 
 use holdpoint_protocol::{

@@ -140,6 +140,23 @@ artifact! {
     }
 }
 
+artifact! {
+    /// An agent says how far its turn is (GATE-20a). It changes metrics and traces, and never the state of a waypoint.
+    StatusUpdate(StatusUpdateBody) = "status_update" {
+        /// The turn.
+        turn: TurnId,
+        /// Which delivery of the turn, from 1.
+        delivery: u32,
+        /// Whose turn it is.
+        agent: AgentName,
+        /// How far it is, in one line.
+        summary: String,
+        /// The part that is done, in percent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        percent: Option<u8>,
+    }
+}
+
 /// The deepest nesting of what an agent wrote freely: as deep as a plan's free values.
 const CONTEXT_DEPTH_MAX: usize = 32;
 

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::{
     ACT_KINDS, Act, Artifact, BuildArtifact, BuildPlan, ClarificationRequest, CompletionPlan, GivenBack, HelpRequest,
-    VerificationPlan, VerificationReport,
+    StatusUpdate, VerificationPlan, VerificationReport,
 };
 use crate::{
     codec::{self, CodecError, Encoding},
@@ -46,6 +46,8 @@ pub enum Handed {
     Act(Act),
     /// The turn is given back: it ends nothing.
     GivenBack,
+    /// How far a turn is: it ends nothing.
+    Status(Box<StatusUpdate>),
 }
 
 /// Why bytes are no handoff.
@@ -88,6 +90,7 @@ impl Handed {
             ClarificationRequest::KIND => Self::Clarify(codec::decode(payload, encoding)?),
             HelpRequest::KIND => Self::Help(codec::decode(payload, encoding)?),
             GivenBack::KIND => codec::decode::<GivenBack>(payload, encoding).map(|_| Self::GivenBack)?,
+            StatusUpdate::KIND => Self::Status(codec::decode(payload, encoding)?),
             other if ACT_KINDS.contains(&other) => match Act::decode(other, payload, content_type)? {
                 Some(act) => Self::Act(act),
                 None => return Err(HandedError::Kind { kind: other.to_owned() }),

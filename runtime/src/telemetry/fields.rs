@@ -38,6 +38,10 @@ pub const POOL: &str = "holdpoint.pool";
 pub const KIND: &str = "holdpoint.kind";
 /// What became of a delivered handoff: `taken`, `repeated`, `refused` or `again` (it comes again).
 pub const SETTLED: &str = "holdpoint.settled";
+/// How far an agent says that its turn is, in one line.
+pub const STATUS_SUMMARY: &str = "holdpoint.status.summary";
+/// The part of its turn that an agent says is done, in percent.
+pub const STATUS_PERCENT: &str = "holdpoint.status.percent";
 /// A stream's name.
 pub const STREAM: &str = "holdpoint.stream";
 /// A position in a stream.

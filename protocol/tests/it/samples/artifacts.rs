@@ -6,8 +6,9 @@ use holdpoint_protocol::{
         ClarificationRequestBody, CommandRun, Completion, CompletionBody, CompletionPlan, CompletionPlanBody,
         Confidence, CoverageClaim, Disposition, Doubt, EvidenceWanted, Failure, GivenBack, GivenBackBody,
         GuidancePacket, GuidancePacketBody, HelpRequest, HelpRequestBody, LedgerSource, Metered, OrchestratorDecision,
-        OrchestratorDecisionBody, StatusMutation, VerificationPlan, VerificationPlanBody, VerificationPurpose,
-        VerificationReport, VerificationReportBody, VerificationRequest, VerificationRequestBody,
+        OrchestratorDecisionBody, StatusMutation, StatusUpdate, StatusUpdateBody, VerificationPlan,
+        VerificationPlanBody, VerificationPurpose, VerificationReport, VerificationReportBody, VerificationRequest,
+        VerificationRequestBody,
     },
     facts::DiffSummary,
     ids::{AgentName, TurnId, role},
@@ -244,7 +245,18 @@ fn conversation() -> Kinds {
         origin("given-1", role::BUILDER),
         GivenBackBody { turn: turn(), delivery: 2, agent: agent(), reason: "the disk is full".to_owned() },
     );
+    let status = StatusUpdate::new(
+        origin("status-1", role::BUILDER),
+        StatusUpdateBody {
+            turn: turn(),
+            delivery: 1,
+            agent: agent(),
+            summary: "tests are written, the retry loop is next".to_owned(),
+            percent: Some(40),
+        },
+    );
     vec![
+        published("status_update", status),
         published("given_back", given_back),
         published("clarification_request", question),
         another("clarification_request_waits", "clarification_request", waits),
