@@ -4,6 +4,7 @@ pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod dead;
 pub(crate) mod keys;
+pub(crate) mod mcp;
 pub(crate) mod observe;
 pub(crate) mod people;
 mod places;
@@ -77,6 +78,8 @@ pub(crate) enum Command {
     Approve(people::ApproveArgs),
     /// Send work back from a gate for people
     Reject(people::RejectArgs),
+    /// Serve tasks and completions as tools (MCP) on standard input and output
+    Mcp(mcp::McpArgs),
     /// Have blocked, failed or dead work tried again
     Retry(people::RetryArgs),
     /// End a flight, or one waypoint of it

@@ -12,6 +12,7 @@ mod health;
 mod inbox;
 mod keys;
 mod look;
+mod mcp;
 mod observe;
 mod process;
 mod run;
@@ -55,6 +56,7 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::Answer(args) => Box::pin(act::answer(args)).await,
         Command::Approve(args) => Box::pin(act::approve(args)).await,
         Command::Reject(args) => Box::pin(act::reject(args)).await,
+        Command::Mcp(args) => Box::pin(mcp::mcp(args)).await,
         Command::Retry(args) => Box::pin(act::retry(args)).await,
         Command::Cancel(args) => Box::pin(act::cancel(args)).await,
         Command::Pause(args) => Box::pin(act::pause(args)).await,

@@ -9,7 +9,7 @@ use std::{error::Error, process::ExitCode};
 use holdpoint_core::{plan::PlanErrors, shown};
 use holdpoint_protocol::api::ActRefused;
 use holdpoint_runtime::process::exit;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::output;
 
@@ -127,7 +127,12 @@ impl Failure {
 
     /// Says it on standard output, for scripts.
     pub(crate) fn report_json(&self) {
-        output::json(&match self {
+        output::json(&self.to_json());
+    }
+
+    /// The object for programs.
+    pub(crate) fn to_json(&self) -> Value {
+        match self {
             Self::Plan(errors) => json!(errors),
             Self::Act(refused) => json!({"error": {
                 "code": refused.code, "message": refused.message, "hint": refused.hint, "details": refused.details,
@@ -135,7 +140,7 @@ impl Failure {
             Self::Other { code, message, hint, .. } => {
                 json!({"error": {"code": code, "message": message, "hint": hint}})
             }
-        });
+        }
     }
 }
 

@@ -72,12 +72,18 @@ impl Target {
     /// The fleet that `place` names, as a person: in a local fleet the one that is named, or this user; elsewhere whoever the
     /// credentials are of.
     pub(crate) async fn for_person(place: &Place, person: Option<&AgentName>) -> Result<Self, Failure> {
-        if person.is_some() && Remote::named(place)?.is_some() {
+        Self::check(place, person)?;
+        let person = person.cloned().unwrap_or_else(key::default_name);
+        Self::find_as(place, Some(&person)).await?.ok_or_else(|| nothing_flown(place))
+    }
+
+    /// Refuses flags that do not go together, without connecting to anything.
+    pub(crate) fn check(place: &Place, person: Option<&AgentName>) -> Result<(), Failure> {
+        if Remote::named(place)?.is_some() && person.is_some() {
             let message = "--as cannot be used with a fleet elsewhere (--nats)";
             return Err(Failure::usage("as_with_nats", message, "the credentials in --creds say who you are there"));
         }
-        let person = person.cloned().unwrap_or_else(key::default_name);
-        Self::find_as(place, Some(&person)).await?.ok_or_else(|| nothing_flown(place))
+        Ok(())
     }
 
     async fn find_as(place: &Place, person: Option<&AgentName>) -> Result<Option<Self>, Failure> {

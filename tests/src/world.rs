@@ -83,6 +83,7 @@ impl World {
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(binary());
         command.args(args).current_dir(self.path("repo")).env("HOLDPOINT_STATE_DIR", self.path("state"));
+        command.env_remove("HOLDPOINT_TURN_SOCKET");
         command.env("NO_COLOR", "1").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         if self.path("faults").is_dir() {
             command.env(holdpoint_faults::FOLDER, self.path("faults"));

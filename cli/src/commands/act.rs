@@ -12,7 +12,10 @@ use holdpoint_protocol::{
 
 use super::{run::print, up::RunningFleet};
 use crate::{
-    args::people::{Acting, AnswerArgs, ApproveArgs, CancelArgs, RejectArgs, RetryArgs, SteerArgs, Whose},
+    args::{
+        Place,
+        people::{Acting, AnswerArgs, ApproveArgs, CancelArgs, RejectArgs, RetryArgs, SteerArgs, Whose},
+    },
     client::Client,
     failure::{Exit, Failure},
     output,
@@ -160,22 +163,22 @@ async fn report(acting: &Acting, verb: Verb, about: &About, view: &FlightView, l
     } else {
         output::out(&done(verb, view, about.waypoint.as_ref()));
     }
-    if local && view.status == FlightStatus::Running && !view.paused {
-        let state = StateDir::of(&crate::ground::find(&acting.place.repo).await?)?;
-        if let Some(hint) = goes_on_with(&state, view)? {
-            output::err(&hint);
-        }
+    if local && let Some(hint) = goes_on_with(&acting.place, view).await? {
+        output::err(&hint);
     }
     Ok(Exit::Success)
 }
 
-/// The command that brings agents, where none are there for this flight.
-fn goes_on_with(state: &StateDir, view: &FlightView) -> Result<Option<String>, Failure> {
-    let flight = &view.flight;
-    if FlightRecord::load(state, flight)?.is_some() {
-        let flown = FlightRecord::claim(state, flight).is_err();
+/// The command that brings agents, where none are there for this flight of a local fleet.
+pub(super) async fn goes_on_with(place: &Place, view: &FlightView) -> Result<Option<String>, Failure> {
+    if view.status != FlightStatus::Running || view.paused {
+        return Ok(None);
+    }
+    let (state, flight) = (StateDir::of(&crate::ground::find(&place.repo).await?)?, &view.flight);
+    if FlightRecord::load(&state, flight)?.is_some() {
+        let flown = FlightRecord::claim(&state, flight).is_err();
         return Ok((!flown).then(|| format!("`holdpoint run --resume {flight}` goes on with it")));
     }
-    let served = RunningFleet::find(state).is_some();
+    let served = RunningFleet::find(&state).is_some();
     Ok((!served).then(|| "`holdpoint up` goes on with it".to_owned()))
 }

@@ -1,10 +1,15 @@
 //! `task`: a waypoint as a document with front matter (GATE-35).
 
-use holdpoint_core::{events::Tasks, shown};
+use holdpoint_core::{
+    events::{Task, Tasks},
+    shown,
+};
+use holdpoint_protocol::ids::{FlightId, WaypointId};
 use serde_json::Value;
 
 use crate::{
     args::observe::TaskArgs,
+    client::Client,
     failure::{Exit, Failure},
     observe::Source,
     output,
@@ -32,25 +37,30 @@ const KEYS: [&str; 13] = [
 /// Prints the waypoint.
 pub(super) async fn task(args: TaskArgs) -> Result<Exit, Failure> {
     let target = Target::existing(&args.place).await?;
-    let task = target
-        .serve(async |client| {
-            let flight = match &args.flight {
-                Some(flight) => flight.clone(),
-                None => newest_with(client, &args.waypoint).await?,
-            };
-            let (mut source, mut tasks) = (Source::open(client, &flight).await?, Tasks::of(args.waypoint.clone()));
-            source.read_on(client, |reader, told, entry| tasks.take(reader, told, entry)).await?;
-            let found = tasks.finish(source.reader());
-            found.ok_or_else(|| no_waypoint(&args.waypoint, &format!("the flight {flight}")))
-        })
-        .await?;
+    let task = target.serve(async |client| find(client, args.flight.as_ref(), &args.waypoint).await).await?;
     if args.json {
         output::json(&task);
     } else {
-        let fields = serde_json::to_value(&task).expect("plain data with text keys");
-        output::out(&document(&fields, &task.description));
+        output::out(&readable(&task));
     }
     Ok(Exit::Success)
+}
+
+/// The waypoint in this flight, or in the newest one that has it.
+pub(super) async fn find(client: &Client, flight: Option<&FlightId>, waypoint: &WaypointId) -> Result<Task, Failure> {
+    let flight = match flight {
+        Some(flight) => flight.clone(),
+        None => newest_with(client, waypoint).await?,
+    };
+    let (mut source, mut tasks) = (Source::open(client, &flight).await?, Tasks::of(waypoint.clone()));
+    source.read_on(client, |reader, told, entry| tasks.take(reader, told, entry)).await?;
+    tasks.finish(source.reader()).ok_or_else(|| no_waypoint(waypoint, &format!("the flight {flight}")))
+}
+
+/// The document.
+pub(super) fn readable(task: &Task) -> String {
+    let fields = serde_json::to_value(task).expect("plain data with text keys");
+    document(&fields, &task.description)
 }
 
 /// Front matter, and the goal below it. A key has its value in JSON behind it, which is YAML as well, and in which nothing of

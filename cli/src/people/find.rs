@@ -6,7 +6,7 @@ use holdpoint_bus::api::ApiError;
 use holdpoint_protocol::{
     api::{InboxItem, InboxKind},
     artifact::Verb,
-    ids::{FlightId, WaypointId},
+    ids::{FlightId, GateId, WaypointId},
 };
 
 use crate::{
@@ -24,6 +24,8 @@ pub(crate) struct Found {
     pub(crate) flight: FlightId,
     /// Names what waits there, as the act carries it; `None`: nothing does, or nobody could be asked.
     pub(crate) seen: Option<String>,
+    /// The gate in which it waits, as far as that is known.
+    pub(crate) gate: Option<GateId>,
 }
 
 /// Finds the waypoint in the flight that was named, or in the one in which it waits, or in the newest one that has it.
@@ -36,8 +38,11 @@ pub(crate) async fn waypoint(
     let Some(flight) = flight else {
         let items = client.inbox(None).await?;
         return match choose(items, waypoint, verb) {
-            Choice::One(item) => Ok(Found { seen: Some(name_of(client, &item).await?), flight: item.flight }),
-            Choice::Nothing => Ok(Found { flight: newest_with(client, waypoint).await?, seen: None }),
+            Choice::One(item) => {
+                let seen = Some(name_of(client, &item).await?);
+                Ok(Found { seen, gate: item.gate, flight: item.flight })
+            }
+            Choice::Nothing => Ok(Found { flight: newest_with(client, waypoint).await?, seen: None, gate: None }),
             Choice::Several(flights) => Err(ambiguous(waypoint, &flights)),
         };
     };
@@ -45,13 +50,13 @@ pub(crate) async fn waypoint(
         has(client, flight, waypoint).await?;
         let items = client.inbox(Some(flight)).await?;
         match items.into_iter().find(|item| item.waypoint == *waypoint) {
-            Some(item) => Ok(Some(name_of(client, &item).await?)),
-            None => Ok(None),
+            Some(item) => Ok((Some(name_of(client, &item).await?), item.gate)),
+            None => Ok((None, None)),
         }
     };
     // An act is stored also where no orchestrator runs at the moment: it is taken as soon as one does.
-    let seen = unless_nobody_answers(look).await?.flatten();
-    Ok(Found { flight: flight.clone(), seen })
+    let (seen, gate) = unless_nobody_answers(look).await?.unwrap_or_default();
+    Ok(Found { flight: flight.clone(), seen, gate })
 }
 
 /// Refuses a flight that does not exist, if there is somebody who can say so.

@@ -83,6 +83,7 @@ impl Lab {
         let mut command = Command::new(env!("CARGO_BIN_EXE_holdpoint"));
         command.args(args).current_dir(self.dir.path());
         command.env("HOLDPOINT_STATE_DIR", self.path("state")).env_remove("HOLDPOINT__NATS__URL");
+        command.env_remove("HOLDPOINT_TURN_SOCKET");
         command
     }
 }

@@ -9,6 +9,7 @@ mod check;
 mod health;
 mod keys;
 mod lab;
+mod mcp;
 mod plans;
 mod repositories;
 mod workflow;

@@ -18,12 +18,31 @@ use super::{
     arguments::{self, Typed, USAGE},
     message::{Became, Reply, Request, Wanted, checked},
 };
-use crate::{fresh, process::exit};
+use crate::{backend::question::BadQuestion, fresh, process::exit};
 
 /// The question became the turn's result ("temporary failure" in `sysexits.h`).
 pub const EXIT_RESULT: u8 = 75;
+/// What an asker learns then.
+pub const RESULT: &str = "this is the turn's result now, and a person answers it. End your program: the answer opens another turn \
+                          that goes on from your files as they are";
 /// The longest reply that is read, in bytes: an answer with its constraints at their bounds, written with escapes.
 const REPLY_BYTES_MAX: u64 = 1 << 20;
+
+/// Why nothing was asked.
+#[derive(Debug, thiserror::Error)]
+pub enum Unasked {
+    /// It breaks a bound.
+    #[error("this cannot be asked: {0}")]
+    Bad(#[from] BadQuestion),
+    /// The line does not lead to anybody.
+    #[error("nobody listens at {}: {source}", line.display())]
+    Line {
+        /// The line.
+        line: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
 
 /// Becomes `holdpoint-ask` if this executable was started under that name; returns otherwise.
 ///
@@ -45,34 +64,44 @@ fn run(arguments: impl Iterator<Item = String>, socket: Option<PathBuf>) -> u8 {
             let _ = io::stdout().write_all(USAGE.as_bytes());
             return 0;
         }
-        Ok(Typed::Ask(wanted)) => ask(wanted, socket),
+        Ok(Typed::Ask(wanted)) => typed(wanted, socket),
         Err(bad) => (exit::USAGE, format!("{bad}; see {PROGRAM} --help")),
     };
     let _ = writeln!(io::stderr(), "{PROGRAM}: {}", shown::lines(&said));
     code
 }
 
-fn ask(wanted: Wanted, socket: Option<PathBuf>) -> (u8, String) {
-    if let Err(bad) = checked(wanted.clone()) {
-        return (exit::USAGE, format!("this cannot be asked: {bad}"));
-    }
-    let Some(socket) = socket else {
-        return (exit::ENVIRONMENT, format!("{SOCKET_VARIABLE} is not set: this works in an agent's turn only"));
+fn typed(wanted: Wanted, socket: Option<PathBuf>) -> (u8, String) {
+    let unset = || format!("{SOCKET_VARIABLE} is not set: this works in an agent's turn only");
+    let asked = match socket {
+        Some(socket) => ask(wanted, &socket),
+        // What cannot be asked anywhere is said first.
+        None => match checked(wanted) {
+            Err(bad) => Err(Unasked::Bad(bad)),
+            Ok(_) => return (exit::ENVIRONMENT, unset()),
+        },
     };
-    match exchange(&socket, Request { id: fresh::suffix(), wanted }) {
+    match asked {
         Ok(Became::Answer(answer)) => {
             // Nobody is left to tell when standard output is gone.
             let _ = io::stdout().write_all(printed(&answer).as_bytes());
             (0, remarks(&answer))
         }
-        Ok(Became::Result) => {
-            let said = "this is the turn's result now, and a person answers it. End your program: the answer opens \
-                        another turn that goes on from your files as they are";
-            (EXIT_RESULT, said.to_owned())
-        }
+        Ok(Became::Result) => (EXIT_RESULT, RESULT.to_owned()),
         Ok(Became::Refused(why)) => (exit::USAGE, why),
-        Err(error) => (exit::ENVIRONMENT, format!("nobody listens at {}: {error}", socket.display())),
+        Err(bad @ Unasked::Bad(_)) => (exit::USAGE, bad.to_string()),
+        Err(error @ Unasked::Line { .. }) => (exit::ENVIRONMENT, error.to_string()),
     }
+}
+
+/// Asks over the line of a turn and waits for the reply, in this thread.
+///
+/// # Errors
+/// It breaks a bound, or nobody listens.
+pub fn ask(wanted: Wanted, line: &Path) -> Result<Became, Unasked> {
+    checked(wanted.clone())?;
+    let request = Request { id: fresh::suffix(), wanted };
+    exchange(line, request).map_err(|source| Unasked::Line { line: line.to_owned(), source })
 }
 
 /// An answer as it is printed: the option, the words, or both.

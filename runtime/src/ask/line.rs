@@ -42,6 +42,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(500);
 const PRIVATE: u32 = 0o700;
 /// The folder with the program, below the line's.
 const BIN: &str = "bin";
+/// The executable that has all commands: where it is the harness, its program finds it for `holdpoint mcp`.
+const HOLDPOINT: &str = "holdpoint";
 /// The socket, or the pipe for requests.
 const SOCKET: &str = "turn";
 
@@ -103,6 +105,9 @@ impl Line {
         let executable = sandbox.executable()?;
         DirBuilder::new().recursive(true).mode(PRIVATE).create(dir.join(BIN))?;
         symlink(&executable, dir.join(BIN).join(PROGRAM))?;
+        if executable.file_name().is_some_and(|name| name == HOLDPOINT) {
+            symlink(&executable, dir.join(BIN).join(HOLDPOINT))?;
+        }
         let path = dir.join(SOCKET);
         let mut access = Access { dir: dir.to_owned(), executable, pipes: Vec::new() };
         let end = if sockets {
@@ -225,7 +230,8 @@ fn is_unlocked(requests: &Path) -> bool {
 }
 
 impl Access {
-    /// Opens the line to a program: its rights, the variable that names it, and `holdpoint-ask` in its `PATH`.
+    /// Opens the line to a program: its rights, the variable that names it, and `holdpoint-ask` in its `PATH`; there also is
+    /// `holdpoint`, where that is the harness.
     pub fn grant(&self, command: &mut Command) {
         let profile = &mut command.profile;
         profile.read.extend([self.dir.clone(), self.executable.clone()]);

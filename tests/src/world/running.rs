@@ -2,7 +2,7 @@
 
 use std::{
     fmt, fs,
-    io::Read as _,
+    io::{Read as _, Write as _},
     process::{Child, Command},
     sync::{Arc, Mutex},
     thread,
@@ -107,6 +107,16 @@ impl Running {
         let (stdout, stderr) = (self.stdout.whole(), self.stderr.whole());
         let finished = Finished { code: status.code().unwrap_or(-1), stdout, stderr };
         if killed { Err(finished) } else { Ok(finished) }
+    }
+
+    /// Writes a line to its standard input, which has to be a pipe.
+    pub fn tell(&mut self, line: &str) {
+        writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
+    }
+
+    /// Closes its standard input.
+    pub fn close_input(&mut self) {
+        drop(self.child.stdin.take());
     }
 
     /// What it has said on standard error so far.

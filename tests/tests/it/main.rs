@@ -21,6 +21,7 @@ mod faults_disk;
 mod flights;
 mod honest;
 mod landing;
+mod mcp;
 mod merge_queue;
 mod mutants;
 mod observing;

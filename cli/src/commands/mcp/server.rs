@@ -1,0 +1,130 @@
+//! The protocol: lists tools, and has calls answered one after the other. What was begun is finished before the server ends.
+
+use std::sync::Arc;
+
+use rmcp::{
+    ErrorData, RoleServer, ServerHandler, ServiceExt as _,
+    model::{
+        CallToolRequestParams, CallToolResponse, CallToolResult, Implementation, JsonObject, ListToolsResult,
+        PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    },
+    service::{RequestContext, ServerInitializeError},
+    transport::async_rw::AsyncRwTransport,
+};
+use tokio::sync::{mpsc, oneshot};
+
+use super::{
+    offer::Offer,
+    reply::{Refusal, Reply, result},
+};
+use crate::{
+    failure::{Failure, chain},
+    interrupt::Interrupts,
+};
+
+/// The longest message of a client, in bytes. A completion with everything at its bound, written with escapes, is shorter.
+const MESSAGE_BYTES_MAX: usize = 1 << 20;
+/// Calls that wait for their turn.
+const WAITING_MAX: usize = 32;
+
+/// A call, and the way back to its caller.
+struct Call {
+    tool: String,
+    arguments: JsonObject,
+    answered: oneshot::Sender<CallToolResult>,
+}
+
+/// The protocol's end. It decides nothing.
+#[derive(Clone)]
+struct Server {
+    tools: Arc<[Tool]>,
+    instructions: &'static str,
+    calls: mpsc::Sender<Call>,
+}
+
+impl ServerHandler for Server {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("holdpoint", env!("CARGO_PKG_VERSION")))
+            .with_instructions(self.instructions)
+    }
+
+    async fn list_tools(
+        &self,
+        _page: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools.to_vec()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        if !self.tools.iter().any(|tool| tool.name == request.name) {
+            return Err(ErrorData::invalid_params(format!("there is no tool {:?} here", request.name), None));
+        }
+        let (answered, answer) = oneshot::channel();
+        let (tool, arguments) = (request.name.into_owned(), request.arguments.unwrap_or_default());
+        if self.calls.try_send(Call { tool, arguments, answered }).is_err() {
+            let message = format!("{WAITING_MAX} calls wait already");
+            return Ok(
+                result(Err(Failure::environment("busy", message, "call again when they are answered").into())).into()
+            );
+        }
+        let gone = |_| ErrorData::internal_error("the server is ending", None);
+        Ok(answer.await.map_err(gone)?.into())
+    }
+}
+
+/// Serves on standard input and output until the client goes, or Ctrl-C or SIGTERM comes.
+pub(super) async fn serve(
+    offer: Offer,
+    answer: impl AsyncFn(String, JsonObject) -> Result<Reply, Refusal>,
+) -> Result<(), Failure> {
+    let mut interrupts = Interrupts::listen()?;
+    let (calls, mut queue) = mpsc::channel(WAITING_MAX);
+    let server = Server { tools: offer.tools.into(), instructions: offer.instructions, calls };
+    let transport = AsyncRwTransport::new_server(tokio::io::stdin(), tokio::io::stdout());
+    let transport = transport.with_max_line_length(MESSAGE_BYTES_MAX);
+    let running = tokio::select! {
+        begun = server.serve(transport) => match begun {
+            Ok(running) => running,
+            Err(ServerInitializeError::ConnectionClosed(_)) => return Ok(()),
+            Err(error) => {
+                let hint = "this is started by a client of the Model Context Protocol, and not by hand";
+                return Err(Failure::usage("protocol", format!("the client was not understood: {}", chain(&error)), hint));
+            }
+        },
+        () = interrupts.next() => return Ok(()),
+    };
+    let mut over = std::pin::pin!(async {
+        tokio::select! {
+            // How it ended makes no difference: nobody is there any more.
+            _ = running.waiting() => {}
+            () = interrupts.next() => {}
+        }
+    });
+    loop {
+        let call = tokio::select! {
+            biased;
+            () = &mut over => return Ok(()),
+            call = queue.recv() => call,
+        };
+        let Some(Call { tool, arguments, answered }) = call else { return Ok(()) };
+        let mut answering = std::pin::pin!(answer(tool, arguments));
+        let said = tokio::select! {
+            said = &mut answering => said,
+            () = &mut over => {
+                if !offer.ends_with_client {
+                    // An act that was begun is finished, and its fleet is ended in order.
+                    let _unheard = answering.await;
+                }
+                return Ok(());
+            }
+        };
+        // The caller may have gone.
+        let _ = answered.send(result(said));
+    }
+}
