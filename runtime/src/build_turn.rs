@@ -4,7 +4,7 @@
 //! files. What changed is what git says, never what the program says; whether it is right is a verifier's matter.
 //!
 //! - [`folder`]: the folders of a turn. [`mod@bench`]: the turn itself, without the broker;
-//!   `capture`: what it left in its files.
+//!   `task`: what a program is given; `capture`: what it left in its files.
 //! - [`answer`]: pure; what an ended program means. [`unsure`]: pure; when that is a question. [`output`]: pure; what is
 //!   kept of its output.
 //! - [`worker`]: the turn as the broker's agents do it: plan, mirror, bench, upload, handoff. [`process`]: the agent.
@@ -17,6 +17,7 @@ mod handoff;
 mod hazards;
 pub mod output;
 pub mod process;
+pub(crate) mod task;
 pub mod unsure;
 pub mod worker;
 

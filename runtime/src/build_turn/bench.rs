@@ -6,7 +6,6 @@ use holdpoint_faults::Step;
 use holdpoint_protocol::{
     artifact::{Failure, Metered},
     ids::AgentName,
-    time::Millis,
     turn::{BuildRequest, Turn, TurnRequest},
 };
 use holdpoint_sandbox::Ended;
@@ -18,6 +17,7 @@ use super::{
     capture::{Capture, Files, Ready, Work},
     folder::{FolderError, TurnFolder, TurnFolders},
     output::evidence,
+    task::{Brief, task},
 };
 use crate::{
     ask::{self, Ask, Desk, Heard},
@@ -120,7 +120,14 @@ impl<B: Backend> Workbench<B> {
             let (from, to) = (folder.clone_dir(), copied(&folder));
             std::fs::create_dir(&to).is_ok() && self.backend.copy(&from, &to).await
         };
-        let task = task(turn, request, &folder)?;
+        let brief = Brief {
+            feedback: request.feedback.as_ref(),
+            prompt: prompt(turn, request),
+            budget: request.budget.clone(),
+            looks: false,
+            diff_file: None,
+        };
+        let task = task(turn, &folder, brief)?;
         let (result, heard) = Box::pin(self.attended(turn, agent, task, &folder, keep, desk)).await?;
         let output = folder.own().join("output");
         write(&output, &evidence(&result))?;
@@ -231,38 +238,6 @@ fn invoke_agent(turn: &Turn, agent: &AgentName) -> Span {
         { fields::GEN_AI_CONVERSATION } = format!("{}/{}", turn.flight, turn.waypoint),
         { fields::ROLE } = %turn.role, { fields::ATTEMPT } = i64::from(turn.attempt), { fields::EXIT_CODE } = field::Empty,
     )
-}
-
-/// Writes the turn's input files and says what the program has to do.
-fn task(turn: &Turn, request: &BuildRequest, folder: &TurnFolder) -> Result<BackendTask, BenchError> {
-    let turn_file = folder.input().join("turn.json");
-    write(&turn_file, &json(turn))?;
-    let mut feedback_file = None;
-    if let Some(feedback) = &request.feedback {
-        let file = folder.input().join("feedback.json");
-        write(&file, &json(feedback))?;
-        feedback_file = Some(file);
-    }
-    Ok(BackendTask {
-        flight: turn.flight.clone(),
-        waypoint: turn.waypoint.clone(),
-        role: turn.role.clone(),
-        attempt: turn.attempt,
-        clone: folder.clone_dir(),
-        looks: false,
-        scratch: folder.scratch(),
-        turn_file,
-        feedback_file,
-        diff_file: None,
-        line: None,
-        prompt: prompt(turn, request),
-        wall: request.budget.wall.map(Millis::duration),
-        output_bytes: request.budget.output,
-    })
-}
-
-pub(crate) fn json(value: &impl serde::Serialize) -> Vec<u8> {
-    serde_json::to_vec_pretty(value).expect("plain data with text keys has a JSON form")
 }
 
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), BenchError> {

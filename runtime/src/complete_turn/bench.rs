@@ -6,7 +6,6 @@ use holdpoint_core::completion::Said;
 use holdpoint_protocol::{
     artifact::Failure,
     ids::AgentName,
-    time::Millis,
     turn::{CompletionRequest, Turn, TurnRequest},
 };
 use holdpoint_workspace::Mirror;
@@ -18,11 +17,12 @@ use super::{
 };
 use crate::{
     ask::{Ask, Desk},
-    backend::{Backend, BackendTask},
+    backend::Backend,
     build_turn::{
         BenchError, TurnFolder, Workbench,
-        bench::{json, write},
+        bench::write,
         output::evidence,
+        task::{Brief, task},
     },
     mirror::from_wire,
     telemetry::TRACE,
@@ -80,7 +80,14 @@ impl<B: Backend> Workbench<B> {
                 Shown::Nothing
             }
         };
-        let task = task(turn, request, &folder, &shown)?;
+        let brief = Brief {
+            feedback: request.feedback.as_ref(),
+            prompt: prompt(turn, request, &shown),
+            budget: request.budget.clone().unwrap_or_default(),
+            looks: true,
+            diff_file: shown.into_file(),
+        };
+        let task = task(turn, &folder, brief)?;
         // There is nothing of the program's to keep.
         let keep = std::future::ready(true);
         let (result, heard) = Box::pin(self.attended(turn, agent, task, &folder, keep, desk)).await?;
@@ -109,39 +116,4 @@ async fn lay_out(mirror: &Mirror, request: &CompletionRequest, folder: &TurnFold
     let file = folder.input().join("diff.patch");
     write(&file, &patch)?;
     Ok(Shown::Work { patch: String::from_utf8_lossy(&patch).into_owned(), file })
-}
-
-/// Writes the turn's input files and says what the program has to do.
-fn task(
-    turn: &Turn,
-    request: &CompletionRequest,
-    folder: &TurnFolder,
-    shown: &Shown,
-) -> Result<BackendTask, BenchError> {
-    let turn_file = folder.input().join("turn.json");
-    write(&turn_file, &json(turn))?;
-    let mut feedback_file = None;
-    if let Some(feedback) = &request.feedback {
-        let file = folder.input().join("feedback.json");
-        write(&file, &json(feedback))?;
-        feedback_file = Some(file);
-    }
-    let diff_file = if let Shown::Work { file, .. } = shown { Some(file.clone()) } else { None };
-    let budget = request.budget.clone().unwrap_or_default();
-    Ok(BackendTask {
-        flight: turn.flight.clone(),
-        waypoint: turn.waypoint.clone(),
-        role: turn.role.clone(),
-        attempt: turn.attempt,
-        clone: folder.clone_dir(),
-        looks: true,
-        scratch: folder.scratch(),
-        turn_file,
-        feedback_file,
-        diff_file,
-        line: None,
-        prompt: prompt(turn, request, shown),
-        wall: budget.wall.map(Millis::duration),
-        output_bytes: budget.output,
-    })
 }

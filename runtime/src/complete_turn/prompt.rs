@@ -36,6 +36,13 @@ pub(super) enum Shown {
     LargeWork,
 }
 
+impl Shown {
+    /// The file with what was changed.
+    pub(super) fn into_file(self) -> Option<PathBuf> {
+        if let Self::Work { file, .. } = self { Some(file) } else { None }
+    }
+}
+
 /// The prompt of a turn that is completed.
 pub(super) fn prompt(turn: &Turn, request: &CompletionRequest, shown: &Shown) -> String {
     let mut text = String::new();
