@@ -9,6 +9,19 @@ use super::Place;
 /// Flights that are read where none is named.
 const LAST: usize = 50;
 
+/// Which flights are read. Flags of a command's own stand before it, and `--json` behind it: help lists them in that order.
+#[derive(Debug, Args)]
+pub(crate) struct Flights {
+    /// The flight; without it all that are open, and the newest others
+    pub(crate) flight: Option<FlightId>,
+    /// How many of the newest flights, where none is named
+    #[arg(long, value_name = "N", default_value_t = LAST)]
+    pub(crate) last: usize,
+    /// Which repository, and which fleet
+    #[command(flatten)]
+    pub(crate) place: Place,
+}
+
 /// `events`
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -20,8 +33,6 @@ const LAST: usize = 50;
     from the journals and handoffs: the same flight gives the same lines whenever it is asked for. docs/workflows.md has the\n\
     fields of each type.")]
 pub(crate) struct EventsArgs {
-    /// The flight; without it all that are open, and the newest others
-    pub(crate) flight: Option<FlightId>,
     /// Go on with what happens from now on, until Ctrl-C or the end of the flight
     #[arg(long)]
     pub(crate) follow: bool,
@@ -31,12 +42,9 @@ pub(crate) struct EventsArgs {
     /// Of this type only; may be repeated
     #[arg(long = "type", value_name = "TYPE", value_parser = PossibleValuesParser::new(KINDS))]
     pub(crate) kinds: Vec<String>,
-    /// How many of the newest flights, where none is named
-    #[arg(long, value_name = "N", default_value_t = LAST)]
-    pub(crate) last: usize,
-    /// Which repository, and which fleet
+    /// Which flights
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) flights: Flights,
     /// Print JSON lines, which is what it prints anyway
     #[arg(long)]
     pub(crate) json: bool,
@@ -51,14 +59,9 @@ pub(crate) struct EventsArgs {
     through how long it took (median, 90th percentile, longest), how much was sent back, skipped, late. A gate that nothing\n\
     came to is there as well.")]
 pub(crate) struct GatesArgs {
-    /// The flight; without it all that are open, and the newest others
-    pub(crate) flight: Option<FlightId>,
-    /// How many of the newest flights, where none is named
-    #[arg(long, value_name = "N", default_value_t = LAST)]
-    pub(crate) last: usize,
-    /// Which repository, and which fleet
+    /// Which flights
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) flights: Flights,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -74,20 +77,15 @@ pub(crate) struct GatesArgs {
     lead time from a waypoint's first gate to its landing, the share of changes that were held, and how long a hold took to\n\
     be restored. Without a flag both.")]
 pub(crate) struct ReportArgs {
-    /// The flight; without it all that are open, and the newest others
-    pub(crate) flight: Option<FlightId>,
     /// What each agent and person did, and what became of it
     #[arg(long)]
     pub(crate) by_agent: bool,
     /// Deployment frequency, lead time, change failure rate, time to restore
     #[arg(long)]
     pub(crate) dora: bool,
-    /// How many of the newest flights, where none is named
-    #[arg(long, value_name = "N", default_value_t = LAST)]
-    pub(crate) last: usize,
-    /// Which repository, and which fleet
+    /// Which flights
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) flights: Flights,
     /// Print one JSON object
     #[arg(long)]
     pub(crate) json: bool,

@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::{
-    args::observe::{EventsArgs, GatesArgs, ReportArgs},
+    args::observe::{EventsArgs, Flights, GatesArgs, ReportArgs},
     client::{Client, is_passing},
     failure::{Exit, Failure},
     observe::{self, Chosen, Source, choose},
@@ -31,10 +31,10 @@ const FLIGHTS_EVERY: Duration = Duration::from_secs(10);
 
 /// Prints the events of flights.
 pub(super) async fn events(args: EventsArgs) -> Result<Exit, Failure> {
-    let Some(target) = target_of(&args.place, args.flight.as_ref()).await? else { return Ok(Exit::Success) };
+    let Some(target) = target_of(&args.flights).await? else { return Ok(Exit::Success) };
     target
         .serve(async |client| {
-            let chosen = chosen(client, args.flight.as_ref(), args.last).await?;
+            let chosen = chosen(client, &args.flights).await?;
             let (mut sources, mut all) = (Vec::new(), Vec::new());
             for flight in &chosen.flights {
                 let mut source = Source::open(client, flight).await?;
@@ -57,7 +57,7 @@ async fn follow(client: &Client, args: &EventsArgs, sources: Vec<Source>) -> Res
     let mut listed = Instant::now();
     loop {
         let since = Instant::now();
-        let over = match &args.flight {
+        let over = match &args.flights.flight {
             Some(flight) => match client.status_now(flight).await {
                 Ok(view) => view.status == FlightStatus::Accepted,
                 Err(error) if is_passing(&error) => false,
@@ -65,7 +65,7 @@ async fn follow(client: &Client, args: &EventsArgs, sources: Vec<Source>) -> Res
             },
             None => false,
         };
-        if args.flight.is_none() && listed.elapsed() >= FLIGHTS_EVERY {
+        if args.flights.flight.is_none() && listed.elapsed() >= FLIGHTS_EVERY {
             listed = Instant::now();
             for line in client.flights().await? {
                 if !sources.contains_key(&line.flight) && line.status == FlightStatus::Running {
@@ -103,10 +103,10 @@ fn print(args: &EventsArgs, events: &[Event]) -> io::Result<()> {
 /// Prints work gate by gate.
 pub(super) async fn gates(args: GatesArgs) -> Result<Exit, Failure> {
     let (mut gates, mut left_out) = (Gates::default(), 0);
-    if let Some(target) = target_of(&args.place, args.flight.as_ref()).await? {
+    if let Some(target) = target_of(&args.flights).await? {
         (gates, left_out) = target
             .serve(async |client| {
-                let (chosen, mut gates) = (chosen(client, args.flight.as_ref(), args.last).await?, Gates::default());
+                let (chosen, mut gates) = (chosen(client, &args.flights).await?, Gates::default());
                 for flight in &chosen.flights {
                     let mut source = Source::open(client, flight).await?;
                     let events = source.read_on(client, |reader, told, _| gates.take(reader, told)).await?;
@@ -137,10 +137,10 @@ pub(super) async fn gates(args: GatesArgs) -> Result<Exit, Failure> {
 /// Prints what agents did, and what was delivered.
 pub(super) async fn report(args: ReportArgs) -> Result<Exit, Failure> {
     let (mut agents, mut delivery, mut left_out) = (Agents::default(), Delivery::default(), 0);
-    if let Some(target) = target_of(&args.place, args.flight.as_ref()).await? {
+    if let Some(target) = target_of(&args.flights).await? {
         (agents, delivery, left_out) = target
             .serve(async |client| {
-                let chosen = chosen(client, args.flight.as_ref(), args.last).await?;
+                let chosen = chosen(client, &args.flights).await?;
                 let (mut agents, mut delivery) = (Agents::default(), Delivery::default());
                 for flight in &chosen.flights {
                     let mut source = Source::open(client, flight).await?;
@@ -176,17 +176,17 @@ pub(super) async fn report(args: ReportArgs) -> Result<Exit, Failure> {
 }
 
 /// Where a flight is named there has to be a fleet; where none is, nothing flown is nothing to show.
-async fn target_of(place: &crate::args::Place, flight: Option<&FlightId>) -> Result<Option<Target>, Failure> {
-    match flight {
-        Some(_) => Target::existing(place).await.map(Some),
-        None => Target::find(place).await,
+async fn target_of(flights: &Flights) -> Result<Option<Target>, Failure> {
+    match flights.flight {
+        Some(_) => Target::existing(&flights.place).await.map(Some),
+        None => Target::find(&flights.place).await,
     }
 }
 
-async fn chosen(client: &Client, flight: Option<&FlightId>, last: usize) -> Result<Chosen, Failure> {
-    match flight {
+async fn chosen(client: &Client, flights: &Flights) -> Result<Chosen, Failure> {
+    match &flights.flight {
         Some(flight) => Ok(Chosen { flights: vec![flight.clone()], left_out: 0 }),
-        None => Ok(choose(client.flights().await?, last)),
+        None => Ok(choose(client.flights().await?, flights.last)),
     }
 }
 
