@@ -5,7 +5,7 @@
 use std::{
     cell::RefCell,
     collections::{BTreeMap, BTreeSet},
-    io::{ErrorKind, Read as _},
+    io::ErrorKind,
     path::Path,
 };
 
@@ -27,6 +27,7 @@ use holdpoint_runtime::config::Config;
 use holdpoint_workspace::{Error, Oid, RepoPath, UserRepo};
 
 use crate::{
+    bounded,
     failure::{Failure, chain},
     output,
 };
@@ -58,13 +59,8 @@ impl Declarations {
 
     /// What stands in a folder that is in no repository.
     fn in_folder(dir: &Path) -> Result<Self, Failure> {
-        let read = |name: &str| match std::fs::File::open(dir.join(name)) {
-            Ok(file) => {
-                let (mut bytes, most) = (Vec::new(), declared::FILE_BYTES_MAX as u64 + 1);
-                let read = file.take(most).read_to_end(&mut bytes);
-                read.map_err(|error| unreadable(dir, name, &error))?;
-                Ok(Some((name.to_owned(), bytes)))
-            }
+        let read = |name: &str| match bounded::read(&dir.join(name), declared::FILE_BYTES_MAX) {
+            Ok(bytes) => Ok(Some((name.to_owned(), bytes))),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(unreadable(dir, name, &error)),
         };

@@ -7,6 +7,7 @@
 //! - `state`: the state folder of a repository; `fleet`: broker and processes of a local fleet.
 //! - `client`: requests to the API; `target`: which broker they go to; `view`: what a flight looks like.
 //! - `agent_check`: trying agents of others.
+//! - `bounded`: reading files that may be of any size.
 //! - `archive`: a flight's account as a file, and whether it is sound.
 //! - `people`: what waits for people, their keys, and their signed acts; `notify`: telling them by a command of theirs.
 //! - `preflight`, `branch`, `progress`: what `run` does before, after and during a flight.
@@ -14,6 +15,7 @@
 mod agent_check;
 mod archive;
 mod args;
+mod bounded;
 mod branch;
 mod client;
 mod commands;

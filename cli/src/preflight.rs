@@ -1,6 +1,6 @@
 //! What is checked before a flight starts: plan, configuration, repository, sandbox. Cheap and without traces.
 
-use std::{fs::File, io::Read as _, path::Path};
+use std::path::Path;
 
 use holdpoint_bus::{api::ApiError, blobs};
 use holdpoint_core::plan::{self, BUILT_IN_WORKFLOWS, KnownWorkflow};
@@ -17,7 +17,7 @@ use holdpoint_sandbox::Sandbox;
 use holdpoint_workspace::{Oid, RepoPath, UserRepo};
 
 use crate::{
-    branch,
+    bounded, branch,
     client::Client,
     declared,
     failure::{Failure, chain},
@@ -60,10 +60,7 @@ pub(crate) struct Planned {
 
 /// Reads a plan file; all its problems at once. It may name what the repository declares on the commit that it stands on.
 pub(crate) async fn read_plan(path: &Path, repo: &Path) -> Result<Planned, Failure> {
-    let mut bytes = Vec::new();
-    // One byte more than a plan may have shows that it is too large, however large it is.
-    let most = plan::FILE_BYTES_MAX as u64 + 1;
-    File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes)).map_err(|error| {
+    let bytes = bounded::read(path, plan::FILE_BYTES_MAX).map_err(|error| {
         let message = format!("cannot read the plan {}: {error}", path.display());
         Failure::usage("plan_unreadable", message, "PLAN is the path of a YAML file")
     })?;

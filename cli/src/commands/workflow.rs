@@ -5,16 +5,13 @@ mod mermaid;
 mod new;
 mod show;
 
-use std::{
-    fs::File,
-    io::Read as _,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use holdpoint_core::declared;
 
 use crate::{
     args::workflow::{WorkflowAction, WorkflowArgs},
+    bounded,
     declared::{Declarations, ORG, PROJECT},
     failure::{Exit, Failure},
 };
@@ -40,9 +37,7 @@ fn declarations(projects: &[PathBuf], org: Option<&Path>) -> Result<Declarations
 
 /// A file's name and bytes; of a file that is too large only as many as show it.
 fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
-    let mut bytes = Vec::new();
-    let most = declared::FILE_BYTES_MAX as u64 + 1;
-    File::open(path).and_then(|file| file.take(most).read_to_end(&mut bytes)).map_err(|error| {
+    let bytes = bounded::read(path, declared::FILE_BYTES_MAX).map_err(|error| {
         let message = format!("cannot read {}: {error}", path.display());
         let hint = "name a workflow file, or begin one: holdpoint workflow new review --out project.yaml";
         Failure::usage("workflow_unreadable", message, hint)
