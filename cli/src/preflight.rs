@@ -224,20 +224,22 @@ pub(crate) fn check_builder(config: &Config) -> Result<(), Failure> {
     Err(Failure::usage("no_builder", "no builder is configured", hint))
 }
 
-/// Refuses a configuration without a program for one of these roles, and says which of its programs none of them needs.
-pub(crate) fn check_agents<'a>(
-    config: &Config,
-    roles: impl Iterator<Item = &'a RoleId> + Clone,
-) -> Result<(), Failure> {
+/// Those of these roles for which no program is configured.
+pub(crate) fn lacking<'a>(config: &Config, roles: &'a [(RoleId, bool)]) -> impl Iterator<Item = &'a RoleId> {
     let has_program = |role: &RoleId| config.agents.program(role).is_some_and(|program| program.command.is_some());
-    if let Some(role) = roles.clone().find(|role| !has_program(role)) {
+    roles.iter().map(|(role, _)| role).filter(move |role| !has_program(role))
+}
+
+/// Refuses a configuration without a program for one of these roles, and says which of its programs none of them needs.
+pub(crate) fn check_agents(config: &Config, roles: &[(RoleId, bool)]) -> Result<(), Failure> {
+    if let Some(role) = lacking(config, roles).next() {
         let message = format!("no program is configured for agents of the role {role}, whose gate the workflow has");
         let hint = format!(
             "say what they run: --agent {role}='CMD', or `command` below [agents.{role}] in the file of --config"
         );
         return Err(Failure::usage("no_agents", message, hint));
     }
-    for unused in config.agents.declared.keys().filter(|role| !roles.clone().any(|named| named == *role)) {
+    for unused in config.agents.declared.keys().filter(|role| !roles.iter().any(|(named, _)| named == *role)) {
         output::err(&format!(
             "note: no workflow of this flight has gates of the role {unused}: its agents are not started"
         ));

@@ -75,8 +75,7 @@ async fn here(args: &CheckArgs, plan: Planned) -> Result<(Ready, Vec<String>), F
         warnings.insert(0, "no builder is named, and `run` wants one: --builder 'CMD'".to_owned());
     }
     let roles = declared::roles_of(&ready.workflows);
-    let lacking = roles.iter().filter(|(role, _)| config.agents.program(role).is_none_or(|it| it.command.is_none()));
-    warnings.extend(lacking.map(|(role, _)| {
+    warnings.extend(preflight::lacking(&config, &roles).map(|role| {
         format!("no program is named for agents of the role {role}, and `run` wants one: --agent {role}='CMD'")
     }));
     Ok((ready, warnings))

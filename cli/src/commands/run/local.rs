@@ -58,7 +58,7 @@ pub(super) async fn fly(args: &RunArgs, plan_file: &Path) -> Result<FlightView, 
             base: to_wire(&ready.base),
         }),
     };
-    preflight::check_agents(&config, declared::roles_of(&ready.workflows).iter().map(|(role, _)| role))?;
+    preflight::check_agents(&config, &declared::roles_of(&ready.workflows))?;
     let local = Local { state, repo: ready.repo.clone(), record, config, stays: stays(args.json), _claim: claim };
     Box::pin(local.fly(Some(ready))).await
 }
