@@ -12,7 +12,7 @@ use std::{
 use holdpoint_conditions::{Answer, Helper, HelperError};
 use holdpoint_core::{
     declared::{self, Checked, Source},
-    gates::{Duty, Workflow},
+    gates::Workflow,
     plan::PlanErrors,
     workflows,
 };
@@ -20,7 +20,6 @@ use holdpoint_protocol::{
     ids::{AgentName, RoleId},
     org::Plane,
     plan::Plan,
-    roles::Roles,
     workflow::WorkflowSpec,
 };
 use holdpoint_runtime::config::Config;
@@ -138,15 +137,6 @@ pub(crate) async fn named(plan: &Plan, repo: &Path) -> Result<Vec<WorkflowSpec>,
         })?;
     }
     Ok(found)
-}
-
-/// The roles of agents that these workflows name besides the built-in ones, each with whether its turns make work.
-pub(crate) fn roles_of(workflows: &[WorkflowSpec]) -> Vec<(RoleId, bool)> {
-    let flown: Vec<Workflow> = workflows.iter().filter_map(|spec| Workflow::try_new(spec).ok()).collect();
-    let named = || flown.iter().flat_map(Workflow::agent_roles);
-    let roles = Roles::with_all(named().map(|(role, _)| role));
-    let makes = |role: &RoleId| named().any(|(other, duty)| other == role && duty == Duty::Make);
-    roles.declared().map(|role| (role.clone(), makes(role))).collect()
 }
 
 /// The roles that the configuration has agents for besides the built-in ones, each with whether the org chart of the current commit

@@ -33,7 +33,7 @@ pub(crate) async fn stand(dir: &Path, plan: &Plan, declared: &[WorkflowSpec]) ->
         opened => return Ok(opened?),
     };
     let Some(place) = place(dir)? else { return Err(error.into()) };
-    match flown(plan, declared).find(Workflow::needs_repository) {
+    match workflows::flown(plan, declared).find(Workflow::needs_repository) {
         None => Ok(UserRepo::empty(&place).await?),
         Some(workflow) => {
             let message =
@@ -45,13 +45,6 @@ pub(crate) async fn stand(dir: &Path, plan: &Plan, declared: &[WorkflowSpec]) ->
             ))
         }
     }
-}
-
-/// The workflows that a plan is flown by.
-pub(crate) fn flown(plan: &Plan, declared: &[WorkflowSpec]) -> impl Iterator<Item = Workflow> {
-    let find =
-        |name: &str| workflows::built_in(name).or_else(|| declared.iter().find(|spec| spec.name == name).cloned());
-    workflows::used(plan).into_iter().filter_map(move |name| Workflow::try_new(&find(name)?).ok())
 }
 
 /// Where the repository of a folder without one is; `None`: there is no such folder.

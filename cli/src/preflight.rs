@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use holdpoint_bus::{api::ApiError, blobs};
-use holdpoint_core::plan::{self, BUILT_IN_WORKFLOWS, KnownWorkflow};
+use holdpoint_core::{
+    plan::{self, BUILT_IN_WORKFLOWS, KnownWorkflow},
+    workflows,
+};
 use holdpoint_protocol::{
     api::Submit,
     facts::{BlobRef, BundleRef},
@@ -212,7 +215,7 @@ pub(crate) fn warn(warnings: &[String]) {
 
 /// Whether a workflow of the plan has turns for builders.
 pub(crate) fn needs_builder(Planned { plan, workflows }: &Planned) -> bool {
-    ground::flown(plan, workflows).any(|workflow| workflow.needs_builder())
+    workflows::flown(plan, workflows).any(|workflow| workflow.needs_builder())
 }
 
 /// Refuses a configuration without a builder.

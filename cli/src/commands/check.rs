@@ -1,12 +1,12 @@
 //! `check`: everything that `run` would refuse, without flying.
 
+use holdpoint_core::workflows;
 use holdpoint_runtime::config::Config;
 use serde::Serialize;
 
 use super::run::refuse_own_fleet;
 use crate::{
     args::CheckArgs,
-    declared,
     failure::{Exit, Failure},
     fleet::{find_server, known_broker},
     output,
@@ -74,7 +74,7 @@ async fn here(args: &CheckArgs, plan: Planned) -> Result<(Ready, Vec<String>), F
     if config.agents.builder.command.is_none() && needs_builder {
         warnings.insert(0, "no builder is named, and `run` wants one: --builder 'CMD'".to_owned());
     }
-    let roles = declared::roles_of(&ready.workflows);
+    let roles = workflows::declared_roles(&ready.workflows);
     warnings.extend(preflight::lacking(&config, &roles).map(|role| {
         format!("no program is named for agents of the role {role}, and `run` wants one: --agent {role}='CMD'")
     }));

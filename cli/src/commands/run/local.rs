@@ -5,6 +5,7 @@
 use std::path::Path;
 
 use holdpoint_bus::api::ApiError;
+use holdpoint_core::workflows;
 use holdpoint_protocol::{
     ids::{FlightId, RoleId},
     streams,
@@ -22,7 +23,6 @@ use crate::{
     args::RunArgs,
     branch,
     client::Client,
-    declared,
     failure::{Exit, Failure},
     fleet::{self, Crew, Fleet},
     ground,
@@ -58,7 +58,7 @@ pub(super) async fn fly(args: &RunArgs, plan_file: &Path) -> Result<FlightView, 
             base: to_wire(&ready.base),
         }),
     };
-    preflight::check_agents(&config, &declared::roles_of(&ready.workflows))?;
+    preflight::check_agents(&config, &workflows::declared_roles(&ready.workflows))?;
     let local = Local { state, repo: ready.repo.clone(), record, config, stays: stays(args.json), _claim: claim };
     Box::pin(local.fly(Some(ready))).await
 }
@@ -139,7 +139,11 @@ impl Local {
 
     /// The roles that the flight needs besides the built-in ones.
     fn roles(&self) -> Vec<(RoleId, bool)> {
-        self.record.submission.as_ref().map(|submission| declared::roles_of(&submission.workflows)).unwrap_or_default()
+        self.record
+            .submission
+            .as_ref()
+            .map(|submission| workflows::declared_roles(&submission.workflows))
+            .unwrap_or_default()
     }
 
     async fn keep(&self, fleet: &mut Fleet, new: Option<Ready>) -> Result<FlightView, Failure> {
