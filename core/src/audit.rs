@@ -6,11 +6,12 @@
 //! finding and not a hundred; the first finding is the first broken link.
 //!
 //! - `finding`: the words; `lines`: what is looked at.
-//! - `causes`: who said what an entry answers; `redecide`: what the engine makes of it; `accepted`: what an acceptance
-//!   and a landing rest on; `ends`: lost tails, the seal, evidence.
+//! - `causes`: who said what an entry answers; `redecide`: what the engine makes of it, `differences`: where that is not
+//!   what it says; `accepted`: what an acceptance and a landing rest on; `ends`: lost tails, the seal, evidence.
 
 mod accepted;
 mod causes;
+mod differences;
 mod ends;
 mod finding;
 mod lines;

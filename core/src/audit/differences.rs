@@ -1,0 +1,86 @@
+//! Where an entry and what the rules make of it differ. Texts for people and deadlines are not compared: a later version may word or
+//! measure them otherwise.
+
+use holdpoint_protocol::{journal::Entry, turn::TurnRequest};
+use serde_json::{Value, json};
+
+/// Why an entry is not what the rules make of it: what they make, and what is there.
+pub(super) type Difference = (String, String);
+
+/// The longest part of an entry that is shown.
+const SHOWN_MAX: usize = 200;
+
+/// Texts for people, and deadlines.
+const HIDDEN: [&str; 4] =
+    ["/phase/deadline", "/phase/turn/deadline", "/phase/resume/deadline", "/decision/remediation"];
+
+/// What of an entry is compared.
+pub(super) fn facts(entry: &Entry) -> Value {
+    let mut state = json!(entry.record().state);
+    for hidden in HIDDEN {
+        if let Some(value) = state.pointer_mut(hidden).filter(|value| !value.is_null()) {
+            *value = json!("…");
+        }
+    }
+    if let Some(written) = &entry.record().state {
+        // Earlier versions did not record it; everybody reads that as foreign.
+        state["foreign_receipt"] = json!(written.foreign_receipt.unwrap_or(true));
+    }
+    let decision = entry.decision().map(|decision| {
+        json!({
+            "disposition": decision.disposition,
+            "reason_code": decision.reason_code,
+            "status": decision.status,
+            "source_refs": decision.source_refs,
+        })
+    });
+    let answer = match entry {
+        Entry::Answered(answered) => json!({"turn": answered.turn, "words": answered.words, "answer": answered.answer}),
+        _ => Value::Null,
+    };
+    let turn = match entry {
+        Entry::Turn(turn) => json!({
+            "role": turn.role, "gate": turn.gate, "attempt": turn.attempt, "request": request(&turn.request),
+        }),
+        _ => Value::Null,
+    };
+    json!({"entry": entry.schema_name(), "decision": decision, "turn": turn, "answer": answer, "state": state})
+}
+
+fn request(request: &TurnRequest) -> Value {
+    match request {
+        TurnRequest::Build(build) => json!({"wanted": "build", "base": build.base, "start": build.start}),
+        TurnRequest::Verify(verify) => json!({
+            "wanted": "verify", "purpose": verify.purpose, "base": verify.base, "commit": verify.commit,
+            "tree": verify.tree,
+        }),
+        TurnRequest::Complete(complete) => json!({
+            "wanted": "complete", "base": complete.base, "commit": complete.commit, "tree": complete.tree,
+        }),
+    }
+}
+
+/// The first place where two values differ.
+pub(super) fn unlike(made: &Value, there: &Value) -> Option<Difference> {
+    fn search(path: &str, made: &Value, there: &Value) -> Option<Difference> {
+        match (made, there) {
+            (Value::Object(one), Value::Object(other)) => {
+                let none = Value::Null;
+                let keys = one.keys().chain(other.keys().filter(|key| !one.contains_key(*key)));
+                let mut keys = keys.map(|key| (format!("{path}{key}."), one.get(key), other.get(key)));
+                keys.find_map(|(path, one, other)| search(&path, one.unwrap_or(&none), other.unwrap_or(&none)))
+            }
+            (one, other) if one == other => None,
+            (one, other) => {
+                let path = path.trim_end_matches('.');
+                Some((format!("{path} {}", shown(one)), shown(other)))
+            }
+        }
+    }
+    search("", made, there)
+}
+
+fn shown(value: &Value) -> String {
+    let text = value.to_string();
+    if text.chars().count() <= SHOWN_MAX { text } else { text.chars().take(SHOWN_MAX).chain("…".chars()).collect() }
+}
