@@ -1,4 +1,7 @@
-use holdpoint_bus::auth::{Authority, Signer, TrustRoots};
+use holdpoint_bus::{
+    Stored,
+    auth::{Authority, Signer, TrustRoots},
+};
 use holdpoint_core::{plan, workflows};
 use holdpoint_protocol::{
     Timestamp,
