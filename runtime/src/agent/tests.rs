@@ -1,4 +1,6 @@
+mod actor;
 mod fleet;
+mod turn;
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,7 +17,10 @@ use holdpoint_protocol::{
     subjects,
 };
 
-use self::fleet::{Event, Fleet, SOON, Script, soon};
+use self::{
+    actor::{Event, Script},
+    fleet::{Fleet, SOON, soon},
+};
 use super::*;
 use crate::config::Config;
 

@@ -1,11 +1,11 @@
-//! A broker with an orchestrator that is played by the test, and agents whose workers follow a script.
+//! A broker with an orchestrator that is played by the test, and its agents.
 
 use std::{
     future::Future,
     path::PathBuf,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU32, Ordering},
+        atomic::{AtomicU32, Ordering},
     },
     time::Duration,
 };
@@ -22,21 +22,15 @@ use holdpoint_bus::{
     turns::{Delivery, TurnQueue},
 };
 use holdpoint_protocol::{
-    Digest,
     api::{Going, PROGRESS, Progress, ProgressAnswer, ProgressNotice},
-    artifact::{
-        Artifact, BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, GivenBack, GuidancePacket,
-        GuidancePacketBody, HandedHead, Metered, Origin,
-    },
+    artifact::{Artifact, BuildArtifact, GivenBack, HandedHead},
     headers,
     ids::{AgentName, FlightId, PoolId, RoleId, WaypointId, role},
-    journal::{EntryKind, Record, Sequence},
-    plan::{Priority, TurnBudget},
+    journal::{EntryKind, Sequence},
+    plan::Priority,
     roles::Roles,
     subjects::{self, JournalKey},
     time::Timestamp,
-    turn::{BuildRequest, Turn, TurnRequest},
-    version,
 };
 use holdpoint_sandbox::service::Lifetime;
 use tempfile::TempDir;
@@ -45,8 +39,12 @@ use tokio::{
     task::JoinSet,
 };
 
+use super::{
+    actor::{Actor, Event, Script},
+    turn::turn,
+};
 use crate::{
-    agent::{AgentArgs, Final, Job, Plan, StopReason, WorkError, Worker, start},
+    agent::{AgentArgs, start},
     clock, fresh,
     supervise::Tree,
 };
@@ -58,104 +56,6 @@ const ACK_WAIT: Duration = Duration::from_secs(5);
 
 pub(super) async fn soon<T>(future: impl Future<Output = T>) -> T {
     tokio::time::timeout(SOON, future).await.expect("it happens in time")
-}
-
-/// What a worker does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Script {
-    Finish,
-    FailOnce,
-    PanicOnce,
-    PanicInPlanOnce,
-    WaitForStopOnce,
-    HangOnce,
-    WaitForGo,
-}
-
-/// What a worker did.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Event {
-    Began { agent: &'static str, delivery: u32 },
-    Stopped(StopReason),
-    Dropped,
-}
-
-struct Actor {
-    name: &'static str,
-    script: Script,
-    played: AtomicBool,
-    events: mpsc::UnboundedSender<Event>,
-    go: Arc<Notify>,
-}
-
-/// Tells when a worker that never ends is dropped.
-struct Hanging(mpsc::UnboundedSender<Event>);
-
-impl Drop for Hanging {
-    fn drop(&mut self) {
-        let _ = self.0.send(Event::Dropped);
-    }
-}
-
-impl Worker for Actor {
-    fn plan(&self, job: &Job) -> Plan {
-        assert!(
-            self.script != Script::PanicInPlanOnce || self.played.swap(true, Ordering::SeqCst),
-            "as the script says"
-        );
-        let plan = BuildPlan::new(
-            job.origin(),
-            BuildPlanBody {
-                turn: job.turn.turn_id.clone(),
-                delivery: job.delivery,
-                agent: job.agent.clone(),
-                declared: false,
-                file_targets: Vec::new(),
-                validation: Vec::new(),
-                coverage: Vec::new(),
-                budget: TurnBudget::default(),
-            },
-        );
-        Plan::Build(plan)
-    }
-
-    async fn work(&self, job: Arc<Job>) -> Result<Final, WorkError> {
-        let _ = self.events.send(Event::Began { agent: self.name, delivery: job.delivery });
-        let script = if self.played.swap(true, Ordering::SeqCst) { Script::Finish } else { self.script };
-        match script {
-            Script::Finish | Script::PanicInPlanOnce => {}
-            Script::FailOnce => return Err(WorkError::new("get a blob", "no such blob")),
-            Script::PanicOnce => panic!("as the script says"),
-            Script::WaitForStopOnce => {
-                let reason = job.stop.stopped().await;
-                let _ = self.events.send(Event::Stopped(reason));
-            }
-            Script::HangOnce => {
-                let _hanging = Hanging(self.events.clone());
-                std::future::pending::<()>().await;
-            }
-            Script::WaitForGo => self.go.notified().await,
-        }
-        Ok(Final::Build(BuildArtifact::new(
-            job.origin(),
-            BuildArtifactBody {
-                turn: job.turn.turn_id.clone(),
-                delivery: job.delivery,
-                agent: job.agent.clone(),
-                status: BuildStatus::Ok,
-                failure: None,
-                commit: None,
-                tree: None,
-                bundle: None,
-                touched: Vec::new(),
-                diff: holdpoint_protocol::facts::DiffSummary::default(),
-                ledger: Vec::new(),
-                claims: Vec::new(),
-                completion_claim: None,
-                metered: Metered::default(),
-            },
-        )))
-    }
 }
 
 /// See the module.
@@ -178,7 +78,7 @@ pub(super) struct Fleet {
     _dir: TempDir,
 }
 
-fn builder() -> RoleId {
+pub(super) fn builder() -> RoleId {
     role::id(role::BUILDER)
 }
 
@@ -280,8 +180,7 @@ impl Fleet {
     pub(super) async fn agent(&mut self, name: &'static str, script: Script) -> Tree {
         let agent = name.parse().unwrap();
         let credentials = self.local.authority.mint_agent(&builder(), &agent, &self.pool, None).unwrap();
-        let actor =
-            Actor { name, script, played: AtomicBool::new(false), events: self.events.0.clone(), go: self.go.clone() };
+        let actor = Actor::new(name, script, self.events.0.clone(), self.go.clone());
         let args = AgentArgs {
             role: builder(),
             pool: self.pool.clone(),
@@ -316,7 +215,7 @@ impl Fleet {
 
     /// As [`Fleet::open_turn`], with an entry that says this time.
     pub(super) async fn open_turn_at(&self, waypoint: &str, at: Timestamp) -> u64 {
-        self.append(waypoint, serde_json::to_vec(&self.turn(waypoint, at)).unwrap()).await
+        self.append(waypoint, serde_json::to_vec(&turn(&self.flight, waypoint, at)).unwrap()).await
     }
 
     pub(super) async fn append(&self, waypoint: &str, payload: Vec<u8>) -> u64 {
@@ -334,63 +233,6 @@ impl Fleet {
         let sequence = Journal::new(&self.orchestrator).append(append).await.unwrap();
         signals::wake(&self.orchestrator, &builder(), Priority::Medium).await.unwrap();
         sequence.0
-    }
-
-    fn turn(&self, waypoint: &str, at: Timestamp) -> Turn {
-        let waypoint_id: WaypointId = waypoint.parse().unwrap();
-        let origin = Origin {
-            artifact_id: fresh::artifact(),
-            waypoint_id: waypoint_id.clone(),
-            produced_by_role: role::id(role::ORCHESTRATOR),
-            produced_at: clock::now(),
-            source_refs: Vec::new(),
-        };
-        let nothing = Digest::of(b"");
-        let guidance = GuidancePacket::new(
-            origin,
-            GuidancePacketBody {
-                covenant_version: nothing,
-                policy_hash: nothing,
-                constraints: Vec::new(),
-                stop_conditions: Vec::new(),
-            },
-        );
-        let commit: holdpoint_protocol::facts::Oid = "0".repeat(40).parse().unwrap();
-        let request = BuildRequest {
-            title: "A waypoint".to_owned(),
-            goal: "Reach it.".to_owned(),
-            criteria: Vec::new(),
-            scope: Vec::new(),
-            protected: Vec::new(),
-            sources: Vec::new(),
-            covenant: "AGENTS.md".to_owned(),
-            base: commit.clone(),
-            start: commit,
-            bundles: Vec::new(),
-            feedback: None,
-            budget: TurnBudget::default(),
-            tests: Vec::new(),
-            ask_below: None,
-            description: None,
-            role_description: None,
-            context: Default::default(),
-        };
-        Turn {
-            schema_version: version::CURRENT,
-            turn_id: format!("turn-{waypoint}").parse().unwrap(),
-            flight: self.flight.clone(),
-            waypoint: waypoint_id.clone(),
-            gate: "build".parse().unwrap(),
-            role: builder(),
-            attempt: 1,
-            deadline: clock::now().after(SOON),
-            handoff_subject: subjects::handoff_prefix(&builder(), &self.flight, &waypoint_id),
-            guidance,
-            request: TurnRequest::Build(Box::new(request)),
-            decision: None,
-            for_build: None,
-            record: Record::at(at),
-        }
     }
 
     pub(super) fn say_stop(&self, reason: &str) {
