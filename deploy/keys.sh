@@ -1,7 +1,7 @@
 #!/bin/sh
 # The fleet's keys, in /keys: a folder for each role, each a volume that only that role's containers mount.
 #
-#   init              make what is missing (also when there is nothing to do)
+#   init              make what is missing (also when there is nothing to do), and the roles that HOLDPOINT_ROLES names
 #   operator          print an operator's credentials: `holdpoint run PLAN --nats … --creds FILE` wants them
 #   anything else     as `holdpoint keys` says it: add operator alice --out -, list, revoke …
 set -eu
@@ -22,10 +22,21 @@ routes() {
     mv "$keys/broker/routes.conf.part" "$keys/broker/routes.conf"
 }
 
+# Roles of the org chart, with blanks between them; `NAME:build` for one whose turns make work.
+roles() {
+    for word in ${HOLDPOINT_ROLES:-}; do
+        case "$word" in
+        *:build) holdpoint keys role add "${word%:build}" --builds --dir "$keys" >&2 ;;
+        *) holdpoint keys role add "$word" --dir "$keys" >&2 ;;
+        esac
+    done
+}
+
 case "${1:-init}" in
 init)
     shift || true
     holdpoint keys init --dir "$keys" "$@" >&2
+    roles
     routes
     ;;
 operator)

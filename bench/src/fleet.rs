@@ -7,7 +7,7 @@ use std::{
 
 use holdpoint_bus::{
     Bus,
-    auth::Credentials,
+    auth::{Authority, Credentials},
     broker::{LocalBroker, LocalSpec},
 };
 use holdpoint_protocol::ids::{AgentName, PoolId, RoleId};
@@ -62,8 +62,14 @@ pub(crate) struct Member {
 }
 
 impl Fleet {
-    /// Starts broker and orchestrator below `dir`.
-    pub(crate) async fn start(host: &Host, dir: &Path, sync_always: bool) -> Result<Self, BenchError> {
+    /// Starts broker and orchestrator below `dir`. The fleet has these roles besides the built-in ones.
+    pub(crate) async fn start(
+        host: &Host,
+        dir: &Path,
+        sync_always: bool,
+        roles: &[RoleId],
+    ) -> Result<Self, BenchError> {
+        make_keys(dir, roles)?;
         let spec =
             LocalSpec { binary: host.server()?, dir: dir.to_owned(), port: 0, sync_always, lifetime: Lifetime::Bound };
         let local = Box::pin(LocalBroker::start(spec)).await.map_err(BenchError::Broker)?;
@@ -213,6 +219,18 @@ pub(crate) async fn during<T>(
         result = Box::pin(work) => result,
         error = died => Err(error),
     }
+}
+
+/// Makes the keys of a fleet with these roles, for a broker that starts with them.
+fn make_keys(dir: &Path, roles: &[RoleId]) -> Result<(), BenchError> {
+    const ACTION: &str = "make the keys of a fleet";
+    let (keys, mut authority) = (dir.join("keys"), Authority::create());
+    for role in roles {
+        authority.add_role(role, false).doing(ACTION)?;
+    }
+    let name = AgentName::try_new("orchestrator").doing(ACTION)?;
+    authority.mint_orchestrator(&name).save(&keys.join("orchestrator.creds")).doing(ACTION)?;
+    authority.save(&keys).doing(ACTION)
 }
 
 fn write(path: &Path, bytes: &[u8]) -> Result<(), BenchError> {

@@ -154,7 +154,7 @@ async fn fly(
     agents: usize,
 ) -> Result<Flown, BenchError> {
     host.in_folder(async |dir| {
-        let mut fleet = Fleet::start(host, dir, sync == Sync::Always).await?;
+        let mut fleet = Fleet::start(host, dir, sync == Sync::Always, &[]).await?;
         for name in [role::BUILDER, role::VERIFIER] {
             let count = u32::try_from(agents).unwrap_or(u32::MAX);
             let agents = Agents { role: role::id(name), count, pool: streams::fleet_pool(), think: Duration::ZERO };

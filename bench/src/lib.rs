@@ -2,15 +2,18 @@
 //!
 //! - [`handoff`]: waypoints with no-op agents through the full protocol, beside a raw program on the same broker.
 //! - [`scale`]: the same while much is open, and with agents that think.
+//! - [`gates`]: a workflow of many gates, in memory and on a fleet, beside `fly`.
 //! - [`workspace`]: what git work costs, beside plain git.
 //! - [`verdict`]: what a verdict costs at each level of evidence, against the check alone.
 //! - [`peer`]: what runs in the other processes of a benchmark.
 //!
 //! Nothing here is used by a flight. Printing is the command line's matter: a report is data with a table.
 
+mod course;
 mod driver;
 mod error;
 mod fleet;
+pub mod gates;
 pub mod handoff;
 mod host;
 pub mod peer;

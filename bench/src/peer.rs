@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use holdpoint_protocol::ids::{PoolId, RoleId};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use noop::{Hand, passed};
+
 use crate::{
     BenchError,
     error::Doing as _,

@@ -4,7 +4,6 @@
 //! own is flown, and measured. Then the orchestrator is killed and started again. Second part: builders that think for a
 //! while about each turn, more and more of them, against what they could do if nothing else took time.
 
-mod measured;
 mod open;
 mod report;
 mod think;

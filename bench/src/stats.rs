@@ -28,8 +28,13 @@ impl Sample {
 
     /// The smallest duration that at least `percent` of all do not exceed, in milliseconds; 0 of nothing.
     pub(crate) fn percentile_ms(&self, percent: usize) -> f64 {
+        self.percentile_us(percent) / 1e3
+    }
+
+    /// The same in microseconds.
+    pub(crate) fn percentile_us(&self, percent: usize) -> f64 {
         let rank = (self.len() * percent).div_ceil(100).max(1);
-        self.sorted.get(rank - 1).map_or(0.0, |duration| duration.as_secs_f64() * 1e3)
+        self.sorted.get(rank - 1).map_or(0.0, |duration| duration.as_secs_f64() * 1e6)
     }
 }
 

@@ -1,10 +1,11 @@
 //! The builder: does waypoints in clones of its own and hands off trees (FLY-2).
 //!
-//! The program that does the work is configured; everything around it is `holdpoint_runtime::build_turn`, which the
+//! The program that does the work is configured; everything around it is `holdpoint_harness::build_turn`, which the
 //! repair agent shares. A builder judges nothing and decides nothing.
 
+use holdpoint_harness::{agent::process::RunError, build_turn::process};
 use holdpoint_protocol::ids::role;
-use holdpoint_runtime::{agent::process::RunError, build_turn::process, config::Config, process::Ended};
+use holdpoint_runtime::{config::Config, process::Ended};
 
 /// The role of this agent.
 pub const ROLE: &str = role::BUILDER;

@@ -17,6 +17,10 @@ pub(crate) const TOO_MANY: u16 = 429;
 /// The code of a failure: who could answer is starting, stopping or busy.
 const UNAVAILABLE: u16 = 503;
 
+/// Requests of one key that an orchestrator works on in a minute unless it is configured: several times what a page that follows
+/// a flight, a bot or an agent sends.
+pub const REQUESTS_PER_MINUTE: u32 = 12_000;
+
 /// The name of the service in the broker's service discovery.
 pub const SERVICE: &str = "holdpoint";
 

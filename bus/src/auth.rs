@@ -35,5 +35,5 @@ pub use store::StoreError;
 pub use trust::{Trust, WatchedTrust};
 
 pub(crate) use accounts::CONNECTIONS_MAX;
-pub(crate) use permissions::{PROGRESS, is_agent};
+pub(crate) use permissions::{OF_AGENTS, PROGRESS, may_call};
 pub(crate) use store::write_secret;

@@ -18,6 +18,7 @@ use tokio::io::{AsyncReadExt as _, AsyncSeekExt as _};
 use crate::{
     Bus,
     publish::{self, ATTEMPTS_MAX, RETRY_PAUSE, StoreFailure},
+    tries::{self, Tried},
 };
 
 pub use holdpoint_protocol::headers::SIZE;
@@ -175,6 +176,7 @@ async fn put_chunk(
             Ok(_) | Err(StoreFailure::AlreadyThere) => return Ok(()),
             Err(failure) if failure.is_passing() && attempt < ATTEMPTS_MAX => {
                 tracing::debug!(%subject, attempt, error = %failure, "publishing again");
+                tries::again(Tried::Write);
                 tokio::time::sleep(RETRY_PAUSE * attempt).await;
                 attempt += 1;
             }

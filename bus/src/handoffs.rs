@@ -14,6 +14,7 @@ use crate::{
     journal::{self, ReadError},
     message::{Outgoing, Stored},
     publish::{self, ATTEMPTS_MAX, RETRY_PAUSE},
+    tries::{self, Tried},
 };
 
 /// How many handoffs of a partition are fetched ahead. Their appends go in parallel, so a few at a time keep up.
@@ -70,7 +71,37 @@ pub async fn publish(
     if show_jwt == ShowJwt::Yes {
         map.insert(headers::JWT, bus.jwt());
     }
-    store(bus, subject, outgoing, map).await
+    Ok(Sequence(store(bus, subject, outgoing, map).await?.sequence))
+}
+
+/// What shows whose a handoff is that somebody else stores.
+#[derive(Debug, Clone, Copy)]
+pub struct Signed<'a> {
+    /// The signature over subject and payload.
+    pub signature: &'a str,
+    /// The JWT of the key that made it.
+    pub jwt: &'a str,
+}
+
+/// Where a handoff stands that was stored for its sender.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Relayed {
+    /// The place in its stream.
+    pub sequence: Sequence,
+    /// It stood there before: the message id was known.
+    pub known: bool,
+}
+
+/// Stores a handoff for the one who signed it, with nothing of ours in it: what is read later is what its sender would have
+/// stored. For orchestrators, which have to hold the signature against the sender's key before.
+///
+/// # Errors
+/// [`PublishError`].
+pub async fn relay(bus: &Bus, subject: &str, outgoing: &Outgoing, signed: Signed<'_>) -> Result<Relayed, PublishError> {
+    let mut map = outgoing.headers(signed.signature);
+    map.insert(headers::JWT, signed.jwt);
+    let ack = store(bus, subject, outgoing, map).await?;
+    Ok(Relayed { sequence: Sequence(ack.sequence), known: ack.duplicate })
 }
 
 /// Signs and sends a plan that asks whether its turn is open, and does not wait for the broker: the orchestrator that takes the
@@ -87,15 +118,16 @@ pub async fn ask(bus: &Bus, subject: &str, outgoing: &Outgoing, nonce: &str) -> 
 }
 
 /// Sends it until the broker answers.
-async fn store(bus: &Bus, subject: &str, outgoing: &Outgoing, map: HeaderMap) -> Result<Sequence, PublishError> {
+async fn store(bus: &Bus, subject: &str, outgoing: &Outgoing, map: HeaderMap) -> Result<publish::Ack, PublishError> {
     let mut attempt = 1;
     loop {
         let sent = publish::store(bus, subject.to_owned(), map.clone(), outgoing.payload.clone()).await;
         let subject = subject.to_owned();
         match sent {
-            Ok(ack) => return Ok(Sequence(ack.sequence)),
+            Ok(ack) => return Ok(ack),
             Err(failure) if failure.is_passing() && attempt < ATTEMPTS_MAX => {
                 tracing::debug!(%subject, attempt, error = %failure, "publishing again");
+                tries::again(Tried::Dispatch);
                 tokio::time::sleep(RETRY_PAUSE * attempt).await;
                 attempt += 1;
             }

@@ -18,6 +18,7 @@ use crate::{
     Bus,
     message::{Outgoing, Stored},
     publish::{self, ATTEMPTS_MAX, RETRY_PAUSE, StoreFailure},
+    tries::{self, Tried},
 };
 
 pub use replay::Replay;
@@ -213,6 +214,7 @@ impl Journal {
                 }
                 Err(failure) if failure.is_passing() && attempt < ATTEMPTS_MAX => {
                     tracing::debug!(%subject, attempt, error = %failure, "appending again");
+                    tries::again(Tried::Write);
                     tokio::time::sleep(RETRY_PAUSE * attempt).await;
                     attempt += 1;
                 }

@@ -24,6 +24,7 @@ mod publish;
 pub mod signals;
 pub mod tls;
 pub mod topology;
+pub mod tries;
 pub mod turns;
 
 pub use connection::{Bus, ConnectArgs, ConnectError};

@@ -137,11 +137,28 @@ impl Stored {
     }
 }
 
-/// One header's value.
+/// Bytes of a header's value that is read: several times what a JWT has. The broker takes 64 KiB of headers, and what is
+/// read goes into pages, refusals and lines of the log.
+const HEADER_LEN_MAX: usize = 8 << 10;
+
+/// One header's value. One that is too long is passed over, as if it were not there: what needs it is refused for its lack.
 pub(crate) fn header(map: &HeaderMap, name: &str) -> Option<String> {
-    map.get(name).map(|value| value.as_str().to_owned())
+    map.get(name).map(|value| value.as_str()).filter(|value| value.len() <= HEADER_LEN_MAX).map(str::to_owned)
 }
 
 fn millis(nanos: i128) -> Timestamp {
     Timestamp::from_millis(i64::try_from(nanos / 1_000_000).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_header_is_read_up_to_a_bound_and_passed_over_beyond_it() {
+        let of =
+            |len: usize| HeaderMap::from_iter([(headers::SCHEMA.parse().unwrap(), "x".repeat(len).parse().unwrap())]);
+        assert_eq!(header(&of(HEADER_LEN_MAX), headers::SCHEMA).map(|value| value.len()), Some(HEADER_LEN_MAX));
+        assert_eq!(header(&of(HEADER_LEN_MAX + 1), headers::SCHEMA), None);
+    }
 }

@@ -9,11 +9,11 @@ use holdpoint_protocol::{
 };
 
 use crate::{
-    Bus, Stored,
+    Bus,
     journal::{ReadError, Replay},
 };
 
-/// All handoffs of a role for a waypoint, oldest first.
+/// The handoffs of a role for a waypoint, oldest first, from behind a sequence that is known already.
 ///
 /// # Errors
 /// The broker does not answer.
@@ -22,11 +22,13 @@ pub async fn of_waypoint(
     role: &RoleId,
     flight: &FlightId,
     waypoint: &WaypointId,
-) -> Result<Vec<Stored>, ReadError> {
-    of_kind(bus, role, flight, waypoint, "*").await
+    known: Sequence,
+) -> Result<Replay, ReadError> {
+    matching(bus, role, flight, waypoint, "*", known).await
 }
 
-/// All handoffs of one kind that a role made for a waypoint, oldest first.
+/// The handoffs of one kind that a role made for a waypoint, oldest first. How many there are is their senders' to choose: read them
+/// one after another.
 ///
 /// # Errors
 /// The broker does not answer.
@@ -36,9 +38,34 @@ pub async fn of_kind(
     flight: &FlightId,
     waypoint: &WaypointId,
     kind: &str,
-) -> Result<Vec<Stored>, ReadError> {
+) -> Result<Replay, ReadError> {
+    matching(bus, role, flight, waypoint, kind, Sequence(0)).await
+}
+
+/// As [`of_kind`], without payloads: for whoever looks at headers only.
+///
+/// # Errors
+/// The broker does not answer.
+pub async fn heads_of_kind(
+    bus: &Bus,
+    role: &RoleId,
+    flight: &FlightId,
+    waypoint: &WaypointId,
+    kind: &str,
+) -> Result<Replay, ReadError> {
+    Ok(of_kind(bus, role, flight, waypoint, kind).await?.headers_only())
+}
+
+async fn matching(
+    bus: &Bus,
+    role: &RoleId,
+    flight: &FlightId,
+    waypoint: &WaypointId,
+    kind: &str,
+    known: Sequence,
+) -> Result<Replay, ReadError> {
     let filter = subjects::handoff(role, flight, waypoint, kind);
-    Replay::start(bus, &streams::handoff(role), &filter, Sequence(0)).await?.collect().await
+    Replay::start(bus, &streams::handoff(role), &filter, known).await
 }
 
 /// All handoffs of a role for a flight, oldest first, from behind a sequence that is known already.

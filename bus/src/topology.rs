@@ -10,7 +10,7 @@ use async_nats::jetstream::{
     self, ErrorCode,
     consumer::{AckPolicy, DeliverPolicy, pull},
     context::{CreateStreamError, CreateStreamErrorKind},
-    stream::{Config, DiscardPolicy, StorageType},
+    stream::{Config, DiscardPolicy, StorageType, SubjectTransform},
 };
 use holdpoint_protocol::{
     ids::{FlightId, PoolId, RoleId},
@@ -28,6 +28,8 @@ pub use rooms::{Room, room};
 const DUPLICATE_WINDOW: Duration = Duration::from_secs(120);
 /// The biggest entry or handoff with its headers: what our brokers take (`protocol::codec::PAYLOAD_MAX`).
 const MESSAGE_LEN_MAX: i32 = 8 << 20;
+/// The longest token of a subject: an id, or the digits of a digest.
+const TOKEN_LEN_MAX: usize = 64;
 /// Room for the headers of a chunk.
 const CHUNK_HEADERS_LEN_MAX: usize = 8 << 10;
 /// How long the consumers of a local flight are kept without an agent that asks: longer than any pause of a running one.
@@ -225,7 +227,8 @@ fn handoff_stream(role: &RoleId, settings: &Settings) -> Config {
     let share = Share::of_handoffs(role);
     Config {
         name: streams::handoff(role),
-        subjects: vec![subjects::handoffs_of(role)],
+        subjects: vec![subjects::handoffs_stored(role)],
+        subject_transform: Some(cut(&subjects::handoffs_stored(role))),
         max_bytes: share.bytes(settings.disk_bytes),
         max_messages: share.messages(settings.disk_bytes),
         ..kept(settings)
@@ -237,7 +240,8 @@ fn blob_stream(role: &RoleId, settings: &Settings) -> Config {
     let share = Share::of_blobs(role);
     Config {
         name: streams::blob(role),
-        subjects: vec![subjects::blobs_of(role)],
+        subjects: vec![subjects::blobs_stored(role)],
+        subject_transform: Some(cut(&subjects::blobs_stored(role))),
         max_bytes: share.bytes(settings.disk_bytes),
         max_messages: share.messages(settings.disk_bytes),
         max_messages_per_subject: 1,
@@ -245,6 +249,15 @@ fn blob_stream(role: &RoleId, settings: &Settings) -> Config {
         max_message_size: i32::try_from(chunk).expect("a chunk is far smaller than 2 GiB"),
         ..kept(settings)
     }
+}
+
+/// Has a stream cut off what of a token is longer than any id or digest: the broker keeps each subject in memory, and takes
+/// lines of 4 KiB. What fits is stored under its own subject.
+fn cut(stored: &str) -> SubjectTransform {
+    let mut tokens: Vec<String> = stored.split('.').map(str::to_owned).collect();
+    let wild = tokens.iter_mut().filter(|token| *token == "*");
+    wild.zip(1..).for_each(|(token, n)| *token = format!("{{{{left({n},{TOKEN_LEN_MAX})}}}}"));
+    SubjectTransform { source: stored.to_owned(), destination: tokens.join(".") }
 }
 
 /// What all streams share: on disk, nothing deleted, no rollup, no schedules, no message TTL, no batches. A stream that is

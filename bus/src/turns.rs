@@ -2,7 +2,7 @@
 
 mod pulls;
 
-use std::time::Duration;
+use std::{ops::Range, sync::OnceLock, time::Duration};
 
 use bytes::Bytes;
 use holdpoint_protocol::{
@@ -23,6 +23,8 @@ use crate::{
 
 /// How long an agent waits for a hint before it looks by itself (contract, "Subjects for external agents").
 const POLL_EVERY: Duration = Duration::from_secs(5);
+/// For how long an agent leaves a turn to others that it passed on: each of them looks once in this time.
+const OTHERS_FIRST: Duration = Duration::from_secs(7);
 /// How long the broker may take to answer an acknowledgement.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -38,6 +40,8 @@ pub struct TurnQueue {
     perhaps: [bool; Priority::ALL.len()],
     /// When all priorities were last looked at: hints get lost, and what comes again has none.
     looked_at_all: Instant,
+    /// When a turn that this agent passed on is there again, and others look first.
+    others_first: Option<Range<Instant>>,
 }
 
 impl TurnQueue {
@@ -51,7 +55,7 @@ impl TurnQueue {
         let hints = Signals::listen(bus, subjects::wake(role)).await?;
         let (perhaps, looked_at_all) = ([true; Priority::ALL.len()], Instant::now());
         let (role, pool) = (role.clone(), pool.clone());
-        Ok(Self { trust: trust.into(), role, pool, hints, pulls, perhaps, looked_at_all })
+        Ok(Self { trust: trust.into(), role, pool, hints, pulls, perhaps, looked_at_all, others_first: None })
     }
 
     /// Waits for the next turn: critical ones first. A broker that is away is waited for.
@@ -82,6 +86,14 @@ impl TurnQueue {
         }
     }
 
+    /// A turn was passed on: when it is there again, this agent does not look before the others of its role had the time to. Else
+    /// agents that look at the same moments would get it in turn for ever, each time the same one first.
+    pub fn after(&mut self, delivery: &Delivery) {
+        if let Some(again) = delivery.passed_on.get() {
+            self.others_first = Some(*again..*again + OTHERS_FIRST);
+        }
+    }
+
     /// The next turn, if one is there now.
     pub async fn poll(&mut self) -> Option<Delivery> {
         self.expect_anything();
@@ -103,6 +115,9 @@ impl TurnQueue {
 
     /// The next turn where there may be one.
     async fn look(&mut self) -> Option<Delivery> {
+        if self.others_first.as_ref().is_some_and(|span| span.contains(&Instant::now())) {
+            return None;
+        }
         for (index, priority) in Priority::ALL.into_iter().enumerate() {
             while std::mem::take(&mut self.perhaps[index]) {
                 let consumer = streams::turn_consumer(&self.role, &self.pool, priority);
@@ -139,6 +154,8 @@ pub struct Delivery {
     pub number: u64,
     bus: Bus,
     reply: String,
+    /// When it is there again for others to take.
+    passed_on: OnceLock<Instant>,
 }
 
 impl Delivery {
@@ -177,6 +194,16 @@ impl Delivery {
     /// [`QueueError::Ack`]; it is delivered again after the acknowledgement wait.
     pub async fn nak(&self, delay: Duration) -> Result<(), QueueError> {
         self.answer(format!(r#"-NAK {{"delay":{}}}"#, delay.as_nanos()).into()).await
+    }
+
+    /// Given back for another agent, because this one must not do it: it is there again after `delay`.
+    ///
+    /// # Errors
+    /// As [`Delivery::nak`].
+    pub async fn pass_on(&self, delay: Duration) -> Result<(), QueueError> {
+        // The first time counts: nobody passes a delivery on twice.
+        let _ = self.passed_on.set(Instant::now() + delay);
+        self.nak(delay).await
     }
 
     async fn answer(&self, payload: Bytes) -> Result<(), QueueError> {

@@ -3,12 +3,16 @@
 pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod dead;
+pub(crate) mod handoffs;
 pub(crate) mod keys;
 pub(crate) mod mcp;
 pub(crate) mod observe;
+pub(crate) mod org;
 pub(crate) mod people;
 mod places;
 mod process;
+pub(crate) mod taking;
+pub(crate) mod task;
 pub(crate) mod traces;
 pub(crate) mod workflow;
 
@@ -19,6 +23,7 @@ use holdpoint_protocol::ids::{FlightId, WaypointId};
 
 pub(crate) use places::{CommandFlags, FleetFlags, Place};
 pub(crate) use process::{AgentArgs, AgentRole, ProcessArgs};
+pub(crate) use task::{TaskFlags, Work};
 
 /// Builders build, an independent verifier judges by evidence, and only what was shown to be right lands.
 #[derive(Debug, Parser)]
@@ -41,6 +46,8 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Check, show and begin the workflows that a project declares
     Workflow(workflow::WorkflowArgs),
+    /// Have running flights go on by what a project declares now
+    Org(org::OrgArgs),
     /// Keep a fleet running for several flights, until Ctrl-C
     Up(UpArgs),
     /// Hand a plan to a running fleet and print the flight's id
@@ -51,6 +58,8 @@ pub(crate) enum Command {
     Status(StatusArgs),
     /// Show all artifacts and decisions of a waypoint, in order
     History(HistoryArgs),
+    /// List what went wrong when agents' programs handed over their results
+    Handoffs(handoffs::HandoffsArgs),
     /// Show one artifact, or the bytes of evidence
     Artifact(ArtifactArgs),
     /// Print what happens at gates as JSON lines: transitions, rejections, timeouts, conflicts, loops
@@ -82,6 +91,12 @@ pub(crate) enum Command {
     Mcp(mcp::McpArgs),
     /// Have blocked, failed or dead work tried again
     Retry(people::RetryArgs),
+    /// Take over an agents' turn: work on it yourself
+    Take(taking::TakeArgs),
+    /// Hand in your work on a turn that you took over
+    HandIn(taking::HandInArgs),
+    /// Give a turn back that you took over
+    Release(taking::ReleaseArgs),
     /// End a flight, or one waypoint of it
     Cancel(people::CancelArgs),
     /// Open no turn of a flight until it is resumed
@@ -117,18 +132,22 @@ pub(crate) enum Command {
 /// `run`
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    holdpoint run plan.yaml --builder 'claude -p --permission-mode acceptEdits'\n  \
+    holdpoint run plan.yaml --builder claude\n  \
     holdpoint run plan.yaml --repo ../client --config holdpoint.toml --builders 3\n  \
+    holdpoint run --task 'Read the contract' --agent default=claude\n  \
     holdpoint run --resume harden-client-0a1b2c3d\n\n\
     The command line of --builder is run with `sh -c` in a clone of its own, in a sandbox, with the task in Markdown on\n\
     its standard input; it edits files. Your working tree and branches are not touched: what was accepted stands on the\n\
-    branch holdpoint/<flight>. Ctrl-C leaves the flight resumable.")]
+    branch holdpoint/<flight>. Ctrl-C leaves the flight resumable. Work of one step needs no plan file: --task.")]
 pub(crate) struct RunArgs {
     /// The plan file (YAML)
-    #[arg(required_unless_present = "resume")]
+    #[arg(required_unless_present_any = ["resume", "task"])]
     pub(crate) plan: Option<PathBuf>,
-    /// Go on with a flight that was interrupted; its fleet's commands are remembered
-    #[arg(long, value_name = "FLIGHT", conflicts_with_all = ["plan", "builder", "repair", "judge", "builders", "config"])]
+    /// Work without a plan file
+    #[command(flatten)]
+    pub(crate) task: TaskFlags,
+    /// Go on with a flight that was interrupted; its fleet's commands are remembered, and --agent adds to them
+    #[arg(long, value_name = "FLIGHT", conflicts_with_all = ["plan", "task", "builder", "repair", "judge", "builders", "config"])]
     pub(crate) resume: Option<FlightId>,
     /// What the fleet runs
     #[command(flatten)]
@@ -145,7 +164,7 @@ pub(crate) struct RunArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     holdpoint check plan.yaml\n  \
-    holdpoint check plan.yaml --repo ../client --builder 'claude -p' --judge ./judge.sh --json\n  \
+    holdpoint check plan.yaml --repo ../client --builder claude --judge ./judge.sh --json\n  \
     holdpoint check plan.yaml --nats nats://fleet:4222 --creds me.creds\n\n\
     Looks at the plan (every problem at once, with its line), the repository and the plan's base, the programs, the\n\
     configuration, the sandbox and the broker, with the flags that `run` would be given. Nothing is started or written.\n\
@@ -153,7 +172,11 @@ pub(crate) struct RunArgs {
     3: this machine lacks something (`holdpoint doctor` shows what).")]
 pub(crate) struct CheckArgs {
     /// The plan file (YAML)
-    pub(crate) plan: PathBuf,
+    #[arg(required_unless_present = "task")]
+    pub(crate) plan: Option<PathBuf>,
+    /// Work without a plan file
+    #[command(flatten)]
+    pub(crate) task: TaskFlags,
     /// What the fleet would run
     #[command(flatten)]
     pub(crate) commands: CommandFlags,
@@ -188,10 +211,15 @@ pub(crate) struct UpArgs {
 /// `submit`
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  holdpoint submit plan.yaml\n  \
+    holdpoint submit --task 'Read the contract' --goal 'List what it obliges us to' --tag legal\n  \
     holdpoint submit plan.yaml --nats nats://fleet:4222 --creds me.creds")]
 pub(crate) struct SubmitArgs {
     /// The plan file (YAML)
-    pub(crate) plan: PathBuf,
+    #[arg(required_unless_present = "task")]
+    pub(crate) plan: Option<PathBuf>,
+    /// Work without a plan file
+    #[command(flatten)]
+    pub(crate) task: TaskFlags,
     /// What the fleet is told about itself
     #[command(flatten)]
     pub(crate) fleet: FleetFlags,

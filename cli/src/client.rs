@@ -22,6 +22,8 @@ use holdpoint_protocol::{
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::time::Instant;
 
+use crate::output;
+
 /// How long one answer may take. The orchestrator itself gives up after 20 s.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(25);
 /// How long nobody answers before a question is asked once more beside: who has it may have been stopped or killed.
@@ -35,6 +37,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// It is asked once.
 const NO_PATIENCE: Duration = Duration::ZERO;
 const PAUSE: Duration = Duration::from_millis(50);
+/// Pages of a waypoint's history that are read; each has a MiB, unless one line has more.
+const HISTORY_PAGES_MAX: usize = 256;
 /// A reference that no artifact has.
 const NO_ARTIFACT: &str = "-";
 
@@ -111,8 +115,7 @@ impl Client {
 
     /// Everything about a waypoint, in order.
     pub(crate) async fn history(&self, flight: &FlightId, waypoint: &WaypointId) -> Result<Vec<HistoryLine>, ApiError> {
-        let query = HistoryQuery { flight: flight.clone(), waypoint: waypoint.clone() };
-        Ok(self.patiently::<History>(HISTORY, &query).await?.lines)
+        self.all_history(PATIENCE, flight, waypoint).await
     }
 
     /// The same, without patience for failures.
@@ -121,8 +124,29 @@ impl Client {
         flight: &FlightId,
         waypoint: &WaypointId,
     ) -> Result<Vec<HistoryLine>, ApiError> {
-        let query = HistoryQuery { flight: flight.clone(), waypoint: waypoint.clone() };
-        Ok(self.ask_hedged::<History>(HISTORY, &query).await?.lines)
+        self.all_history(NO_PATIENCE, flight, waypoint).await
+    }
+
+    /// All pages, up to a bound: how much agents hand off is theirs to choose.
+    async fn all_history(
+        &self,
+        patience: Duration,
+        flight: &FlightId,
+        waypoint: &WaypointId,
+    ) -> Result<Vec<HistoryLine>, ApiError> {
+        let (flight, waypoint) = (flight.clone(), waypoint.clone());
+        let (mut all, mut query) = (Vec::new(), HistoryQuery { flight, waypoint, after: Vec::new() });
+        for _ in 0..HISTORY_PAGES_MAX {
+            let page: History = self.look(patience, HISTORY, &query).await?;
+            all.extend(page.lines);
+            let Some(next) = page.next else { return Ok(all) };
+            query.after = next;
+        }
+        output::err(&format!(
+            "the history of {} is longer than {HISTORY_PAGES_MAX} MiB: what follows is left out; `holdpoint export {}` has it",
+            query.waypoint, query.flight
+        ));
+        Ok(all)
     }
 
     /// One artifact by `STREAM/SEQUENCE`.

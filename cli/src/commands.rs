@@ -8,16 +8,19 @@ mod check;
 mod dead;
 mod doctor;
 mod export;
+mod handoffs;
 mod health;
 mod inbox;
 mod keys;
 mod look;
 mod mcp;
 mod observe;
+mod org;
 mod process;
 mod run;
 mod schema;
 mod submit;
+mod taking;
 mod task;
 mod traces;
 mod up;
@@ -38,10 +41,12 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::Run(args) => Box::pin(run::run(args)).await,
         Command::Check(args) => Box::pin(check::check(args)).await,
         Command::Workflow(args) => workflow::workflow(args).await,
+        Command::Org(args) => org::org(args).await,
         Command::Up(args) => Box::pin(up::up(args)).await,
         Command::Submit(args) => Box::pin(submit::submit(args)).await,
         Command::Watch(args) => Box::pin(watch::watch(args)).await,
         Command::Status(args) => Box::pin(look::status(args)).await,
+        Command::Handoffs(args) => Box::pin(handoffs::handoffs(args)).await,
         Command::History(args) => Box::pin(look::history(args)).await,
         Command::Artifact(args) => Box::pin(look::artifact(args)).await,
         Command::Events(args) => Box::pin(observe::events(args)).await,
@@ -57,6 +62,9 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::Approve(args) => Box::pin(act::approve(args)).await,
         Command::Reject(args) => Box::pin(act::reject(args)).await,
         Command::Mcp(args) => Box::pin(mcp::mcp(args)).await,
+        Command::Take(args) => Box::pin(taking::take(args)).await,
+        Command::HandIn(args) => Box::pin(taking::hand_in(args)).await,
+        Command::Release(args) => Box::pin(taking::release(args)).await,
         Command::Retry(args) => Box::pin(act::retry(args)).await,
         Command::Cancel(args) => Box::pin(act::cancel(args)).await,
         Command::Pause(args) => Box::pin(act::pause(args)).await,

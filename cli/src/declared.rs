@@ -95,6 +95,50 @@ impl Declarations {
     }
 }
 
+/// The workflows of sound declarations, with what the org chart says of their roles; else everything that is wrong.
+pub(crate) async fn sound(found: &Declarations) -> Result<Vec<WorkflowSpec>, Failure> {
+    let checked = found.check(None).await?;
+    if !checked.errors.is_empty() {
+        return Err(PlanErrors { errors: checked.errors }.into());
+    }
+    for warning in &checked.warnings {
+        output::err(warning.render("warning: ").trim_end());
+    }
+    let all = checked.projects.into_iter().flatten();
+    Ok(all.map(|spec| declared::resolve(spec, checked.chart.as_ref())).collect())
+}
+
+/// A file's name and bytes; of a file that is too large only as many as show it.
+pub(crate) fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
+    let bytes = bounded::read(path, declared::FILE_BYTES_MAX).map_err(|error| {
+        let message = format!("cannot read {}: {error}", path.display());
+        let hint = "name a workflow file, or begin one: holdpoint workflow new review --out project.yaml";
+        Failure::usage("workflow_unreadable", message, hint)
+    })?;
+    Ok((path.display().to_string(), bytes))
+}
+
+/// The name of the first workflow that a project declares, on the current commit or in a folder without a repository; `None`: it
+/// declares none.
+pub(crate) async fn first(repo: &Path) -> Result<Option<String>, Failure> {
+    let found = match UserRepo::open(repo).await {
+        Err(Error::NotARepository { dir }) => Declarations::in_folder(&dir)?,
+        opened => {
+            let repo = opened?;
+            let head = repo.resolve("HEAD").await?;
+            Declarations::at(&repo, &head).await?
+        }
+    };
+    if found.projects.is_empty() {
+        return Ok(None);
+    }
+    let checked = found.check(None).await?;
+    if !checked.errors.is_empty() {
+        return Err(PlanErrors { errors: checked.errors }.into());
+    }
+    Ok(checked.projects.into_iter().flatten().next().map(|spec| spec.name))
+}
+
 /// The declared workflows that a plan names, from the commit that it stands on; none where it names built-in ones only.
 ///
 /// Sound ones that this version cannot run are refused by what they say.
@@ -115,21 +159,12 @@ pub(crate) async fn named(plan: &Plan, repo: &Path) -> Result<Vec<WorkflowSpec>,
             (Declarations::at(&repo, &base).await?, place)
         }
     };
-    let checked = found.check(None).await?;
-    if !checked.errors.is_empty() {
-        return Err(PlanErrors { errors: checked.errors }.into());
-    }
-    for warning in &checked.warnings {
-        output::err(warning.render("warning: ").trim_end());
-    }
-    let is_there = |name: &str| checked.projects.iter().flatten().any(|spec| spec.name == name);
+    let mut found = sound(&found).await?;
+    let is_there = |name: &str| found.iter().any(|spec| spec.name == name);
     if let Some(name) = named.iter().find(|name| !is_there(name)) {
         output::err(&format!("note: workflow {name} is not in {place}"));
     }
-    let mut found: Vec<WorkflowSpec> = checked.projects.into_iter().flatten().collect();
     found.retain(|spec| named.contains(&spec.name.as_str()));
-    let found: Vec<WorkflowSpec> =
-        found.into_iter().map(|spec| declared::resolve(spec, checked.chart.as_ref())).collect();
     for spec in &found {
         Workflow::try_new(spec).map_err(|error| {
             let message = format!("workflow {} of {PROJECT} cannot be flown: {}", spec.name, chain(&error));

@@ -5,19 +5,18 @@
 mod broker;
 mod child;
 mod leftovers;
+mod recruit;
 mod roles;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
 
 use holdpoint_bus::{Bus, ConnectArgs};
-use holdpoint_protocol::ids::{AgentName, PoolId, RoleId, role};
-use holdpoint_runtime::{
-    config::{Config, ProgramConfig},
-    fresh, telemetry,
-};
+use holdpoint_protocol::ids::{AgentName, RoleId, role};
+use holdpoint_runtime::{config::Config, fresh, telemetry};
 use tokio::sync::mpsc;
 
 pub(crate) use broker::{BrokerLease, find_server, known_broker};
+pub(crate) use recruit::Recruiter;
 pub(crate) use roles::{Crew, plan_folder};
 
 use crate::{
@@ -26,7 +25,9 @@ use crate::{
     people::key,
     state::{Slot, StateDir},
 };
+use broker::LOOK_EVERY;
 use child::Child;
+use recruit::Wanted;
 
 /// From this many builders on there are two verifiers: checks of several trees run at once then.
 const BUILDERS_FOR_TWO_VERIFIERS: u32 = 4;
@@ -35,11 +36,17 @@ const BUILDERS_FOR_TWO_VERIFIERS: u32 = 4;
 #[derive(Debug)]
 pub(crate) struct Fleet {
     state: StateDir,
-    lease: Arc<BrokerLease>,
+    lease: Box<BrokerLease>,
     /// The name of this run in the folders of logs and processes.
     run: String,
     orchestrators: Vec<Child>,
     agents: Vec<Child>,
+    /// What its agents are made of, and the roles that have some.
+    crew: Option<Arc<Crew>>,
+    staffed: BTreeSet<RoleId>,
+    /// Roles that are wanted while it runs.
+    wanted: mpsc::Receiver<Wanted>,
+    recruiter: Recruiter,
     trouble: mpsc::Receiver<Failure>,
     reporter: mpsc::Sender<Failure>,
 }
@@ -49,17 +56,21 @@ impl Fleet {
     /// the built-in ones, each with whether its turns make work.
     pub(crate) async fn attach(state: &StateDir, run: &str, roles: &[(RoleId, bool)]) -> Result<Self, Failure> {
         state.ensure()?;
-        let mut lease = BrokerLease::take(state).await?;
+        let mut lease = Box::new(BrokerLease::take(state).await?);
         lease.add_roles(roles).await?;
-        let lease = Arc::new(lease);
         leftovers::sweep(state);
         let (reporter, trouble) = mpsc::channel(1);
+        let (recruiter, wanted) = Recruiter::new();
         Ok(Self {
             state: state.clone(),
             lease,
             run: run.to_owned(),
             orchestrators: Vec::new(),
             agents: Vec::new(),
+            crew: None,
+            staffed: BTreeSet::new(),
+            wanted,
+            recruiter,
             trouble,
             reporter,
         })
@@ -103,22 +114,49 @@ impl Fleet {
 
     /// Starts the agents of a crew: builders, one verifier or two, repair agents if they have a program, and those of the
     /// declared roles.
-    pub(crate) fn start_crew(&mut self, crew: &Crew<'_>, pool: &PoolId) -> Result<(), Failure> {
+    pub(crate) fn start_crew(&mut self, crew: Arc<Crew>) -> Result<(), Failure> {
         let verifiers = if crew.builders >= BUILDERS_FOR_TWO_VERIFIERS { 2 } else { 1 };
-        let count = |program: &ProgramConfig| program.command.as_ref().map_or(0, |_| program.count.unwrap_or(1));
-        let agents = &crew.config.agents;
-        let builders = agents.builder.command.as_ref().map_or(0, |_| crew.builders);
-        let own = [(role::BUILDER, builders), (role::VERIFIER, verifiers), (role::REPAIR, count(&agents.repair))];
-        let declared = crew.declared.iter().filter_map(|role| Some((role.clone(), count(agents.program(role)?))));
-        for (role, count) in own.map(|(name, count)| (role::id(name), count)).into_iter().chain(declared) {
-            for _ in 0..count {
-                self.start_agent(&role, crew, pool)?;
-            }
+        let builders = crew.config.agents.builder.command.as_ref().map_or(0, |_| crew.builders);
+        let repair = crew.count(&role::id(role::REPAIR));
+        let own = [(role::BUILDER, builders), (role::VERIFIER, verifiers), (role::REPAIR, repair)];
+        for (name, count) in own {
+            self.start_agents(&role::id(name), count, &crew)?;
+        }
+        for role in &crew.declared {
+            self.start_agents(role, crew.count(role), &crew)?;
+        }
+        self.crew = Some(crew);
+        Ok(())
+    }
+
+    /// Whoever has it can have the fleet take up roles.
+    pub(crate) fn recruiter(&self) -> Recruiter {
+        self.recruiter.clone()
+    }
+
+    /// Starts agents for those of these roles that have none, each with whether its turns make work. Returns the roles for
+    /// which there is no program.
+    pub(crate) async fn take_up(&mut self, roles: &[(RoleId, bool)]) -> Result<Vec<RoleId>, Failure> {
+        let Some(crew) = self.crew.clone() else { return Ok(Vec::new()) };
+        let missing = roles.iter().filter(|(role, _)| !self.staffed.contains(role)).cloned();
+        let (with_program, lacking): (Vec<_>, Vec<_>) = missing.partition(|(role, _)| crew.count(role) > 0);
+        self.lease.add_roles(&with_program).await?;
+        for (role, _) in &with_program {
+            self.start_agents(role, crew.count(role), &crew)?;
+        }
+        Ok(lacking.into_iter().map(|(role, _)| role).collect())
+    }
+
+    fn start_agents(&mut self, role: &RoleId, count: u32, crew: &Crew) -> Result<(), Failure> {
+        for _ in 0..count {
+            self.start_agent(role, crew)?;
+            self.staffed.insert(role.clone());
         }
         Ok(())
     }
 
-    fn start_agent(&mut self, role: &RoleId, crew: &Crew<'_>, pool: &PoolId) -> Result<(), Failure> {
+    fn start_agent(&mut self, role: &RoleId, crew: &Crew) -> Result<(), Failure> {
+        let pool = &crew.pool;
         let slot = Slot::take(&self.state, "agents", role.as_str())?;
         let label = format!("{role}-{}", slot.number);
         let name = AgentName::try_new(&label).map_err(|error| {
@@ -168,11 +206,24 @@ impl Fleet {
         Ok(folder)
     }
 
-    /// Waits until something fails for good: a process that cannot be kept running, a broker that does not come back.
+    /// Keeps the broker running and takes up the roles that are wanted, until something fails for good: a process that cannot be
+    /// kept running, a broker that does not come back.
     pub(crate) async fn failed(&mut self) -> Failure {
-        tokio::select! {
-            failure = self.trouble.recv() => failure.expect("this value holds a sender"),
-            failure = self.lease.keep() => failure,
+        let mut room = self.lease.room();
+        loop {
+            tokio::select! {
+                failure = self.trouble.recv() => return failure.expect("this value holds a sender"),
+                wanted = self.wanted.recv() => {
+                    let wanted = wanted.expect("this value holds a sender");
+                    let taken = Box::pin(self.take_up(wanted.roles())).await;
+                    wanted.answer(taken);
+                }
+                () = tokio::time::sleep(LOOK_EVERY) => {
+                    if let Err(failure) = self.lease.keep(&mut room).await {
+                        return failure;
+                    }
+                }
+            }
         }
     }
 

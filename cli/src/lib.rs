@@ -32,6 +32,7 @@ mod people;
 mod preflight;
 mod program;
 mod progress;
+mod reload;
 mod state;
 mod target;
 mod view;

@@ -7,11 +7,13 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    // First of all, before any thread: this executable is also the shim of its own sandbox, what agents ask with, and what
+    // First of all, before any thread: this executable is also the shim of its own sandbox, what agents ask with, what outlines
+    // source files, and what
     // evaluates conditions of gates.
     holdpoint_sandbox::shim::maybe_run();
     holdpoint_sandbox::observer::maybe_run();
-    holdpoint_runtime::ask::maybe_run();
+    holdpoint_harness::ask::maybe_run();
+    holdpoint_outline::maybe_run();
     holdpoint_conditions::maybe_run();
     holdpoint_cli::main()
 }

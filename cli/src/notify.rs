@@ -1,15 +1,21 @@
-//! Telling people, by a command of theirs, that something waits for them or that a flight is over.
+//! Telling people, by a command of theirs or a webhook, that something waits for them, that a gate was passed over by mistake,
+//! that agents have a turn again which nobody answered, or that a flight is over.
 //!
 //! What to tell follows from what is so at the moment: it is looked at again and again, and what was delivered is
 //! remembered in the state folder ([`delivered`]). A restart may repeat the last notification; it loses none.
 //!
-//! - [`event`]: what is told; [`courier`]: starting the command, one at a time, and trying again a bounded number of times.
+//! - [`event`]: what is told; [`notices`]: what of it waits for nobody.
+//! - [`rounds`]: a task for each way, which gets what is so at the moment; [`courier`]: delivering it once, one at a time, and
+//!   trying again a bounded number of times; [`way`]: by what.
 
 mod courier;
 mod delivered;
 mod event;
+mod notices;
+mod rounds;
+mod way;
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use holdpoint_bus::api::ApiError;
 use holdpoint_protocol::{ids::FlightId, view::FlightStatus};
@@ -18,7 +24,16 @@ use tokio::{sync::oneshot, task::JoinHandle, time::Instant};
 
 use crate::{client::Client, failure::Failure, state::StateDir};
 use courier::Courier;
-use event::Event;
+use delivered::Delivered;
+pub(crate) use event::{ConditionFailed, Event, OfferedAgain};
+pub(crate) use notices::Notices;
+use rounds::{Couriers, Round};
+use way::Way;
+
+/// Whether nothing of a flight moves on by itself.
+pub(crate) fn is_over(status: FlightStatus) -> bool {
+    matches!(status, FlightStatus::Accepted | FlightStatus::Incomplete)
+}
 
 /// How often it is looked what there is to tell, at most and at least.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
@@ -44,10 +59,17 @@ impl Notifier {
         state: &StateDir,
         flight: Option<&FlightId>,
     ) -> Result<Option<Self>, Failure> {
-        let Some(courier) = Courier::new(config, state)? else { return Ok(None) };
+        let ways = Way::configured(config)?;
+        if ways.is_empty() {
+            return Ok(None);
+        }
+        state.ensure()?;
+        let recorded = ways.into_iter().map(|way| (state.path(way.record()), way));
+        let (records, ways): (Vec<PathBuf>, Vec<Way>) = recorded.unzip();
         let (enough, stop) = oneshot::channel();
-        let watch = Watch { client: client.clone(), flight: flight.cloned(), courier };
-        let task = tokio::spawn(watch.until(stop));
+        let (client, flight) = (client.clone(), flight.cloned());
+        let watch = Watch { client, flight, records, notices: Notices::default() };
+        let task = tokio::spawn(watch.until(ways, stop));
         Ok(Some(Self { enough, task, timeout: config.timeout.duration() }))
     }
 
@@ -71,7 +93,9 @@ impl Drop for Notifier {
 struct Watch {
     client: Client,
     flight: Option<FlightId>,
-    courier: Courier,
+    /// What was delivered, one for each way.
+    records: Vec<PathBuf>,
+    notices: Notices,
 }
 
 /// What is so at the moment.
@@ -79,30 +103,36 @@ struct Looked {
     waits: Vec<Event>,
     over: Vec<Event>,
     flights: Vec<FlightId>,
+    open: Vec<FlightId>,
 }
 
 impl Watch {
-    async fn until(mut self, mut stop: oneshot::Receiver<()>) {
+    async fn until(mut self, ways: Vec<Way>, mut stop: oneshot::Receiver<()>) {
+        let couriers = self.records.iter().zip(ways).map(|(record, way)| Courier::new(way, record.clone()));
+        let mut waiting: Vec<Courier> = couriers.collect();
+        let mut couriers = Couriers::default();
         // Of a fleet's flights; a flight that somebody flies at this moment is theirs to hear of.
-        let mut is_first = self.flight.is_none();
+        let skips_past = self.flight.is_none();
         loop {
             let since = Instant::now();
             if let Some(looked) = self.look_patiently().await {
-                if std::mem::take(&mut is_first)
-                    && let Err(failure) = self.courier.begin_with(&looked.over).await
-                {
-                    tracing::warn!(?failure, "cannot keep what was notified");
+                for courier in waiting.drain(..) {
+                    if skips_past && let Err(failure) = courier.begin_with(&looked.over).await {
+                        tracing::warn!(?failure, "cannot keep what was notified");
+                    }
+                    couriers.add(courier);
                 }
-                self.tell(looked).await;
+                couriers.tell(self.round(looked, false).await);
             }
             let pause = (since.elapsed() * PAUSE_TO_LOOK).clamp(LOOK_EVERY, LOOK_SELDOM);
             if tokio::time::timeout(pause, &mut stop).await.is_ok() {
                 break;
             }
         }
-        self.courier.hurry();
+        waiting.into_iter().for_each(|courier| couriers.add(courier));
         if let Some(looked) = self.look_patiently().await {
-            self.tell(looked).await;
+            couriers.tell(self.round(looked, true).await);
+            couriers.finish().await;
         }
     }
 
@@ -112,10 +142,26 @@ impl Watch {
         looked.inspect_err(|error| tracing::debug!(%error, "cannot look what there is to tell")).ok()
     }
 
-    async fn tell(&mut self, looked: Looked) {
-        let Looked { mut waits, over, flights } = looked;
-        waits.extend(over);
-        self.courier.deliver(&waits, &flights).await;
+    async fn round(&mut self, looked: Looked, is_last: bool) -> Round {
+        let ended = self.just_ended(&looked);
+        let Looked { waits: mut all, over, flights, open } = looked;
+        self.notices.read_on(&self.client, &open, &ended).await;
+        all.extend_from_slice(self.notices.found());
+        all.extend(over);
+        Round::new(all, flights, is_last)
+    }
+
+    /// The flights of whose end nobody was told yet. Others that are over are not read again.
+    fn just_ended(&self, looked: &Looked) -> Vec<FlightId> {
+        // What cannot be read now is said when it is to be delivered.
+        let delivered = self.records.iter().map(|record| Delivered::peek(record).unwrap_or_default());
+        let delivered: Vec<_> = delivered.collect();
+        let is_news = |event: &&Event| delivered.iter().any(|keys| !keys.contains(&event.key()));
+        let flights = looked.over.iter().filter(is_news).filter_map(|event| match event {
+            Event::FlightOver { flight, .. } => Some(flight.clone()),
+            _ => None,
+        });
+        flights.collect()
     }
 
     async fn look(&self) -> Result<Looked, ApiError> {
@@ -127,11 +173,12 @@ impl Watch {
             }
             None => self.client.flights_now().await?.into_iter().map(|line| (line.flight, line.status)).collect(),
         };
-        let is_over = |status| matches!(status, FlightStatus::Accepted | FlightStatus::Incomplete);
         let ended = all.iter().filter(|(_, status)| is_over(*status)).cloned();
+        let open = all.iter().filter(|(_, status)| !is_over(*status)).map(|(flight, _)| flight.clone()).collect();
         Ok(Looked {
             waits: waiting.into_iter().map(|item| Event::Waits(Box::new(item))).collect(),
             over: ended.map(|(flight, status)| Event::FlightOver { flight, status }).collect(),
+            open,
             flights: all.into_iter().map(|(flight, _)| flight).collect(),
         })
     }

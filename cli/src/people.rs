@@ -9,4 +9,5 @@
 pub(crate) mod act;
 pub(crate) mod find;
 pub(crate) mod key;
+pub(crate) mod turn;
 pub(crate) mod words;

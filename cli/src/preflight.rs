@@ -4,13 +4,14 @@ use std::path::Path;
 
 use holdpoint_bus::{api::ApiError, blobs};
 use holdpoint_core::{
-    plan::{self, BUILT_IN_WORKFLOWS, KnownWorkflow},
+    gates::Workflow,
+    plan::{self, BUILT_IN_WORKFLOWS, KnownWorkflow, Task},
     workflows,
 };
 use holdpoint_protocol::{
     api::Submit,
     facts::{BlobRef, BundleRef},
-    ids::{FlightId, RoleId, role},
+    ids::{FlightId, GateId, RoleId, role},
     journal::Fleet,
     plan::Plan,
     workflow::WorkflowSpec,
@@ -20,6 +21,7 @@ use holdpoint_sandbox::Sandbox;
 use holdpoint_workspace::{Oid, RepoPath, UserRepo};
 
 use crate::{
+    args::{TaskFlags, Work},
     bounded, branch,
     client::Client,
     declared,
@@ -61,8 +63,46 @@ pub(crate) struct Planned {
     pub(crate) workflows: Vec<WorkflowSpec>,
 }
 
+/// Reads what is to be flown: a plan file, or flags in place of one.
+pub(crate) async fn read_work(work: Work<'_>, repo: &Path) -> Result<Planned, Failure> {
+    match work {
+        Work::Plan(path) => read_plan(path, repo).await,
+        Work::Task(task) => read_task(task, repo).await,
+    }
+}
+
+/// Work without a plan file. It goes by the workflow that is named, by the first one that the project declares, or by the
+/// built-in one with a single gate.
+async fn read_task(flags: &TaskFlags, repo: &Path) -> Result<Planned, Failure> {
+    let workflow = match &flags.workflow {
+        Some(named) => named.clone(),
+        None => declared::first(repo).await?.unwrap_or_else(|| workflows::ONE_GATE.to_owned()),
+    };
+    let title = flags.task.clone().unwrap_or_default();
+    let (goal, checks, tags) = (flags.goal.clone(), flags.checks.clone(), flags.tags.clone());
+    let task = Task { title, goal, workflow, checks, tags };
+    let hint = "a workflow that verifies needs --check CMD; --workflow NAME chooses another one; what else there is to say \
+                goes into a plan file";
+    let refused = |why: String| Failure::usage("task", format!("the work cannot be flown: {why}"), hint);
+    let plan = plan::of_task(&task).ok_or_else(|| refused("its texts cannot stand in a plan".to_owned()))?;
+    let workflows = declared::named(&plan, repo).await?;
+    let own = workflows.iter().map(KnownWorkflow::of);
+    let known: Vec<KnownWorkflow<'_>> = BUILT_IN_WORKFLOWS.iter().copied().chain(own).collect();
+    let found = plan::validate(&plan, &known);
+    if !found.is_empty() {
+        return Err(refused(found.in_a_line(WARNINGS_MAX)));
+    }
+    Ok(Planned { plan, workflows })
+}
+
+/// Whether workflows that the project declares can change how this is flown: those that it names, and the first one where it
+/// began without any.
+pub(crate) fn may_reload(plan: &Plan, declared: &[WorkflowSpec]) -> bool {
+    !declared.is_empty() || workflows::used(plan).contains(&workflows::ONE_GATE)
+}
+
 /// Reads a plan file; all its problems at once. It may name what the repository declares on the commit that it stands on.
-pub(crate) async fn read_plan(path: &Path, repo: &Path) -> Result<Planned, Failure> {
+async fn read_plan(path: &Path, repo: &Path) -> Result<Planned, Failure> {
     let bytes = bounded::read(path, plan::FILE_BYTES_MAX).map_err(|error| {
         let message = format!("cannot read the plan {}: {error}", path.display());
         Failure::usage("plan_unreadable", message, "PLAN is the path of a YAML file")
@@ -235,19 +275,52 @@ pub(crate) fn lacking<'a>(config: &Config, roles: &'a [(RoleId, bool)]) -> impl 
 
 /// Refuses a configuration without a program for one of these roles, and says which of its programs none of them needs.
 pub(crate) fn check_agents(config: &Config, roles: &[(RoleId, bool)]) -> Result<(), Failure> {
-    if let Some(role) = lacking(config, roles).next() {
-        let message = format!("no program is configured for agents of the role {role}, whose gate the workflow has");
+    let lacking: Vec<&RoleId> = lacking(config, roles).collect();
+    if let Some(first) = lacking.first() {
+        let (named, flags): (Vec<String>, Vec<String>) =
+            lacking.iter().map(|role| (role.to_string(), format!("--agent {role}='CMD'"))).unzip();
+        let (roles, flags) = (named.join(", "), flags.join(" "));
+        let message =
+            format!("no program is configured for agents whose gates the workflow has, of the roles: {roles}");
         let hint = format!(
-            "say what they run: --agent {role}='CMD', or `command` below [agents.{role}] in the file of --config"
+            "say what they run: {flags}, or `command` below [agents.{first}] and so on in the file of --config"
         );
         return Err(Failure::usage("no_agents", message, hint));
     }
     for unused in config.agents.declared.keys().filter(|role| !roles.iter().any(|(named, _)| named == *role)) {
         output::err(&format!(
-            "note: no workflow of this flight has gates of the role {unused}: its agents are not started"
+            "note: no workflow of this flight has gates of the role {unused}: its agents have no work before a reload brings one"
         ));
     }
     Ok(())
+}
+
+/// What is wrong where one agent alone has a role whose gates look at the role's own work; else `None`.
+pub(crate) fn lacks_second(config: &Config, builders: u32, plan: &Plan, declared: &[WorkflowSpec]) -> Option<Failure> {
+    let of_role = |role: &RoleId| match role.as_str() {
+        role::BUILDER => builders,
+        _ => config.agents.program(role).and_then(|program| program.count).unwrap_or(1),
+    };
+    let flown: Vec<Workflow> = workflows::flown(plan, declared).collect();
+    let (gate, role) = flown.iter().flat_map(workflows::inspections).find(|(_, role)| of_role(role) < 2)?;
+    let message = format!("gate {gate} has a second agent of role {role} look at the work, and there is only one");
+    let hint = match role.as_str() {
+        role::BUILDER => "nobody looks at their own work: --builders 2".to_owned(),
+        _ => format!("nobody looks at their own work: `count = 2` below [agents.{role}] in the file of --config"),
+    };
+    Some(Failure::usage("no_second_agent", message, hint))
+}
+
+/// A warning for each fork that has more branches of a role than agents that are to be started.
+pub(crate) fn crowded(config: &Config, specs: &[WorkflowSpec]) -> Vec<String> {
+    let members = |role: &RoleId| config.agents.declared.get(role).map(|program| program.count.unwrap_or(1));
+    let words = |(fork, role, count): (&GateId, &RoleId, u32)| {
+        format!(
+            "fork {fork} has {count} branches of the role {role}, an agent votes in one of them, and fewer agents are started: give \
+             it `count = {count}` below [agents.{role}] in the file of --config"
+        )
+    };
+    specs.iter().flat_map(|spec| workflows::crowded(spec, members)).map(words).collect()
 }
 
 /// Refuses a machine whose sandbox lacks a promise that the configuration does not waive.

@@ -7,11 +7,9 @@ mod lookup;
 
 use std::path::{Component, Path, PathBuf};
 
+use holdpoint_harness::backend::program::{Word, program_words};
 use holdpoint_protocol::ids::{RoleId, role};
-use holdpoint_runtime::{
-    backend::program::{Word, program_words},
-    config::{Config, ProgramConfig},
-};
+use holdpoint_runtime::config::{Config, ProgramConfig};
 use holdpoint_workspace::{Oid, RepoPath, UserRepo};
 
 use crate::{failure::Failure, preflight::Ready};
@@ -27,7 +25,7 @@ pub(crate) fn anchor_all(config: &mut Config, repository: &[PathBuf]) {
         *judge = anchored(judge, &here, repository);
     }
     for (_, program) in config.agents.programs_mut() {
-        if let Some(command) = &mut program.command {
+        for command in [&mut program.command, &mut program.resume].into_iter().flatten() {
             *command = anchored(command, &here, repository);
         }
     }

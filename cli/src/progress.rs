@@ -130,6 +130,11 @@ async fn tell(client: &Client, screen: &mut Screen, flight: &FlightId, news: &Ne
         let doubts = last_doubts(client, flight, &news.waypoint).await;
         words::doubts(&doubts).for_each(|doubt| screen.detail(&doubt));
     }
+    if news.unchanged {
+        // Not worth an error: `holdpoint history` shows it, too.
+        let history = client.history_now(flight, &news.waypoint).await.unwrap_or_default();
+        words::last_words(&history).iter().for_each(|line| screen.detail(line));
+    }
     for note in &news.notes {
         screen.detail(note);
     }

@@ -8,9 +8,9 @@ use holdpoint_protocol::{
     api::FlightLine,
     artifact::Verb,
     facts::{Oid, Verdict},
-    ids::FlightId,
-    state::Status,
-    view::{FlightStatus, FlightView, Trouble, WaypointView},
+    ids::{FlightId, GateId},
+    state::{Outcome, Status},
+    view::{BranchStatus, BranchView, FlightStatus, FlightView, Trouble, WaypointView},
 };
 use serde::Serialize;
 
@@ -50,6 +50,7 @@ impl<'a> From<&'a FlightView> for Shown<'a> {
             brought_by: _,
             trouble,
             trouble_left_out,
+            workflows: _,
         } = view;
         let (status, paused, trouble_left_out) = (*status, *paused, *trouble_left_out);
         Self { flight, plan, status, base, branch, head, paused, waypoints, trouble, trouble_left_out }
@@ -104,8 +105,15 @@ pub(crate) fn list(flights: &[FlightLine]) -> String {
 /// Everything that a waypoint has come to, in one line.
 fn summary(waypoint: &WaypointView) -> String {
     let mut parts = vec![status(waypoint.status).to_owned()];
-    if let Some(turn) = &waypoint.turn {
+    if !waypoint.branches.is_empty() {
+        parts.push(branches(waypoint));
+    } else if let Some(turn) = &waypoint.turn {
         parts.push(format!("turn of {}", turn.role));
+        match turn.overdue {
+            0 => {}
+            1 => parts.push("overdue once".to_owned()),
+            times => parts.push(format!("overdue {times} times")),
+        }
     } else if let Some(reason) = waypoint.reason_code.filter(|_| waypoint.status != Status::Complete) {
         parts.push(reason.to_string());
     }
@@ -125,6 +133,21 @@ fn summary(waypoint: &WaypointView) -> String {
         None => {}
     }
     parts.join(", ")
+}
+
+/// How the branches of the fork stand that a waypoint is in.
+fn branches(waypoint: &WaypointView) -> String {
+    let word = |branch: &BranchView| match (branch.standing, branch.outcome) {
+        (BranchStatus::Voted, Some(Outcome::NeedsReview)) => "rejected",
+        (BranchStatus::Voted, _) => "complete",
+        (BranchStatus::Due, _) => "due",
+        (BranchStatus::Skipped, _) => "skipped",
+        (BranchStatus::Running, _) => "open",
+        (BranchStatus::Waiting, _) => "waits for a person",
+    };
+    let all = waypoint.branches.iter().map(|branch| format!("{} {}", branch.gate, word(branch)));
+    let fork = waypoint.gate.as_ref().map_or("fork", GateId::as_str);
+    format!("fork {fork} ({})", all.collect::<Vec<_>>().join("; "))
 }
 
 /// Whether an agent waits for an answer while its turn goes on.

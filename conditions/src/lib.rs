@@ -1,10 +1,11 @@
 //! Conditions of gates (spec GATE-6): whether a JavaScript predicate holds for a waypoint.
 //!
 //! A condition comes from a workflow's file and is not trusted. It is evaluated by an engine without a host (no files, no
-//! network, no clock, no randomness), within bounds of time and memory, in a process of its own that has no key, no
-//! environment and no access to files, and that is killed when it goes over its bounds ([`Confinement`]).
+//! network, no clock, no randomness), within bounds of time and memory, in a process that has no key, no environment and no
+//! access to files, and that is killed when a condition goes over its bounds ([`Confinement`]). A process may evaluate many
+//! conditions of one owner, each in an engine of its own.
 //!
-//! - [`Helper`]: many conditions at once, each by itself.
+//! - [`Helper`]: many conditions at once, each by itself; it keeps a few processes for the next ones.
 //! - [`maybe_run`]: the side of the helper; every executable that evaluates conditions calls it first.
 //!
 //! Which gates have conditions, what they may see, and what follows from an answer is the engine's matter
@@ -13,11 +14,15 @@
 //! [`Confinement`]: holdpoint_sandbox::Confinement
 
 mod engine;
+mod evaluator;
 mod helper;
+mod memo;
 mod message;
+mod serve;
 
-pub use helper::{Helper, HelperError, maybe_run};
+pub use helper::{Helper, HelperError};
 pub use message::{Answer, Failure};
+pub use serve::maybe_run;
 
 use std::time::Duration;
 

@@ -21,6 +21,11 @@ impl Answer {
     pub fn holds(&self) -> bool {
         matches!(self, Self::Holds)
     }
+
+    /// Whether it went over its bounds.
+    pub(crate) fn is_over_bounds(&self) -> bool {
+        matches!(self, Self::Failed(Failure::Time | Failure::Memory))
+    }
 }
 
 /// Why a condition could not be evaluated. The same condition fails in the same way for the same waypoint, but for

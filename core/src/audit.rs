@@ -37,7 +37,7 @@ pub(crate) use lines::reference as entry_reference;
 pub use lines::{EntryLine, HandoffLine};
 
 use crate::{
-    engine::{self, Alarm, Folded},
+    engine::{self, Alarm, Folded, Voted},
     flight::FlightState,
 };
 use lines::reference;
@@ -86,18 +86,53 @@ impl Audit {
 struct Journal {
     folded: Folded,
     sequence: Sequence,
-    /// The turn that was opened last.
-    last_turn: Option<Box<Turn>>,
+    /// The turns that the state names, as they stand: open, asked about, or held.
+    turns: Vec<Turn>,
     /// What the last decision that opened no turn kept for the next build turn.
     feedback: Option<Box<Feedback>>,
+    /// What the votes of the open fork said.
+    voted: Vec<Voted>,
+}
+
+impl Journal {
+    /// What later entries rest on.
+    fn remember(&mut self, entry: &Entry) {
+        match entry {
+            Entry::Turn(turn) => self.turns.push(turn.as_ref().clone()),
+            Entry::Answered(answered) => {
+                if let Some(turn) = self.turns.iter_mut().find(|turn| turn.turn_id == answered.turn) {
+                    engine::reply(turn, &answered.answer);
+                }
+            }
+            Entry::Decided(decided) => {
+                self.feedback.clone_from(&decided.feedback);
+                self.voted.extend(engine::voted(entry));
+            }
+            _ => {}
+        }
+        let state = &self.folded.state;
+        if state.fork.is_none() {
+            self.voted.clear();
+        }
+        self.turns.retain(|turn| state.open_or_held_turns().any(|named| named.turn == turn.turn_id));
+    }
+
+    /// The turn that an entry is about.
+    fn about(&self, entry: &Entry) -> Option<Box<Turn>> {
+        let before = engine::before_entry(&self.folded.state, entry);
+        let named = before.open_or_held_turns().next()?;
+        self.turns.iter().find(|turn| turn.turn_id == named.turn).cloned().map(Box::new)
+    }
 }
 
 /// What stood before an entry of a waypoint.
 #[derive(Debug)]
 struct Before {
     folded: Folded,
-    last_turn: Option<Box<Turn>>,
+    /// The turn that the entry is about, where one was open, asked about or held.
+    turn: Option<Box<Turn>>,
     feedback: Option<Box<Feedback>>,
+    voted: Vec<Voted>,
 }
 
 /// A handoff, and what is asked about it again and again.
@@ -205,8 +240,9 @@ impl Auditor {
         let journal = self.journals.entry(line.journal.waypoint.clone()).or_default();
         let before = Before {
             folded: journal.folded.clone(),
-            last_turn: journal.last_turn.clone(),
+            turn: journal.about(entry),
             feedback: journal.feedback.clone(),
+            voted: journal.voted.clone(),
         };
         let record: &Record = entry.record();
         if record.previous != before.folded.last {
@@ -281,19 +317,10 @@ impl Auditor {
         if let Some(state) = &entry.record().state {
             journal.folded.state = state.clone();
         }
-        match entry {
-            Entry::Turn(turn) => journal.last_turn = Some(turn.clone()),
-            Entry::Answered(answered) => {
-                if let Some(turn) = &mut journal.last_turn {
-                    engine::reply(turn, &answered.answer);
-                }
-            }
-            Entry::Decided(decided) => journal.feedback.clone_from(&decided.feedback),
-            _ => {}
-        }
+        journal.remember(entry);
         match (entry, &mut self.state) {
             (Entry::Landed(landed), Some(state)) => state.landed.push(landed.as_ref().clone()),
-            (Entry::Steered(steered), Some(state)) => state.steering.take(steered),
+            (Entry::Steered(steered), Some(state)) => state.take_steered(steered),
             _ => {}
         }
     }

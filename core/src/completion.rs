@@ -1,15 +1,20 @@
 //! What a completion has to say, and what its sender learns where it does not (GATE-7, GATE-22).
 //!
-//! A completion comes from outside: as an artifact, or as the JSON object that a program prints. Each error names its code, what
-//! is wrong, what to do, and a valid example; its details are for programs.
+//! A completion comes from outside: as an artifact, as the JSON object that a program prints, or over the line of its turn. What
+//! is wrong with it is a [`Lesson`].
 
-use std::{collections::BTreeMap, fmt};
+mod lesson;
+
+use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
     artifact::Completion,
-    ids::{AgentName, GateId, WaypointId},
+    ids::{GateId, WaypointId},
     state::Outcome,
 };
+pub use lesson::{Code, Lesson, elsewhere, human_required, too_long};
+pub(crate) use lesson::{empty_blockers, invalid_outcome, reject_not_allowed};
+use lesson::{missing_blockers, missing_summary, word, wrong_task};
 use serde_json::{Map, Value, json};
 
 /// What a completion is held against.
@@ -38,87 +43,6 @@ pub struct Said {
     pub rejection_notes: Option<String>,
     /// Anything.
     pub metadata: BTreeMap<String, Value>,
-}
-
-/// What is wrong with a completion: the words of GATE-22.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Code {
-    /// `outcome` is none of the three.
-    InvalidOutcome,
-    /// There is no `summary`.
-    MissingSummary,
-    /// `needs_review` or `blocked` without `blockers`.
-    MissingBlockers,
-    /// `blockers` says nothing.
-    EmptyBlockers,
-    /// It names another waypoint than the turn's.
-    WrongTask,
-    /// `needs_review` at a gate that may not send work back.
-    RejectNotAllowed,
-    /// Only a person completes the gate.
-    HumanRequired,
-}
-
-impl Code {
-    /// The word.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::InvalidOutcome => "invalid_outcome",
-            Self::MissingSummary => "missing_summary",
-            Self::MissingBlockers => "missing_blockers",
-            Self::EmptyBlockers => "empty_blockers",
-            Self::WrongTask => "wrong_task",
-            Self::RejectNotAllowed => "reject_not_allowed",
-            Self::HumanRequired => "human_required",
-        }
-    }
-}
-
-/// An error that teaches.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lesson {
-    /// What is wrong, as a word.
-    pub code: Code,
-    /// What is wrong, what to do, and an example.
-    pub message: String,
-    details: Vec<(&'static str, Value)>,
-}
-
-impl fmt::Display for Lesson {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.code.as_str(), self.message)
-    }
-}
-
-impl std::error::Error for Lesson {}
-
-impl Lesson {
-    fn new(code: Code, wrong: &str, todo: &str, example: &Value) -> Self {
-        let example = serde_json::to_string_pretty(example).unwrap_or_default();
-        Self { code, message: format!("{wrong}\n\n{todo}\n\nExample:\n{example}"), details: Vec::new() }
-    }
-
-    fn with(mut self, key: &'static str, value: impl Into<Value>) -> Self {
-        self.details.push((key, value.into()));
-        self
-    }
-
-    /// The error for programs: `{"error": CODE, "message": …, …details}`.
-    #[must_use]
-    pub fn to_json(&self) -> Value {
-        let mut all = Map::new();
-        all.insert("error".to_owned(), self.code.as_str().into());
-        all.insert("message".to_owned(), self.message.clone().into());
-        all.extend(self.details.iter().map(|(key, value)| ((*key).to_owned(), value.clone())));
-        Value::Object(all)
-    }
-}
-
-/// The words of outcomes that a gate takes.
-fn outcomes(wanted: Wanted<'_>) -> Vec<&'static str> {
-    let all = [Some("complete"), wanted.can_reject.then_some("needs_review"), Some("blocked")];
-    all.into_iter().flatten().collect()
 }
 
 /// Reads the JSON object of a completion, as a program prints it or an artifact has it.
@@ -200,110 +124,6 @@ fn check(
     }
     let blockers = blockers.unwrap_or_default().into_iter().filter(|blocker| !blocker.trim().is_empty()).collect();
     Ok(Said { outcome, summary, blockers, rejection_notes: None, metadata: BTreeMap::new() })
-}
-
-/// The value that stands where an outcome belongs, short enough to be quoted.
-fn word(value: &Value) -> String {
-    const SHOWN_MAX: usize = 60;
-    let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    text.chars().take(SHOWN_MAX).collect()
-}
-
-fn completed() -> Value {
-    json!({"outcome": "complete", "summary": "Checked every claim of the draft against its source; all hold."})
-}
-
-fn sent_back() -> Value {
-    json!({
-        "outcome": "needs_review",
-        "summary": "Two claims have no source.",
-        "blockers": ["The price in section 2 has no source", "Section 4 names the wrong release date: it was in May"],
-    })
-}
-
-fn held() -> Value {
-    json!({
-        "outcome": "blocked",
-        "summary": "The price list that the draft refers to cannot be opened.",
-        "blockers": ["The sales team has to publish the price list of this quarter"],
-    })
-}
-
-fn meanings(wanted: Wanted<'_>) -> String {
-    let back = if wanted.can_reject { "- `needs_review` if it has to change: say what in `blockers`\n" } else { "" };
-    format!(
-        "Use\n- `complete` if the work can go on\n{back}- `blocked` if you cannot get any further: say what is in the way in \
-         `blockers`"
-    )
-}
-
-fn invalid_outcome(found: &str, wanted: Wanted<'_>) -> Lesson {
-    let valid = outcomes(wanted);
-    let listed: Vec<String> = valid.iter().map(|word| format!("`{word}`")).collect();
-    let wrong = if found == "skip" {
-        format!("The outcome `skip` is the engine's own. Valid outcomes: {}.", listed.join(", "))
-    } else {
-        format!("There is no outcome `{found}`. Valid outcomes: {}.", listed.join(", "))
-    };
-    Lesson::new(Code::InvalidOutcome, &wrong, &meanings(wanted), &completed()).with("validOutcomes", valid)
-}
-
-fn missing_summary(wanted: Wanted<'_>) -> Lesson {
-    let todo = format!("Say in one or two sentences what you did at gate `{}`.", wanted.gate);
-    Lesson::new(Code::MissingSummary, "The field `summary` is missing or empty.", &todo, &completed())
-        .with("requiredField", "summary")
-}
-
-fn example(outcome: Outcome) -> (&'static str, Value) {
-    if outcome == Outcome::NeedsReview { ("needs_review", sent_back()) } else { ("blocked", held()) }
-}
-
-fn missing_blockers(outcome: Outcome) -> Lesson {
-    let (word, example) = example(outcome);
-    let wrong = format!("The outcome `{word}` needs the field `blockers`: a list of texts.");
-    let todo = "Name each thing by itself, so that whoever reads it knows what to do: \"The price in section 2 has no source\", \
-                not \"needs work\".";
-    Lesson::new(Code::MissingBlockers, &wrong, todo, &example).with("requiredField", "blockers")
-}
-
-fn empty_blockers(outcome: Outcome) -> Lesson {
-    let (word, example) = example(outcome);
-    let wrong = format!("The list `blockers` is empty, and the outcome `{word}` needs at least one text in it.");
-    let todo = "Say what has to change, or what is in the way.";
-    Lesson::new(Code::EmptyBlockers, &wrong, todo, &example).with("requiredField", "blockers")
-}
-
-fn wrong_task(attempted: &str, wanted: Wanted<'_>) -> Lesson {
-    let attempted = word(&attempted.into());
-    let wrong = format!(
-        "This completes `{attempted}`, and your turn is about `{}` at gate `{}`.",
-        wanted.waypoint, wanted.gate
-    );
-    let todo = "Complete the waypoint that your turn names, or leave its name out.";
-    Lesson::new(Code::WrongTask, &wrong, todo, &completed())
-        .with("assignedTask", wanted.waypoint.as_str())
-        .with("attemptedTask", attempted)
-}
-
-fn reject_not_allowed(wanted: Wanted<'_>) -> Lesson {
-    let wrong = format!("Gate `{}` may not send work back: it does not take the outcome `needs_review`.", wanted.gate);
-    let todo = format!("{}.\nA later gate may find what is wrong with the work.", meanings(wanted));
-    Lesson::new(Code::RejectNotAllowed, &wrong, &todo, &held())
-        .with("gate", wanted.gate.as_str())
-        .with("canReject", false)
-        .with("validOutcomes", outcomes(wanted))
-}
-
-/// An agent completes a gate for people.
-#[must_use]
-pub fn human_required(gate: &GateId, agent: &AgentName) -> Lesson {
-    let wrong = format!("Gate `{gate}` is completed by people, and `{agent}` is an agent.");
-    let todo = "Acknowledge the delivery and take the next turn. People complete it with `holdpoint approve` or `holdpoint \
-                reject`, with a key whose name begins with `human-`.";
-    let mut lesson = Lesson::new(Code::HumanRequired, &wrong, todo, &Value::Null);
-    // There is nothing that this agent could send instead.
-    lesson.message = format!("{wrong}\n\n{todo}");
-    lesson.with("gate", gate.as_str()).with("requireHuman", true).with("yourAgentId", agent.as_str())
 }
 
 /// What is too vague to act on, of the blockers of a completion; it is taken all the same.

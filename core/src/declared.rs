@@ -1,8 +1,7 @@
 //! What a project declares: its workflows (`project.yaml`) and who has which role (`org.yaml`); spec GATE-1 to GATE-3.
 //!
 //! The files are read as plans are: every problem is found at once, each with its place and what to do about it. Warnings
-//! stand apart: with them alone a declaration is sound. Whether the engine runs all that a sound workflow says is
-//! [`crate::gates::obstacles`]'s to tell. Nothing is read from disk here, and no predicate is evaluated.
+//! stand apart: with them alone a declaration is sound. Nothing is read from disk here, and no predicate is evaluated.
 
 mod condition;
 mod gate;
@@ -110,6 +109,7 @@ pub fn read(text: &str, file: &str) -> Result<Vec<WorkflowSpec>, PlanErrors> {
 
 fn find(project: &Project, roster: Option<Roster<'_>>, conditions: Conditions<'_>) -> Findings {
     let mut found = Findings::default();
+    rules::notified(project, roster, &mut found);
     if project.single {
         let at = At::ROOT;
         for declared in &project.workflows {

@@ -29,4 +29,4 @@ pub use gates::{GateReport, Gates, Passes, Standing};
 pub use reader::{Reader, Said, Told};
 pub use spread::Spread;
 pub use task::{Task, TaskStatus, Tasks, Visit};
-pub use visits::{Place, PlaceKind, closed, place};
+pub use visits::{Place, PlaceKind, closed, places};

@@ -5,7 +5,7 @@
 use std::collections::VecDeque;
 
 use holdpoint_protocol::{
-    artifact::{Clarified, CriterionReport, Disposition},
+    artifact::{Clarified, CriterionReport, Disposition, Failure},
     reason::ReasonCode,
     turn::{Collision, Feedback},
 };
@@ -40,6 +40,16 @@ pub(crate) fn in_words(disposition: Disposition, reason_code: ReasonCode, notes:
         clarifications: Vec::new(),
         review: None,
     }
+}
+
+/// What a turn learns that follows a failed one: how that failed, and everything that it had been told.
+pub(crate) fn after_failure(told: Option<Feedback>, failure: &Failure) -> Feedback {
+    let told = told.unwrap_or_else(|| in_words(Disposition::Rework, failure.reason, Vec::new()));
+    let mut notes = told.notes;
+    if !notes.contains(&failure.detail) {
+        notes.push(failure.detail.clone());
+    }
+    Feedback { disposition: Disposition::Rework, reason_code: failure.reason, notes, ..told }
 }
 
 /// Bytes of single texts.

@@ -3,10 +3,13 @@
 //! One waypoint's life is [`crate::engine`].
 
 mod acting;
+mod configured;
 mod doubts;
+mod drift;
 mod due;
 mod inbox;
 mod landings;
+mod reconfiguring;
 mod steering;
 mod view;
 
@@ -16,23 +19,22 @@ use holdpoint_protocol::{
     Timestamp,
     facts::{BundleRef, Oid},
     ids::{RoleId, WaypointId},
-    journal::{Landed, Submitted},
-    plan::Waypoint,
+    journal::{Landed, Steered, Submitted},
     roles::Roles,
     state::{OpenTurn, WaypointState},
-    workflow::WorkflowSpec,
 };
 
-use crate::{
-    gates::{ENTRIES_MAX, Workflow},
-    workflows,
-};
+use crate::gates::Workflow;
 
 pub use acting::{Course, takes};
+pub use configured::Configurations;
+pub(crate) use configured::began;
 pub use doubts::{doubts, is_first_of_work};
-pub use due::{Due, due, next_deadline};
+pub use drift::{Drift, Rerouted, drift};
+pub use due::{Due, due, migrates, next_deadline};
 pub use inbox::{OpenQuestion, Waits, actions, waits};
 pub use landings::Landings;
+pub use reconfiguring::{CONFIGURATIONS_MAX, RELOAD_BYTES_MAX, loosened, reconfigure};
 pub use steering::{Steering, steer};
 pub use view::{branch, flight_status, status, view};
 
@@ -45,7 +47,8 @@ pub struct FlightState {
     pub landed: Landings,
     /// What people did to the flight as a whole.
     pub steering: Steering,
-    workflows: BTreeMap<String, Workflow>,
+    /// The workflows that it is flown by.
+    pub configured: Configurations,
 }
 
 /// The states of a flight's waypoints. A waypoint without entries is not in it.
@@ -55,22 +58,24 @@ impl FlightState {
     /// A flight as it begins.
     #[must_use]
     pub fn new(submitted: Submitted) -> Self {
-        let recorded = submitted.workflows.iter().map(|recorded| &recorded.workflow);
-        // One that is not sound is refused before a flight begins; a waypoint that names it does not move.
-        let workflows = recorded.filter_map(|spec| Some((spec.name.clone(), flown(spec)?))).collect();
-        Self { submitted, landed: Landings::default(), steering: Steering::default(), workflows }
+        let configured = Configurations::new(&submitted.workflows);
+        Self { submitted, landed: Landings::default(), steering: Steering::default(), configured }
     }
 
-    /// How a waypoint moves: the workflow of the day on which the flight was submitted.
-    #[must_use]
-    pub fn workflow(&self, waypoint: &Waypoint) -> Option<&Workflow> {
-        self.workflows.get(waypoint.workflow.as_deref().unwrap_or(&self.submitted.plan.workflow))
+    /// A person acted on the flight as a whole.
+    pub fn take_steered(&mut self, steered: &Steered) {
+        self.steering.take(steered);
+        self.configured.take(steered);
     }
 
     /// The roles of agents that take its turns: the built-in ones, and those that its workflows name.
     #[must_use]
     pub fn agent_roles(&self) -> Vec<RoleId> {
-        Roles::with_all(self.workflows.values().flat_map(Workflow::agent_roles).map(|(role, _)| role)).agents()
+        let flown = self.configured.flown(self.configured.newest());
+        Roles::with_all(
+            flown.into_iter().flat_map(BTreeMap::values).flat_map(Workflow::agent_roles).map(|(role, _)| role),
+        )
+        .agents()
     }
 
     /// The commit of the last landing, or the base.
@@ -139,13 +144,6 @@ impl FlightState {
     pub fn shifted(&self, deadline: Timestamp, since: Timestamp, now: Timestamp) -> Timestamp {
         deadline.after(self.steering.paused_between(since, now))
     }
-}
-
-/// A workflow as it is flown: a declared one is bounded by how often work comes to its gates, a built-in one by reworks.
-fn flown(spec: &WorkflowSpec) -> Option<Workflow> {
-    let mut workflow = Workflow::try_new(spec).ok()?;
-    workflow.entries_max = (!workflows::is_built_in(&spec.name)).then_some(ENTRIES_MAX);
-    Some(workflow)
 }
 
 #[cfg(test)]

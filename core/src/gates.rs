@@ -1,24 +1,28 @@
 //! The gate machine: how a workflow moves (spec GATE-5, GATE-7, GATE-14).
 //!
-//! It knows gates, roles, duties and outcomes. What a workflow may declare is [`crate::declared`], which is more than is run
-//! here; which workflows are built in is [`crate::workflows`]; what a turn of a gate is about, and what an outcome does to a
-//! waypoint, is [`crate::engine`].
+//! It knows gates, roles, duties and outcomes. What a workflow may declare is [`crate::declared`]; which workflows are built in
+//! is [`crate::workflows`]; what a turn of a gate is about, and what an outcome does to a waypoint, is [`crate::engine`].
 
+mod chain;
+mod duty;
 mod error;
-mod obstacles;
+mod fork;
 
 use std::collections::BTreeSet;
 
 use holdpoint_protocol::{
     ids::{AgentName, GateId, RoleId, role},
-    org::Plane,
     state::Outcome,
     time::Millis,
-    workflow::{ByOutcome, Effect, GateContext, GateSpec, RejectionStrategy, WorkflowSpec, is_human},
+    workflow::{
+        ByOutcome, Effect, Escalation, GateContext, GateKind, GateOrFork, GateSpec, RejectionStrategy, WorkflowSpec,
+        is_human,
+    },
 };
 
+pub use duty::Duty;
 pub use error::GateError;
-pub use obstacles::obstacles;
+pub use fork::{Fork, Join, Stop};
 
 /// Gates of one workflow, at most: every visit of a gate is in every entry of a waypoint.
 pub const GATES_MAX: usize = 32;
@@ -31,7 +35,9 @@ pub const ENTRIES_MAX: u32 = 5;
 pub struct Workflow {
     /// Its name.
     pub name: String,
+    /// In order; those of a fork are next to each other.
     gates: Vec<Gate>,
+    forks: Vec<Fork>,
     /// How often work may come to each gate before a person has to look (GATE-18); `None`: the workflow has other bounds.
     pub entries_max: Option<u32>,
     strategy: RejectionStrategy,
@@ -55,10 +61,8 @@ pub struct Gate {
     pub require_human: bool,
     /// Which people; empty: any.
     pub people: Vec<AgentName>,
-    /// Which role gets a turn that nobody completed in time (GATE-15).
-    pub escalate_to: Option<RoleId>,
-    /// The people of that role. Of a gate for people empty: any; of one that agents complete: agents get the turn.
-    pub escalation_people: Vec<AgentName>,
+    /// Which roles get a turn that nobody answered in time, one after the other (GATE-15).
+    pub escalations: Vec<Escalation>,
     /// Nobody has the role: work that comes here is held (GATE-3).
     pub vacant: bool,
     /// What it is for.
@@ -75,41 +79,11 @@ pub struct Gate {
     pub reject_to: Option<GateId>,
 }
 
-/// What a turn of a gate is. It follows from the gate's role, and what the org chart says of that role.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Duty {
-    /// A workspace turn: clone, program, commit.
-    Make,
-    /// A verification with evidence.
-    Judge,
-    /// Everything else: an outcome with a summary, by an agent or a person.
-    Complete,
-}
-
-impl Duty {
-    /// The duty of a role that no org chart says more about.
-    pub(crate) fn of(role: &RoleId) -> Self {
-        match role.as_str() {
-            role::BUILDER | role::REPAIR => Self::Make,
-            role::VERIFIER => Self::Judge,
-            _ => Self::Complete,
-        }
-    }
-
-    /// The duty of a gate.
-    pub(crate) fn of_gate(gate: &GateSpec) -> Self {
-        match gate.plane {
-            Some(Plane::Build) => Self::Make,
-            None => Self::of(&gate.role),
-        }
-    }
-}
-
 /// Where an outcome leads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Move<'a> {
-    /// On to the next gate.
-    Advance(&'a Gate),
+    /// On to the next gate, or fork.
+    Advance(Stop<'a>),
     /// Back to this gate, as the workflow's strategy says (GATE-14, GATE-31).
     Reject(&'a Gate),
     /// Once more in the same gate: its maker had nothing to hand off.
@@ -127,10 +101,8 @@ impl Workflow {
     /// [`GateError`]: the first thing that is wrong.
     pub fn try_new(spec: &WorkflowSpec) -> Result<Self, GateError> {
         let name = spec.name.clone();
-        if let Some(what) = obstacles(spec).into_iter().next() {
-            return Err(GateError::NotYet { what });
-        }
         let gates: Vec<Gate> = spec.all_gates().map(Gate::from).collect();
+        let forks = forks(spec)?;
         let Some(first) = gates.first() else { return Err(GateError::Empty { name }) };
         if first.can_reject {
             return Err(GateError::FirstRejects { gate: first.id.clone() });
@@ -139,12 +111,18 @@ impl Workflow {
             return Err(GateError::TooMany { name, count: gates.len() });
         }
         let mut seen = BTreeSet::new();
-        if let Some(twice) = gates.iter().find(|gate| !seen.insert(&gate.id)) {
-            return Err(GateError::Duplicate { gate: twice.id.clone() });
+        let mut ids = gates.iter().map(|gate| &gate.id).chain(forks.iter().map(|fork| &fork.id));
+        if let Some(twice) = ids.find(|id| !seen.insert(*id)) {
+            return Err(GateError::Duplicate { gate: twice.clone() });
         }
         gates.iter().try_for_each(Gate::check)?;
+        let mut inspections = spec.all_gates().filter(|gate| gate.kind == Some(GateKind::Inspection));
+        if let Some(judge) = inspections.find(|gate| Duty::of(&gate.role) == Duty::Judge) {
+            return Err(GateError::Role { gate: judge.id.clone(), role: judge.role.clone() });
+        }
+        check_forks(&gates, &forks)?;
         let strategy = spec.rejection_strategy;
-        (0..gates.len()).try_for_each(|at| check_target(&gates, at, strategy))?;
+        (0..gates.len()).try_for_each(|at| check_target(&gates, &forks, at, strategy))?;
         if let Some(effect) = spec.outcomes.complete.filter(|effect| *effect != Effect::Advance) {
             return Err(GateError::Effect { effect });
         }
@@ -157,7 +135,7 @@ impl Workflow {
         if let Some(made) = made.filter(|made| judged.is_none_or(|judged| judged < *made)) {
             return Err(GateError::Unverified { gate: gates[made].id.clone() });
         }
-        Ok(Self { name, gates, entries_max: None, strategy, outcomes: spec.outcomes.clone(), default_outcome })
+        Ok(Self { name, gates, forks, entries_max: None, strategy, outcomes: spec.outcomes.clone(), default_outcome })
     }
 
     /// The gate where work begins, and to which a rejection goes.
@@ -176,6 +154,11 @@ impl Workflow {
     #[must_use]
     pub fn makes_from(&self, gate: &GateId) -> bool {
         self.gates.iter().skip_while(|other| &other.id != gate).any(|gate| gate.duty == Duty::Make)
+    }
+
+    /// Every gate, in order.
+    pub fn gates(&self) -> impl Iterator<Item = &Gate> {
+        self.gates.iter()
     }
 
     /// The gate with this id.
@@ -199,19 +182,16 @@ impl Workflow {
     /// Whether builders have turns of it.
     #[must_use]
     pub fn needs_builder(&self) -> bool {
-        self.gates.iter().any(|gate| gate.role.as_str() == role::BUILDER)
+        self.agent_roles().any(|(role, _)| role.as_str() == role::BUILDER)
     }
 
     /// The roles of agents that its gates and their escalations name, each with what its turns are; some more than once.
     pub fn agent_roles(&self) -> impl Iterator<Item = (&RoleId, Duty)> {
         let theirs = self.gates.iter().filter(|gate| !gate.require_human);
-        theirs
-            .flat_map(|gate| {
-                // Where it escalates to people, no agents of that role are wanted.
-                let escalation = gate.escalate_to.as_ref().filter(|_| gate.escalation_people.is_empty());
-                [Some(&gate.role), escalation].map(|role| Some((role?, gate.duty)))
-            })
-            .flatten()
+        theirs.flat_map(|gate| {
+            let roles = std::iter::once(&gate.role).chain(gate.escalates_to_agents());
+            roles.map(|role| (role, gate.duty))
+        })
     }
 
     /// Where `outcome` leads from `gate`. The only place that says where work goes next. `was_entered` tells of earlier gates
@@ -230,7 +210,7 @@ impl Workflow {
             return Err(GateError::Unknown { gate: gate.clone(), name: self.name.clone() });
         };
         match self.effect(current, outcome) {
-            Effect::Advance => Ok(self.gates.get(at + 1).map_or(Move::Finish, Move::Advance)),
+            Effect::Advance => Ok(self.stop_at(self.place_behind(at)).map_or(Move::Finish, Move::Advance)),
             Effect::Hold => Ok(Move::Hold),
             Effect::Reject if current.duty == Duty::Make => Ok(Move::Again(current)),
             Effect::Reject if current.can_reject => Ok(Move::Reject(self.target(at, was_entered))),
@@ -238,7 +218,8 @@ impl Workflow {
         }
     }
 
-    /// What an outcome leads to. What a verifier found wrong never goes on, whatever the workflow says.
+    /// What an outcome leads to. A workflow leads completions elsewhere, and neither what a verifier found nor a turn that failed to
+    /// make work.
     fn effect(&self, gate: &Gate, outcome: Outcome) -> Effect {
         let usual = match outcome {
             Outcome::Complete | Outcome::Skip => Effect::Advance,
@@ -252,15 +233,18 @@ impl Workflow {
             Outcome::Blocked => blocked,
             Outcome::Skip => &None,
         };
-        declared.filter(|_| gate.duty != Duty::Judge).unwrap_or(usual)
+        declared.filter(|_| gate.duty == Duty::Complete).unwrap_or(usual)
     }
 
-    /// Where a rejection of the gate at this place leads.
+    /// Where a rejection of the gate at this place leads: never to a branch of a fork.
     fn target(&self, at: usize, was_entered: impl Fn(&GateId) -> bool) -> &Gate {
         let before = self.gates.get(..at).unwrap_or_default();
         let target = match self.strategy {
             RejectionStrategy::Origin => None,
-            RejectionStrategy::Previous => before.iter().rev().find(|gate| was_entered(&gate.id)),
+            RejectionStrategy::Previous => {
+                let mut earlier = (0..before.len()).rev().filter(|place| !self.is_branch(*place));
+                earlier.find_map(|place| before.get(place).filter(|gate| was_entered(&gate.id)))
+            }
             RejectionStrategy::Named => {
                 let named = self.gates.get(at).and_then(|gate| gate.reject_to.as_ref());
                 named.and_then(|named| self.gate(named))
@@ -269,10 +253,11 @@ impl Workflow {
         target.unwrap_or_else(|| self.first())
     }
 
-    /// The gate behind this one.
+    /// What stands behind this gate, or behind the fork that it is a branch of.
     #[must_use]
-    pub fn after(&self, gate: &GateId) -> Option<&Gate> {
-        self.gates.iter().skip_while(|other| &other.id != gate).nth(1)
+    pub fn after(&self, gate: &GateId) -> Option<Stop<'_>> {
+        let place = self.gates.iter().position(|other| &other.id == gate)?;
+        self.stop_at(self.place_behind(place))
     }
 }
 
@@ -285,8 +270,7 @@ impl From<&GateSpec> for Gate {
             can_reject: spec.can_reject,
             require_human: spec.require_human,
             people: spec.people.clone(),
-            escalate_to: spec.escalate_to.clone(),
-            escalation_people: spec.escalation_people.clone(),
+            escalations: spec.escalations.clone(),
             vacant: spec.vacant,
             description: spec.description.clone(),
             role_description: spec.role_description.clone(),
@@ -302,10 +286,44 @@ impl From<&GateSpec> for Gate {
     }
 }
 
+/// The forks of a declaration, with the places of their branches among all gates.
+fn forks(spec: &WorkflowSpec) -> Result<Vec<Fork>, GateError> {
+    let (mut forks, mut place) = (Vec::new(), 0);
+    for item in &spec.gates {
+        match item {
+            GateOrFork::Gate(_) => place += 1,
+            GateOrFork::Fork(fork) => {
+                let places = place..place + fork.branches.len();
+                if fork.branches.len() < 2 {
+                    return Err(GateError::Branches { fork: fork.id.clone() });
+                }
+                place = places.end;
+                forks.push(Fork { id: fork.id.clone(), strategy: fork.join_strategy, when: fork.when.clone(), places });
+            }
+        }
+    }
+    Ok(forks)
+}
+
+/// A fork needs work to look at, and nobody changes it meanwhile.
+fn check_forks(gates: &[Gate], forks: &[Fork]) -> Result<(), GateError> {
+    for fork in forks {
+        let branches = gates.get(fork.places.clone()).unwrap_or_default();
+        if fork.places.start == 0 || branches.iter().any(|gate| gate.duty == Duty::Make) {
+            return Err(GateError::Fork { fork: fork.id.clone() });
+        }
+    }
+    Ok(())
+}
+
 /// Whether the rejections of the gate at this place lead to a gate before it.
-fn check_target(gates: &[Gate], at: usize, strategy: RejectionStrategy) -> Result<(), GateError> {
+fn check_target(gates: &[Gate], forks: &[Fork], at: usize, strategy: RejectionStrategy) -> Result<(), GateError> {
     let Some(gate) = gates.get(at) else { return Ok(()) };
-    let earlier = |named: &GateId| gates.iter().take(at).any(|other| &other.id == named);
+    let is_branch = |place: &usize| forks.iter().any(|fork| fork.places.contains(place));
+    let earlier = |named: &GateId| {
+        let place = gates.iter().take(at).position(|other| &other.id == named);
+        place.is_some_and(|place| !is_branch(&place))
+    };
     let sound = match (&gate.reject_to, strategy) {
         (Some(named), RejectionStrategy::Named) => gate.can_reject && earlier(named),
         (None, RejectionStrategy::Named) => !gate.can_reject,
@@ -315,21 +333,6 @@ fn check_target(gates: &[Gate], at: usize, strategy: RejectionStrategy) -> Resul
 }
 
 impl Gate {
-    /// Whether a turn of it that is this role's is for people.
-    #[must_use]
-    pub fn is_peoples(&self, role: &RoleId) -> bool {
-        self.require_human || *role != self.role && !self.escalation_people.is_empty()
-    }
-
-    /// The people who may complete a turn of it that is this role's; none: any.
-    #[must_use]
-    pub fn people_of(&self, role: &RoleId) -> &[AgentName] {
-        if *role != self.role && self.escalate_to.as_ref() == Some(role) {
-            return &self.escalation_people;
-        }
-        &self.people
-    }
-
     fn check(&self) -> Result<(), GateError> {
         let (gate, role) = (self.id.clone(), self.role.clone());
         match self.duty {
@@ -338,12 +341,17 @@ impl Gate {
             Duty::Make | Duty::Judge if self.require_human => Err(GateError::Role { gate, role }),
             Duty::Judge if !self.can_reject => Err(GateError::JudgeCannotReject { gate }),
             Duty::Make | Duty::Judge => Ok(()),
+            // An inspection of a role that makes work is agents' work too.
+            Duty::Complete if self.require_human && Duty::of(&self.role) == Duty::Make => {
+                Err(GateError::Role { gate, role })
+            }
             Duty::Complete if self.require_human && self.timeout.is_none() => Err(GateError::NoTimeout { gate }),
-            Duty::Complete => match self.people.iter().chain(&self.escalation_people).find(|name| !is_human(name)) {
+            Duty::Complete => match self.people.iter().find(|name| !is_human(name)) {
                 Some(name) => Err(GateError::NoPerson { gate, name: name.clone() }),
                 None => Ok(()),
             },
-        }
+        }?;
+        self.check_chain()
     }
 }
 

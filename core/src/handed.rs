@@ -3,9 +3,11 @@
 //!
 //! The limits are several times what our own agents send. What passes them is cut where it is told: [`crate::feedback`].
 
+use std::fmt;
+
 use holdpoint_protocol::artifact::{
-    Act, BuildArtifact, ClarificationRequest, Completion, CriterionReport, Handed, HelpRequest, StatusUpdate,
-    VerificationReport,
+    Act, BuildArtifact, ClarificationRequest, Completion, CriterionReport, ExchangeError, ExchangeRecord, Handed,
+    HelpRequest, StatusUpdate, VerificationReport,
 };
 
 use crate::{
@@ -33,9 +35,34 @@ pub const PROPERTIES_MAX: usize = 100;
 /// Claims of one build artifact.
 pub const CLAIMS_MAX: usize = 1_000;
 
+/// Tries of one exchange.
+pub const EXCHANGE_ATTEMPTS_MAX: usize = 64;
+/// Missing fields of one exchange.
+pub const EXCHANGE_MISSING_MAX: usize = 100;
+
+/// What of a handoff is too large.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Oversized {
+    /// The field, or a sentence about it.
+    pub field: &'static str,
+    /// How much there is.
+    pub found: usize,
+    /// How much is taken.
+    pub most: usize,
+    /// Of what: `bytes`, `items` or `percent`.
+    pub unit: &'static str,
+}
+
+impl fmt::Display for Oversized {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { field, found, most, unit } = self;
+        write!(f, "{field}: {found} {unit}, at most {most} are taken")
+    }
+}
+
 /// What of a handoff is too large, with its limit; `None` for one that may be taken.
 #[must_use]
-pub fn oversized(handed: &Handed) -> Option<String> {
+pub fn oversized(handed: &Handed) -> Option<Oversized> {
     let checked = match handed {
         Handed::Reported(report) => of_report(report),
         Handed::Built(artifact) => of_build(artifact),
@@ -43,20 +70,39 @@ pub fn oversized(handed: &Handed) -> Option<String> {
         Handed::Help(help) => of_help(help),
         Handed::Act(Act::Complete(completion)) if completion.turn.is_some() => of_completion(completion),
         Handed::Status(update) => of_status(update),
+        Handed::Exchange(record) => of_exchange(record),
         // Of the others nothing is kept, or the engine says what it takes of a person.
         Handed::Plan | Handed::GivenBack | Handed::Act(_) => Ok(()),
     };
     checked.err()
 }
 
-type Checked = Result<(), String>;
+type Checked = Result<(), Oversized>;
 
 fn of_status(update: &StatusUpdate) -> Checked {
     sentence("summary", &update.summary)?;
-    match update.percent.filter(|percent| *percent > 100) {
-        Some(percent) => Err(format!("percent is {percent}, and no turn is more than 100 percent done")),
-        None => Ok(()),
-    }
+    within("percent", update.percent.map_or(0, usize::from), 100, "percent")
+}
+
+fn of_exchange(record: &ExchangeRecord) -> Checked {
+    sentence("exchange", &record.exchange)?;
+    sentence("component", &record.component)?;
+    sentence("session", record.session.as_deref().unwrap_or_default())?;
+    of_exchange_error(&record.original_error)?;
+    items("attempts", record.attempts.len(), EXCHANGE_ATTEMPTS_MAX)?;
+    record.attempts.iter().try_for_each(|attempt| {
+        text("attempts.command", &attempt.command, COMMAND_BYTES_MAX)?;
+        sentence("attempts.prompt", &attempt.prompt)?;
+        sentence("attempts.output_sample", &attempt.output_sample)?;
+        attempt.error.as_ref().map_or(Ok(()), of_exchange_error)
+    })
+}
+
+fn of_exchange_error(error: &ExchangeError) -> Checked {
+    sentence("error.details", &error.details)?;
+    items("error.missing", error.missing.len(), EXCHANGE_MISSING_MAX)?;
+    error.missing.iter().try_for_each(|field| sentence("error.missing", field))?;
+    sentence("error.output_sample", &error.output_sample)
 }
 
 fn of_report(report: &VerificationReport) -> Checked {
@@ -108,24 +154,24 @@ fn of_help(help: &HelpRequest) -> Checked {
     bytes("raw_line and context", help.raw_line.len() + context, QUESTION_BYTES_MAX)
 }
 
-fn sentence(field: &str, value: &str) -> Checked {
+fn sentence(field: &'static str, value: &str) -> Checked {
     text(field, value, SENTENCE_BYTES_MAX)
 }
 
-fn text(field: &str, value: &str, most: usize) -> Checked {
+fn text(field: &'static str, value: &str, most: usize) -> Checked {
     bytes(field, value.len(), most)
 }
 
-fn bytes(field: &str, found: usize, most: usize) -> Checked {
+fn bytes(field: &'static str, found: usize, most: usize) -> Checked {
     within(field, found, most, "bytes")
 }
 
-fn items(field: &str, found: usize, most: usize) -> Checked {
+fn items(field: &'static str, found: usize, most: usize) -> Checked {
     within(field, found, most, "items")
 }
 
-fn within(field: &str, found: usize, most: usize, unit: &str) -> Checked {
-    if found <= most { Ok(()) } else { Err(format!("{field}: {found} {unit}, at most {most} are taken")) }
+fn within(field: &'static str, found: usize, most: usize, unit: &'static str) -> Checked {
+    if found <= most { Ok(()) } else { Err(Oversized { field, found, most, unit }) }
 }
 
 #[cfg(test)]
@@ -140,7 +186,7 @@ mod tests {
         fixture.build_ok("w").turn();
         let mut report = sound_report(&fixture.turn("w"));
         change(&mut report);
-        oversized(&Handed::Reported(Box::new(report)))
+        oversized(&Handed::Reported(Box::new(report))).map(|size| size.to_string())
     }
 
     #[test]

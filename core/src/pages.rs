@@ -123,7 +123,8 @@ pub fn inbox_room() -> usize {
 }
 
 /// How many bytes something has as JSON. What has no such form is refused when it is sent.
-fn json_len(value: &impl Serialize) -> usize {
+#[must_use]
+pub fn json_len(value: &impl Serialize) -> usize {
     let mut counter = Counter(0);
     // Counting cannot fail.
     let _ = serde_json::to_writer(&mut counter, value);

@@ -15,6 +15,7 @@ mod limits;
 mod network;
 pub(crate) mod path;
 mod rules;
+mod task;
 pub(crate) mod tree;
 mod units;
 mod unjudged;
@@ -34,9 +35,11 @@ pub use limits::*;
 pub use network::wants_network;
 pub use path::PlanPath;
 pub use rules::{PlanProblem, PlanProblems, validate};
+pub use task::{Task, of_task};
 pub use units::written as span_written;
 pub use unjudged::without_check;
 
+use crate::workflows::ONE_GATE;
 use error::Problems;
 use tree::{FileKind, Position};
 
@@ -74,8 +77,11 @@ impl<'a> KnownWorkflow<'a> {
 }
 
 /// The workflows of a project that declares none.
-pub const BUILT_IN_WORKFLOWS: &[KnownWorkflow<'static>] =
-    &[KnownWorkflow { name: "fly", has_verifier: true }, KnownWorkflow { name: "fly-approved", has_verifier: true }];
+pub const BUILT_IN_WORKFLOWS: &[KnownWorkflow<'static>] = &[
+    KnownWorkflow { name: "fly", has_verifier: true },
+    KnownWorkflow { name: "fly-approved", has_verifier: true },
+    KnownWorkflow { name: ONE_GATE, has_verifier: false },
+];
 
 /// Reads a plan from a file's bytes. Of a larger file only one byte more than [`FILE_BYTES_MAX`] has to be given.
 ///

@@ -2,7 +2,7 @@
 //!
 //! Who signed what is not looked at here; entries that no orchestrator signed are marked before.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use holdpoint_protocol::{
     api::{HistoryLine, Standing},
@@ -11,36 +11,85 @@ use holdpoint_protocol::{
 };
 use serde_json::Value;
 
-/// Puts what counts of who made a receipt in place of what its sender wrote: what the journal recorded where an entry took
-/// the report, else `foreign` as it is said of a line's reference. `lines` are all of one waypoint.
-pub fn vouch(lines: &mut [HistoryLine], foreign: impl Fn(&str) -> bool) {
-    let entries = lines.iter().filter(|line| is_entry(line) && line.standing.is_none());
-    let recorded: HashMap<String, bool> = entries
-        .filter_map(|entry| Some((cause(entry)?, entry.artifact["record"]["state"]["foreign_receipt"].as_bool()?)))
-        .collect();
-    for line in lines.iter_mut().filter(|line| !is_entry(line)) {
-        let foreign = recorded.get(&line.reference).copied().unwrap_or_else(|| foreign(&line.reference));
+/// What a waypoint's journal says of its handoffs.
+#[derive(Debug, Clone, Default)]
+pub struct Answers {
+    /// By the reference of a handoff that an entry answers: whether the entry records that a foreign verifier made its receipt.
+    causes: HashMap<String, Option<bool>>,
+    /// The turn that was opened last.
+    open: Option<String>,
+    /// What entries behind that answer.
+    since: Vec<String>,
+    /// Whether one of these is a handoff on that turn.
+    is_answered: bool,
+}
+
+impl Answers {
+    /// Takes in an entry of the waypoint, oldest first. One that no orchestrator signed says nothing.
+    pub fn entry(&mut self, line: &HistoryLine) {
+        if line.standing.is_some() {
+            return;
+        }
+        if line.kind == "turn"
+            && let Some(turn) = text(&line.artifact["turn_id"])
+        {
+            (self.open, self.since, self.is_answered) = (Some(turn), Vec::new(), false);
+            // What it answers was handed off on a turn before it.
+            if let Some(cause) = cause(line) {
+                self.causes.insert(cause, recorded(line));
+            }
+            return;
+        }
+        if let Some(cause) = cause(line) {
+            self.causes.insert(cause.clone(), recorded(line));
+            self.since.push(cause);
+        }
+    }
+
+    /// The handoffs of which [`Self::handoff`] wants to know on which turn they are.
+    #[must_use]
+    pub fn wanted(&self) -> &[String] {
+        &self.since
+    }
+
+    /// Takes in one of [`Self::wanted`].
+    pub fn handoff(&mut self, line: &HistoryLine) {
+        let turn = text(&line.artifact["turn"]);
+        self.is_answered |= turn.is_some() && turn == self.open && self.since.contains(&line.reference);
+    }
+
+    /// Whether nothing in the journal says who made the receipt of this report.
+    #[must_use]
+    pub fn lacks(&self, line: &HistoryLine) -> bool {
+        line.artifact.get("receipt").is_some() && !is_entry(line) && self.recorded(line).is_none()
+    }
+
+    /// Says of a handoff what became of it, and puts what counts of who made its receipt in place of what its sender wrote:
+    /// what the journal recorded, else `foreign`.
+    pub fn mark(&self, line: &mut HistoryLine, foreign: bool) {
+        if is_entry(line) {
+            return;
+        }
+        let foreign = self.recorded(line).unwrap_or(foreign);
         if let Some(receipt) = line.artifact.get_mut("receipt").and_then(Value::as_object_mut) {
             receipt.insert("foreign".to_owned(), Value::Bool(foreign));
         }
+        if answers_turn(&line.kind) {
+            line.standing = self.standing(line);
+        }
     }
-}
 
-/// Says of each final handoff whether it is the one that an entry answers, or another was, or its turn is over without
-/// it. `lines` are all of one waypoint, oldest first.
-pub fn mark(lines: &mut [HistoryLine]) {
-    let entries = || lines.iter().filter(|line| is_entry(line) && line.standing.is_none());
-    let causes: HashSet<String> = entries().filter_map(cause).collect();
-    let mut turns = entries().filter(|line| line.kind == "turn").filter_map(|line| text(&line.artifact["turn_id"]));
-    let open = turns.next_back();
-    let taken = lines.iter().filter(|line| causes.contains(&line.reference));
-    let answered: HashSet<String> = taken.filter_map(|line| text(&line.artifact["turn"])).collect();
-    for line in lines.iter_mut().filter(|line| !is_entry(line) && ends_its_turn(line)) {
-        line.standing = match text(&line.artifact["turn"]) {
-            _ if causes.contains(&line.reference) => Some(Standing::Taken),
-            Some(turn) if answered.contains(&turn) || open.as_ref() != Some(&turn) => Some(Standing::Conflict),
-            _ => None,
-        };
+    /// Of a final handoff: whether it is the one that an entry answers, or another was, or its turn is over without it.
+    fn standing(&self, line: &HistoryLine) -> Option<Standing> {
+        if self.causes.contains_key(&line.reference) {
+            return Some(Standing::Taken);
+        }
+        let turn = text(&line.artifact["turn"])?;
+        (self.is_answered || self.open.as_ref() != Some(&turn)).then_some(Standing::Conflict)
+    }
+
+    fn recorded(&self, line: &HistoryLine) -> Option<bool> {
+        self.causes.get(&line.reference).copied().flatten()
     }
 }
 
@@ -48,8 +97,8 @@ fn is_entry(line: &HistoryLine) -> bool {
     line.reference.starts_with(streams::JOURNAL)
 }
 
-fn ends_its_turn(line: &HistoryLine) -> bool {
-    answers_turn(&line.kind)
+fn recorded(entry: &HistoryLine) -> Option<bool> {
+    entry.artifact["record"]["state"]["foreign_receipt"].as_bool()
 }
 
 /// The reference of the handoff that an entry answers.
@@ -86,9 +135,21 @@ mod tests {
         line(kind, format!("{}/{sequence}", streams::JOURNAL), artifact)
     }
 
-    fn standings(mut lines: Vec<HistoryLine>) -> Vec<Option<Standing>> {
-        mark(&mut lines);
-        lines.into_iter().map(|line| line.standing).collect()
+    /// Marks all lines of a waypoint, as whoever reads them in pages does one after another.
+    fn marked(mut lines: Vec<HistoryLine>, foreign: impl Fn(&str) -> bool) -> Vec<HistoryLine> {
+        let mut answers = Answers::default();
+        lines.iter().filter(|line| is_entry(line)).for_each(|line| answers.entry(line));
+        let wanted = answers.wanted().to_vec();
+        lines.iter().filter(|line| wanted.contains(&line.reference)).for_each(|line| answers.handoff(line));
+        for line in &mut lines {
+            let foreign = foreign(&line.reference);
+            answers.mark(line, foreign);
+        }
+        lines
+    }
+
+    fn standings(lines: Vec<HistoryLine>) -> Vec<Option<Standing>> {
+        marked(lines, |_| true).into_iter().map(|line| line.standing).collect()
     }
 
     #[test]
@@ -135,11 +196,22 @@ mod tests {
         };
         let mut forged = took(9, 1, Some(false));
         forged.standing = Some(Standing::Unsigned);
-        let mut lines =
+        let lines =
             vec![report(1), took(1, 1, Some(true)), report(2), took(2, 2, Some(false)), report(3), report(4), forged];
-        vouch(&mut lines, |reference| !reference.ends_with("/4"));
+        let lines = marked(lines, |reference| !reference.ends_with("/4"));
         let shown: Vec<_> = lines.iter().filter_map(|line| line.artifact["receipt"]["foreign"].as_bool()).collect();
         assert_eq!(shown, [true, false, true, false], "recorded, recorded, nobody's, by its key");
+    }
+
+    #[test]
+    fn a_second_answer_to_the_last_turn_is_a_conflict_though_no_other_turn_was_opened() {
+        let lines = vec![
+            entry("turn", 1, None, Some("t1")),
+            handoff("build_artifact", 1, "t1"),
+            handoff("build_artifact", 2, "t1"),
+            entry("decided", 2, Some(1), None),
+        ];
+        assert_eq!(standings(lines), [None, Some(Standing::Taken), Some(Standing::Conflict), None]);
     }
 
     #[test]

@@ -3,18 +3,31 @@
 //!
 //! How a workflow moves is [`crate::gates`].
 
-use std::sync::LazyLock;
+use std::{collections::BTreeMap, sync::LazyLock};
 
-use holdpoint_protocol::{ids::RoleId, plan::Plan, roles::Roles, workflow::WorkflowSpec};
+use holdpoint_protocol::{
+    ids::{GateId, RoleId},
+    org::Plane,
+    plan::Plan,
+    roles::Roles,
+    workflow::{GateOrFork, WorkflowSpec},
+};
 
 use crate::{
     declared,
-    gates::{Duty, Workflow},
+    gates::{Duty, Gate, Workflow},
 };
 
 /// The name of each, and the file it is declared in.
-const BUILT_IN: [(&str, &str); 2] =
-    [("fly", include_str!("../workflows/fly.yaml")), ("fly-approved", include_str!("../workflows/fly-approved.yaml"))];
+const BUILT_IN: [(&str, &str); 3] = [
+    ("fly", include_str!("../workflows/fly.yaml")),
+    ("fly-approved", include_str!("../workflows/fly-approved.yaml")),
+    (ONE_GATE, include_str!("../workflows/one-gate.yaml")),
+];
+
+/// The workflow of work without a plan in a project without workflows (GATE-11). A workflow that the project declares later
+/// adopts what is under way by it.
+pub const ONE_GATE: &str = "one-gate";
 
 /// Each as it is declared: read once, because every submission asks for one.
 static SPECS: LazyLock<Vec<WorkflowSpec>> = LazyLock::new(|| {
@@ -52,29 +65,62 @@ pub fn used(plan: &Plan) -> Vec<&str> {
     names
 }
 
+/// The workflows that a plan names, as they are declared: built-in ones, and those of the project.
+pub fn specs(plan: &Plan, declared: &[WorkflowSpec]) -> Vec<WorkflowSpec> {
+    let find = |name: &str| built_in(name).or_else(|| declared.iter().find(|spec| spec.name == name).cloned());
+    used(plan).into_iter().filter_map(find).collect()
+}
+
 /// The workflows that a plan is flown by: built-in ones, and of the declared ones those that it names. One that is not sound
 /// is left out.
 pub fn flown(plan: &Plan, declared: &[WorkflowSpec]) -> impl Iterator<Item = Workflow> {
-    let find = |name: &str| built_in(name).or_else(|| declared.iter().find(|spec| spec.name == name).cloned());
-    used(plan).into_iter().filter_map(move |name| Workflow::try_new(&find(name)?).ok())
+    specs(plan, declared).into_iter().filter_map(|spec| Workflow::try_new(&spec).ok())
 }
 
 /// The roles of agents that these workflows name besides the built-in ones, each with whether its turns make work.
 #[must_use]
 pub fn declared_roles(workflows: &[WorkflowSpec]) -> Vec<(RoleId, bool)> {
-    let flown: Vec<Workflow> = workflows.iter().filter_map(|spec| Workflow::try_new(spec).ok()).collect();
-    let named = || flown.iter().flat_map(Workflow::agent_roles);
+    let flown: Vec<(&WorkflowSpec, Workflow)> =
+        workflows.iter().filter_map(|spec| Some((spec, Workflow::try_new(spec).ok()?))).collect();
+    let named = || flown.iter().flat_map(|(_, workflow)| workflow.agent_roles());
     let roles = Roles::with_all(named().map(|(role, _)| role));
-    let makes = |role: &RoleId| named().any(|(other, duty)| other == role && duty == Duty::Make);
+    // Also where this workflow has the role only look at work: its keys are the same everywhere.
+    let gates = || flown.iter().flat_map(|(spec, _)| spec.all_gates());
+    let makes = |role: &RoleId| gates().any(|gate| gate.role == *role && gate.plane == Some(Plane::Build));
     roles.declared().map(|role| (role.clone(), makes(role))).collect()
+}
+
+/// The gates of a workflow that look at work of their own role, each with that role: one agent alone cannot take their turns,
+/// because nobody completes a gate that looks at their own work (GATE-30).
+pub fn inspections(workflow: &Workflow) -> impl Iterator<Item = (&GateId, &RoleId)> {
+    let makes = |role: &RoleId| workflow.gates().any(|gate| gate.role == *role && gate.duty == Duty::Make);
+    let looks = move |gate: &&Gate| gate.duty == Duty::Complete && !gate.require_human && makes(&gate.role);
+    workflow.gates().filter(looks).map(|gate| (&gate.id, &gate.role))
+}
+
+/// The forks in which a role of agents certainly has more branches than members, each with the role and how many branches it has: an
+/// agent votes once in a fork, so that a branch would wait for one more. Branches that a condition may leave out, or that people
+/// complete, do not count. `members` says how many there are, where that is known.
+pub fn crowded(spec: &WorkflowSpec, members: impl Fn(&RoleId) -> Option<u32>) -> Vec<(&GateId, &RoleId, u32)> {
+    let mut found = Vec::new();
+    for gate in &spec.gates {
+        let GateOrFork::Fork(fork) = gate else { continue };
+        let mut branches: BTreeMap<&RoleId, u32> = BTreeMap::new();
+        for branch in fork.branches.iter().filter(|branch| branch.when.is_none() && !branch.require_human) {
+            *branches.entry(&branch.role).or_default() += 1;
+        }
+        let is_crowded = |role: &RoleId, count: u32| members(role).is_some_and(|members| members < count);
+        let crowded = branches.into_iter().filter(|(role, count)| is_crowded(role, *count));
+        found.extend(crowded.map(|(role, count)| (&fork.id, role, count)));
+    }
+    found
 }
 
 #[cfg(test)]
 mod tests {
     use holdpoint_protocol::{
         ids::role,
-        org::Plane,
-        workflow::{GateOrFork, GateSpec},
+        workflow::{ForkKind, ForkSpec, GateKind, GateOrFork, GateSpec, JoinStrategy},
     };
 
     use super::*;
@@ -151,5 +197,64 @@ mod tests {
         ];
         assert_eq!(declared_roles(&all), [(role::id("backend"), true), (role::id("writer"), false)]);
         assert_eq!(declared_roles(&all[..1]), []);
+    }
+
+    #[test]
+    fn a_role_that_makes_work_elsewhere_keeps_its_keys_where_it_only_looks() {
+        let inspect = GateSpec {
+            plane: Some(Plane::Build),
+            kind: Some(GateKind::Inspection),
+            ..GateSpec::new("look".parse().unwrap(), role::id("backend"))
+        };
+        let talk = declared("talk", vec![gate("draft", "writer", false), inspect.into()]);
+        assert_eq!(declared_roles(&[talk]), [(role::id("backend"), true), (role::id("writer"), false)]);
+    }
+
+    #[test]
+    fn inspections_are_the_gates_that_look_at_work_of_their_own_role() {
+        let look = |id: &str, role_name| {
+            let gate = GateSpec::new(id.parse().unwrap(), role::id(role_name));
+            GateSpec { kind: Some(GateKind::Inspection), ..gate }.into()
+        };
+        let verify = || gate("verify", role::VERIFIER, true);
+        let build = || gate("build", role::BUILDER, false);
+        let own = declared("own", vec![build(), look("look", role::BUILDER), verify(), gate("read", "reader", true)]);
+        let other = declared("other", vec![build(), look("look", role::REPAIR), look("read", "reader"), verify()]);
+        let flown: Vec<Workflow> = [own, other].iter().map(|spec| Workflow::try_new(spec).unwrap()).collect();
+        let found: Vec<String> =
+            flown.iter().flat_map(inspections).map(|(gate, role)| format!("{gate} {role}")).collect();
+        assert_eq!(found, ["look builder"]);
+    }
+
+    #[test]
+    fn a_fork_is_crowded_where_a_role_has_more_branches_than_members() {
+        let branch = |id: &str, role_name, when: Option<&str>, require_human| GateSpec {
+            when: when.map(str::to_owned),
+            require_human,
+            ..GateSpec::new(id.parse().unwrap(), role::id(role_name))
+        };
+        let fork = ForkSpec {
+            id: "look".parse().unwrap(),
+            kind: ForkKind::Fork,
+            description: None,
+            branches: vec![
+                branch("a", "critic", None, false),
+                branch("b", "critic", None, false),
+                branch("c", "critic", Some("tags.length > 0"), false),
+                branch("d", "reader", None, false),
+                branch("e", "lead", None, true),
+                branch("f", "lead", None, true),
+            ],
+            join_strategy: JoinStrategy::Majority,
+            when: None,
+            metadata: BTreeMap::new(),
+        };
+        let spec = declared("own", vec![gate("draft", "writer", false), GateOrFork::Fork(fork)]);
+        let found = |members: u32| {
+            let found = crowded(&spec, |_| Some(members));
+            found.into_iter().map(|(fork, role, count)| format!("{fork} {role} {count}")).collect::<Vec<_>>()
+        };
+        assert_eq!((found(1), found(2)), (vec!["look critic 2".to_owned()], Vec::new()));
+        assert_eq!(crowded(&spec, |_| None), []);
     }
 }

@@ -4,21 +4,24 @@ use std::{collections::BTreeSet, time::Duration};
 
 use holdpoint_core::{
     declared::{self, Source},
+    exchange::HandoffRules,
     paths::{self, Glob},
     plan, runners,
 };
-use holdpoint_protocol::{
-    artifact::Confidence,
-    codec::{self, Encoding},
-};
-use holdpoint_runtime::{
+use holdpoint_harness::{
     backend::{
         BackendResult,
         markers::{self, MARKERS_MAX, Scanner, TEXT_BYTES_MAX},
     },
     build_turn::answer as answers,
-    config::Config,
+    dialect::{self, Dialect},
+    exchange::{Expected, envelope::Before},
 };
+use holdpoint_protocol::{
+    artifact::Confidence,
+    codec::{self, Encoding},
+};
+use holdpoint_runtime::config::Config;
 use holdpoint_sandbox::Ended;
 
 /// A plan is read, or has problems with places and hints; what was read survives the way to the broker.
@@ -153,25 +156,35 @@ pub fn answer(data: &[u8]) {
         _ => Ended::Signalled(9),
     };
     let mut streams = output.splitn(2, |byte| *byte == 0).map(<[u8]>::to_vec);
+    let stdout = streams.next().unwrap_or_default();
     let result = BackendResult {
         command: "agent".to_owned(),
         ended,
-        stdout: streams.next().unwrap_or_default(),
+        said: dialect::read(Dialect::Plain, &stdout, None),
+        went_on: false,
+        stdout,
         stderr: streams.next().unwrap_or_default(),
         duration: Duration::from_secs(1),
         tree_ended: true,
     };
     let criteria: BTreeSet<_> = ["unit".parse().expect("an id")].into();
-    let waypoint = "w1".parse().expect("an id");
-    let wanted = answers::Wanted { waypoint: &waypoint, criteria, ask_below: Some(Confidence::High) };
+    let (role, waypoint) = ("builder".parse().expect("an id"), "w1".parse().expect("an id"));
+    let expected = Expected::work(&role, &waypoint, criteria, &HandoffRules::default());
+    let before = Before { asked: how & 4 != 0, kept: None };
+    let wanted =
+        answers::Wanted { waypoint: &waypoint, expected: &expected, before, ask_below: Some(Confidence::High) };
     match answers::answer(&result, &wanted) {
         answers::Answer::Ready(said) => {
             assert_eq!(result.ended, Ended::Exited(0), "only a program that ended well is ready");
-            assert!(said.claims.iter().all(|claim| wanted.criteria.contains(&claim.criterion)));
+            assert!(said.claims.iter().all(|claim| wanted.expected.criteria.contains(&claim.criterion)));
         }
         answers::Answer::Clarify(question) => {
             assert_eq!(question.clone().checked(), Ok(question), "a question keeps to its bounds");
         }
         answers::Answer::Failed(_) | answers::Answer::Help(_) => {}
+        answers::Answer::Unusable(problem) => {
+            assert_eq!(result.ended, Ended::Exited(0), "a program that ended badly is not asked again for its words");
+            assert!(!problem.details.is_empty());
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The endpoints of the micro service `holdpoint`. Who may call which is the broker's and the bus's matter.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use holdpoint_bus::api::{ApiRequest, Failure};
@@ -9,11 +9,12 @@ use holdpoint_protocol::{
     Digest,
     api::{
         ACT, ARTIFACT, ATTEST, ActQuery, ActStanding, ArtifactQuery, DEAD, DeadQuery, DeadTurns, EXPORT, FLIGHTS,
-        Flights, FlightsQuery, HISTORY, History, HistoryQuery, INBOX, Inbox, InboxQuery, MESSAGES, PROGRESS, Progress,
+        Flights, FlightsQuery, HISTORY, HistoryQuery, INBOX, Inbox, InboxQuery, MESSAGES, PROGRESS, Progress,
         ProgressAnswer, STATUS, SUBMIT, StatusQuery, Submit,
     },
     codec::{self, Encoding},
-    ids::{FlightId, WaypointId},
+    completing::{COMPLETE, TASK, TaskAnswer, TaskQuery},
+    ids::{FlightId, WaypointId, role},
     journal::{Fleet, Sequence},
     streams,
     view::FlightView,
@@ -21,21 +22,27 @@ use holdpoint_protocol::{
 use holdpoint_runtime::{config::OrchestratorConfig, telemetry::ErrorChain};
 use ractor::{ActorRef, rpc::CallResult};
 use serde::{Serialize, de::DeserializeOwned};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
     attest,
     catalog::{self, Wanted},
-    dead, export, flight, history,
+    completing, dead, export,
+    flight::{self, Followed, Follows, Held},
+    history,
     router::{self, RouterHandle},
     shell::Shell,
     submit::{self, Taken},
+    task,
 };
 
 /// Every endpoint this orchestrator answers.
-pub(crate) const ENDPOINTS: [&str; 12] =
-    [SUBMIT, STATUS, FLIGHTS, HISTORY, ARTIFACT, EXPORT, MESSAGES, ATTEST, DEAD, INBOX, ACT, PROGRESS];
+pub(crate) const ENDPOINTS: [&str; 14] =
+    [SUBMIT, STATUS, FLIGHTS, HISTORY, ARTIFACT, EXPORT, MESSAGES, ATTEST, DEAD, INBOX, ACT, PROGRESS, COMPLETE, TASK];
 /// Flights that one look into the inbox reads.
 const INBOX_FLIGHTS_MAX: usize = 200;
+/// Requests that read whole waypoints at once: a page of a history, a task, an artifact.
+const READINGS_AT_ONCE: usize = 4;
 /// How long an actor may take to answer: it may be reading a journal.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 
@@ -45,9 +52,15 @@ pub(crate) struct Api {
     pub(crate) shell: Shell,
     pub(crate) router: RouterHandle,
     pub(crate) config: OrchestratorConfig,
+    readings: Arc<Semaphore>,
 }
 
 impl Api {
+    /// Answers by these.
+    pub(crate) fn new(shell: Shell, router: RouterHandle, config: OrchestratorConfig) -> Self {
+        Self { shell, router, config, readings: Arc::new(Semaphore::new(READINGS_AT_ONCE)) }
+    }
+
     /// Answers one request.
     pub(crate) async fn answer(self, request: ApiRequest) -> Result<Bytes, Failure> {
         match request.endpoint.as_str() {
@@ -59,9 +72,9 @@ impl Api {
             FLIGHTS => write(&self.flights(&read(&request)?).await?),
             HISTORY => {
                 let query: HistoryQuery = read(&request)?;
-                let lines = history::of_waypoint(&self.shell, &query.flight, &query.waypoint).await;
-                let lines = lines.map_err(|e| Failure::new(500, ErrorChain(&e).to_string()))?;
-                write(&History { lines })
+                let _reading = self.reading().await?;
+                let page = history::page(&self.shell, &query).await;
+                write(&page.map_err(|e| Failure::new(503, ErrorChain(&e).to_string()))?)
             }
             ARTIFACT => self.artifact(&read::<ArtifactQuery>(&request)?.reference).await,
             EXPORT => write(&export::cut(&self.shell, &read(&request)?).await?),
@@ -75,6 +88,8 @@ impl Api {
             }
             INBOX => write(&self.inbox(read(&request)?).await?),
             ACT => write(&self.standing(read(&request)?).await?),
+            COMPLETE => write(&completing::complete(&self, read(&request)?, &request).await?),
+            TASK => write(&self.task(read(&request)?, &request).await?),
             PROGRESS => write(&self.progress(read(&request)?, &request).await?),
             other => Err(Failure::new(404, format!("no endpoint {other}"))),
         }
@@ -92,11 +107,21 @@ impl Api {
         }
     }
 
+    /// A place among those who read whole waypoints: each holds some messages of every stream.
+    async fn reading(&self) -> Result<OwnedSemaphorePermit, Failure> {
+        let place = tokio::time::timeout(ANSWER_WITHIN, self.readings.clone().acquire_owned()).await;
+        place.ok().and_then(Result::ok).ok_or_else(|| {
+            let what =
+                format!("{READINGS_AT_ONCE} whole waypoints are being read, as many as may be at once: try again");
+            Failure::new(503, what)
+        })
+    }
+
     fn router(&self) -> Result<ActorRef<router::Msg>, Failure> {
         self.router.actor().ok_or_else(|| Failure::new(503, "the orchestrator is starting: try again"))
     }
 
-    async fn flight(&self, flight: &FlightId) -> Result<ActorRef<flight::Msg>, Failure> {
+    pub(crate) async fn flight(&self, flight: &FlightId) -> Result<ActorRef<flight::Msg>, Failure> {
         let router = self.router()?;
         answered(router.call(|reply| router::Msg::Find(flight.clone(), reply), Some(ANSWER_WITHIN)).await)
     }
@@ -135,12 +160,13 @@ impl Api {
     }
 
     async fn artifact(&self, reference: &str) -> Result<Bytes, Failure> {
+        let _reading = self.reading().await?;
         let found = history::by_reference(&self.shell, reference).await;
         let found = found.map_err(|e| Failure::new(500, ErrorChain(&e).to_string()))?;
         write(&found.ok_or_else(|| Failure::new(404, format!("no artifact {reference}: a reference is STREAM/SEQUENCE, as `holdpoint history` prints it, or sha256:… for evidence")))?)
     }
 
-    async fn standing(&self, query: ActQuery) -> Result<ActStanding, Failure> {
+    pub(crate) async fn standing(&self, query: ActQuery) -> Result<ActStanding, Failure> {
         let actor = self.flight(&query.flight).await?;
         answered(actor.call(|reply| flight::Msg::Standing(query, reply), Some(ANSWER_WITHIN)).await)?
     }
@@ -160,6 +186,29 @@ impl Api {
             waiting.push(answered(actor.call(|reply| flight::Msg::Inbox(after, reply), Some(ANSWER_WITHIN)).await)??);
         }
         Ok(pages::of_inbox(waiting))
+    }
+
+    /// What came of a handoff, or may come of it.
+    pub(crate) async fn followed(&self, flight: &FlightId, asked: Followed) -> Result<Follows, Failure> {
+        let actor = self.flight(flight).await?;
+        answered(actor.call(|reply| flight::Msg::Followed(asked, reply), Some(ANSWER_WITHIN)).await)?
+    }
+
+    /// What is wanted: of an agent the turn that it holds, of people the waypoint.
+    async fn task(&self, query: TaskQuery, request: &ApiRequest) -> Result<TaskAnswer, Failure> {
+        if request.caller.role.as_str() == role::OPERATOR {
+            let _reading = self.reading().await?;
+            let task = task::of(&self.shell, &query.flight, &query.waypoint).await?;
+            return Ok(TaskAnswer::Task { task });
+        }
+        let Some(turn) = query.turn else {
+            return Err(Failure::new(400, "an agent has to name the `turn` that it holds"));
+        };
+        let held = Held { waypoint: query.waypoint, turn };
+        let (actor, caller) = (self.flight(&query.flight).await?, Box::new(request.caller.clone()));
+        let turn =
+            answered(actor.call(|reply| flight::Msg::HeldTurn(held, caller, reply), Some(ANSWER_WITHIN)).await)??;
+        Ok(TaskAnswer::Turn { turn: Box::new(turn) })
     }
 
     async fn progress(&self, progress: Progress, request: &ApiRequest) -> Result<ProgressAnswer, Failure> {

@@ -212,7 +212,7 @@ impl Books {
                 let planned = self.flight.submitted.plan.waypoint(&turn.waypoint);
                 let priority = engine::queue(turn, planned.map_or(Priority::Medium, |w| w.priority));
                 let pool = self.flight.submitted.fleet.pool.clone();
-                EntryKind::Turn { role: turn.role.clone(), priority, pool }
+                EntryKind::Turn { role: engine::queued_for(turn), priority, pool }
             }
         }
     }
@@ -267,7 +267,7 @@ impl Books {
         }
         match entry {
             Entry::Landed(landed) => self.flight.landed.push(*landed),
-            Entry::Steered(steered) => self.flight.steering.take(&steered),
+            Entry::Steered(steered) => self.flight.take_steered(&steered),
             _ => {}
         }
     }

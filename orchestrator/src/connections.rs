@@ -1,7 +1,9 @@
-//! Ends the connections that one key has too many ([`excess`] says which), so that no agent or operator can take the broker's
-//! connections from the others.
+//! Ends the connections that one key has too many ([`excess`] says which), and all of a key that is out because it stored too
+//! much ([`traffic`]), so that no agent or operator can take the broker's connections or its role's room from the others.
 //!
 //! Every orchestrator with a user of the broker's own account looks: two that end the same do no harm.
+
+mod traffic;
 
 use std::time::Duration;
 
@@ -14,6 +16,7 @@ use holdpoint_core::{
     connections::{Excess, excess},
     lines::{Line, Lines},
     shown,
+    traffic::Stream,
 };
 use holdpoint_runtime::{
     clock,
@@ -22,9 +25,14 @@ use holdpoint_runtime::{
     telemetry::ErrorChain,
 };
 use tokio::time::{Instant, sleep, sleep_until};
+use traffic::Traffic;
+
+use crate::shell::Shell;
 
 /// How often connections are looked at, at most.
 const LOOK_PAUSE: Duration = Duration::from_secs(1);
+/// The same while a key is out: each connection of it costs a look at all of them.
+const OUT_PAUSE: Duration = Duration::from_millis(100);
 /// How often they are looked at though nobody came or went.
 const LOOK_ANYWAY: Duration = Duration::from_secs(30);
 /// The pause before it connects again, where the broker did not let it.
@@ -48,18 +56,16 @@ pub(crate) struct Args {
     /// The account of agents and people.
     account: String,
     most: usize,
+    room_per_key: u32,
+    shell: Shell,
 }
 
 impl Args {
     /// With these credentials of the broker's own account.
-    pub(crate) fn new(
-        nats: &NatsConfig,
-        config: &OrchestratorConfig,
-        credentials: Credentials,
-        account: String,
-    ) -> Self {
+    pub(crate) fn new(nats: &NatsConfig, config: &OrchestratorConfig, credentials: Credentials, shell: Shell) -> Self {
+        let account = shell.trust.roots().agents_account.clone();
         let most = usize::try_from(config.connections_per_key).unwrap_or(usize::MAX);
-        Self { nats: nats.clone(), credentials, account, most }
+        Self { nats: nats.clone(), credentials, account, most, room_per_key: config.room_per_key, shell }
     }
 }
 
@@ -74,9 +80,10 @@ impl Args {
     /// Until it is aborted.
     pub(crate) async fn look_for_ever(self) -> TaskFailed {
         let mut told = Told::default();
+        let mut traffic = Traffic::new(self.shell.clone(), self.room_per_key);
         loop {
             match self.connect().await {
-                Ok((bus, connections)) => self.look_while_let_in(&bus, connections, &mut told).await,
+                Ok((bus, connections)) => self.look_while_let_in(&bus, connections, &mut told, &mut traffic).await,
                 Err(error) => {
                     let error = ErrorChain(&*error).to_string();
                     tracing::warn!(error, "cannot look at connections: {SETTING} is not kept");
@@ -94,24 +101,69 @@ impl Args {
         Ok((bus, connections))
     }
 
-    /// Looks whenever somebody came or went; returns when the broker does not accept the credentials any more.
-    async fn look_while_let_in(&self, bus: &Bus, mut connections: Connections, told: &mut Told) {
+    /// Looks whenever somebody came or went, or a stream has grown; returns when the broker does not accept the credentials
+    /// any more.
+    async fn look_while_let_in(&self, bus: &Bus, mut connections: Connections, told: &mut Told, traffic: &mut Traffic) {
+        let mut streams = None;
         loop {
-            if let Err(error) = self.look(&connections, told).await {
+            if let Err(error) = self.look(&mut connections, told, traffic, streams.take()).await {
                 tracing::warn!(error = %ErrorChain(&error), "cannot look at connections: {SETTING} is not kept");
             }
             let anyway = Instant::now() + LOOK_ANYWAY;
-            sleep(LOOK_PAUSE).await;
-            tokio::select! {
-                () = connections.changed() => {}
-                () = sleep_until(anyway) => {}
-                () = bus.gone() => return,
+            // A key that is out does not stay for long.
+            sleep(if traffic.is_any_out() { OUT_PAUSE } else { LOOK_PAUSE }).await;
+            loop {
+                tokio::select! {
+                    () = connections.changed() => break,
+                    () = sleep_until(anyway) => break,
+                    () = bus.gone() => return,
+                    () = sleep(LOOK_PAUSE) => {
+                        streams = traffic.due().await;
+                        if streams.is_some() {
+                            break;
+                        }
+                    }
+                }
             }
         }
     }
 
-    async fn look(&self, connections: &Connections, told: &mut Told) -> Result<(), ConnectionsError> {
+    async fn look(
+        &self,
+        connections: &mut Connections,
+        told: &mut Told,
+        traffic: &mut Traffic,
+        streams: Option<Vec<Stream>>,
+    ) -> Result<(), ConnectionsError> {
+        // Streams first: what is stored was sent.
+        let streams = match streams {
+            Some(streams) => Some(streams),
+            None => traffic.due().await,
+        };
         let all = connections.look().await?;
+        // A server that did not answer may hold what stored the growth: it is compared the next time.
+        let is_whole = connections.is_whole();
+        traffic.learn(&all);
+        traffic.went(connections.went());
+        if let Some(streams) = streams.filter(|_| is_whole) {
+            let ended = connections.ended(traffic::ENDED_WITHIN).await?;
+            traffic.went(connections.went());
+            traffic.compare(&streams, &all.iter().chain(&ended).collect::<Vec<_>>());
+        }
+        traffic.put_out_flooders();
+        let (out, all): (Vec<_>, Vec<_>) = all.into_iter().partition(|connection| traffic.is_out(connection));
+        for connection in out.iter().take(ENDED_MAX) {
+            connections.end(connection).await?;
+        }
+        self.end_excess(connections, told, all).await
+    }
+
+    async fn end_excess(
+        &self,
+        connections: &Connections,
+        told: &mut Told,
+        all: Vec<Connection>,
+    ) -> Result<(), ConnectionsError> {
         let all = all.into_iter().map(|connection| (connection.key.clone(), connection));
         let mut room = ENDED_MAX;
         for (number, over) in excess(all, self.most).into_iter().enumerate() {

@@ -82,7 +82,8 @@ pub(crate) async fn in_progress(
     }
 }
 
-async fn examine_commit(
+/// Fetches a commit and examines it.
+pub(crate) async fn examine_commit(
     shell: &Shell,
     against: &Against,
     commit: &Oid,

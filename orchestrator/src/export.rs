@@ -10,6 +10,7 @@ use holdpoint_bus::{
     journal::{ReadError, Replay},
     past,
 };
+use holdpoint_core::pages;
 use holdpoint_protocol::{
     Digest,
     export::{Cut, CutQuery, ExportCut, HandoffsEnd, JournalEnd, MessagePage, MessageQuery, Place, Seal},
@@ -23,7 +24,7 @@ use crate::shell::Shell;
 
 /// Bytes of payloads in one answer, which are a third more in it: well below what a broker carries.
 const PAGE_LEN: usize = 2 << 20;
-/// What a message takes beside its payload, by a generous guess.
+/// What a message takes beside its payload and headers, by a generous guess.
 const MESSAGE_OVERHEAD: usize = 2 << 10;
 
 /// Where the flight ends at this moment.
@@ -117,7 +118,8 @@ impl<'a> Page<'a> {
         let mut message = stored.exported(self.stream);
         let from = usize::try_from(self.place.offset).unwrap_or(usize::MAX).min(message.payload.len());
         message.payload.drain(..from);
-        let cost = message.payload.len() + MESSAGE_OVERHEAD;
+        // Headers are their sender's words as well.
+        let cost = message.payload.len() + MESSAGE_OVERHEAD + pages::json_len(&message.headers);
         match (cost.cmp(&self.room), self.messages.is_empty()) {
             (Ordering::Greater, false) => self.next = Some(self.place),
             (Ordering::Greater, true) if message.payload.len() > PAGE_LEN => {

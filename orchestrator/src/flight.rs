@@ -6,6 +6,7 @@
 mod acts;
 mod apply;
 mod asked;
+mod calls;
 mod deaths;
 mod due;
 mod handoff;
@@ -14,9 +15,11 @@ mod holders;
 mod idle;
 mod inbox;
 mod lacking;
+mod migrate;
 mod progress;
 mod report;
 mod slow;
+mod taking;
 mod trace;
 mod trouble;
 
@@ -26,9 +29,10 @@ use std::{
 };
 
 use apply::{Applied, ApplyError};
+pub(crate) use calls::{Followed, Follows, Held};
 use heard::Heard;
-use holders::Holders;
-use holdpoint_bus::api::Failure;
+use holders::{Holders, Planned};
+use holdpoint_bus::{api::Failure, auth::VerifiedUser};
 use holdpoint_core::{engine, flight};
 use holdpoint_protocol::{
     api::{ActQuery, ActStanding, InboxItem, InboxPlace, Progress, ProgressAnswer},
@@ -36,6 +40,7 @@ use holdpoint_protocol::{
     plan::Waypoint,
     state::Status,
     subjects::HandedSubject,
+    turn::Turn,
     view::{FlightView, Trouble},
 };
 use holdpoint_runtime::{
@@ -78,6 +83,8 @@ pub(crate) enum Msg {
     Asked(Box<asked::Looked>),
     /// Slow work on a handoff is done.
     Examined(Box<slow::Examined>),
+    /// Work that a person hands in was examined.
+    HandedIn(Box<taking::HandedIn>),
     /// The evidence of a report was looked for.
     Weighed(Box<report::Weighed>),
     /// A landing or merge is made, or failed.
@@ -100,6 +107,10 @@ pub(crate) enum Msg {
     Standing(ActQuery, RpcReplyPort<Result<ActStanding, Failure>>),
     /// What waits for people, from behind a place on? With whether there is more.
     Inbox(Option<InboxPlace>, RpcReplyPort<Result<(Vec<InboxItem>, bool), Failure>>),
+    /// Did this handoff lead to an entry, or may it?
+    Followed(Followed, RpcReplyPort<Result<Follows, Failure>>),
+    /// The turn that this agent holds.
+    HeldTurn(Held, Box<VerifiedUser>, RpcReplyPort<Result<Turn, Failure>>),
     /// Is this turn still wanted?
     Progress(Progress, AgentName, RpcReplyPort<Result<ProgressAnswer, Failure>>),
 }
@@ -125,8 +136,7 @@ pub(crate) struct State {
     doubts: Doubts,
     /// When deaths of each waypoint's turns were last counted.
     deaths_counted: HashMap<WaypointId, Instant>,
-    /// The turn of each waypoint that somebody planned for last.
-    planned: HashMap<WaypointId, TurnId>,
+    planned: Planned,
     /// The one landing or merge that is being made.
     landing: Option<WaypointId>,
     /// How often in a row a landing failed.
@@ -166,7 +176,7 @@ impl Actor for FlightActor {
             heard: Heard::default(),
             doubts: Doubts::default(),
             deaths_counted: HashMap::new(),
-            planned: HashMap::new(),
+            planned: Planned::default(),
             landing: None,
             landing_failures: HashMap::new(),
             acts: acts::Standings::default(),
@@ -196,6 +206,7 @@ impl Actor for FlightActor {
             Msg::Handoff(received, subject) => state.on_handed(&myself, received, subject).await,
             Msg::Asked(looked) => state.on_looked(&myself, *looked).await,
             Msg::Examined(examined) => state.on_examined(&myself, *examined).await,
+            Msg::HandedIn(handed) => state.on_handed_in(&myself, *handed).await,
             Msg::Weighed(weighed) => state.on_weighed(&myself, *weighed).await,
             Msg::Landed(landed) => state.on_landed(&myself, *landed).await,
             Msg::TaskFailed(failed) => return Err(failed.into()),
@@ -219,6 +230,12 @@ impl Actor for FlightActor {
             }
             Msg::Inbox(after, reply) => {
                 let _ = reply.send(state.inbox(after.as_ref()).await);
+            }
+            Msg::Followed(asked, reply) => {
+                let _ = reply.send(state.followed(&asked).await);
+            }
+            Msg::HeldTurn(held, caller, reply) => {
+                let _ = reply.send(state.held_turn(&held, &caller).await);
             }
             Msg::Progress(progress, agent, reply) => {
                 let _ = reply.send(state.on_progress(&progress, agent).await);
@@ -276,7 +293,9 @@ impl State {
         let Some(books) = &self.books else { return Vec::new() };
         self.troubles.shown(clock::now(), |place| match place {
             Place::Due => true,
-            Place::Turn(waypoint, turn) => engine::is_current(&books.state(waypoint), turn),
+            Place::Turn(waypoint, turn) | Place::Others(waypoint, turn) => {
+                engine::is_current(&books.state(waypoint), turn)
+            }
             Place::Landing(waypoint) | Place::Handoff(waypoint) => {
                 flight::status(&books.flight, &books.waypoints, waypoint) == Status::Running
             }

@@ -1,78 +1,159 @@
-//! Reading everything about a waypoint back, in order: its journal and the handoffs of every role.
+//! Reading everything about a waypoint back, in order: its journal and the handoffs of every role, a page at a time.
+//!
+//! How much is stored is its senders' to choose: nothing here holds more than a page of it, and the API lets few read at once.
+
+mod sources;
 
 use std::collections::HashSet;
 
 use holdpoint_bus::{
     Stored,
-    auth::{PastSenders, Signed, TrustRoots},
+    auth::{PastSenders, Signed},
     handoffs,
     journal::ReadError,
     past,
 };
-use holdpoint_core::standing;
+use holdpoint_core::{pages, standing::Answers};
 use holdpoint_protocol::{
-    api::{HistoryLine, Standing},
+    Timestamp,
+    api::{History, HistoryLine, HistoryQuery, Standing},
     artifact::HandedHead,
     codec::{self, Encoding},
     facts::Harness,
     ids::{FlightId, RoleId, WaypointId, role},
     journal::Sequence,
-    streams,
-    subjects::{self, JournalKey},
+    names::PLAN_KINDS,
+    streams, subjects,
 };
+pub(crate) use sources::Sources;
 
 use crate::shell::Shell;
 
-/// Journal entries and handoffs of one waypoint, oldest first.
-pub(crate) async fn of_waypoint(
+/// Bytes of one artifact as JSON that are shown, so that its line fits into a message; of a longer one it is said how long it is.
+const ARTIFACT_LEN_MAX: usize = 7 << 20;
+/// Different JWTs of verifiers of one waypoint by which a receipt's maker is looked for, the first ones.
+const JWTS_MAX: usize = 1_024;
+
+/// A page of the journal entries and handoffs of one waypoint, oldest first.
+pub(crate) async fn page(shell: &Shell, query: &HistoryQuery) -> Result<History, ReadError> {
+    let HistoryQuery { flight, waypoint, after } = query;
+    let answers = answers(shell, flight, waypoint).await?;
+    let mut sources = Sources::open(shell, flight, waypoint, after).await?;
+    let (mut page, mut places, mut doubtful, mut more) =
+        (pages::Page::new(pages::PAGE_LEN), after.clone(), Vec::new(), false);
+    while let Some((stream, stored)) = sources.next().await? {
+        let Some(shown) = line_of(shell, &stream, &stored, waypoint) else {
+            places = sources.places();
+            continue;
+        };
+        let lacks = answers.lacks(&shown);
+        if !page.take(shown) {
+            more = true;
+            break;
+        }
+        places = sources.places();
+        if lacks {
+            doubtful.push((stream, stored));
+        }
+    }
+    sources.close().await;
+    let ours = by_ours(shell, flight, waypoint, &doubtful).await?;
+    let (mut lines, _) = page.finish();
+    for line in &mut lines {
+        let foreign = !ours.contains(&line.reference);
+        answers.mark(line, foreign);
+    }
+    Ok(History { lines, next: more.then_some(places) })
+}
+
+/// As it is shown; `None` for an entry of the flight that is about other waypoints.
+fn line_of(shell: &Shell, stream: &str, stored: &Stored, waypoint: &WaypointId) -> Option<HistoryLine> {
+    let shown = line(stream, stored);
+    if stream != streams::JOURNAL {
+        return Some(shown);
+    }
+    let of_waypoint = subjects::parse_journal(&stored.subject).is_some_and(|key| key.waypoint.is_some());
+    if !of_waypoint && shown.artifact["waypoint"] != waypoint.as_str() {
+        return None;
+    }
+    let signed = stored.is_orchestrators(&shell.trust.roots());
+    Some(HistoryLine { standing: (!signed).then_some(Standing::Unsigned), ..shown })
+}
+
+/// What the journal says of the handoffs.
+async fn answers(shell: &Shell, flight: &FlightId, waypoint: &WaypointId) -> Result<Answers, ReadError> {
+    let mut answers = Answers::default();
+    let mut journal = Sources::of_journal(shell, flight, waypoint).await?;
+    while let Some((stream, stored)) = journal.next().await? {
+        if let Some(entry) = line_of(shell, &stream, &stored, waypoint) {
+            answers.entry(&entry);
+        }
+    }
+    for reference in answers.wanted().to_vec() {
+        if let Some((stream, stored)) = find(shell, &reference).await? {
+            answers.handoff(&line(&stream, &stored));
+        }
+    }
+    Ok(answers)
+}
+
+/// The references of those of these reports that keys of our own harness signed.
+async fn by_ours(
     shell: &Shell,
     flight: &FlightId,
     waypoint: &WaypointId,
-) -> Result<Vec<HistoryLine>, ReadError> {
-    let (mut lines, mut ours) = (Vec::new(), HashSet::new());
-    for role in shell.roles().handing() {
-        let stream = streams::handoff(&role);
-        let handoffs = past::of_waypoint(&shell.bus, &role, flight, waypoint).await?;
-        lines.extend(handoffs.iter().map(|stored| line(&stream, stored)));
-        if role.as_str() == role::VERIFIER {
-            ours = by_ours(&shell.trust.roots(), &role, &stream, &handoffs);
-        }
+    reports: &[(String, Stored)],
+) -> Result<HashSet<String>, ReadError> {
+    let verifier = role::id(role::VERIFIER);
+    let stream = streams::handoff(&verifier);
+    let reports: Vec<&Stored> = reports.iter().filter(|(of, _)| *of == stream).map(|(_, stored)| stored).collect();
+    if reports.is_empty() {
+        return Ok(HashSet::new());
     }
-    for key in [JournalKey::waypoint(flight, waypoint), JournalKey::flight(flight)] {
-        let entries = shell.journal.read(&key).await?;
-        let entries = entries.iter().map(|stored| {
-            let signed = stored.is_orchestrators(&shell.trust.roots());
-            HistoryLine { standing: (!signed).then_some(Standing::Unsigned), ..line(streams::JOURNAL, stored) }
-        });
-        lines.extend(entries.filter(|line| key.waypoint.is_some() || line.artifact["waypoint"] == waypoint.as_str()));
+    let roots = shell.trust.roots();
+    let mut senders = PastSenders::new(&roots);
+    // Reports come without the JWT that the plans before them showed.
+    for (jwt, at) in shown_jwts(shell, &verifier, flight, waypoint).await? {
+        senders.learn(&verifier, &jwt, at);
     }
-    // Handoffs stand before the entries of the same millisecond: a cause before what it led to.
-    lines.sort_by_key(|line| line.at);
-    standing::vouch(&mut lines, |reference| !ours.contains(reference));
-    standing::mark(&mut lines);
-    Ok(lines)
-}
-
-/// The references of what keys of our own harness signed; `handoffs` are all of one waypoint and role, oldest first.
-fn by_ours(roots: &TrustRoots, role: &RoleId, stream: &str, handoffs: &[Stored]) -> HashSet<String> {
-    let mut senders = PastSenders::new(roots);
-    let ours = handoffs.iter().filter(|stored| {
+    let ours = reports.into_iter().filter(|stored| {
         let Stored { subject, payload, time: at, .. } = stored;
         let signed = Signed { subject, payload, signature: stored.signature.as_deref(), at: *at };
         let head = HandedHead::decode(payload, stored.content_type.as_deref());
         head.is_ok_and(|head| {
-            senders.verify(role, &head.agent, stored.jwt.as_deref(), signed) == Ok(Harness::Holdpoint)
+            let signer = senders.verify(&verifier, &head.agent, stored.jwt.as_deref(), signed);
+            signer == Ok(Harness::Holdpoint)
         })
     });
-    ours.map(|stored| reference(stream, stored)).collect()
+    Ok(ours.map(|stored| reference(&stream, stored)).collect())
+}
+
+/// The JWTs that plans of a waypoint showed, with the time of the first that did.
+async fn shown_jwts(
+    shell: &Shell,
+    role: &RoleId,
+    flight: &FlightId,
+    waypoint: &WaypointId,
+) -> Result<Vec<(String, Timestamp)>, ReadError> {
+    let mut shown: Vec<(String, Timestamp)> = Vec::new();
+    for kind in PLAN_KINDS {
+        let mut plans = past::heads_of_kind(&shell.bus, role, flight, waypoint, kind).await?;
+        while let Some(plan) = plans.next().await? {
+            let (at, jwt) = (plan.time, plan.jwt);
+            if let Some(jwt) = jwt.filter(|jwt| shown.len() < JWTS_MAX && !shown.iter().any(|(one, _)| one == jwt)) {
+                shown.push((jwt, at));
+            }
+        }
+    }
+    Ok(shown)
 }
 
 fn reference(stream: &str, stored: &Stored) -> String {
     format!("{stream}/{}", stored.sequence.0)
 }
 
-/// One artifact or entry by its `STREAM/SEQUENCE`. Of a report it is said what its waypoint's journal and keys say of it.
-pub(crate) async fn by_reference(shell: &Shell, reference: &str) -> Result<Option<HistoryLine>, ReadError> {
+/// What stands under a `STREAM/SEQUENCE`, with its stream.
+async fn find(shell: &Shell, reference: &str) -> Result<Option<(String, Stored)>, ReadError> {
     let Some((stream, sequence)) = reference.split_once('/') else { return Ok(None) };
     // What an agent saw is named with its digest.
     let sequence = sequence.split('@').next().unwrap_or_default();
@@ -80,27 +161,38 @@ pub(crate) async fn by_reference(shell: &Shell, reference: &str) -> Result<Optio
     let Some(sequence) = sequence.parse().ok().filter(|_| known || stream == streams::JOURNAL) else {
         return Ok(None);
     };
-    let Some(stored) = handoffs::get(&shell.bus, stream, Sequence(sequence)).await? else { return Ok(None) };
-    let alone = line(stream, &stored);
+    let stored = handoffs::get(&shell.bus, stream, Sequence(sequence)).await?;
+    Ok(stored.map(|stored| (stream.to_owned(), stored)))
+}
+
+/// One artifact or entry by its `STREAM/SEQUENCE`. Of a report it is said what its waypoint's journal and keys say of it.
+pub(crate) async fn by_reference(shell: &Shell, reference: &str) -> Result<Option<HistoryLine>, ReadError> {
+    let Some((stream, stored)) = find(shell, reference).await? else { return Ok(None) };
+    let mut alone = line(&stream, &stored);
     let on = subjects::parse_handed(&stored.subject).filter(|_| alone.artifact.get("receipt").is_some());
     let Some((flight, waypoint)) = on.and_then(|on| Some((on.flight, on.waypoint?))) else { return Ok(Some(alone)) };
-    let lines = of_waypoint(shell, &flight, &waypoint).await?;
-    let vouched = lines.into_iter().find(|line| line.reference == alone.reference);
-    // Published on a subject of its waypoint, it is there.
-    Ok(vouched.map(|line| HistoryLine { standing: None, ..line }))
+    let answers = answers(shell, &flight, &waypoint).await?;
+    let ours = by_ours(shell, &flight, &waypoint, &[(stream, stored)]).await?;
+    let foreign = !ours.contains(&alone.reference);
+    answers.mark(&mut alone, foreign);
+    Ok(Some(HistoryLine { standing: None, ..alone }))
 }
 
 fn line(stream: &str, stored: &Stored) -> HistoryLine {
     let kind = stored.schema.as_deref().and_then(|s| s.split('/').next()).unwrap_or("unknown");
     let encoding = Encoding::from_content_type(stored.content_type.as_deref());
     let artifact = encoding.and_then(|encoding| codec::decode(&stored.payload, encoding));
+    // What cannot be read is shown as it is: a history hides nothing.
+    let artifact =
+        artifact.unwrap_or_else(|_| serde_json::Value::String(String::from_utf8_lossy(&stored.payload).into_owned()));
+    let len = pages::json_len(&artifact);
+    let long =
+        || format!("{len} bytes, more than the {ARTIFACT_LEN_MAX} that are shown: `holdpoint export` has all of it");
     HistoryLine {
         at: stored.time,
         kind: kind.to_owned(),
         reference: reference(stream, stored),
-        // What cannot be read is shown as it is: a history hides nothing.
-        artifact: artifact
-            .unwrap_or_else(|_| serde_json::Value::String(String::from_utf8_lossy(&stored.payload).into_owned())),
+        artifact: if len > ARTIFACT_LEN_MAX { serde_json::Value::String(long()) } else { artifact },
         standing: None,
     }
 }

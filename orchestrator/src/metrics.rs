@@ -13,9 +13,16 @@ use std::{
 };
 
 use holdpoint_core::flight::{FlightState, Waypoints};
-use holdpoint_protocol::{ids::WaypointId, journal::Entry, refusal::RefusalCode, subjects::HandoffSubject};
+use holdpoint_protocol::{
+    ids::{RoleId, WaypointId},
+    journal::Entry,
+    refusal::RefusalCode,
+    state::OpenTurn,
+    subjects::HandoffSubject,
+};
 use holdpoint_runtime::metrics::Metrics;
 
+pub(crate) use counted::CutOff;
 use counted::{Counted, Gates};
 use standing::Board;
 pub(crate) use standing::watch_for_ever;
@@ -72,9 +79,9 @@ impl GateMetrics {
     }
 
     /// An agent said how far its turn is.
-    pub(crate) fn status_update(&self, books: Option<&Books>, subject: &HandoffSubject) {
+    pub(crate) fn status_update(&self, books: Option<&Books>, open: &OpenTurn, subject: &HandoffSubject) {
         if let (Some(inner), Some(books)) = (&self.0, books) {
-            inner.gates.status_update(&books.flight, &books.state(&subject.waypoint), subject);
+            inner.gates.status_update(&books.flight, open, subject);
         }
     }
 
@@ -82,6 +89,13 @@ impl GateMetrics {
     pub(crate) fn act_late(&self, books: Option<&Books>, waypoint: &WaypointId) {
         if let (Some(inner), Some(books)) = (&self.0, books) {
             inner.gates.act_late(&books.flight, &books.state(waypoint), waypoint);
+        }
+    }
+
+    /// A key is out.
+    pub(crate) fn cut_off(&self, role: &RoleId, why: CutOff) {
+        if let Some(inner) = &self.0 {
+            inner.gates.cut_off(role, why);
         }
     }
 

@@ -18,6 +18,16 @@ use crate::{intake, peers::Shares, router::RouterHandle, shell::Shell};
 /// How often the trust roots are looked at. They are read again every two seconds.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
+/// How long a role is waited for that the keys may have got just now: trust roots are read again every two seconds.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Whether the fleet has agents' keys for all of these roles, now or within [`PATIENCE`].
+pub(crate) async fn known(shell: &Shell, wanted: Vec<RoleId>) -> bool {
+    let mut known = shell.roles.subscribe();
+    let all = known.wait_for(|roles| wanted.iter().all(|role| roles.is_agents(role)));
+    tokio::time::timeout(PATIENCE, all).await.is_ok_and(|known| known.is_ok())
+}
+
 /// Arguments.
 #[derive(Clone)]
 pub(crate) struct Args {

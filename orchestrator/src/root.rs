@@ -13,10 +13,10 @@ use holdpoint_conditions::{Helper, HelperError};
 use holdpoint_core::{quota::Quota, shares::Members};
 use holdpoint_protocol::{ids::role, roles::Roles, streams::fleet_pool, subjects::PARTITIONS};
 use holdpoint_runtime::{
-    agent::{self, AgentError},
+    broker::{self, BrokerError},
     config::{Config, OrchestratorConfig},
     health::Beat,
-    metrics::{Metrics, MetricsError, Server},
+    metrics::{Metrics, MetricsError, Published},
     mirror::MirrorStore,
     process::{self, DRAIN_DEADLINE, ProcessError},
     supervise::{Child, ChildSpec, Errand, Started, Tree},
@@ -29,6 +29,7 @@ use tokio::{sync::watch, time::Instant};
 use crate::{
     api::{Api, ENDPOINTS},
     connections,
+    handed::Handed,
     hints::Hints,
     intake,
     metrics::{self, GateMetrics},
@@ -55,15 +56,15 @@ const STREAMS_PAUSE: Duration = Duration::from_millis(500);
 pub enum Error {
     /// The keys or the broker cannot be used.
     #[error("cannot connect to the broker")]
-    Connect(#[source] AgentError),
+    Connect(#[source] BrokerError),
     /// Streams or consumers could not be set up.
     #[error("cannot set up the streams")]
     Topology(#[source] TopologyError),
     /// The actors could not be started.
     #[error("cannot start the actors")]
     Spawn(#[source] SpawnErr),
-    /// Metrics could not be served.
-    #[error("cannot serve metrics")]
+    /// Metrics could not be served or sent.
+    #[error("cannot publish metrics")]
     Metrics(#[source] MetricsError),
     /// The API could not be served.
     #[error("cannot serve the API")]
@@ -80,7 +81,11 @@ impl Error {
     /// Whether the environment is at fault (exit 3) rather than the configuration (exit 2).
     #[must_use]
     pub fn is_environment(&self) -> bool {
-        !matches!(self, Self::Connect(error) if error.exit_code() != process::exit::ENVIRONMENT)
+        match self {
+            Self::Connect(error) => error.exit_code() == process::exit::ENVIRONMENT,
+            Self::Metrics(error) => matches!(error, MetricsError::Listen { .. }),
+            _ => true,
+        }
     }
 }
 
@@ -90,7 +95,7 @@ pub struct Orchestrator {
     api: ApiServer,
     shell: Shell,
     /// Serves as long as it is there.
-    metrics: Option<Server>,
+    metrics: Option<Published>,
 }
 
 /// Starts an orchestrator. `conditions` is what evaluates conditions of gates.
@@ -102,23 +107,22 @@ pub async fn start(config: Config, conditions: Helper) -> Result<Orchestrator, E
     // Boxed: it is large, and the caller of this would carry it.
     let mut shell = Box::pin(connect(&config, conditions)).await?;
     let metrics = Metrics::new(role::ORCHESTRATOR);
-    let metrics_served = metrics.serve(&config.metrics).await.map_err(Error::Metrics)?;
+    let metrics_served = metrics.publish(&config).await.map_err(Error::Metrics)?;
     if metrics_served.is_some() {
         shell.metrics = GateMetrics::register(&metrics);
     }
-    let warden = system.map(|credentials| {
-        let account = shell.trust.roots().agents_account.clone();
-        connections::Args::new(&config.nats, &config.orchestrator, credentials, account)
-    });
+    let warden = system
+        .map(|credentials| connections::Args::new(&config.nats, &config.orchestrator, credentials, shell.clone()));
     let router = RouterHandle::new();
     let mut children = children(&shell, &router, &config.orchestrator.state_dir);
     children.extend(warden.map(connections_child));
     let tree = Tree::start(children).await.map_err(Error::Spawn)?;
     // Whoever is answered is not told to come again later. A tree that cannot be started ends by itself.
     let _ = tokio::time::timeout(ROUTER_PATIENCE, router.there()).await;
-    let service = Api { shell: shell.clone(), router, config: config.orchestrator };
+    let a_minute = config.orchestrator.requests_per_minute;
+    let service = Api::new(shell.clone(), router, config.orchestrator);
     let handler = move |request| service.clone().answer(request);
-    let api = api::serve(&shell.bus, shell.users.clone(), &ENDPOINTS, handler).await.map_err(Error::Serve)?;
+    let api = api::serve(&shell.bus, shell.users.clone(), &ENDPOINTS, a_minute, handler).await.map_err(Error::Serve)?;
     Ok(Orchestrator { tree, api, shell, metrics: metrics_served })
 }
 
@@ -126,7 +130,7 @@ impl Orchestrator {
     /// Where its metrics are served; `None`: nowhere.
     #[must_use]
     pub fn metrics(&self) -> Option<SocketAddr> {
-        self.metrics.as_ref().map(Server::address)
+        self.metrics.as_ref().and_then(Published::address)
     }
 }
 
@@ -141,7 +145,7 @@ pub async fn run(config: Config) -> Result<u8, Error> {
     let _beat = Beat::begin(health.as_deref(), &shell.bus);
     let ended = tokio::select! {
         ended = process::run_process("orchestrator", tree, DRAIN_DEADLINE) => ended.map_err(Error::Process)?,
-        () = shell.bus.gone() => return Err(Error::Connect(AgentError::Gone { name: shell.bus.name().clone() })),
+        () = shell.bus.gone() => return Err(Error::Connect(BrokerError::Gone { name: shell.bus.name().clone() })),
     };
     api.stop().await;
     shell.bus.close().await;
@@ -156,12 +160,12 @@ fn system_credentials(config: &OrchestratorConfig) -> Result<Option<Credentials>
         );
         return Ok(None);
     };
-    let credentials = Credentials::load(file).map_err(|error| Error::Connect(AgentError::Credentials(error)))?;
+    let credentials = Credentials::load(file).map_err(|error| Error::Connect(BrokerError::Credentials(error)))?;
     Ok(Some(credentials))
 }
 
 async fn connect(config: &Config, conditions: Helper) -> Result<Shell, Error> {
-    let (bus, trust) = agent::connect(config, &role::id(role::ORCHESTRATOR)).await.map_err(Error::Connect)?;
+    let (bus, trust) = broker::connect(config, &role::id(role::ORCHESTRATOR)).await.map_err(Error::Connect)?;
     let settings = topology::Settings {
         turn_ack_wait: config.agent.ack_wait.duration(),
         handoff_ack_wait: config.orchestrator.handoff_ack_wait.duration(),
@@ -191,6 +195,7 @@ async fn connect(config: &Config, conditions: Helper) -> Result<Shell, Error> {
         snapshots,
         lines,
         writers: Arc::default(),
+        handed: Arc::new(Handed::new(config.orchestrator.handoffs_per_hour)),
         metrics: GateMetrics::default(),
         open: Arc::new(OpenFlights::new(quota)),
         serves,

@@ -165,6 +165,13 @@ impl Senders {
         Ok(harness)
     }
 
+    /// The key by which an agent's last handoffs were known to be its own.
+    pub(crate) fn key(&self, role: &RoleId, agent: &AgentName) -> Option<String> {
+        let jwt = self.known(role, agent)?;
+        let user = self.users.verify_jwt_of(role, &jwt, holdpoint_runtime::clock::now()).ok()?;
+        Some(user.public_key)
+    }
+
     fn known(&self, role: &RoleId, agent: &AgentName) -> Option<String> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.get(&(role.clone(), agent.clone())).cloned()
@@ -200,6 +207,16 @@ pub(crate) async fn has_planned(bus: &Bus, subject: &HandoffSubject, turn: &Turn
     Ok(plans(bus, subject).await?.iter().any(|plan| plan.turn == *turn))
 }
 
+/// Whether this agent planned for the turn. Who else names it has to know the turn, which nobody can guess.
+pub(crate) async fn has_planned_as(
+    bus: &Bus,
+    subject: &HandoffSubject,
+    turn: &TurnId,
+    agent: &AgentName,
+) -> Result<bool, ReadError> {
+    Ok(plans(bus, subject).await?.iter().any(|plan| plan.turn == *turn && plan.agent == *agent))
+}
+
 /// What is looked at of a plan.
 #[derive(Deserialize)]
 struct Plan {
@@ -215,12 +232,15 @@ struct Plan {
 async fn plans(bus: &Bus, subject: &HandoffSubject) -> Result<Vec<Plan>, ReadError> {
     let mut plans = Vec::new();
     for kind in PLAN_KINDS {
-        let stored = past::of_kind(bus, &subject.role, &subject.flight, &subject.waypoint, kind).await?;
-        plans.extend(stored.into_iter().rev().filter_map(|stored| {
-            let encoding = Encoding::from_content_type(stored.content_type.as_deref()).ok()?;
-            let plan: Plan = codec::decode(&stored.payload, encoding).ok()?;
-            Some(Plan { jwt: stored.jwt, ..plan })
-        }));
+        // One message at a time: how many there are is their senders' to choose.
+        let mut replay = past::of_kind(bus, &subject.role, &subject.flight, &subject.waypoint, kind).await?.frugal();
+        let mut of_kind = Vec::new();
+        while let Some(stored) = replay.next().await? {
+            let encoding = Encoding::from_content_type(stored.content_type.as_deref()).ok();
+            let plan = encoding.and_then(|encoding| codec::decode::<Plan>(&stored.payload, encoding).ok());
+            of_kind.extend(plan.map(|plan| Plan { jwt: stored.jwt, ..plan }));
+        }
+        plans.extend(of_kind.into_iter().rev());
     }
     Ok(plans)
 }

@@ -20,7 +20,9 @@ use holdpoint_protocol::{ids::PoolId, roles::Roles};
 use holdpoint_runtime::{clock, mirror::MirrorStore};
 use tokio::sync::watch;
 
-use crate::{hints::Hints, metrics::GateMetrics, quota::OpenFlights, senders::Senders, snapshots::Snapshots};
+use crate::{
+    handed::Handed, hints::Hints, metrics::GateMetrics, quota::OpenFlights, senders::Senders, snapshots::Snapshots,
+};
 
 /// Shared by all actors; cheap to clone.
 #[derive(Clone)]
@@ -49,6 +51,8 @@ pub(crate) struct Shell {
     pub(crate) lines: Arc<Mutex<Lines>>,
     /// How much each sender of handoffs wrote.
     pub(crate) writers: Arc<Mutex<Writers>>,
+    /// How many handoffs each sender sent.
+    pub(crate) handed: Arc<Handed>,
     /// Failures of one landing in a row after which it is held.
     pub(crate) landing_attempts: u32,
     /// How long a handoff waits for blobs that it refers to.

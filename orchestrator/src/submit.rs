@@ -1,7 +1,5 @@
 //! Taking a flight in: everything is checked before the first entry, and a repeated request is taken once.
 
-use std::time::Duration;
-
 use holdpoint_bus::{
     api::Failure,
     blobs::{self, BlobError},
@@ -28,6 +26,7 @@ use holdpoint_workspace::{Mirror, RepoPath};
 
 use crate::{
     books::{Books, outgoing},
+    roles,
     shell::Shell,
     snapshots::Facts,
 };
@@ -38,9 +37,6 @@ const WANTS_SHOWN_MAX: usize = 5;
 /// How many problems of a plan are told with a refusal: they go into one line of a header. Senders with a file have held
 /// it against the same rules before.
 const PROBLEMS_TOLD_MAX: usize = 20;
-
-/// How long a role that the keys may have got just now is waited for: trust roots are read again every two seconds.
-const ROLES_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Bytes of a covenant that are read.
 const COVENANT_LEN_MAX: usize = 1024 * 1024;
@@ -158,9 +154,7 @@ async fn check_roles(shell: &Shell, workflows: &[RecordedWorkflow]) -> Result<()
     let specs = workflows.iter().map(|recorded| &recorded.workflow);
     let flown: Vec<Workflow> = specs.filter_map(|spec| Workflow::try_new(spec).ok()).collect();
     let wanted = || flown.iter().flat_map(|workflow| workflow.agent_roles().map(move |(role, _)| (role, workflow)));
-    let mut known = shell.roles.subscribe();
-    let all = known.wait_for(|roles| wanted().all(|(role, _)| roles.is_agents(role)));
-    if tokio::time::timeout(ROLES_PATIENCE, all).await.is_ok() {
+    if roles::known(shell, wanted().map(|(role, _)| role.clone()).collect()).await {
         return Ok(());
     }
     let roles = shell.roles();

@@ -1,4 +1,4 @@
-//! A file of spans, one JSON object a line.
+//! A file of spans or points, one JSON object a line.
 
 use std::{
     fs::{File, OpenOptions},
@@ -6,18 +6,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use serde::Serialize;
+
 use crate::Span;
 
-/// A file that spans are appended to. When it is full it becomes `FILE.1`, in place of the one before.
+/// A file that spans or points are appended to. When it is full it becomes `FILE.1`, in place of the one before.
 #[derive(Debug)]
-pub struct SpanFile {
+pub struct LinesFile {
     path: PathBuf,
     file: File,
     len: u64,
     len_max: u64,
 }
 
-impl SpanFile {
+impl LinesFile {
     /// Opens a file to append to, of at most `len_max` bytes.
     ///
     /// # Errors
@@ -28,14 +30,14 @@ impl SpanFile {
         Ok(Self { path: path.to_owned(), file, len, len_max })
     }
 
-    /// Appends spans.
+    /// Appends some.
     ///
     /// # Errors
-    /// What the system said. Some of the spans may stand in the file.
-    pub fn append(&mut self, spans: &[Span]) -> io::Result<()> {
+    /// What the system said. Some of them may stand in the file.
+    pub fn append<T: Serialize>(&mut self, items: &[T]) -> io::Result<()> {
         let mut lines = Vec::new();
-        for span in spans {
-            serde_json::to_writer(&mut lines, span)?;
+        for item in items {
+            serde_json::to_writer(&mut lines, item)?;
             lines.push(b'\n');
         }
         let more = lines.len() as u64;
@@ -95,7 +97,7 @@ mod tests {
     fn a_full_file_is_put_aside_and_what_was_cut_off_is_passed_over() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("traces.jsonl");
-        let mut file = SpanFile::open(&path, 1).unwrap();
+        let mut file = LinesFile::open(&path, 1).unwrap();
         for name in ["one", "two", "three"] {
             file.append(&[span(name)]).unwrap();
         }
@@ -104,7 +106,7 @@ mod tests {
         assert_eq!(read_file(&path).unwrap(), [span("three")]);
         // A file that is there already is gone on with.
         drop(file);
-        SpanFile::open(&path, u64::MAX).unwrap().append(&[span("four")]).unwrap();
+        LinesFile::open(&path, u64::MAX).unwrap().append(&[span("four")]).unwrap();
         assert!(path.metadata().unwrap().len() > 0 && read_file(&path).unwrap().contains(&span("three")));
     }
 }

@@ -2,18 +2,25 @@
 
 use std::{io, net::SocketAddr, sync::Arc, time::Duration};
 
-use hyper_util::{
-    rt::{TokioExecutor, TokioIo},
-    service::TowerToHyperService,
-};
-use opentelemetry_proto::tonic::collector::trace::v1::{
-    ExportTraceServiceRequest, ExportTraceServiceResponse,
-    trace_service_server::{TraceService, TraceServiceServer},
+use hyper::{body::Incoming, service::service_fn};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use opentelemetry_proto::tonic::collector::{
+    metrics::v1::{
+        ExportMetricsServiceRequest, ExportMetricsServiceResponse,
+        metrics_service_server::{MetricsService, MetricsServiceServer, SERVICE_NAME as METRICS},
+    },
+    trace::v1::{
+        ExportTraceServiceRequest, ExportTraceServiceResponse,
+        trace_service_server::{TraceService, TraceServiceServer},
+    },
 };
 use tokio::{net::TcpListener, sync::Semaphore};
-use tonic::{Request, Response, Status};
+use tonic::{Request, Response, Status, codegen::Service as _};
 
-use crate::span::{Span, spans_of};
+use crate::{
+    point::{Point, points_of},
+    span::{Span, spans_of},
+};
 
 /// Connections at once: a fleet has one a process.
 const CONNECTIONS_MAX: usize = 1_024;
@@ -60,13 +67,15 @@ impl Receiver {
         self.address
     }
 
-    /// Gives every batch of spans to `take`, until this future is dropped. An exporter that gets an error sends the batch
-    /// again.
-    pub async fn serve<F>(self, take: F)
+    /// Gives every batch of spans to `take`, and every batch of series to `take_points`, until this future is dropped. An
+    /// exporter that gets an error sends spans again, and series with its next ones.
+    pub async fn serve<F, P>(self, take: F, take_points: P)
     where
         F: Fn(Vec<Span>) -> Result<(), String> + Send + Sync + 'static,
+        P: Fn(Vec<Point>) -> Result<(), String> + Send + Sync + 'static,
     {
-        let service = TraceServiceServer::from_arc(Arc::new(Taking(take)));
+        let traces = TraceServiceServer::from_arc(Arc::new(Taking(take)));
+        let metrics = MetricsServiceServer::from_arc(Arc::new(Taking(take_points)));
         let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         // Ends all connections when it is dropped.
         let mut connections = tokio::task::JoinSet::new();
@@ -82,7 +91,12 @@ impl Receiver {
                 }
             };
             while connections.try_join_next().is_some() {}
-            let service = TowerToHyperService::new(service.clone());
+            let (traces, metrics) = (traces.clone(), metrics.clone());
+            let service = service_fn(move |request: hyper::Request<Incoming>| {
+                let is_metrics = request.uri().path().trim_start_matches('/').starts_with(METRICS);
+                let (mut traces, mut metrics) = (traces.clone(), metrics.clone());
+                async move { if is_metrics { metrics.call(request).await } else { traces.call(request).await } }
+            });
             connections.spawn(async move {
                 let _room = room;
                 let connection = hyper::server::conn::http2::Builder::new(TokioExecutor::new());
@@ -108,5 +122,20 @@ where
         let spans = spans_of(request.into_inner());
         (self.0)(spans).map_err(Status::unavailable)?;
         Ok(Response::new(ExportTraceServiceResponse { partial_success: None }))
+    }
+}
+
+#[tonic::async_trait]
+impl<F> MetricsService for Taking<F>
+where
+    F: Fn(Vec<Point>) -> Result<(), String> + Send + Sync + 'static,
+{
+    async fn export(
+        &self,
+        request: Request<ExportMetricsServiceRequest>,
+    ) -> Result<Response<ExportMetricsServiceResponse>, Status> {
+        let points = points_of(request.into_inner());
+        (self.0)(points).map_err(Status::unavailable)?;
+        Ok(Response::new(ExportMetricsServiceResponse { partial_success: None }))
     }
 }

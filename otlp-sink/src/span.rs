@@ -96,7 +96,7 @@ pub(crate) fn spans_of(request: ExportTraceServiceRequest) -> Vec<Span> {
     spans
 }
 
-fn attributes(pairs: Vec<KeyValue>) -> BTreeMap<String, Value> {
+pub(crate) fn attributes(pairs: Vec<KeyValue>) -> BTreeMap<String, Value> {
     pairs.into_iter().map(|pair| (pair.key, pair.value.map_or(Value::Null, value))).collect()
 }
 

@@ -119,13 +119,28 @@ pub struct HistoryQuery {
     pub flight: FlightId,
     /// The waypoint.
     pub waypoint: WaypointId,
+    /// Goes on from there: [`History::next`] of the page before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<StreamPlace>,
 }
 
-/// All artifacts and journal entries of a waypoint, oldest first.
+/// Artifacts and journal entries of a waypoint, oldest first, as many as fit into a page.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct History {
     /// One line each.
     pub lines: Vec<HistoryLine>,
+    /// Where the next page goes on, by stream; absent: that was all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<Vec<StreamPlace>>,
+}
+
+/// Up to where a stream was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct StreamPlace {
+    /// The stream.
+    pub stream: String,
+    /// The last of its messages that was read.
+    pub sequence: Sequence,
 }
 
 /// One artifact or journal entry of a waypoint.
@@ -284,6 +299,10 @@ pub enum InboxKind {
     Help,
     /// A gate for people.
     Approval,
+    /// A turn that makes work and is for people: one of them takes it.
+    Turn,
+    /// A turn that a person took over.
+    Taken,
     /// Blocked or dead work.
     Held,
     /// Work whose attempts or budget are used up.
@@ -303,6 +322,13 @@ pub struct InboxItem {
     pub gate: Option<GateId>,
     /// Since when.
     pub since: Timestamp,
+    /// The person who took the turn over: nobody else can answer it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken_by: Option<AgentName>,
+    /// The people whom it concerns: who may complete the gate, or, of held or failed work, the owner and stakeholders of its
+    /// workflow. Empty: anybody.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub to: Vec<AgentName>,
     /// The question or call for help, or what an approval is about. Agents' words are hostile input.
     pub question: Option<String>,
     /// What an open gate says to whoever completes it.
@@ -376,6 +402,9 @@ pub enum ProgressAnswer {
     Stop {
         /// Why.
         reason: String,
+        /// The turn is open still, for another agent of the role: give the delivery back instead of acknowledging it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        give_back: bool,
     },
 }
 

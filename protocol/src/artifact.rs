@@ -8,16 +8,18 @@ mod build;
 mod clarify;
 mod complete;
 mod decision;
+mod exchange;
 mod guidance;
 mod handed;
 mod verify;
 
 pub use act::{
-    ACT_KINDS, Act, ActCode, Cancel, CancelBody, Pause, PauseBody, Resume, ResumeBody, Retry, RetryBody, Verb,
+    ACT_KINDS, Act, ActCode, Cancel, CancelBody, GivenVerdict, HandIn, HandInBody, Pause, PauseBody, Reconfigure,
+    ReconfigureBody, Release, ReleaseBody, Resume, ResumeBody, Retry, RetryBody, Take, TakeBody, Verb,
 };
 pub use build::{
     BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, CommandRun, CoverageClaim, Failure,
-    LedgerSource, Metered,
+    LedgerSource, Metered, TokenUsage,
 };
 pub use clarify::{
     ClarificationRequest, ClarificationRequestBody, ClarificationResponse, ClarificationResponseBody, Clarified,
@@ -25,12 +27,15 @@ pub use clarify::{
 };
 pub use complete::{Completion, CompletionBody, CompletionPlan, CompletionPlanBody};
 pub use decision::{Disposition, OrchestratorDecision, OrchestratorDecisionBody, StatusMutation};
+pub use exchange::{
+    ExchangeAttempt, ExchangeError, ExchangeErrorKind, ExchangeRecord, ExchangeRecordBody, ExchangeStatus,
+};
 pub use guidance::{GuidancePacket, GuidancePacketBody};
 pub use handed::{Handed, HandedError, HandedHead};
 pub use verify::{
-    CheckRun, ChecklistReceipt, CriterionReport, Doubt, EvidenceWanted, PropertyEnforced, TreeTested, VerificationPlan,
-    VerificationPlanBody, VerificationPurpose, VerificationReport, VerificationReportBody, VerificationRequest,
-    VerificationRequestBody,
+    CheckRun, ChecklistReceipt, CriterionReport, Doubt, EvidenceWanted, PersonVerdict, PropertyEnforced, TreeTested,
+    VerificationPlan, VerificationPlanBody, VerificationPurpose, VerificationReport, VerificationReportBody,
+    VerificationRequest, VerificationRequestBody,
 };
 
 use crate::{

@@ -140,7 +140,7 @@ pub enum EntryKind {
     Decided,
     /// A turn is given up, because its agents die.
     Dead,
-    /// A person paused, resumed or ended the flight.
+    /// A person paused, resumed or ended the flight, or gave it other workflows.
     Steered,
     /// A question was answered in its turn, which stays open.
     Answered,
@@ -189,7 +189,7 @@ pub enum Entry {
     Decided(Box<Decided>),
     /// A turn is given up.
     Dead(Box<Dead>),
-    /// A person paused, resumed or ended the flight.
+    /// A person paused, resumed or ended the flight, or gave it other workflows.
     Steered(Box<Steered>),
     /// A question was answered in its turn.
     Answered(Box<Answered>),
@@ -382,10 +382,13 @@ pub struct Decided {
 pub struct Steered {
     /// `MAJOR.MINOR`.
     pub schema_version: SchemaVersion,
-    /// What was done: `pause`, `resume` or `cancel`.
+    /// What was done: `pause`, `resume`, `cancel` or `reconfigure`.
     pub verb: Verb,
     /// Who did it.
     pub by: AgentName,
+    /// The workflows by which the flight goes on, if it was given others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workflows: Vec<RecordedWorkflow>,
     /// The journal's part.
     pub record: Record,
 }

@@ -94,7 +94,7 @@ pub struct Header {
 /// Kinds by which an agent plans.
 pub const PLAN_KINDS: [&str; 3] = ["build_plan", "verification_plan", "completion_plan"];
 /// All kinds that agents hand off.
-pub const HANDOFF_KINDS: [&str; 10] = [
+pub const HANDOFF_KINDS: [&str; 11] = [
     "build_plan",
     "build_artifact",
     "verification_plan",
@@ -105,20 +105,23 @@ pub const HANDOFF_KINDS: [&str; 10] = [
     "help_request",
     "given_back",
     "status_update",
+    "exchange_record",
 ];
 
-/// Whether a handoff of this kind answers its turn: plans, turns that are given back and status updates do not.
+/// Whether a handoff of this kind answers its turn: plans, turns that are given back, status updates and
+/// records of exchanges do not.
 #[must_use]
 pub fn answers_turn(kind: &str) -> bool {
-    !PLAN_KINDS.contains(&kind) && !["given_back", "status_update"].contains(&kind)
+    !PLAN_KINDS.contains(&kind) && !["given_back", "status_update", "exchange_record"].contains(&kind)
 }
 
 /// Acts that may concern a whole flight.
-pub const FLIGHT_ACT_KINDS: [&str; 3] = ["cancel", "pause", "resume"];
+pub const FLIGHT_ACT_KINDS: [&str; 4] = ["cancel", "pause", "resume", "reconfigure"];
 
 const AGENTS: &[&str] = &role::AGENTS;
 const ORCHESTRATOR: &[&str] = &[role::ORCHESTRATOR];
 const OPERATOR: &[&str] = &[role::OPERATOR];
+const EVERYBODY: &[&str] = &role::HANDING;
 const BROKER: &[&str] = &["broker"];
 
 /// All names of this build.
@@ -155,11 +158,11 @@ fn all_streams() -> Vec<Stream> {
     let mut all = vec![Stream { name: streams::JOURNAL.to_owned(), subjects: subjects::journals() }];
     for name in role::HANDING {
         let role = role::id(name);
-        all.push(Stream { name: streams::handoff(&role), subjects: subjects::handoffs_of(&role) });
+        all.push(Stream { name: streams::handoff(&role), subjects: subjects::handoffs_stored(&role) });
     }
     for name in role::STORING {
         let role = role::id(name);
-        all.push(Stream { name: streams::blob(&role), subjects: subjects::blobs_of(&role) });
+        all.push(Stream { name: streams::blob(&role), subjects: subjects::blobs_stored(&role) });
     }
     all
 }

@@ -113,6 +113,8 @@ codes! {
         NotVerified = "not_verified",
         /// Work came to a gate whose role nobody has.
         NoAgents = "no_agents",
+        /// The gate where work stood is gone, or is another role's, because the workflow was declared otherwise.
+        Reconfigured = "reconfigured",
     }
 }
 

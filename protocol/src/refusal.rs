@@ -51,12 +51,16 @@ pub enum RefusalCode {
     CompletionInvalid,
     /// Whoever made the work does not complete a later gate of it.
     OwnWork,
+    /// An agent votes once in a fork.
+    AlreadyVoted,
     /// The handed-off work cannot be taken: the turn was decided as failed, with `handoff_invalid`.
     WorkRefused,
     /// What the handoff refers to did not appear in the time that an orchestrator waits for it.
     NeverStored,
     /// Its sender handed off again on the same waypoint before it could be taken: the newest counts.
     Superseded,
+    /// Its sender handed off more often than an agent may.
+    TooMany,
 }
 
 /// What the sender does after a refusal.
@@ -73,7 +77,7 @@ pub enum RefusalAction {
 
 impl RefusalCode {
     /// All of them, in the order in which a handoff is looked at.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 26] = [
         Self::BadSubject,
         Self::Unsigned,
         Self::ContentType,
@@ -83,6 +87,7 @@ impl RefusalCode {
         Self::JwtRefused,
         Self::WrongAgent,
         Self::WrongSignature,
+        Self::TooMany,
         Self::Superseded,
         Self::NoSuchWaypoint,
         Self::WrongShape,
@@ -94,6 +99,7 @@ impl RefusalCode {
         Self::RequestMismatch,
         Self::CompletionInvalid,
         Self::OwnWork,
+        Self::AlreadyVoted,
         Self::EvidenceMissing,
         Self::WorkMissing,
         Self::NeverStored,
@@ -125,9 +131,11 @@ impl RefusalCode {
             Self::WorkMissing => "work_missing",
             Self::CompletionInvalid => "completion_invalid",
             Self::OwnWork => "own_work",
+            Self::AlreadyVoted => "already_voted",
             Self::WorkRefused => "work_refused",
             Self::NeverStored => "never_stored",
             Self::Superseded => "superseded",
+            Self::TooMany => "too_many",
         }
     }
 
@@ -135,9 +143,12 @@ impl RefusalCode {
     #[must_use]
     pub fn action(self) -> RefusalAction {
         match self {
-            Self::TurnNotOpen | Self::WrongRole | Self::OwnWork | Self::WorkRefused | Self::Superseded => {
-                RefusalAction::Drop
-            }
+            Self::TurnNotOpen
+            | Self::WrongRole
+            | Self::OwnWork
+            | Self::AlreadyVoted
+            | Self::WorkRefused
+            | Self::Superseded => RefusalAction::Drop,
             Self::EvidenceMissing | Self::WorkMissing => RefusalAction::Store,
             _ => RefusalAction::Correct,
         }
@@ -188,6 +199,9 @@ impl RefusalCode {
             }
             Self::CompletionInvalid => "details.message says what is wrong, and shows a completion that is taken",
             Self::OwnWork => "acknowledge the delivery: another agent of the role has to look at what this one made",
+            Self::AlreadyVoted => {
+                "acknowledge the delivery: another agent of the role has to vote in this branch of the fork"
+            }
             Self::EvidenceMissing => "store the output under its digest on your role's blob subjects, chunk 0 last",
             Self::WorkMissing => "store the bundle under its digest on your role's blob subjects, chunk 0 last",
             Self::WorkRefused => {
@@ -197,6 +211,10 @@ impl RefusalCode {
             Self::NeverStored => {
                 "store every blob first and wait for the broker's acknowledgement of each chunk; then hand off again, \
                  under a message id with another `n`"
+            }
+            Self::TooMany => {
+                "hand off once for each delivery; the turn stays open: hand off again when your handoffs of the last hour are \
+                 fewer than the error says, and ask your operator if this was honest work"
             }
             Self::Superseded => {
                 "nothing to do: your newer handoff counts in its place; hand off once for each delivery"

@@ -2,7 +2,7 @@
 
 use schemars::{Schema, schema_for};
 
-use crate::{api, artifact, attestation, export, journal, turn, view};
+use crate::{api, artifact, attestation, completing, envelope, export, journal, turn, view};
 
 /// Every published schema with its file name, sorted by name.
 #[must_use]
@@ -19,6 +19,8 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("checklist_receipt", schema_for!(artifact::ChecklistReceipt)),
         ("clarification_request", schema_for!(artifact::ClarificationRequest)),
         ("clarification_response", schema_for!(artifact::ClarificationResponse)),
+        ("complete_answer", schema_for!(completing::CompleteAnswer)),
+        ("complete_call", schema_for!(completing::CompleteCall)),
         ("completion", schema_for!(artifact::Completion)),
         ("completion_plan", schema_for!(artifact::CompletionPlan)),
         ("cut_query", schema_for!(export::CutQuery)),
@@ -28,6 +30,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("dead_turns", schema_for!(api::DeadTurns)),
         ("decided", schema_for!(journal::Decided)),
         ("dsse_envelope", schema_for!(attestation::Envelope)),
+        ("exchange_record", schema_for!(artifact::ExchangeRecord)),
         ("export_begin", schema_for!(export::ExportCut)),
         ("export_line", schema_for!(export::Line)),
         ("export_page", schema_for!(export::MessagePage)),
@@ -38,6 +41,11 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("flights_query", schema_for!(api::FlightsQuery)),
         ("given_back", schema_for!(artifact::GivenBack)),
         ("guidance_packet", schema_for!(artifact::GuidancePacket)),
+        ("hand_in", schema_for!(artifact::HandIn)),
+        ("handoff_decision", schema_for!(envelope::DecisionData)),
+        ("handoff_envelope", schema_for!(envelope::HandoffEnvelope)),
+        ("handoff_judge", schema_for!(envelope::JudgeData)),
+        ("handoff_work", schema_for!(envelope::WorkData)),
         ("help_request", schema_for!(artifact::HelpRequest)),
         ("history", schema_for!(api::History)),
         ("history_line", schema_for!(api::HistoryLine)),
@@ -52,7 +60,9 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("progress", schema_for!(api::Progress)),
         ("progress_answer", schema_for!(api::ProgressAnswer)),
         ("progress_notice", schema_for!(api::ProgressNotice)),
+        ("reconfigure", schema_for!(artifact::Reconfigure)),
         ("refused_handoff", schema_for!(api::RefusedHandoff)),
+        ("release", schema_for!(artifact::Release)),
         ("resume", schema_for!(artifact::Resume)),
         ("retry", schema_for!(artifact::Retry)),
         ("status_query", schema_for!(api::StatusQuery)),
@@ -60,6 +70,9 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("steered", schema_for!(journal::Steered)),
         ("submit", schema_for!(api::Submit)),
         ("submitted", schema_for!(journal::Submitted)),
+        ("take", schema_for!(artifact::Take)),
+        ("task_answer", schema_for!(completing::TaskAnswer)),
+        ("task_query", schema_for!(completing::TaskQuery)),
         ("turn", schema_for!(turn::Turn)),
         ("verification_plan", schema_for!(artifact::VerificationPlan)),
         ("verification_report", schema_for!(artifact::VerificationReport)),

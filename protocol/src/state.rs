@@ -2,6 +2,10 @@
 //!
 //! How it changes is `holdpoint_core::engine`; here are only its words.
 
+mod fork;
+mod open;
+mod visits;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,9 +14,12 @@ use crate::{
     artifact::{Disposition, Verb, VerificationPurpose},
     facts::{BundleRef, CriterionResult, Oid, Violation},
     ids::{AgentName, ArtifactId, GateId, RoleId, TurnId},
-    journal::Cause,
     reason::ReasonCode,
 };
+
+pub use fork::{Branch, BranchStanding, OpenFork, Vote};
+pub use open::{JudgedCriterion, OpenTurn, Question, QuestionKind, QuestionStanding, TurnQuestion};
+pub use visits::{EarlierVisits, GateEntries, GateVisit};
 
 /// The public status of a waypoint (contract, "With `--json`").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -42,6 +49,8 @@ pub enum Phase {
     Pending,
     /// A turn is open.
     InTurn(OpenTurn),
+    /// Several turns are open at the same time: where each is, is in the state's `fork`.
+    Forked,
     /// Accepted; what landed is in the flight's journal.
     Accepted {
         /// When: the date of its landing commit.
@@ -55,31 +64,6 @@ pub enum Phase {
     Held(Held),
     /// A person ended it. Nothing follows.
     Cancelled,
-}
-
-/// An open question: a reference, never its words (FLY-18).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Question {
-    /// The turn in which it was asked, which the answer opens again.
-    pub turn: OpenTurn,
-    /// The handoff that asks.
-    pub asked: Cause,
-    /// A question, or a call for help.
-    pub kind: QuestionKind,
-    /// Since when.
-    pub since: Timestamp,
-    /// When it is held for want of an answer; `None`: never.
-    pub deadline: Option<Timestamp>,
-}
-
-/// What kind of question waits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum QuestionKind {
-    /// A `clarification_request`.
-    Clarification,
-    /// A `help_request`.
-    Help,
 }
 
 /// Work that only a person can have tried again.
@@ -101,6 +85,8 @@ pub enum Resume {
     Beginning,
     /// This very turn, whose agents died or did not answer, opens again.
     Turn(OpenTurn),
+    /// The fork that it is in goes on: votes count, and the other branches' turns open again.
+    Fork,
     /// A new turn of this gate opens.
     Gate {
         /// The gate.
@@ -129,68 +115,6 @@ pub enum Purpose {
     Complete,
 }
 
-/// The turn a waypoint waits for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct OpenTurn {
-    /// The fencing token.
-    pub turn: TurnId,
-    /// Which role may answer it.
-    pub role: RoleId,
-    /// The gate it belongs to.
-    pub gate: GateId,
-    /// What it is for.
-    pub purpose: Purpose,
-    /// Only a person can answer it: it waits, and no agent pulls it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub people: bool,
-    /// When it was opened.
-    pub opened_at: Timestamp,
-    /// When it is opened anew if nothing was handed off.
-    pub deadline: Timestamp,
-    /// Questions that its agents asked and wait for while it stays open, oldest first, a bounded list. Only the last may be
-    /// open.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub questions: Vec<TurnQuestion>,
-}
-
-/// A question that waits in its turn: a reference, never its words (FLY-18).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct TurnQuestion {
-    /// The handoff that asks.
-    pub asked: Cause,
-    /// Tells it from other questions: the digest of its words.
-    pub words: crate::Digest,
-    /// Since when.
-    pub since: Timestamp,
-    /// How long its asker waits, by the asker's clock. Then the question ends the turn.
-    pub until: Timestamp,
-    /// What became of it.
-    pub standing: QuestionStanding,
-}
-
-/// What became of a question that waits in its turn.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "is", rename_all = "snake_case")]
-pub enum QuestionStanding {
-    /// It is open.
-    Open,
-    /// It was answered.
-    Answered {
-        /// The act of a person; `None`: the plan's `answers` did.
-        by: Option<Cause>,
-    },
-    /// Another question took its place.
-    Withdrawn,
-}
-
-impl OpenTurn {
-    /// The question that waits for an answer.
-    #[must_use]
-    pub fn asking(&self) -> Option<&TurnQuestion> {
-        self.questions.last().filter(|question| question.standing == QuestionStanding::Open)
-    }
-}
-
 /// Work that was handed off: one commit on the base.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Work {
@@ -204,46 +128,24 @@ pub struct Work {
     pub violations: Vec<Violation>,
     /// Which role made it: `builder` or `repair`.
     pub role: RoleId,
-    /// Which agent of that role.
+    /// Which agent of that role, or the person who took its turn over.
     pub agent: AgentName,
+    /// Who made the commits that this one goes on from, oldest first: at most [`EARLIER_MAKERS_MAX`], the newest of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier_makers: Vec<AgentName>,
     /// The base it was handed off on, once it was merged with a newer head; `None` for work as it was handed off.
     pub made_on: Option<Oid>,
 }
 
-/// One visit of a gate (GATE-8).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct GateVisit {
-    /// The gate.
-    pub gate: GateId,
-    /// The role that had the turn.
-    pub role: RoleId,
-    /// Who completed it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub agent: Option<AgentName>,
-    /// When it was entered.
-    pub entered: Timestamp,
-    /// When it was left; `None` while it is open.
-    pub exited: Option<Timestamp>,
-    /// How it was left.
-    pub outcome: Option<Outcome>,
-}
+/// Makers of earlier commits that a state names. They are as many as reworks that different agents did, which people bound.
+pub const EARLIER_MAKERS_MAX: usize = 64;
 
-/// How often work came to a gate.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct GateEntries {
-    /// The gate.
-    pub gate: GateId,
-    /// How often.
-    pub count: u32,
-}
-
-/// Visits of gates that a state does not name any more.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct EarlierVisits {
-    /// How many.
-    pub count: u32,
-    /// When the first of them began.
-    pub since: Timestamp,
+impl Work {
+    /// Everybody who made a part of it; nobody, where nothing was changed.
+    pub fn makers(&self) -> impl Iterator<Item = &AgentName> {
+        let made = self.commit.is_some();
+        self.earlier_makers.iter().chain(std::iter::once(&self.agent)).filter(move |_| made)
+    }
 }
 
 /// What a gate's turn came to (GATE-7).
@@ -333,6 +235,12 @@ pub struct WaypointState {
     pub earlier_visits: Option<EarlierVisits>,
     /// The final handoff that was last taken: its redelivery is no conflict.
     pub answered: Option<Answered>,
+    /// The final handoffs that were taken before that one since the last fork was entered, a bounded list.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub answered_before: Vec<Answered>,
+    /// The fork that it is in; work that is held in one has it too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fork: Option<OpenFork>,
     /// The passing verification of what would land.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verified: Option<Verified>,
@@ -348,6 +256,25 @@ pub struct WaypointState {
     /// The act of a person that was last taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acted: Option<Acted>,
+    /// By which of the flight's configurations it moves.
+    #[serde(default, skip_serializing_if = "Configured::is_first")]
+    pub configured: Configured,
+}
+
+/// By which of its flight's configurations a waypoint moves. They are counted: 0 is the one that the flight was submitted
+/// with, and each reload makes one more (GATE-12).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Configured {
+    /// The one by which it began: it passes over gates that were added since.
+    pub began: u32,
+    /// The one by which its last entry was decided.
+    pub by: u32,
+}
+
+impl Configured {
+    fn is_first(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// A passing verification.
@@ -384,6 +311,40 @@ pub struct Answered {
 }
 
 impl WaypointState {
+    /// Where it is: the open branches of the fork that it is in, or its one phase.
+    pub fn phases(&self) -> impl Iterator<Item = &Phase> {
+        let fork = self.fork.as_ref().filter(|_| self.phase == Phase::Forked);
+        let alone = fork.is_none().then_some(&self.phase);
+        fork.into_iter().flat_map(OpenFork::phases).chain(alone)
+    }
+
+    /// Every turn that is open.
+    pub fn open_turns(&self) -> impl Iterator<Item = &OpenTurn> {
+        self.phases().filter_map(|phase| match phase {
+            Phase::InTurn(open) => Some(open),
+            _ => None,
+        })
+    }
+
+    /// Every turn that is open, that a question waits to open again, or that is held.
+    pub fn open_or_held_turns(&self) -> impl Iterator<Item = &OpenTurn> {
+        self.phases().filter_map(|phase| match phase {
+            Phase::Held(Held { resume: Resume::Turn(open), .. }) => Some(open),
+            other => other.turn(),
+        })
+    }
+
+    /// This turn, while it is open.
+    #[must_use]
+    pub fn open_turn(&self, turn: &TurnId) -> Option<&OpenTurn> {
+        self.open_turns().find(|open| &open.turn == turn)
+    }
+
+    /// The final handoffs and acts that were taken lately: their redelivery is no conflict.
+    pub fn taken(&self) -> impl Iterator<Item = &Answered> {
+        self.answered.iter().chain(&self.answered_before)
+    }
+
     /// When its first gate was entered.
     #[must_use]
     pub fn begun_at(&self) -> Option<Timestamp> {
@@ -407,11 +368,14 @@ impl Default for WaypointState {
             entries: Vec::new(),
             earlier_visits: None,
             answered: None,
+            answered_before: Vec::new(),
+            fork: None,
             verified: None,
             cleared: false,
             after_conflict: false,
             constraints: Vec::new(),
             acted: None,
+            configured: Configured::default(),
         }
     }
 }

@@ -126,6 +126,12 @@ pub fn handoffs_of(role: &RoleId) -> String {
     format!("{ROOT}.handoff.{role}.>")
 }
 
+/// All handoffs of a role that its stream stores: those with as many tokens as a handoff's subject has.
+#[must_use]
+pub fn handoffs_stored(role: &RoleId) -> String {
+    format!("{ROOT}.handoff.{role}.*.*.*.*")
+}
+
 /// All handoffs of a role in one partition.
 #[must_use]
 pub fn handoffs_in(role: &RoleId, partition: u32) -> String {
@@ -142,6 +148,12 @@ pub fn blob_chunk(role: &RoleId, digest: &Digest, n: u32) -> String {
 #[must_use]
 pub fn blobs_of(role: &RoleId) -> String {
     format!("{ROOT}.blob.{role}.>")
+}
+
+/// All chunks of a role that its stream stores: those with as many tokens as a chunk's subject has.
+#[must_use]
+pub fn blobs_stored(role: &RoleId) -> String {
+    format!("{ROOT}.blob.{role}.*.*")
 }
 
 /// The blobs of all roles.

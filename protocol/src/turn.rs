@@ -52,6 +52,24 @@ pub struct Turn {
     pub record: Record,
 }
 
+impl Turn {
+    /// What whoever has it is told of what was wrong before.
+    #[must_use]
+    pub fn told(&self) -> Option<&Feedback> {
+        match &self.request {
+            TurnRequest::Build(request) => request.feedback.as_ref(),
+            TurnRequest::Complete(request) => request.feedback.as_ref(),
+            TurnRequest::Verify(_) => None,
+        }
+    }
+
+    /// What whoever has it is told, or what it keeps for the build turn behind it.
+    #[must_use]
+    pub fn told_or_kept(&self) -> Option<&Feedback> {
+        self.told().or(self.for_build.as_deref())
+    }
+}
+
 /// What a turn wants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "wanted", rename_all = "snake_case")]
@@ -152,6 +170,20 @@ pub struct BuildRequest {
     /// What the gate says to whoever has its turn (GATE-20).
     #[serde(default, skip_serializing_if = "GateContext::is_empty")]
     pub context: GateContext,
+    /// What the waypoint depends on, as it landed (FLY-16).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dependencies: Vec<DependencyOutcome>,
+}
+
+/// A waypoint on which another one depends, as it landed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DependencyOutcome {
+    /// The waypoint.
+    pub waypoint: WaypointId,
+    /// Its title.
+    pub title: String,
+    /// Its commit on the flight's branch.
+    pub commit: Oid,
 }
 
 /// Why there is another turn: the failing part of the report (FLY-4). What is too long for a turn is cut, and says where

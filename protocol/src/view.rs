@@ -4,12 +4,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Timestamp,
+    Digest, Timestamp,
     artifact::{Disposition, Verb},
     facts::{BundleRef, CriterionResult, Oid},
     ids::{AgentName, FlightId, GateId, RoleId, TurnId, WaypointId},
     reason::ReasonCode,
-    state::{Purpose, Status},
+    state::{Outcome, Purpose, Status},
+    workflow::RecordedWorkflow,
 };
 
 /// How a flight stands.
@@ -63,6 +64,37 @@ pub struct FlightView {
     /// How many more there are.
     #[serde(default)]
     pub trouble_left_out: u64,
+    /// The declared workflows that it is flown by; on the first page only.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workflows: Vec<FlownWorkflow>,
+}
+
+/// A declared workflow as a flight is flown by it: enough to see where the files differ from it (GATE-12).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FlownWorkflow {
+    /// Its name.
+    pub name: String,
+    /// Its digest, as it is recorded in the journal.
+    pub digest: Digest,
+    /// Its gates, in order.
+    pub gates: Vec<FlownGate>,
+}
+
+/// A gate of a workflow that is flown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FlownGate {
+    /// The gate.
+    pub gate: GateId,
+    /// Whose turn it is there.
+    pub role: RoleId,
+}
+
+impl From<&RecordedWorkflow> for FlownWorkflow {
+    fn from(recorded: &RecordedWorkflow) -> Self {
+        let RecordedWorkflow { digest, workflow } = recorded;
+        let gates = workflow.all_gates().map(|gate| FlownGate { gate: gate.id.clone(), role: gate.role.clone() });
+        Self { name: workflow.name.clone(), digest: *digest, gates: gates.collect() }
+    }
 }
 
 /// Something that fails again and again for a reason that is not the work's: a full disk, a missing blob.
@@ -117,6 +149,43 @@ pub struct WaypointView {
     pub actions: Vec<Verb>,
     /// The open turn.
     pub turn: Option<TurnView>,
+    /// How the branches of the fork stand that it is in; `gate` names the fork then.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub branches: Vec<BranchView>,
+}
+
+/// A branch of a fork as users see it (GATE-29).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BranchView {
+    /// Its gate.
+    pub gate: GateId,
+    /// How it stands.
+    pub standing: BranchStatus,
+    /// `complete` or `needs_review`, once it voted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// Who voted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<AgentName>,
+    /// Its open turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub turn: Option<TurnView>,
+}
+
+/// How a branch stands, in a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BranchStatus {
+    /// Its turn opens next.
+    Due,
+    /// It has no vote: its condition does not hold.
+    Skipped,
+    /// An agent's turn is open.
+    Running,
+    /// For a person.
+    Waiting,
+    /// It voted.
+    Voted,
 }
 
 /// An open turn as users see it.
@@ -134,4 +203,11 @@ pub struct TurnView {
     pub deadline: Timestamp,
     /// Who holds it, as far as is known.
     pub agent: Option<AgentName>,
+    /// How often its role has let it pass unanswered: it was offered to the same role again each time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub overdue: u32,
+}
+
+fn is_zero(overdue: &u32) -> bool {
+    *overdue == 0
 }

@@ -3,6 +3,8 @@
 //! Whether a declaration is sound is `holdpoint_core::declared`; whether gates make a workflow that the engine runs, and
 //! where an outcome leads, is `holdpoint_core::gates`.
 
+mod escalation;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -15,6 +17,8 @@ use crate::{
     state::Outcome,
     time::Millis,
 };
+
+pub use escalation::{ESCALATIONS_MAX, Escalation};
 
 /// A workflow as declared: an ordered list of gates (spec GATE-1).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -36,6 +40,12 @@ pub struct WorkflowSpec {
     /// What outcomes lead to, where the workflow says so.
     #[serde(default, skip_serializing_if = "ByOutcome::is_empty")]
     pub outcomes: ByOutcome<Effect>,
+    /// The person to notify of stuck work. Declared once per file; a flight records it with each workflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<AgentName>,
+    /// More people to notify. Recorded like `owner`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stakeholders: Vec<AgentName>,
 }
 
 impl WorkflowSpec {
@@ -49,7 +59,23 @@ impl WorkflowSpec {
             default_outcome: None,
             rejection_strategy: RejectionStrategy::default(),
             outcomes: ByOutcome::default(),
+            owner: None,
+            stakeholders: Vec::new(),
         }
+    }
+
+    /// The people to notify of stuck work, each once: the owner, who is the person who submitted the work where none is
+    /// declared, then the stakeholders. A script that submitted it is nobody to notify.
+    #[must_use]
+    pub fn notified(&self, submitter: Option<&AgentName>) -> Vec<AgentName> {
+        let owner = self.owner.as_ref().or_else(|| submitter.filter(|by| is_human(by)));
+        let mut all = Vec::new();
+        for person in owner.into_iter().chain(&self.stakeholders) {
+            if !all.contains(person) {
+                all.push(person.clone());
+            }
+        }
+        all
     }
 
     /// Every gate, those of forks included, in order.
@@ -164,7 +190,8 @@ pub enum Effect {
     Hold,
 }
 
-/// One item of a workflow: a gate, or several that are open at the same time. A fork says `type: fork`.
+/// One item of a workflow: a gate, or several that are open at the same time. A fork says `type: fork`, and a gate at which a
+/// role that makes work only looks at it says `type: inspection`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[expect(clippy::large_enum_variant, reason = "nearly every item is a gate")]
@@ -217,12 +244,21 @@ pub struct ForkSpec {
     pub metadata: BTreeMap<String, serde_json::Value>,
 }
 
-/// The only type that an item of a workflow can name.
+/// The type that a fork names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ForkKind {
     /// A fork.
     Fork,
+}
+
+/// The type that a gate can name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GateKind {
+    /// Its role looks at the work and completes the gate with an outcome, also where other turns of the role make work
+    /// (GATE-30).
+    Inspection,
 }
 
 /// How many branches of a fork have to complete.
@@ -246,6 +282,9 @@ pub struct GateSpec {
     pub id: GateId,
     /// Which role has the turn there.
     pub role: RoleId,
+    /// What its turns are, where that does not follow from the role.
+    #[serde(rename = "type", default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<GateKind>,
     /// What the gate is for, one line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
@@ -261,12 +300,9 @@ pub struct GateSpec {
     /// How long a turn of this gate may take before it is held for a person's intervention.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Millis>,
-    /// Which role gets a turn that timed out; absent: the same once more.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub escalate_to: Option<RoleId>,
-    /// The people of that role. Never written in a file: a flight records those of the org chart of its day.
+    /// Which roles get a turn that timed out, one after the other; none: the same role has it again. `escalateTo` in a file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub escalation_people: Vec<AgentName>,
+    pub escalations: Vec<Escalation>,
     /// `build`: its turns make work, as a builder's do. Never written in a file: a flight records what the org chart of its day
     /// says of the role.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -305,13 +341,13 @@ impl GateSpec {
         Self {
             id,
             role,
+            kind: None,
             description: None,
             can_reject: false,
             require_human: false,
             people: Vec::new(),
             timeout: None,
-            escalate_to: None,
-            escalation_people: Vec::new(),
+            escalations: Vec::new(),
             plane: None,
             vacant: false,
             role_description: None,

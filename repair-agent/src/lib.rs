@@ -3,8 +3,9 @@
 //! It works as a builder does, and its program also gets the failing criteria with their evidence. It is a role of its
 //! own, so that another program with other rights can do it.
 
+use holdpoint_harness::{agent::process::RunError, build_turn::process};
 use holdpoint_protocol::ids::role;
-use holdpoint_runtime::{agent::process::RunError, build_turn::process, config::Config, process::Ended};
+use holdpoint_runtime::{config::Config, process::Ended};
 
 /// The role of this agent.
 pub const ROLE: &str = role::REPAIR;

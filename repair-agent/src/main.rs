@@ -3,7 +3,7 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::Parser;
-use holdpoint_runtime::agent::process;
+use holdpoint_harness::agent::process;
 
 /// Takes repair turns from the broker until it is asked to end.
 #[derive(Debug, Parser)]
@@ -16,7 +16,8 @@ struct Args {
 
 fn main() -> ExitCode {
     holdpoint_sandbox::shim::maybe_run();
-    holdpoint_runtime::ask::maybe_run();
+    holdpoint_harness::ask::maybe_run();
+    holdpoint_outline::maybe_run();
     let args = Args::parse();
     process::main(holdpoint_repair_agent::ROLE, args.config.as_deref(), holdpoint_repair_agent::run)
 }

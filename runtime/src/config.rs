@@ -4,8 +4,10 @@
 //! reads what it needs of it; nothing here looks whether files exist or somebody answers.
 
 mod agents;
+mod dialect;
 mod home;
 mod load;
+pub mod presets;
 mod sections;
 #[cfg(test)]
 mod tests;
@@ -15,7 +17,10 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::webhook;
+
 pub use agents::{AgentsConfig, ProgramConfig, Variables, VerifierConfig};
+pub use dialect::Dialect;
 pub use load::ConfigError;
 pub use sections::{
     AgentConfig, HealthConfig, LogFormat, MetricsConfig, NatsConfig, NotifyConfig, OrchestratorConfig, SandboxConfig,
@@ -54,11 +59,14 @@ impl Config {
         toml::to_string(self).expect("plain tables with text keys have a TOML form")
     }
 
-    /// The same with every value of `env` hidden.
+    /// The same with every value of `env` hidden, and of the webhook all but its host.
     #[must_use]
     pub fn redacted(&self) -> Self {
         let mut shown = self.clone();
         shown.agents.programs_mut().for_each(|(_, program)| program.env.hide());
+        if let Some(url) = &mut shown.notify.webhook {
+            *url = webhook::shown(url);
+        }
         shown
     }
 }

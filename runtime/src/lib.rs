@@ -1,13 +1,10 @@
-//! What Holdpoint's processes share: configuration, telemetry, supervision, shutdown, and the harness around agents.
+//! What Holdpoint's processes share: configuration, telemetry, supervision and shutdown.
 //!
-//! Nothing here decides anything about a flight: that is `holdpoint-core`.
+//! Nothing here decides anything about a flight: that is `holdpoint-core`. Nothing here runs an
+//! agent's program: that is `holdpoint-harness`.
 
-pub mod agent;
-pub mod ask;
-pub mod backend;
-pub mod build_turn;
+pub mod broker;
 pub mod clock;
-pub mod complete_turn;
 pub mod config;
 pub mod fresh;
 pub mod health;
@@ -18,3 +15,4 @@ pub mod process;
 pub mod put_away;
 pub mod supervise;
 pub mod telemetry;
+pub mod webhook;

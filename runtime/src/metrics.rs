@@ -1,4 +1,4 @@
-//! Metrics of a process, served to Prometheus (GATE-24). Off unless an address is configured.
+//! Metrics of a process, served to Prometheus and sent by OTLP (GATE-24). Off unless either is configured.
 //!
 //! What a process counts is its own business; here are the registry, families whose series are bounded, gauges that are
 //! worked out when they are asked for, and the endpoint. Nothing that is counted names a flight, a waypoint or a person.
@@ -6,48 +6,124 @@
 mod agent;
 mod bounded;
 mod gauges;
+mod otlp;
+mod parse;
+mod push;
 mod server;
 
 use std::{
+    io,
     net::SocketAddr,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
+use holdpoint_bus::tries::{self, Tried};
+use holdpoint_protocol::Timestamp;
 use prometheus_client::{
     encoding::text,
     metrics::{family::Family, gauge::Gauge},
     registry::Registry,
 };
 
-pub use agent::{serve_agent, turn};
+pub use agent::{exchange, exchange_circular, exchange_failed, publish_agent, turn};
 pub use bounded::{Counters, Histograms, Labels, OTHER, SERIES_MAX, Total};
 use gauges::Gauges;
 pub use gauges::{Described, Sample};
-pub use server::{MetricsError, Server};
+use push::Push;
+pub use server::Server;
 
-use crate::{clock, config::MetricsConfig};
+use crate::{
+    clock,
+    config::Config,
+    telemetry::{self, VariableError},
+};
 
 /// What every name begins with.
 const PREFIX: &str = "holdpoint";
+
+/// What the broker had to be asked again.
+const TRIED_AGAIN: Described = Described {
+    name: "broker_tries_again",
+    help: "Times since its start that this process stored, got or sent something again because the broker did not answer",
+    largest: false,
+};
 
 /// Everything that a process counts; cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Metrics {
     registry: Arc<Mutex<Registry>>,
+    /// Since when it counts.
+    started: Timestamp,
+}
+
+/// Why metrics cannot be served or sent.
+#[derive(Debug, thiserror::Error)]
+pub enum MetricsError {
+    /// The address is not this machine's, or something else listens there.
+    #[error("cannot serve metrics on {listen} (metrics.listen): each process needs a port of its own")]
+    Listen {
+        /// The address.
+        listen: SocketAddr,
+        /// What the system said.
+        #[source]
+        source: io::Error,
+    },
+    /// A variable of the environment cannot be followed.
+    #[error("metrics cannot be sent as the environment says")]
+    Variable(#[source] VariableError),
+    /// The endpoint is none.
+    #[error("cannot send metrics to {endpoint}")]
+    Endpoint {
+        /// Where to.
+        endpoint: String,
+        /// What was wrong.
+        #[source]
+        source: tonic::transport::Error,
+    },
+}
+
+/// Served or sent until it is dropped.
+#[derive(Debug)]
+pub struct Published {
+    metrics: Metrics,
+    server: Option<Server>,
+    _push: Option<Push>,
+}
+
+impl Published {
+    /// Where it is served; `None`: nowhere.
+    #[must_use]
+    pub fn address(&self) -> Option<SocketAddr> {
+        self.server.as_ref().map(Server::address)
+    }
+
+    /// What it says at this moment; empty if that cannot be written.
+    #[must_use]
+    pub fn text(&self) -> String {
+        self.metrics.text().unwrap_or_default()
+    }
 }
 
 impl Metrics {
     /// Nothing but what every process says: what it is, and since when. `process` is `orchestrator`, or the role of an agent.
     #[must_use]
     pub fn new(process: &str) -> Self {
-        let metrics = Self { registry: Arc::new(Mutex::new(Registry::with_prefix(PREFIX))) };
+        let metrics = Self { registry: Arc::new(Mutex::new(Registry::with_prefix(PREFIX))), started: clock::now() };
         let build = Family::<Labels, Gauge>::default();
         let labels = vec![("process", process.to_owned()), ("version", env!("CARGO_PKG_VERSION").to_owned())];
         build.get_or_create(&labels).set(1);
         metrics.registry().register("build_info", "What this process is. Always 1", build);
         let started: Gauge = Gauge::default();
-        started.set(clock::now().as_seconds());
+        started.set(metrics.started.as_seconds());
         metrics.registry().register("process_start_time_seconds", "When this process started, in Unix time", started);
+        metrics.gauges(vec![TRIED_AGAIN], || {
+            let sample = |(tried, word): &(Tried, &'static str)| Sample {
+                name: TRIED_AGAIN.name,
+                labels: vec![("kind", (*word).to_owned())],
+                value: tries::count(*tried) as f64,
+            };
+            Tried::ALL.iter().map(sample).collect()
+        });
         metrics
     }
 
@@ -88,12 +164,28 @@ impl Metrics {
         Ok(text)
     }
 
-    /// Serves them, where an address is configured.
+    /// Serves and sends them, as configured; `None`: neither.
     ///
     /// # Errors
-    /// [`MetricsError`]: nobody can listen there.
-    pub async fn serve(&self, config: &MetricsConfig) -> Result<Option<Server>, MetricsError> {
-        let Some(listen) = config.listen else { return Ok(None) };
+    /// [`MetricsError`].
+    pub async fn publish(&self, config: &Config) -> Result<Option<Published>, MetricsError> {
+        let endpoint = if config.metrics.otlp {
+            telemetry::metrics_endpoint(&config.telemetry).map_err(MetricsError::Variable)?
+        } else {
+            None
+        };
+        if config.metrics.otlp && endpoint.is_none() {
+            tracing::warn!("metrics.otlp is set, and metrics are sent nowhere: set telemetry.otlp_endpoint");
+        }
+        let every = config.metrics.otlp_interval.duration();
+        let push = endpoint.map(|endpoint| Push::begin(self.clone(), &endpoint, every)).transpose()?;
+        let server = self.serve(config.metrics.listen).await?;
+        let is_on = push.is_some() || server.is_some();
+        Ok(is_on.then(|| Published { metrics: self.clone(), server, _push: push }))
+    }
+
+    async fn serve(&self, listen: Option<SocketAddr>) -> Result<Option<Server>, MetricsError> {
+        let Some(listen) = listen else { return Ok(None) };
         let server = Server::begin(listen, self.clone()).await?;
         tracing::info!(listen = %server.address(), "metrics are served");
         if !is_own(listen) {

@@ -17,5 +17,5 @@ mod tests;
 pub use chain::ErrorChain;
 pub use context::{TraceContext, WaypointTrace};
 pub use export::{VariableError, otel_variables};
-pub use setup::{Guard, TelemetryError, init, log_ids};
+pub use setup::{Guard, TelemetryError, init, log_ids, metrics_endpoint, process_attributes};
 pub use spans::{Kind, PastSpan, TRACE, begin, context_of, fail, is_recording, link, now, number, time_of};

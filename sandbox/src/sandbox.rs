@@ -14,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use nix::unistd::{getegid, geteuid};
-use tokio::sync::{OnceCell, mpsc};
+use tokio::sync::OnceCell;
 
-pub use drain::{Chunk, Stream};
+pub use drain::{Stream, Tap};
 
 use crate::error::Error;
 use crate::layout::Layout;
@@ -140,13 +140,13 @@ impl Sandbox {
 
     /// Runs a program to its end and ends everything it started. When the future is dropped, the same happens.
     ///
-    /// `tail` gets the output as it comes; a reader that is too slow misses some of it.
+    /// `tap` sees the output as it comes.
     ///
     /// # Errors
     /// A required property is not given here and not waived ([`Error::NotEnforceable`]: nothing was run), the profile or
     /// the command cannot be used, or the program does not start. How it ended is never an error.
-    pub async fn run(&self, command: &Command, tail: Option<mpsc::Sender<Chunk>>) -> Result<Outcome, Error> {
-        self.run_until(command, tail, std::future::pending()).await
+    pub async fn run(&self, command: &Command, tap: Option<&Tap>) -> Result<Outcome, Error> {
+        self.run_until(command, tap, std::future::pending()).await
     }
 
     /// As [`Sandbox::run`], but ends the program and everything it started once `end` is there; its output is kept. It
@@ -157,7 +157,7 @@ impl Sandbox {
     pub async fn run_until(
         &self,
         command: &Command,
-        tail: Option<mpsc::Sender<Chunk>>,
+        tap: Option<&Tap>,
         end: impl Future<Output = ()>,
     ) -> Result<Outcome, Error> {
         let platform = self.platform().await?;
@@ -167,7 +167,7 @@ impl Sandbox {
         self.refuse_weaker(&properties)?;
         let (program, stdin) = program(command)?;
         let spec = spec(&platform, &profile, layout, Some(program));
-        let ended = session::run(&self.shim, &spec, stdin, &profile.limits, tail, end).await?;
+        let ended = session::run(&self.shim, &spec, stdin, &profile.limits, tap, end).await?;
         Ok(Outcome {
             ended: ended.ended,
             stdout: ended.stdout,

@@ -1,9 +1,10 @@
-//! Running a trusted tool (git, pip, cargo) to its end.
+//! Running a trusted tool (git, pip, cargo) to its end, or asking a confined one again and again ([`Answering`]).
 //!
 //! A tool gets a cleared environment, a process group of its own, an output cap and a deadline. One that reads what
 //! somebody else made gets a [`Confinement`] too. It is *not* sandboxed: programs that are not ours go through the
-//! sandbox. Interactive and long-lived programs do not belong here either.
+//! sandbox. Our own long-lived processes are [`service`](crate::service)'s.
 
+mod answering;
 mod confined;
 mod confinement;
 mod error;
@@ -25,6 +26,7 @@ use nix::unistd::Pid;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStdin};
 
+pub use answering::{Answered, Answering};
 pub use confinement::{Confinement, Limit};
 pub use error::ToolError;
 
@@ -166,8 +168,9 @@ impl Tool {
     /// went over a limit of its confinement.
     pub async fn run(mut self) -> Result<ToolOutput, ToolError> {
         let _place = if self.confinement.is_some() { confined::place().await } else { None };
-        let mut child = self.spawn().await?;
-        let guard = GroupGuard::of(&child);
+        let stdin = self.stdin.open().map_err(|source| ToolError::Io { program: self.name(), source })?;
+        let mut child = self.spawn(stdin, Stdio::piped()).await?;
+        let mut guard = GroupGuard::of(&child);
         let stdin = child.stdin.take();
         let bytes = match std::mem::replace(&mut self.stdin, Input::Nothing) {
             Input::Bytes(bytes) => bytes,
@@ -191,8 +194,9 @@ impl Tool {
             }
             Ok(Err(pump::Error::Io(source))) => Err(ToolError::Io { program: self.name(), source }),
             Ok(Ok((status, output))) => {
-                guard.disarm();
-                match self.exceeded(status) {
+                guard.reaped();
+                let limit = self.confinement.as_ref().and_then(|confinement| exceeded(confinement, status));
+                match limit {
                     Some(limit) => Err(ToolError::OverLimit { program: self.name(), limit }),
                     None => Ok(output),
                 }
@@ -221,23 +225,13 @@ impl Tool {
     /// long again.
     fn took_too_long(&self) -> ToolError {
         let (program, after) = (self.name(), self.wall_time());
-        match self.confinement {
+        match &self.confinement {
             Some(_) => ToolError::OverLimit { program, limit: Limit::WallTime(after) },
             None => ToolError::TimedOut { program, after },
         }
     }
 
-    /// Which limit ended it. Lack of memory ends no process: the tool is refused more, and says so itself.
-    fn exceeded(&self, status: ExitStatus) -> Option<Limit> {
-        let confinement = self.confinement.as_ref()?;
-        match Signal::try_from(status.signal()?).ok()? {
-            Signal::SIGXCPU => Some(Limit::ProcessorTime(confinement.cpu_seconds())),
-            Signal::SIGXFSZ => Some(Limit::FileSize(confinement.file_bytes)),
-            _ => None,
-        }
-    }
-
-    async fn spawn(&self) -> Result<Child, ToolError> {
+    async fn spawn(&self, stdin: Stdio, stderr: Stdio) -> Result<Child, ToolError> {
         let mut command = tokio::process::Command::new(&self.program);
         command.args(&self.args).env_clear();
         command.env("PATH", std::env::var_os("PATH").unwrap_or_else(|| DEFAULT_PATH.into()));
@@ -245,8 +239,7 @@ impl Tool {
         if let Some(dir) = &self.dir {
             command.current_dir(dir);
         }
-        command.stdin(self.stdin.open().map_err(|source| ToolError::Io { program: self.name(), source })?);
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0).kill_on_drop(true);
+        command.stdin(stdin).stdout(Stdio::piped()).stderr(stderr).process_group(0).kill_on_drop(true);
         let spawned = match &self.confinement {
             Some(confinement) => confined::spawn(&self.program, command, confinement).await?,
             None => command.spawn(),
@@ -283,6 +276,15 @@ impl Input {
     }
 }
 
+/// Which limit ended it. Lack of memory ends no process: the tool is refused more, and says so itself.
+fn exceeded(confinement: &Confinement, status: ExitStatus) -> Option<Limit> {
+    match Signal::try_from(status.signal()?).ok()? {
+        Signal::SIGXCPU => Some(Limit::ProcessorTime(confinement.cpu_seconds())),
+        Signal::SIGXFSZ => Some(Limit::FileSize(confinement.file_bytes)),
+        _ => None,
+    }
+}
+
 /// Writes `bytes` and closes the pipe. A program that does not read its input to the end is no error.
 async fn feed(stdin: Option<ChildStdin>, bytes: Vec<u8>) -> Result<(), pump::Error> {
     let Some(mut stdin) = stdin else { return Ok(()) };
@@ -293,6 +295,7 @@ async fn feed(stdin: Option<ChildStdin>, bytes: Vec<u8>) -> Result<(), pump::Err
 }
 
 /// Kills a tool's process group when the run is given up, so that its children go too.
+#[derive(Debug)]
 struct GroupGuard(Option<Pid>);
 
 impl GroupGuard {
@@ -301,7 +304,7 @@ impl GroupGuard {
     }
 
     /// The tool ended and was reaped: its number may soon be somebody else's.
-    fn disarm(mut self) {
+    fn reaped(&mut self) {
         self.0 = None;
     }
 }

@@ -1,4 +1,4 @@
-//! A collector of traces in the test's own process.
+//! A collector of traces and metrics in the test's own process.
 
 use std::{
     collections::BTreeSet,
@@ -7,12 +7,13 @@ use std::{
     thread,
 };
 
-use holdpoint_otlp_sink::{Receiver, Span};
+use holdpoint_otlp_sink::{Point, Receiver, Span};
 
-/// Keeps every span it gets, until the test ends.
+/// Keeps every span and every series it gets, until the test ends.
 pub struct Collector {
     endpoint: String,
     spans: Arc<Mutex<Vec<Span>>>,
+    points: Arc<Mutex<Vec<Point>>>,
 }
 
 /// What a collector has got.
@@ -31,14 +32,25 @@ impl Collector {
             to.lock().unwrap().extend(batch);
             Ok(())
         };
-        thread::spawn(move || runtime.block_on(receiver.serve(take)));
-        Self { endpoint, spans }
+        let points = Arc::<Mutex<Vec<Point>>>::default();
+        let to = points.clone();
+        let take_points = move |batch: Vec<Point>| {
+            to.lock().unwrap().extend(batch);
+            Ok(())
+        };
+        thread::spawn(move || runtime.block_on(receiver.serve(take, take_points)));
+        Self { endpoint, spans, points }
     }
 
     /// Lets a command's processes export to this collector, soon after each span's end.
     pub fn told_by(&self, mut command: Command) -> Command {
         command.env("OTEL_EXPORTER_OTLP_ENDPOINT", &self.endpoint).env("OTEL_BSP_SCHEDULE_DELAY", "100");
         command
+    }
+
+    /// The series that have come so far, in order.
+    pub fn points(&self) -> Vec<Point> {
+        self.points.lock().unwrap().clone()
     }
 
     /// What has come so far.

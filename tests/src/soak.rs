@@ -2,6 +2,7 @@
 //!
 //! What everybody runs before a commit is in `tests/it/`; nothing here is needed for that.
 
+pub mod agents;
 pub mod dice;
 pub mod fuzz;
 pub mod performance;
@@ -18,7 +19,7 @@ pub struct Terms {
     pub seed: u64,
     /// No new round begins after this long.
     pub time: Duration,
-    /// Only the cells of the walk, or the flights of `repositories`, whose name has this in it.
+    /// Only the cells of the walk, or the flights of `repositories` and `agents`, whose name has this in it.
     pub only: Option<String>,
 }
 
@@ -50,6 +51,11 @@ pub const PARTS: &[Part] = &[
         name: "repositories",
         about: "a file of 200 MB, plans of up to 2,000 waypoints, a history of 2 GB",
         run: repositories::run,
+    },
+    Part {
+        name: "agents",
+        about: "real coding agents against a scripted model, without a network (320 MB to get)",
+        run: agents::run,
     },
     Part {
         name: "performance",

@@ -1,22 +1,20 @@
 //! The bench: judges one tree, with git and the sandbox and without the broker.
 
 use holdpoint_core::handed::DOUBTS_MAX;
+use holdpoint_harness::ask::Desk;
 use holdpoint_protocol::{
     artifact::{ChecklistReceipt, CriterionReport, Doubt, VerificationPurpose, VerificationRequest},
     facts::{DiffSummary, Oid, Violation},
     plan::Criterion,
 };
-use holdpoint_runtime::{
-    ask::Desk,
-    mirror::{from_wire, to_wire},
-};
+use holdpoint_runtime::mirror::{from_wire, to_wire};
 use holdpoint_sandbox::{Command, Limits, Network, Profile, PropertyReport, Sandbox};
 use holdpoint_workspace::{Error as GitError, Mirror};
 
 use crate::{
     base_product,
     base_runs::BaseRuns,
-    by_judge::{ByJudge, JudgeAsks, by_judge},
+    by_judge::{ByJudge, JudgeAsks, by_judge, by_person},
     changes::Changes,
     criterion::{Named, Subject, judged, not_run, plain},
     error::BenchError,
@@ -121,7 +119,12 @@ impl Bench {
             mirror,
             base_runs: &self.base_runs,
             prepare: request.prepare.as_deref(),
-            about: About { clarifications: &request.clarifications, tests: &request.tests, gate: &request.gate },
+            about: About {
+                clarifications: &request.clarifications,
+                tests: &request.tests,
+                gate: &request.gate,
+                judged: &request.judged,
+            },
         };
         let folder = TurnFolder::create(&self.settings.state_dir, name)?;
         let mut runs = Runs::new(&self.settings, &self.sandbox, mirror, request.prepare.as_deref(), folder, desk);
@@ -160,6 +163,9 @@ impl Bench {
             Some(command) => {
                 let named = Named { id: &criterion.id, check: command };
                 check(runs, subject, purpose, named, Some(&mut verdicts.doubts)).await?
+            }
+            None if let Some(given) = subject.about.judged.iter().find(|given| given.criterion == criterion.id) => {
+                by_person(runs, criterion, given)
             }
             None => {
                 let judge = self.settings.judge.as_ref();

@@ -2,18 +2,25 @@
 
 use std::time::Duration;
 
+use holdpoint_core::exchange::HandoffRules;
+use holdpoint_harness::{
+    ask::{Ask, Desk, Recording, Storing, Waiting},
+    backend::question::Question as AskedQuestion,
+    dialect,
+    exchange::{After, Draft, Exchange, Expected, Problem, RulesError, Tried, rules_at, stall::Stall},
+};
 use holdpoint_protocol::{
     Digest,
-    artifact::{CriterionReport, TreeTested},
+    artifact::{CriterionReport, ExchangeErrorKind, PersonVerdict, TreeTested},
     facts::CriterionResult,
     ids::CriterionId,
     plan::Criterion,
 };
 use holdpoint_runtime::{
-    ask::{Ask, Desk, Waiting},
-    backend::question::Question as AskedQuestion,
+    mirror::from_wire,
     telemetry::{TRACE, fields},
 };
+use holdpoint_sandbox::{Ended, Outcome};
 use tracing::{Instrument as _, field, info_span};
 
 use crate::{
@@ -25,6 +32,13 @@ use crate::{
     runs::{Program, Runs, Tree, exit_code},
     settings::JudgeSettings,
 };
+
+/// The verdict of a person on a criterion without a check. The words are its evidence: nothing was run for it.
+pub(crate) fn by_person(runs: &mut Runs<'_>, criterion: &Criterion, given: &PersonVerdict) -> CriterionReport {
+    let judged = Judged::by_person(given);
+    let evidence = Evidence::of_person(judged.note.as_deref().unwrap_or_default());
+    report_of_judge(runs, criterion, judged, evidence)
+}
 
 /// The verdict of the judge on a criterion without a check, with what it doubts.
 pub(crate) async fn by_judge(
@@ -44,30 +58,24 @@ pub(crate) async fn by_judge(
         report.command = None;
         return Ok(ByJudge::open(report));
     }
-    let stdin = Question::new(criterion, subject.tree, shown.iter(), subject.about).to_bytes();
-    let allowed =
-        Allowed { network: judge.network, writes_dir: false, writes_caches: false, wall: judge::JUDGE_TIMEOUT };
-    let program = Program {
-        command: &judge.command,
-        env: &judge.env,
-        read: &judge.read_paths,
-        stdin,
-        allowed,
-        asks: Some(&criterion.id),
-        guarded: false,
-        watch: None,
-        observed: false,
+    let rules = match rules_at(subject.mirror, &from_wire(subject.base_tree)).await {
+        Ok(rules) => rules,
+        Err(RulesError::Git(error)) => return Err(error.into()),
+        Err(wrong) => {
+            let note = format!("the judge was not run: {wrong}");
+            let evidence = Evidence::of_reason(&note);
+            return Ok(ByJudge::open(report_of_judge(runs, criterion, Judged::not_run(note), evidence)));
+        }
     };
     let span = info_span!(
         target: TRACE, "invoke_agent judge", { fields::GEN_AI_OPERATION } = "invoke_agent",
         { fields::GEN_AI_AGENT_NAME } = "judge", { fields::CRITERION } = %criterion.id, { fields::VERDICT } = field::Empty,
     );
-    let (outcome, ask) = runs.program(tree, program).instrument(span.clone()).await?;
-    let evidence = Evidence::of_run(&judge.command, subject.tree, None, &outcome, &[]);
-    let came = match ask {
-        Some(ask) => Came::Asks(ask),
-        None => judge::read(outcome.ended, &outcome.stdout, &outcome.stderr),
-    };
+    let question = Question::new(criterion, subject.tree, shown.iter(), subject.about);
+    // Boxed, as the program's run is large.
+    let put = Box::pin(put(runs, tree, (judge, criterion), &question, &rules));
+    let asked = put.instrument(span.clone()).await?;
+    let Put { outcome, came, evidence } = asked;
     let judged = match came {
         Came::Judged(judged) => judged,
         Came::Asks(ask) => {
@@ -81,6 +89,78 @@ pub(crate) async fn by_judge(
     report.exit_code = exit_code(outcome.ended);
     report.output_tail = evidence::last_lines(&evidence::text(&outcome));
     Ok(ByJudge::Report(Box::new(report), doubts))
+}
+
+/// The last run of a judge, and what it came to.
+struct Put {
+    outcome: Outcome,
+    came: Came,
+    evidence: Evidence,
+}
+
+/// Puts a question to the judge until it hands over a verdict that can be used, or nothing more is tried.
+async fn put(
+    runs: &mut Runs<'_>,
+    tree: Tree<'_>,
+    (judge, criterion): (&JudgeSettings, &Criterion),
+    question: &Question<'_>,
+    rules: &HandoffRules,
+) -> Result<Put, BenchError> {
+    let expected = Expected::judge(rules);
+    let desk = AboutCriterion { desk: runs.desk(), criterion: &criterion.id };
+    let streams = !judge.dialect.is_plain();
+    let limits = (judge::JUDGE_TIMEOUT, u64::MAX);
+    let mut exchange = Exchange::begin(&desk, &expected, judge::VERDICT, "the question as JSON", limits);
+    let mut retry = None;
+    loop {
+        let stall = Stall::new(expected.settings.stuck_after.limit(streams));
+        let allowed =
+            Allowed { network: judge.network, writes_dir: false, writes_caches: false, wall: exchange.left().0 };
+        let program = Program {
+            command: &judge.command,
+            env: &judge.env,
+            read: &judge.read_paths,
+            stdin: question.to_bytes(retry.take()),
+            allowed,
+            asks: Some(&criterion.id),
+            stall: Some(&stall),
+            guarded: false,
+            watch: None,
+            observed: false,
+        };
+        let (outcome, ask) = runs.program(tree, program).await?;
+        let evidence = Evidence::of_run(&judge.command, tree.oid, None, &outcome, &[]);
+        let said = dialect::read(judge.dialect, &outcome.stdout, None);
+        let (came, problem) = match ask {
+            Some(ask) => (Came::Asks(ask), None),
+            None => judge::read(outcome.ended, &said, &outcome.stderr, &expected, exchange.before()),
+        };
+        let stuck = stall.is_stuck();
+        let problem = match problem {
+            Some(_) if stuck => Some(Problem::new(ExchangeErrorKind::Stuck, "it printed nothing for too long")),
+            Some(_) if said.context_full => {
+                Some(Problem::new(ExchangeErrorKind::ContextWindow, "its conversation is full"))
+            }
+            problem => problem,
+        };
+        if problem.is_some() && said.rate_limited.is_some() && exchange.waits(outcome.duration, said.rate_limited).await
+        {
+            continue;
+        }
+        let tried = Tried {
+            command: &judge.command,
+            output: if outcome.stdout.is_empty() { &outcome.stderr } else { &outcome.stdout },
+            evidence: &evidence.bytes,
+            duration: outcome.duration,
+            printed: (outcome.stdout.len() + outcome.stderr.len()) as u64,
+            session: said.session.as_deref(),
+            can_start: stuck || matches!(outcome.ended, Ended::Signalled(_)),
+        };
+        match exchange.after(&tried, problem.as_ref()).await {
+            After::Over(_) => return Ok(Put { outcome, came, evidence }),
+            After::Again(again) => retry = again.prompt.map(|prompt| judge::Retry { number: again.retry, prompt }),
+        }
+    }
 }
 
 /// What came of putting a criterion to the judge.
@@ -117,6 +197,14 @@ impl Desk for AboutCriterion<'_> {
 
     fn ask(&self, question: AskedQuestion, patience: Duration) -> Waiting<'_> {
         self.desk.ask(about(self.criterion, question), patience)
+    }
+
+    fn keep(&self, output: Vec<u8>) -> Storing<'_> {
+        self.desk.keep(output)
+    }
+
+    fn record(&self, draft: Draft) -> Recording<'_> {
+        self.desk.record(Draft { criterion: Some(self.criterion.clone()), ..draft })
     }
 }
 

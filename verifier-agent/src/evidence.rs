@@ -1,17 +1,22 @@
 //! Evidence: what a run printed, as the bytes that are stored and the lines that are shown.
 //!
-//! Pure. The stored form begins with what was run and how it ended, so it is never empty and stands for itself.
+//! No I/O. The stored form begins with what was run and how it ended, so it is never empty and stands for itself.
 
-use std::fmt::Write as _;
+use std::{
+    fmt::Write as _,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use holdpoint_protocol::{Digest, facts::Oid, time::Millis};
-use holdpoint_sandbox::{Chunk, Ended, Outcome};
+use holdpoint_sandbox::{Ended, Outcome, Tap};
 
 /// Lines of output that a report shows.
 const TAIL_LINES: usize = 20;
 /// Bytes of output that a report shows.
 const TAIL_BYTES: usize = 2 << 10;
 
+/// Bytes of a running program's output that are remembered in the order they came, at least: the end of them is shown.
+const KEPT_BYTES: usize = 64 << 10;
 /// Bytes of each output of a mutant's run that are kept, from its start and from its end: there may be a hundred of them.
 const MUTANT_OUTPUT_BYTES: usize = 32 << 10;
 
@@ -57,6 +62,11 @@ impl Evidence {
         Self::new(bytes)
     }
 
+    /// What a person says who judged.
+    pub(crate) fn of_person(said: &str) -> Self {
+        Self::new(format!("{said}\n").into_bytes())
+    }
+
     /// Why nothing was run.
     pub(crate) fn of_reason(reason: &str) -> Self {
         Self::new(format!("nothing was run: {reason}\n").into_bytes())
@@ -98,14 +108,31 @@ pub(crate) fn text(outcome: &Outcome) -> String {
     text
 }
 
-/// The last lines, both outputs interleaved about as they came (two pipes have no order between them); one after the other if the record of that has holes.
-pub(crate) fn tail(outcome: &Outcome, chunks: &[Chunk]) -> String {
-    let seen: usize = chunks.iter().map(|chunk| chunk.bytes.len()).sum();
-    if seen == outcome.stdout.len() + outcome.stderr.len() {
-        let bytes: Vec<u8> = chunks.iter().flat_map(|chunk| chunk.bytes.iter().copied()).collect();
-        return last_lines(&String::from_utf8_lossy(&bytes));
+/// The end of both outputs, interleaved about as they came (two pipes have no order between them), as far as it can be shown.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Interleaved(Arc<Mutex<Vec<u8>>>);
+
+impl Interleaved {
+    /// What puts a program's output here while it runs.
+    pub(crate) fn tap(&self) -> Tap {
+        let Self(kept) = self.clone();
+        Tap::new(move |_, bytes| keep(&mut kept.lock().unwrap_or_else(PoisonError::into_inner), bytes))
     }
-    last_lines(&text(outcome))
+
+    /// The last lines. Where they are all blank, those of one output after the other.
+    pub(crate) fn last_lines(&self, outcome: &Outcome) -> String {
+        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let lines = last_lines(&String::from_utf8_lossy(&kept));
+        if lines.is_empty() { last_lines(&text(outcome)) } else { lines }
+    }
+}
+
+/// Adds to the end of a record of at most twice [`KEPT_BYTES`].
+fn keep(kept: &mut Vec<u8>, bytes: &[u8]) {
+    kept.extend_from_slice(bytes);
+    if kept.len() > 2 * KEPT_BYTES {
+        kept.drain(..kept.len() - KEPT_BYTES);
+    }
 }
 
 /// The end of a text: at most [`TAIL_LINES`] lines and [`TAIL_BYTES`] bytes.
@@ -120,8 +147,6 @@ pub(crate) fn last_lines(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
-
-    use holdpoint_sandbox::Stream;
 
     use super::*;
 
@@ -170,10 +195,19 @@ mod tests {
     }
 
     #[test]
-    fn tail_is_interleaved_only_when_all_of_it_was_seen() {
-        let chunk = |stream, text: &str| Chunk { stream, bytes: text.into() };
-        let all = [chunk(Stream::Stderr, "1\n"), chunk(Stream::Stdout, "2\n")];
-        assert_eq!(tail(&outcome("2\n", "1\n"), &all), "1\n2");
-        assert_eq!(tail(&outcome("2\n", "1\n"), &all[..1]), "2\n1");
+    fn the_tail_is_interleaved_as_it_came_and_holds_a_bounded_part() {
+        let (ended, tail) = (outcome("2\n", "1\n"), Interleaved::default());
+        assert_eq!(tail.last_lines(&ended), "2\n1", "nothing was seen: one after the other");
+        let mut kept = tail.0.lock().unwrap();
+        keep(&mut kept, b"1\n");
+        keep(&mut kept, b"2\n");
+        drop(kept);
+        assert_eq!(tail.last_lines(&ended), "1\n2");
+        for n in 0..100_000 {
+            let mut kept = tail.0.lock().unwrap();
+            keep(&mut kept, format!("{n}\n").as_bytes());
+            assert!(kept.len() <= 2 * KEPT_BYTES);
+        }
+        assert!(tail.last_lines(&ended).ends_with("99998\n99999"));
     }
 }

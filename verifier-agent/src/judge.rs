@@ -4,23 +4,29 @@
 //! cannot speak about criteria that have a check. Text of others reaches it by the rule of [`shown`]: what a person who
 //! looks over a model's shoulder could not see is written out in the values, not only in the JSON around them.
 
+mod handed;
+
 use std::{borrow::Cow, time::Duration};
 
 use holdpoint_core::shown;
+use holdpoint_harness::{
+    ask::Ask,
+    backend::markers::{self, Found},
+    dialect::Said,
+    exchange::{Expected, Problem, envelope::Before},
+};
 use holdpoint_protocol::{
-    artifact::{Clarified, CriterionReport},
+    artifact::{Clarified, CriterionReport, ExchangeErrorKind, PersonVerdict},
     facts::{Oid, Verdict},
     plan::Criterion,
     reason::CriterionReason,
     workflow::GateBrief,
 };
-use holdpoint_runtime::{
-    ask::Ask,
-    backend::markers::{self, Found},
-};
 use holdpoint_sandbox::Ended;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use handed::handed;
 
 /// How long a judge may take: a model that reads a whole tree needs minutes.
 pub(crate) const JUDGE_TIMEOUT: Duration = Duration::from_secs(15 * 60);
@@ -46,6 +52,18 @@ pub(crate) struct Question<'a> {
     gate: Option<Value>,
 }
 
+/// That a judge is asked again, because what it printed cannot be used.
+#[derive(Debug, Serialize)]
+pub(crate) struct Retry {
+    /// Which retry, from 1.
+    pub(crate) number: u32,
+    /// What is wrong, and what to print.
+    pub(crate) prompt: String,
+}
+
+/// What ends a judge's turn beside an envelope, in a sentence.
+pub(crate) const VERDICT: &str = "Or print the verdict object by itself, and nothing else: it has exactly the keys `verdict`, `evidence` and `doubts`.";
+
 /// What a judge learns of a waypoint beside its tree and what was shown.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct About<'a> {
@@ -55,6 +73,8 @@ pub(crate) struct About<'a> {
     pub(crate) tests: &'a [Value],
     /// What the gate says.
     pub(crate) gate: &'a GateBrief,
+    /// What a person judged in its place.
+    pub(crate) judged: &'a [PersonVerdict],
 }
 
 #[derive(Debug, Serialize)]
@@ -106,9 +126,13 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// The bytes for standard input.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        serde_json::to_vec_pretty(self).expect("it has only strings and numbers")
+    /// The bytes for standard input; of a retry with what was wrong.
+    pub(crate) fn to_bytes(&self, retry: Option<Retry>) -> Vec<u8> {
+        let mut value = serde_json::to_value(self).expect("it has only strings and numbers");
+        if let Some(retry) = retry {
+            value["retry"] = serde_json::to_value(retry).expect("it has only strings and numbers");
+        }
+        serde_json::to_vec_pretty(&value).expect("it has only strings and numbers")
     }
 }
 
@@ -163,6 +187,18 @@ impl Judged {
         Self { verdict: Verdict::Inconclusive, reason, note: Some(note.into()), doubts: Vec::new() }
     }
 
+    /// What a person said, whose verdict stands in place of a judge's.
+    pub(crate) fn by_person(given: &PersonVerdict) -> Self {
+        let PersonVerdict { verdict, note, by, .. } = given;
+        let note = Some(format!("{by} said {}: {note}", verdict.as_str()));
+        Self { verdict: *verdict, reason: None, note, doubts: Vec::new() }
+    }
+
+    /// The judge was not run.
+    pub(crate) fn not_run(note: String) -> Self {
+        Self::inconclusive(None, note)
+    }
+
     /// There is no judge.
     pub(crate) fn nobody() -> Self {
         Self::inconclusive(Some(CriterionReason::NoJudge), "it has no check, and there is no judge")
@@ -178,27 +214,44 @@ pub(crate) enum Came {
     Asks(Ask),
 }
 
-/// Reads how a judge ended and what it printed: a call for help, exactly one verdict object, or a question. Nothing else
-/// settles anything.
-pub(crate) fn read(ended: Ended, stdout: &[u8], stderr: &[u8]) -> Came {
-    let Found { help, question, .. } = markers::read(stdout, stderr);
+/// Reads how a judge ended and what it printed: a call for help, exactly one verdict object, an envelope with one, or a
+/// question. Nothing else settles anything: then there is a problem as well.
+pub(crate) fn read(
+    ended: Ended,
+    said: &Said,
+    stderr: &[u8],
+    expected: &Expected,
+    before: Before<'_>,
+) -> (Came, Option<Problem>) {
+    let Found { help, question, envelope, .. } = markers::read(&said.text, stderr);
     if let Some(call) = help {
-        return Came::Asks(Ask::Help(call));
+        return (Came::Asks(Ask::Help(call)), None);
     }
     // A verdict may quote what looks like a question.
-    let asks = matches!(ended, Ended::Exited(_)) && serde_json::from_slice::<Answer>(stdout).is_err();
+    let bare = serde_json::from_slice::<Answer>(said.answer()).is_ok();
+    let asks = matches!(ended, Ended::Exited(_)) && !bare;
     match question.filter(|_| asks) {
-        Some(Ok(question)) => Came::Asks(Ask::Question(question)),
+        Some(Ok(question)) => return (Came::Asks(Ask::Question(question)), None),
         Some(Err(bad)) => {
-            Came::Judged(Judged::inconclusive(None, format!("the judge's question cannot be asked: {bad}")))
+            let what = format!("the judge's question cannot be asked: {bad}");
+            let problem = Problem::new(ExchangeErrorKind::Malformed, what.clone());
+            return (Came::Judged(Judged::inconclusive(None, what)), Some(problem));
         }
-        None => Came::Judged(verdict(ended, stdout)),
+        None => {}
     }
+    if ended != Ended::Exited(0) {
+        let judged = verdict(ended, said.answer());
+        let kind = if ended == Ended::TimedOut { ExchangeErrorKind::Stuck } else { ExchangeErrorKind::Crashed };
+        let problem = Problem::new(kind, judged.note.clone().unwrap_or_default());
+        return (Came::Judged(judged), Some(problem));
+    }
+    let (judged, problem) = handed(said.answer(), envelope, expected, before);
+    (Came::Judged(judged), problem)
 }
 
-fn verdict(ended: Ended, stdout: &[u8]) -> Judged {
+fn verdict(ended: Ended, answer: &[u8]) -> Judged {
     let reason = match ended {
-        Ended::Exited(0) => return read_answer(stdout),
+        Ended::Exited(0) => return read_answer(answer),
         Ended::Exited(code @ (CANNOT_EXECUTE | NOT_FOUND)) => {
             let note = format!("the judge is not there or cannot be executed (exit {code})");
             return Judged::inconclusive(Some(CriterionReason::NotExecutable), note);
@@ -213,11 +266,15 @@ fn verdict(ended: Ended, stdout: &[u8]) -> Judged {
     Judged::inconclusive(Some(reason), format!("the judge gave no verdict: {}", crate::evidence::ending(ended)))
 }
 
-fn read_answer(stdout: &[u8]) -> Judged {
-    let answer: Answer = match serde_json::from_slice(stdout) {
+fn read_answer(text: &[u8]) -> Judged {
+    let answer: Answer = match serde_json::from_slice(text) {
         Ok(answer) => answer,
         Err(error) => return Judged::inconclusive(None, format!("the judge printed no verdict object: {error}")),
     };
+    of_answer(answer)
+}
+
+fn of_answer(answer: Answer) -> Judged {
     let shows = |texts: Vec<String>| texts.into_iter().filter(|text| !text.trim().is_empty()).collect::<Vec<_>>();
     let doubts = shows(answer.doubts);
     let evidence = shows(answer.evidence);
@@ -234,143 +291,4 @@ fn read_answer(stdout: &[u8]) -> Judged {
 }
 
 #[cfg(test)]
-mod tests {
-    use holdpoint_protocol::{
-        facts::CriterionResult,
-        workflow::{ByOutcome, GateContext},
-    };
-
-    use super::*;
-
-    fn answered(text: &str) -> Judged {
-        verdict(Ended::Exited(0), text.as_bytes())
-    }
-
-    #[test]
-    fn a_judge_asks_instead_of_judging_and_a_verdict_that_quotes_a_question_is_one() {
-        let came = |code, stdout: &str, stderr: &str| read(Ended::Exited(code), stdout.as_bytes(), stderr.as_bytes());
-        let question = r#"{"question": "Which policy?", "options": ["a", "b"]}"#;
-        for code in [0, 75] {
-            assert!(matches!(came(code, question, ""), Came::Asks(Ask::Question(asked)) if asked.options.len() == 2));
-        }
-        let object = r#"{"verdict": "pass", "evidence": ["x"], "doubts": []}"#;
-        assert!(matches!(came(0, object, ">>>HELP<<<\n"), Came::Asks(Ask::Help(_))));
-        let quotes =
-            r#"{"verdict": "fail", "evidence": ["<clarification-request>q</clarification-request>"], "doubts": []}"#;
-        assert!(matches!(came(0, quotes, ""), Came::Judged(judged) if judged.verdict == Verdict::Fail));
-        let malformed = r#"{"question": "", "options": []}"#;
-        assert!(
-            matches!(came(0, malformed, ""), Came::Judged(judged) if judged.note.as_ref().unwrap().contains("no text"))
-        );
-    }
-
-    #[test]
-    fn a_judge_reads_nothing_that_cannot_be_seen_or_that_moves_a_cursor() {
-        const HOSTILE: &str = "pass\u{202e}it\u{200b}\u{1b}[2J\u{e0041}\r!\nnext";
-        const SEEN: &str = "pass\\u{202e}it\\u{200b}\\u{1b}[2J\\u{e0041}\\r!\nnext";
-        let hostile = || HOSTILE.to_owned();
-        let criterion = Criterion { id: "read".parse().unwrap(), statement: hostile(), check: None };
-        let (verdict, reason) = (Verdict::Fail, Some(CriterionReason::ExitCode));
-        let report = CriterionReport {
-            result: CriterionResult { id: "unit".parse().unwrap(), verdict, reason, evidence: Vec::new() },
-            command: Some(hostile()),
-            exit_code: Some(1),
-            output_tail: hostile(),
-            note: None,
-        };
-        let clarified = Clarified {
-            question: hostile(),
-            option: Some(hostile()),
-            text: Some(hostile()),
-            rationale: Some(hostile()),
-            constraints: vec![hostile()],
-            by: "p\u{202e}\n".to_owned(),
-        };
-        let (tree, answers) = ("a".repeat(40).parse().unwrap(), [clarified]);
-        let specs = [serde_json::json!({"given": hostile(), "then": {"body_contains": [hostile()]}})];
-        let context = GateContext {
-            expectations: vec![hostile()],
-            tips: vec![hostile()],
-            outcome_help: ByOutcome { complete: Some(hostile()), ..ByOutcome::default() },
-        };
-        let gate = GateBrief { description: Some(hostile()), role_description: Some(hostile()), context };
-        let about = About { clarifications: &answers, tests: &specs, gate: &gate };
-        let bytes = Question::new(&criterion, &tree, std::iter::once(&report), about).to_bytes();
-        let asked: serde_json::Value = serde_json::from_slice(&bytes).unwrap();
-        let (evidence, clarified) = (&asked["evidence"][0], &asked["clarifications"][0]);
-        let texts = [
-            &asked["criterion"]["statement"],
-            &evidence["command"],
-            &evidence["output_tail"],
-            &clarified["question"],
-            &clarified["option"],
-            &clarified["text"],
-            &clarified["rationale"],
-            &clarified["constraints"][0],
-            &asked["tests"][0]["given"],
-            &asked["tests"][0]["then"]["body_contains"][0],
-            &asked["gate"]["description"],
-            &asked["gate"]["role_description"],
-            &asked["gate"]["expectations"][0],
-            &asked["gate"]["tips"][0],
-            &asked["gate"]["outcome_help"]["complete"],
-        ];
-        assert!(texts.iter().all(|text| **text == SEEN), "{asked:#}");
-        assert_eq!(clarified["by"], "p\\u{202e}\\n");
-        let text = String::from_utf8(bytes).unwrap();
-        assert_eq!(text.lines().find_map(shown::first_hidden), None, "{text}");
-    }
-
-    #[test]
-    fn verdict_with_evidence_counts() {
-        let judged =
-            answered("{\"verdict\": \"pass\", \"evidence\": [\"src/retry.rs:10\"], \"doubts\": [\"names\"]}\n");
-        assert_eq!((judged.verdict, judged.reason), (Verdict::Pass, None));
-        assert_eq!(judged.doubts, ["names"]);
-        let failed = answered(r#"{"verdict": "fail", "evidence": [], "doubts": []}"#);
-        assert_eq!((failed.verdict, failed.reason), (Verdict::Fail, None));
-    }
-
-    #[test]
-    fn pass_without_evidence_settles_nothing() {
-        for evidence in ["[]", "[\"\", \"  \"]"] {
-            let judged = answered(&format!(r#"{{"verdict": "pass", "evidence": {evidence}, "doubts": []}}"#));
-            assert_eq!(judged.reason, Some(CriterionReason::JudgeWithoutEvidence));
-            assert_eq!(judged.verdict, Verdict::Inconclusive);
-        }
-    }
-
-    #[test]
-    fn anything_but_one_verdict_object_settles_nothing() {
-        let object = r#"{"verdict": "pass", "evidence": ["x"], "doubts": []}"#;
-        for text in [
-            "",
-            "pass",
-            "{\"verdict\": \"pass\"}",
-            r#"{"verdict": "Pass", "evidence": ["x"], "doubts": []}"#,
-            r#"{"verdict": "pass", "evidence": "x", "doubts": []}"#,
-            &format!("I think: {object}"),
-            &format!("{object}{object}"),
-        ] {
-            assert_eq!(answered(text).verdict, Verdict::Inconclusive, "{text}");
-        }
-    }
-
-    #[test]
-    fn judge_that_did_not_end_well_settles_nothing_whatever_it_printed() {
-        let object = br#"{"verdict": "pass", "evidence": ["x"], "doubts": []}"#;
-        for (ended, reason) in [
-            (Ended::Exited(1), CriterionReason::ExitCode),
-            (Ended::Exited(126), CriterionReason::NotExecutable),
-            (Ended::Exited(127), CriterionReason::NotExecutable),
-            (Ended::Signalled(9), CriterionReason::Signal),
-            (Ended::TimedOut, CriterionReason::Timeout),
-            (Ended::OutputLimit, CriterionReason::Limit),
-            (Ended::MemoryLimit, CriterionReason::Limit),
-            (Ended::DiskLimit, CriterionReason::Limit),
-        ] {
-            let judged = verdict(ended, object);
-            assert_eq!((judged.verdict, judged.reason), (Verdict::Inconclusive, Some(reason)));
-        }
-    }
-}
+mod tests;

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, process::ExitCode};
 
 use clap::Parser;
-use holdpoint_runtime::agent::process;
+use holdpoint_harness::agent::process;
 
 /// Takes verifier turns from the broker until it is asked to end.
 #[derive(Debug, Parser)]
@@ -17,7 +17,7 @@ struct Args {
 fn main() -> ExitCode {
     holdpoint_sandbox::shim::maybe_run();
     holdpoint_sandbox::observer::maybe_run();
-    holdpoint_runtime::ask::maybe_run();
+    holdpoint_harness::ask::maybe_run();
     let args = Args::parse();
     process::main(holdpoint_verifier_agent::ROLE, args.config.as_deref(), holdpoint_verifier_agent::run)
 }

@@ -1,11 +1,8 @@
 //! The verifier as a process: what its library and its binary share.
 
+use holdpoint_harness::agent::process::{self, RunError};
 use holdpoint_protocol::ids::role;
-use holdpoint_runtime::{
-    agent::process::{self, RunError},
-    config::Config,
-    process::Ended,
-};
+use holdpoint_runtime::{config::Config, process::Ended};
 use holdpoint_sandbox::Sandbox;
 
 use crate::worker::VerifyWorker;

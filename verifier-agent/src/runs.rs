@@ -14,6 +14,10 @@ use std::{
 
 use holdpoint_core::{checks::Run, runners::Observed};
 use holdpoint_faults::Step;
+use holdpoint_harness::{
+    ask::{self, Ask, Desk, Inside, Line},
+    exchange::stall::{Patiently, Stall},
+};
 use holdpoint_protocol::{
     artifact::{CheckRun, TreeTested},
     facts::{Oid, Verdict},
@@ -22,18 +26,16 @@ use holdpoint_protocol::{
     time::Millis,
 };
 use holdpoint_runtime::{
-    ask::{self, Ask, Desk, Line},
     mirror::from_wire,
     telemetry::{TRACE, fields},
 };
 use holdpoint_sandbox::{
-    Chunk, Command, Ended, Input, Outcome, Sandbox,
+    Command, Ended, Input, Outcome, Sandbox, Tap,
     observer::{Listener, Told},
     tree::remove_tree,
 };
 use holdpoint_workspace::Mirror;
 use regex::Regex;
-use tokio::sync::mpsc;
 use tracing::{Instrument as _, field, info_span};
 
 pub(crate) use ended::exit_code;
@@ -43,7 +45,7 @@ pub(crate) use record::Record;
 use crate::{
     by_judge::AboutCriterion,
     error::BenchError,
-    evidence::{self, Evidence},
+    evidence::{self, Evidence, Interleaved},
     folder::{TurnFolder, make_dir},
     guard::{self, Guard},
     place::{Allowed, Place, RunFolders, environment, profile},
@@ -53,9 +55,6 @@ use crate::{
 
 /// How long `prepare` may take: it fetches what a whole project needs.
 const PREPARE_TIMEOUT: Duration = Duration::from_secs(30 * 60);
-/// Pieces of output that are remembered in the order they came. Programs that print more of them are shown with
-/// standard error after standard output.
-const CHUNKS_KEPT: usize = 16_384;
 
 /// A tree, and which kind of tree it is to the turn.
 #[derive(Debug, Clone, Copy)]
@@ -110,6 +109,8 @@ pub(crate) struct Program<'a> {
     pub(crate) allowed: Allowed,
     /// The criterion about which it may ask while it runs; only the judge may.
     pub(crate) asks: Option<&'a CriterionId>,
+    /// What watches whether it comes on; only the judge is watched.
+    pub(crate) stall: Option<&'a Stall>,
     /// What new modules its Python programs import is looked at.
     pub(crate) guarded: bool,
     /// Lines that they are watched for.
@@ -199,6 +200,7 @@ impl<'a> Runs<'a> {
             stdin: Vec::new(),
             allowed,
             asks: None,
+            stall: None,
             guarded: true,
             watch: args.watch,
             observed,
@@ -247,6 +249,11 @@ impl<'a> Runs<'a> {
         Ok((left.outcome, left.asked))
     }
 
+    /// Who has questions answered and keeps records.
+    pub(crate) fn desk(&self) -> &'a dyn Desk {
+        self.desk
+    }
+
     /// The failed `prepare` of a tree, if it failed.
     pub(crate) async fn failed_prepare(&mut self, tree: Tree<'_>) -> Result<Option<Ran>, BenchError> {
         Ok(self.ready(tree).await?.unprepared.map(|ran| *ran))
@@ -289,6 +296,7 @@ impl<'a> Runs<'a> {
             stdin: Vec::new(),
             allowed,
             asks: None,
+            stall: None,
             guarded: false,
             watch: None,
             observed: false,
@@ -334,24 +342,22 @@ impl<'a> Runs<'a> {
         if !program.stdin.is_empty() {
             command.stdin = Input::Bytes(program.stdin);
         }
-        let (sender, mut receiver) = mpsc::channel(CHUNKS_KEPT);
+        let tail = Interleaved::default();
+        let tap = tail.tap();
         let _at = holdpoint_faults::at(Step::RunCheck);
         let (outcome, asked, told) = if let Some(criterion) = program.asks {
-            let (outcome, asked) = self.attended(command, &scratch.join("line"), sender, criterion).await?;
+            let (outcome, asked) =
+                self.attended(command, &scratch.join("line"), &tap, (criterion, program.stall)).await?;
             (outcome, asked, None)
         } else if let Some(listener) = listener {
-            let (outcome, told) = listener.during(self.sandbox.run(&command, Some(sender))).await;
+            let (outcome, told) = listener.during(self.sandbox.run(&command, Some(&tap))).await;
             (outcome?, None, Some(told))
         } else {
-            (self.sandbox.run(&command, Some(sender)).await?, None, None)
+            (self.sandbox.run(&command, Some(&tap)).await?, None, None)
         };
-        let mut chunks = Vec::new();
-        while let Ok(chunk) = receiver.try_recv() {
-            chunks.push(chunk);
-        }
         // No later run uses it, and copies of big trees add up. What stays goes with the turn.
         let _ = tokio::task::spawn_blocking(move || remove_tree(&scratch)).await;
-        let tail = evidence::tail(&outcome, &chunks);
+        let tail = tail.last_lines(&outcome);
         self.record.enforced(&outcome);
         Ok(Left { outcome, tail, asked, told })
     }
@@ -379,17 +385,30 @@ impl<'a> Runs<'a> {
         &self,
         mut command: Command,
         dir: &Path,
-        tail: mpsc::Sender<Chunk>,
-        criterion: &CriterionId,
+        tap: &Tap,
+        (criterion, stall): (&CriterionId, Option<&Stall>),
     ) -> Result<(Outcome, Option<Ask>), BenchError> {
         let opened = Line::open(dir, self.sandbox, command.profile.network).await;
         let mut line = opened.map_err(BenchError::io("open the line in", dir))?;
         line.access().grant(&mut command);
         let (ending, end) = ask::ending();
-        let run = self.sandbox.run_until(&command, Some(tail), end);
+        let stall = stall.cloned().unwrap_or_else(|| Stall::new(None));
+        let tap = stall.tap(Some(tap.clone()));
+        let stuck = stall.clone().stuck();
+        let end = async {
+            tokio::select! {
+                () = end => {}
+                () = stuck => {}
+            }
+        };
+        let run = self.sandbox.run_until(&command, Some(&tap), end);
         // It leaves nothing that is handed on, so there is nothing to keep.
         let desk = AboutCriterion { desk: self.desk, criterion };
-        let (outcome, heard) = ask::attend(&mut line, &desk, std::future::ready(true), ending, run).await;
+        let desk = Patiently { desk: &desk, stall };
+        let mut inside = Inside::judge(&desk);
+        let attended = ask::attend(&mut line, &mut inside, std::future::ready(true), ending, run);
+        // Boxed, as the program's run is large.
+        let (outcome, heard) = Box::pin(attended).await;
         Ok((outcome?, heard.map(|heard| heard.ask)))
     }
 

@@ -5,10 +5,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use holdpoint_runtime::{
-    backend::program::{program_files, readable},
-    config::{Config, VerifierConfig},
+use holdpoint_harness::backend::{
+    installed::readable_of,
+    program::{program_files, readable},
 };
+use holdpoint_runtime::config::{Config, Dialect, VerifierConfig};
 
 /// Where programs are looked for when this process has no `PATH`.
 const PATH_DEFAULT: &str = "/usr/local/bin:/usr/bin:/bin";
@@ -39,6 +40,8 @@ pub struct Settings {
 pub struct JudgeSettings {
     /// The shell command line.
     pub command: String,
+    /// In which form it prints what it says.
+    pub dialect: Dialect,
     /// More variables for it, with their values.
     pub env: BTreeMap<String, String>,
     /// More that it may read than checks may: its own program.
@@ -53,21 +56,23 @@ impl Settings {
     /// # Errors
     /// The path that cannot be made absolute, because the current directory is gone.
     pub fn from_config(config: &Config, own_env: &BTreeMap<String, String>) -> Result<Self, (PathBuf, std::io::Error)> {
-        let VerifierConfig { judge, judge_pass_env, pass_env, read_paths, deny_paths } = &config.agents.verifier;
+        let VerifierConfig { judge, judge_dialect, judge_pass_env, pass_env, read_paths, deny_paths } =
+            &config.agents.verifier;
         let own = |name: &str, default: &str| own_env.get(name).cloned().unwrap_or_else(|| default.to_owned());
         let passed = |names: &[String]| -> BTreeMap<String, String> {
             names.iter().filter_map(|name| Some((name.clone(), own_env.get(name)?.clone()))).collect()
         };
-        let home = PathBuf::from(own("HOME", HOME_DEFAULT));
+        let (path, home) = (own("PATH", PATH_DEFAULT), PathBuf::from(own("HOME", HOME_DEFAULT)));
         let judge = judge.as_ref().map(|command| JudgeSettings {
             command: command.clone(),
+            dialect: *judge_dialect,
             env: passed(judge_pass_env),
-            read_paths: readable(&program_files(command), &home),
+            read_paths: judge_reads(command, &path, &home),
             network: true,
         });
         Ok(Self {
             state_dir: absolute(&config.agent.state_dir)?,
-            path: own("PATH", PATH_DEFAULT),
+            path,
             home,
             check_env: passed(pass_env),
             read_paths: read_paths.iter().map(|path| absolute(path)).collect::<Result<_, _>>()?,
@@ -79,6 +84,13 @@ impl Settings {
             judge,
         })
     }
+}
+
+/// The judge's program, and what it needs around it.
+fn judge_reads(command: &str, path: &str, home: &Path) -> Vec<PathBuf> {
+    let mut read = readable(&program_files(command), home);
+    read.extend(readable_of(command, path, home));
+    read
 }
 
 fn absolute(path: &Path) -> Result<PathBuf, (PathBuf, std::io::Error)> {

@@ -6,6 +6,11 @@ use holdpoint_bus::{
     Bus,
     blobs::{self, BlobError},
 };
+use holdpoint_harness::{
+    agent::{Final, Job, Plan, WorkError, Worker},
+    ask::{self, Ask, TurnDesk},
+    backend::command::own_environment,
+};
 use holdpoint_protocol::{
     artifact::{
         EvidenceWanted, VerificationPlan, VerificationPlanBody, VerificationReport, VerificationReportBody,
@@ -15,9 +20,6 @@ use holdpoint_protocol::{
     turn::TurnRequest,
 };
 use holdpoint_runtime::{
-    agent::{Final, Job, Plan, WorkError, Worker},
-    ask::{self, Ask, TurnDesk},
-    backend::command::own_environment,
     config::Config,
     mirror::MirrorStore,
     process::exit,

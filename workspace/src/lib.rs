@@ -30,8 +30,8 @@ pub use error::{Error, Refusal};
 pub use git::{GIT_FLOOR, GitVersion, require_git};
 pub use limits::Limits;
 pub use mirror::{
-    AgentClone, Change, ChangeStatus, Checked, Checkout, Commit, CommitMeta, DiffSummary, FileAs, Import, Landing,
-    Merge, Mirror, Replacement,
+    AgentClone, Change, ChangeStatus, Checked, Checkout, Commit, CommitMeta, DiffSummary, FileAs, FoundLine, Import,
+    Landing, Logged, Merge, Mirror, Replacement,
 };
 pub use oid::{ObjectFormat, Oid};
 pub use path::RepoPath;

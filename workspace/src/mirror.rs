@@ -10,6 +10,7 @@ mod commit;
 mod compose;
 mod diff;
 mod import;
+mod look;
 mod merge;
 
 use std::fs::File;
@@ -23,6 +24,7 @@ pub use commit::{Commit, CommitMeta};
 pub use compose::{FileAs, Replacement};
 pub use diff::{Change, ChangeStatus, DiffSummary};
 pub use import::Import;
+pub use look::{FoundLine, Logged};
 pub use merge::{Landing, Merge};
 
 use holdpoint_sandbox::tree::spread;
@@ -34,10 +36,11 @@ use crate::files::{create_dir, real_path};
 use crate::git::{Git, require_git, unexpected};
 use crate::limits::{Limits, MIRROR_PACKS_MAX, MIRROR_SINGLES_MAX};
 use crate::oid::{ObjectFormat, Oid};
+use crate::path::RepoPath;
 use crate::quarantine::{is_quarantine, kind_of, kinds_of};
 use crate::scratch::{Objects, Scratch};
 use crate::tree::{self, TreeEntry};
-use crate::user::read_blob;
+use crate::user::{file_at, read_blob};
 
 /// How git's temporary files are called: `tmp_pack_…`, `tmp_idx_…`, `tmp_obj_…`.
 const GIT_TEMPORARY: &[u8] = b"tmp_";
@@ -131,6 +134,14 @@ impl Mirror {
     /// [`Error::NoSuchObject`]; [`Error::BlobOverCap`] when it has more than `cap` bytes.
     pub async fn read_blob(&self, oid: &Oid, cap: usize) -> Result<Vec<u8>, Error> {
         read_blob(self.git("cat-file"), oid, cap).await
+    }
+
+    /// The bytes of the file at `path` in `commit`; `None` if no file is there (nothing, a link, a folder).
+    ///
+    /// # Errors
+    /// The commit is not there, or the file has more than `cap` bytes ([`Error::BlobOverCap`]).
+    pub async fn file_at(&self, commit: &Oid, path: &RepoPath, cap: usize) -> Result<Option<Vec<u8>>, Error> {
+        file_at(|command| self.git(command), commit, path, cap).await
     }
 
     /// Writes what `commit` has and `base` does not as a bundle with the one ref `ref_name`.

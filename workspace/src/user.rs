@@ -115,14 +115,7 @@ impl UserRepo {
     /// # Errors
     /// The commit is not there, or the file has more than `cap` bytes ([`Error::BlobOverCap`]).
     pub async fn file_at(&self, commit: &Oid, path: &RepoPath, cap: usize) -> Result<Option<Vec<u8>>, Error> {
-        let git = self.git("ls-tree").args(["-z", "-l", "--full-tree"]).arg(commit).arg("--").arg(path.as_path());
-        let listing = git.run_ok().await?;
-        // A folder is listed as a `tree` with its own mode, which is none of an entry's.
-        let mut fields = listing.split(|byte| matches!(byte, b' ' | b'\t')).filter(|field| !field.is_empty());
-        let Some(Mode::File | Mode::Executable) = fields.next().and_then(Mode::from_octal) else { return Ok(None) };
-        let oid = fields.nth(1).and_then(crate::tree::ascii).and_then(|text| text.parse::<Oid>().ok());
-        let oid = oid.ok_or_else(|| unexpected("ls-tree", &listing))?;
-        read_blob(self.git("cat-file"), &oid, cap).await.map(Some)
+        file_at(|command| self.git(command), commit, path, cap).await
     }
 
     /// Whether `commit` is `other`, or in its history. What is not here is not.
@@ -183,6 +176,23 @@ impl UserRepo {
     fn git(&self, command: &'static str) -> Git {
         Git::new(command).dir(&self.dir)
     }
+}
+
+/// The bytes of the file at `path` in `commit`; `None` if no file is there. `git` makes a command of that name.
+pub(crate) async fn file_at(
+    git: impl Fn(&'static str) -> Git,
+    commit: &Oid,
+    path: &RepoPath,
+    cap: usize,
+) -> Result<Option<Vec<u8>>, Error> {
+    let listing = git("ls-tree").args(["-z", "-l", "--full-tree"]).arg(commit).arg("--").arg(path.as_path());
+    let listing = listing.run_ok().await?;
+    // A folder is listed as a `tree` with its own mode, which is none of an entry's.
+    let mut fields = listing.split(|byte| matches!(byte, b' ' | b'\t')).filter(|field| !field.is_empty());
+    let Some(Mode::File | Mode::Executable) = fields.next().and_then(Mode::from_octal) else { return Ok(None) };
+    let oid = fields.nth(1).and_then(crate::tree::ascii).and_then(|text| text.parse::<Oid>().ok());
+    let oid = oid.ok_or_else(|| unexpected("ls-tree", &listing))?;
+    read_blob(git("cat-file"), &oid, cap).await.map(Some)
 }
 
 /// The bytes of a blob; `git` is an unspent `cat-file`.

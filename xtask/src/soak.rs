@@ -2,7 +2,10 @@
 
 use crate::layout::Layout;
 use crate::process;
-use crate::tools::{self, SERVER_VARIABLE};
+use crate::tools::{self, SERVER_VARIABLE, agents};
+
+/// The part that flies real coding agents, which have to be downloaded.
+const AGENTS: &str = "agents";
 
 /// Runs `holdpoint-soak` with these arguments.
 pub(crate) fn run(layout: &Layout, arguments: &[String]) -> anyhow::Result<()> {
@@ -10,5 +13,9 @@ pub(crate) fn run(layout: &Layout, arguments: &[String]) -> anyhow::Result<()> {
     process::run(&mut process::cargo(&layout.root, &["build", "--workspace", "--bins", "--locked"]), "")?;
     let mut command = process::command(layout.target.join("debug/holdpoint-soak"), &[], &layout.root);
     command.args(arguments).env(SERVER_VARIABLE, &tools.nats_server);
+    // Only who names the part gets the download.
+    if arguments.iter().any(|argument| argument == AGENTS) {
+        command.envs(agents::find_or_get(layout)?);
+    }
     process::run(&mut command, "").map(drop)
 }

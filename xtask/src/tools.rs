@@ -1,5 +1,6 @@
 //! What a build and its tests need besides Rust: git, a nats-server, a Python for the example agents, and Prometheus.
 
+pub(crate) mod agents;
 mod prometheus;
 mod python;
 mod server;

@@ -6,10 +6,8 @@ use holdpoint_bus::{
     Bus, ConnectArgs,
     auth::{Credentials, Trust, TrustRoots},
 };
-use holdpoint_runtime::{
-    agent::{self, AgentArgs},
-    config::Config,
-};
+use holdpoint_harness::agent::{self, AgentArgs};
+use holdpoint_runtime::config::Config;
 use holdpoint_sandbox::service;
 
 use super::{AgentsSpec, noop::NoOp};

@@ -1,4 +1,4 @@
-//! Work that is nothing: a builder that changes nothing, a verifier that finds everything shown.
+//! Work that is nothing: a builder that changes nothing, a verifier that finds everything shown, a reviewer that agrees.
 //!
 //! All that the protocol wants is there: plans, final handoffs with every field, and evidence that is stored as a blob.
 //! What a check prints that does nothing is always the same, so its blob is stored once and found there afterwards.
@@ -7,20 +7,24 @@ use std::{sync::Arc, time::Duration};
 
 use bytes::Bytes;
 use holdpoint_bus::blobs;
+use holdpoint_harness::{
+    agent::{Final, Job, Plan, WorkError, Worker},
+    complete_turn,
+};
 use holdpoint_protocol::{
     Digest,
     artifact::{
         BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, CheckRun, ChecklistReceipt,
-        CriterionReport, EvidenceWanted, Metered, TreeTested, VerificationPlan, VerificationPlanBody,
-        VerificationReport, VerificationReportBody, VerificationRequest,
+        Completion, CompletionBody, CriterionReport, EvidenceWanted, Metered, Origin, TreeTested, VerificationPlan,
+        VerificationPlanBody, VerificationReport, VerificationReportBody, VerificationRequest,
     },
     facts::{CriterionResult, DiffSummary, Verdict},
-    ids::CriterionId,
+    ids::{AgentName, CriterionId, TurnId},
     plan::Check,
+    state::Outcome,
     time::Millis,
     turn::{BuildRequest, TurnRequest},
 };
-use holdpoint_runtime::agent::{Final, Job, Plan, WorkError, Worker};
 
 /// What a check prints that does nothing.
 const OUTPUT: &[u8] = b"nothing was run: all is well\n";
@@ -43,7 +47,7 @@ impl Worker for NoOp {
         match &job.turn.request {
             TurnRequest::Build(request) => Plan::Build(build_plan(job, request)),
             TurnRequest::Verify(request) => Plan::Verify(verification_plan(job, request)),
-            TurnRequest::Complete(_) => unreachable!("no agent pulls what people complete"),
+            TurnRequest::Complete(_) => Plan::Complete(complete_turn::handoff::plan(job)),
         }
     }
 
@@ -56,9 +60,11 @@ impl Worker for NoOp {
             TurnRequest::Verify(request) => {
                 let put = blobs::put(&job.bus, &job.role, Bytes::from_static(OUTPUT)).await;
                 let evidence = put.map_err(|error| WorkError::new("store evidence", error))?;
-                Ok(Final::Verify(passed(&job, request, evidence)))
+                let (turn, agent) = (job.turn.turn_id.clone(), job.agent.clone());
+                let hand = Hand { origin: job.origin(), turn, delivery: job.delivery, agent };
+                Ok(Final::Verify(passed(hand, request, evidence)))
             }
-            TurnRequest::Complete(_) => unreachable!("no agent pulls what people complete"),
+            TurnRequest::Complete(_) => Ok(Final::Complete(Box::new(completed(&job)))),
         }
     }
 }
@@ -97,9 +103,16 @@ fn unchanged(job: &Job) -> BuildArtifact {
             ledger: Vec::new(),
             claims: Vec::new(),
             completion_claim: None,
+            last_words: None,
             metered: Metered::default(),
         },
     )
+}
+
+fn completed(job: &Job) -> Completion {
+    let body = CompletionBody::of_agent(job.agent.clone(), job.turn.turn_id.clone(), job.delivery);
+    let summary = "Looked at, and nothing is wrong.".to_owned();
+    Completion::new(job.origin(), CompletionBody { outcome: Some(Outcome::Complete), summary, ..body })
 }
 
 /// What was asked: criteria, then guards, with their commands.
@@ -118,7 +131,17 @@ fn verification_plan(job: &Job, request: &VerificationRequest) -> VerificationPl
     )
 }
 
-fn passed(job: &Job, request: &VerificationRequest, evidence: Digest) -> VerificationReport {
+/// Who hands off, and about which turn.
+#[derive(Debug, Clone)]
+pub(crate) struct Hand {
+    pub(crate) origin: Origin,
+    pub(crate) turn: TurnId,
+    pub(crate) delivery: u32,
+    pub(crate) agent: AgentName,
+}
+
+/// A report that finds everything shown.
+pub(crate) fn passed(hand: Hand, request: &VerificationRequest, evidence: Digest) -> VerificationReport {
     let report = |(id, check)| criterion_report(id, check, evidence);
     let mut criteria: Vec<CriterionReport> = asked(request).map(report).collect();
     let guards = criteria.split_off(request.criteria.len());
@@ -135,12 +158,13 @@ fn passed(job: &Job, request: &VerificationRequest, evidence: Digest) -> Verific
         verdict: Verdict::Pass,
         reason: None,
     });
+    let Hand { origin, turn, delivery, agent } = hand;
     VerificationReport::new(
-        job.origin(),
+        origin,
         VerificationReportBody {
-            turn: job.turn.turn_id.clone(),
-            delivery: job.delivery,
-            agent: job.agent.clone(),
+            turn,
+            delivery,
+            agent,
             purpose: request.purpose,
             commit: request.commit.clone(),
             tree: request.tree.clone(),

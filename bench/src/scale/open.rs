@@ -5,12 +5,10 @@ use std::time::{Duration, Instant};
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use holdpoint_protocol::{ids::FlightId, streams};
 
-use super::{
-    OpenRow, ScaleArgs,
-    measured::{self, Course, Measured},
-};
+use super::{OpenRow, ScaleArgs};
 use crate::{
     BenchError, Host,
+    course::{self, Course, Crew, Measured},
     error::Doing as _,
     fleet::Fleet,
     repository,
@@ -40,7 +38,7 @@ struct World {
 /// Measures a row for each number of open waypoints.
 pub(super) async fn rows(args: &ScaleArgs, host: &Host) -> Result<Vec<OpenRow>, BenchError> {
     host.in_folder(async |dir| {
-        let fleet = Fleet::start(host, dir, false).await?;
+        let fleet = Fleet::start(host, dir, false, &[]).await?;
         let snapshot = repository::snapshot(dir, &fleet.operator).await?;
         let submitter = Submitter::new(&fleet.operator, snapshot);
         let mut world = World { fleet, submitter, open: Vec::new() };
@@ -97,16 +95,17 @@ impl World {
     }
 
     async fn fly(&mut self, index: usize, waypoints: usize) -> Result<Measured, BenchError> {
+        let warm_up = waypoints / 5;
         let course = Course {
             flight: submit::flight_id("measured", index)?,
-            warm_up: waypoints / 5,
+            plan: submit::plan(warm_up + waypoints)?,
+            workflows: Vec::new(),
+            warm_up,
             waypoints,
             parallel: PARALLEL,
-            builders: AGENTS,
-            verifiers: AGENTS,
-            think: Duration::ZERO,
+            crews: Crew::of_fly(AGENTS, AGENTS, Duration::ZERO),
         };
-        measured::fly(&mut self.fleet, &self.submitter, &course).await
+        course::fly(&mut self.fleet, &self.submitter, &course).await
     }
 
     async fn row(&mut self, open: usize, waypoints: usize, measured: &Measured) -> Result<OpenRow, BenchError> {

@@ -2,12 +2,10 @@
 
 use std::time::Duration;
 
-use super::{
-    ScaleArgs, ThinkRow,
-    measured::{self, Course},
-};
+use super::{ScaleArgs, ThinkRow};
 use crate::{
     BenchError, Host,
+    course::{self, Course, Crew},
     fleet::Fleet,
     repository,
     stats::{count, ratio},
@@ -22,24 +20,25 @@ const VERIFIERS: usize = 4;
 /// Measures a row for each number of builders, on one fleet.
 pub(super) async fn rows(args: &ScaleArgs, host: &Host) -> Result<Vec<ThinkRow>, BenchError> {
     host.in_folder(async |dir| {
-        let mut fleet = Fleet::start(host, dir, false).await?;
+        let mut fleet = Fleet::start(host, dir, false, &[]).await?;
         let snapshot = repository::snapshot(dir, &fleet.operator).await?;
         let submitter = Submitter::new(&fleet.operator, snapshot);
         let mut rows = Vec::new();
         for (index, builders) in args.builders.iter().enumerate() {
             let think = args.think;
             host.say(&format!("{builders} builders that think for {think:?} about a turn"));
+            // All of them are at it, and none for the first time.
+            let (warm_up, waypoints) = (builders * 2, builders * ROUNDS);
             let course = Course {
                 flight: submit::flight_id("thinking", index)?,
-                // All of them are at it, and none for the first time.
-                warm_up: builders * 2,
-                waypoints: builders * ROUNDS,
+                plan: submit::plan(warm_up + waypoints)?,
+                workflows: Vec::new(),
+                warm_up,
+                waypoints,
                 parallel: builders * 2 + VERIFIERS,
-                builders: *builders,
-                verifiers: VERIFIERS,
-                think,
+                crews: Crew::of_fly(*builders, VERIFIERS, think),
             };
-            let measured = measured::fly(&mut fleet, &submitter, &course).await?;
+            let measured = course::fly(&mut fleet, &submitter, &course).await?;
             rows.push(row(*builders, think, measured.wall));
         }
         fleet.stop().await?;

@@ -5,6 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use holdpoint_harness::{ask::Nobody, backend::command::own_environment};
 use holdpoint_protocol::{
     Timestamp,
     artifact::{Origin, VerificationPurpose, VerificationRequest, VerificationRequestBody},
@@ -13,7 +14,7 @@ use holdpoint_protocol::{
     plan::{CHECK_TIMEOUT_DEFAULT, Check, Criterion},
     workflow::GateBrief,
 };
-use holdpoint_runtime::{ask::Nobody, backend::command::own_environment, config::Config, mirror::to_wire};
+use holdpoint_runtime::{config::Config, mirror::to_wire};
 use holdpoint_sandbox::{Sandbox, Tool};
 use holdpoint_verifier_agent::{Bench, Findings, Settings};
 use holdpoint_workspace::{CommitMeta, Import, Limits, Mirror, Oid, SNAPSHOT_REF, UserRepo};
@@ -148,6 +149,7 @@ impl Rig {
             source_refs: Vec::new(),
         };
         let body = VerificationRequestBody {
+            judged: Vec::new(),
             purpose,
             base: to_wire(&self.base),
             commit: to_wire(commit),

@@ -6,6 +6,8 @@ use holdpoint_bus::{
     Bus, blobs,
     broker::{LocalBroker, LocalSpec},
 };
+use holdpoint_harness::context::{Context, Subject};
+use holdpoint_outline::Helper;
 use holdpoint_protocol::{
     facts::{BlobRef, BundleRef},
     ids::{AgentName, FlightId, RoleId, role},
@@ -42,6 +44,7 @@ struct Work {
     tree: Oid,
     bundle: BundleRef,
     clone_ms: f64,
+    map_ms: f64,
     handoff_ms: f64,
     checkout_ms: f64,
 }
@@ -108,7 +111,7 @@ impl Ours {
             snapshot_ms,
             [first.clone_ms, first.handoff_ms, first.checkout_ms],
             submission_ms,
-            second_ms,
+            [second_ms, second.map_ms],
             traffic,
         ))
     }
@@ -140,12 +143,13 @@ impl Flight<'_> {
         let place = |name: &str| self.dir.join(format!("{name}-{number}"));
         let clone_dir = place("clone");
         let ((mirror, clone), clone_ms) = timed(self.clone(bundles, start, &clone_dir)).await?;
+        let (_, map_ms) = timed(map(&mirror, start)).await?;
         edit(&clone_dir, files, number)?;
         let ((commit, tree, bundle), handoff_ms) =
             timed(self.handoff(&mirror, &clone, start, &place("handoff.bundle"))).await?;
         let all: Vec<BundleRef> = bundles.iter().chain([&bundle]).cloned().collect();
         let ((), checkout_ms) = timed(self.check_out(&all, &commit, &place("checkout"))).await?;
-        Ok(Work { tree, bundle, clone_ms, handoff_ms, checkout_ms })
+        Ok(Work { tree, bundle, clone_ms, map_ms, handoff_ms, checkout_ms })
     }
 
     async fn clone(&self, bundles: &[BundleRef], start: &Oid, dir: &Path) -> Result<(Mirror, AgentClone), BenchError> {
@@ -188,6 +192,14 @@ impl Flight<'_> {
         let stored = put(&self.ours.orchestrator, role::ORCHESTRATOR, &bundle.path, bundle.bytes, &head).await?;
         Ok((stored, head))
     }
+}
+
+/// What a build turn is told of the repository.
+async fn map(mirror: &Mirror, start: &Oid) -> Result<Context, BenchError> {
+    let helper = Helper::own().doing("find the helper that outlines files")?;
+    let subject =
+        Subject { base: start.clone(), start: start.clone(), scope: &[], covenant: "AGENTS.md", sources: &[] };
+    Context::of(mirror, &subject, Some(&helper)).await.doing("make a map")
 }
 
 fn mirror_tip(snapshot: &BundleRef) -> Oid {

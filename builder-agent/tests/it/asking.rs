@@ -2,21 +2,21 @@
 
 use std::{sync::Mutex, time::Duration};
 
-use holdpoint_protocol::{
-    artifact::{Clarified, Confidence},
-    reason::ReasonCode,
-};
-use holdpoint_runtime::{
+use holdpoint_harness::{
     ask::{Desk, Nobody, Waited, Waiting},
     backend::question::Question,
     build_turn::{Built, Outcome, Work},
+};
+use holdpoint_protocol::{
+    artifact::{Clarified, Confidence},
+    reason::ReasonCode,
 };
 use holdpoint_sandbox::Sandbox;
 
 use crate::support::{SHIM, Shop, agent, failure, ready};
 
 /// With and without namespaces: there the line is a pair of pipes.
-fn walls() -> [Sandbox; 2] {
+pub(crate) fn walls() -> [Sandbox; 2] {
     use holdpoint_sandbox::Property::{Loopback, NoForeignProcesses, NoPrivilegeGain, ProcessesLimited};
     let waived = [Loopback, NoPrivilegeGain, NoForeignProcesses, ProcessesLimited];
     [Sandbox::new(SHIM), Sandbox::new(SHIM).without_namespaces().waiving(waived)]
@@ -178,7 +178,7 @@ async fn what_cannot_be_asked_is_told_to_the_program_and_the_turn_goes_on() {
 }
 
 /// Speaks over the line by itself, whatever the line is, and prints what comes back.
-const SPEAK: &str = r#"
+pub(crate) const SPEAK: &str = r#"
 import os, socket, stat, sys
 path = os.environ["HOLDPOINT_TURN_SOCKET"]
 os.chdir(os.path.dirname(path))
@@ -217,6 +217,18 @@ async fn a_program_that_asks_without_end_is_not_heard_without_end() {
         let built =
             run_in(&shop, sandbox, &format!("python3 {}; echo two >> a.txt", shop.path("flood.py").display())).await;
         assert_eq!(shop.text(&ready(&built).tree, "a.txt").await.unwrap(), "one\ntwo\n");
+    }
+}
+
+#[tokio::test]
+async fn a_request_over_the_bound_is_answered_with_the_bound() {
+    for sandbox in walls() {
+        let shop = Shop::new().await;
+        let asks = r#"for _ in range(64): speak(b'{"id": "1", "ask": "status"}\n')
+print(speak(b'{"id": "2", "ask": "status"}\n').decode())"#;
+        std::fs::write(shop.path("asks.py"), format!("{SPEAK}\n{asks}\n")).unwrap();
+        let built = run_in(&shop, sandbox, &format!("python3 {}", shop.path("asks.py").display())).await;
+        assert!(output(&built).contains("a turn hears 64 requests"), "{}", output(&built));
     }
 }
 

@@ -10,6 +10,10 @@ use holdpoint_bus::{
     Bus, blobs,
     broker::{LocalBroker, LocalSpec, ServerBinary},
 };
+use holdpoint_harness::{
+    agent::{Final, Job, JobArgs, Plan, StopReason, Worker, stop_signal},
+    build_turn::BuildWorker,
+};
 use holdpoint_protocol::{
     artifact::{BuildArtifact, BuildStatus, Confidence, LedgerSource},
     facts::{BlobRef, BundleRef},
@@ -19,8 +23,6 @@ use holdpoint_protocol::{
     turn::BuildRequest,
 };
 use holdpoint_runtime::{
-    agent::{Final, Job, JobArgs, Plan, StopReason, Worker, stop_signal},
-    build_turn::BuildWorker,
     config::Config,
     mirror::{MirrorError, MirrorStore, from_wire, to_wire},
 };
@@ -69,7 +71,7 @@ impl Fleet {
         request.criteria = vec![Criterion { id: "done".parse().unwrap(), statement, check: None }];
     }
 
-    fn job(&self, adjust: impl FnOnce(&mut BuildRequest)) -> (Arc<Job>, holdpoint_runtime::agent::Stopper) {
+    fn job(&self, adjust: impl FnOnce(&mut BuildRequest)) -> (Arc<Job>, holdpoint_harness::agent::Stopper) {
         let (stopper, stop) = stop_signal();
         let turn = self.shop.turn_with(|request| {
             self.request(request);
@@ -202,7 +204,7 @@ async fn a_stopped_turn_ends_its_program_and_hands_nothing_off() {
     wait_until(|| fleet.shop.path("agent/homes/builder/started").exists()).await;
     stopper.stop(StopReason::Told { reason: "superseded".to_owned() });
     let ended = tokio::time::timeout(Duration::from_secs(30), working).await.unwrap().unwrap();
-    assert!(ended.is_err() && !fleet.shop.path("agent/turns/turn1").exists());
+    assert!(ended.is_err() && !fleet.shop.path("agent/turns/flight1~w1").exists());
 }
 
 #[tokio::test]

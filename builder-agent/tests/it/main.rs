@@ -4,6 +4,10 @@
 mod asking;
 mod binary;
 mod broker;
+mod completing;
+mod context;
+mod dialects;
+mod exchange;
 mod program;
 mod result;
 mod support;

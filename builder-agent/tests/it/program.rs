@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use holdpoint_harness::{ask::Nobody, build_turn::Outcome};
 use holdpoint_protocol::{
     artifact::Disposition,
     plan::TurnBudget,
@@ -9,7 +10,6 @@ use holdpoint_protocol::{
     time::Millis,
     turn::{Feedback, Turn},
 };
-use holdpoint_runtime::{ask::Nobody, build_turn::Outcome};
 
 use crate::support::{Shop, agent, failure, make_executable, ready};
 
@@ -36,7 +36,7 @@ async fn a_program_gets_the_contracts_environment_and_nothing_else() {
     assert!(env.contains(&format!("HOME={}\n", shop.path("state/homes/builder").display())), "{env}");
     assert!(!env.contains("leaked") && !env.contains("HOLDPOINT_FEEDBACK_FILE") && !env.contains("NATS"), "{env}");
     let pwd = shop.text(&ready(&built).tree, "pwd.txt").await.unwrap();
-    assert!(pwd.trim_end().ends_with("/turn1/clone"), "{pwd}");
+    assert!(pwd.trim_end().ends_with("/flight1~w1/clone"), "{pwd}");
 }
 
 #[tokio::test]
@@ -92,7 +92,7 @@ async fn the_users_toolchains_work_with_a_home_of_the_agents_own() {
 async fn the_home_persists_and_the_turns_folder_does_not() {
     let shop = Shop::new().await;
     drop(shop.run("echo kept > \"$HOME/note\"").await);
-    assert!(!shop.path("state/turns/turn1").exists());
+    assert!(!shop.path("state/turns/flight1~w1").exists());
     let built = shop.run("cp \"$HOME/note\" note").await;
     assert_eq!(shop.text(&ready(&built).tree, "note").await.unwrap(), "kept\n");
 }

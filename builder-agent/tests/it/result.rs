@@ -1,7 +1,8 @@
 //! What is handed off: a tree on the base, as git sees it.
 
+use holdpoint_harness::{ask::Nobody, build_turn::Ready};
 use holdpoint_protocol::{facts::ChangeStatus, reason::ReasonCode};
-use holdpoint_runtime::{ask::Nobody, build_turn::Ready, mirror::to_wire};
+use holdpoint_runtime::mirror::to_wire;
 use holdpoint_workspace::{HANDOFF_REF, Import, Limits, Mirror, Oid};
 
 use crate::support::{Shop, agent, failure, ready};

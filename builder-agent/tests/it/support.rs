@@ -6,6 +6,11 @@ use std::{
     time::{Duration, Instant},
 };
 
+use holdpoint_harness::{
+    ask::Nobody,
+    backend::{CommandBackend, CommandSettings, command::own_environment, sessions::Sessions},
+    build_turn::{Built, Outcome, Ready, TurnFolders, Workbench},
+};
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{Failure, GuidancePacket, GuidancePacketBody, Origin},
@@ -15,13 +20,7 @@ use holdpoint_protocol::{
     turn::{BuildRequest, Turn, TurnRequest},
     version,
 };
-use holdpoint_runtime::{
-    ask::Nobody,
-    backend::{CommandBackend, CommandSettings, command::own_environment},
-    build_turn::{Built, Outcome, Ready, TurnFolders, Workbench},
-    config::ProgramConfig,
-    mirror::to_wire,
-};
+use holdpoint_runtime::{config::ProgramConfig, mirror::to_wire};
 use holdpoint_sandbox::{Sandbox, Tool};
 use holdpoint_workspace::{Import, Limits, Mirror, Oid, UserRepo};
 use tempfile::TempDir;
@@ -38,6 +37,15 @@ pub(crate) struct Shop {
 impl Shop {
     /// A repository with `a.txt`, `run.sh` (executable), `.gitignore` (`*.log`), and a mirror that has it.
     pub(crate) async fn new() -> Self {
+        Self::with_files(&[]).await
+    }
+
+    /// The same with one more file.
+    pub(crate) async fn with_file(name: &str, text: &str) -> Self {
+        Self::with_files(&[(name, text)]).await
+    }
+
+    async fn with_files(files: &[(&str, &str)]) -> Self {
         let temp = tempfile::tempdir().unwrap();
         let repo = temp.path().join("repo");
         std::fs::create_dir_all(&repo).unwrap();
@@ -45,6 +53,11 @@ impl Shop {
         std::fs::write(repo.join("run.sh"), "#!/bin/sh\n").unwrap();
         std::fs::write(repo.join(".gitignore"), "*.log\n").unwrap();
         make_executable(&repo.join("run.sh"));
+        for (name, text) in files {
+            let path = repo.join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, text).unwrap();
+        }
         git(&repo, &["init", "--quiet"]).await;
         git(&repo, &["add", "--all"]).await;
         git(&repo, &["-c", "user.name=U", "-c", "user.email=u@localhost", "commit", "--quiet", "-m", "first"]).await;
@@ -91,6 +104,7 @@ impl Shop {
             role: role::id(role::BUILDER),
             program,
             home: self.path("state/homes/builder"),
+            sessions: Sessions::new(self.path("state/sessions/builder")),
             hidden: vec![self.path("state")],
             own_env,
         };
@@ -122,6 +136,7 @@ impl Shop {
             description: None,
             role_description: None,
             context: Default::default(),
+            dependencies: Vec::new(),
         };
         adjust(&mut request);
         turn(request)

@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use holdpoint_runtime::ask::Nobody;
+use holdpoint_harness::ask::Nobody;
 
 use crate::support::{Shop, agent, make_executable, ready, wait_until};
 
@@ -29,7 +29,7 @@ async fn state_other_turns_and_the_users_repository_are_out_of_reach() {
     let tree = &ready(&built).tree;
     assert_eq!(shop.text(tree, "stolen").await.unwrap(), "");
     assert!(!shop.text(tree, "listed").await.unwrap().contains("lock"));
-    assert!(!shop.path("state/turns/turn1/input/more").exists());
+    assert!(!shop.path("state/turns/flight1~w1/input/more").exists());
 }
 
 #[tokio::test]
@@ -87,7 +87,7 @@ async fn a_turn_that_is_dropped_ends_its_program_and_leaves_no_folder() {
     running.abort();
     assert!(running.await.is_err_and(|error| error.is_cancelled()));
     wait_until(|| is_free(&alive)).await;
-    assert!(!shop.path("state/turns/turn1").exists());
+    assert!(!shop.path("state/turns/flight1~w1").exists());
 }
 
 fn is_free(file: &Path) -> bool {

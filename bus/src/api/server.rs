@@ -1,25 +1,30 @@
-//! Serving requests, a bounded number at once: of one key, of all operators, and of all agents. Agents' requests have room of
-//! their own, because work stands still while they are not answered.
+//! Serving requests, a bounded number at once: of one key, of all operators, and of all agents. Agents' `progress` has room of
+//! its own, because work stands still while it is not answered; and so have calls that wait for a decision.
 
-use std::{future::Future, sync::Arc, time::SystemTime};
+use std::{
+    future::Future,
+    sync::Arc,
+    time::{Instant, SystemTime},
+};
 
 use async_nats::service::{self, ServiceExt as _, endpoint::Endpoint};
 use bytes::Bytes;
 use futures::StreamExt as _;
-use holdpoint_protocol::{Timestamp, headers, subjects};
+use holdpoint_protocol::{Timestamp, completing::COMPLETE, headers, subjects};
 use tokio::{sync::Semaphore, task::JoinSet};
 
 use super::{
-    Failure, SERVICE, TOO_MANY,
-    room::{Keys, OF_ONE_KEY_MAX, Place},
+    Failure, SERVICE,
+    room::{Keys, Place},
 };
 use crate::{
     Bus,
-    auth::{KnownUsers, PROGRESS, VerifiedUser, is_agent, verify_signature},
+    auth::{KnownUsers, OF_AGENTS, PROGRESS, VerifiedUser, may_call, verify_signature},
     message::header,
 };
 
-/// Requests in hand at once: of operators, and as many of agents. More than that wait in the connection's buffer.
+/// Requests in hand at once: of operators, as many of agents' `progress`, and as many of the other calls of agents. More than that
+/// wait in the connection's buffer.
 const REQUESTS_AT_ONCE: usize = 64;
 /// The version that service discovery shows: that of the wire.
 const SERVICE_VERSION: &str = "1.0.0";
@@ -34,8 +39,10 @@ pub struct ServeError(#[source] Box<dyn std::error::Error + Send + Sync>);
 pub struct ApiRequest {
     /// The endpoint's name.
     pub endpoint: String,
-    /// Who sent it: an agent for `progress`, an operator for all others.
+    /// Who sent it.
     pub caller: VerifiedUser,
+    /// The JWT by which that is known.
+    pub jwt: String,
     /// JSON, not looked at yet.
     pub payload: Bytes,
     /// W3C trace context.
@@ -59,23 +66,34 @@ impl ApiServer {
     }
 }
 
-/// Serves these endpoints with `handler`, shared with all orchestrators that do. An answer is JSON.
+/// Serves these endpoints with `handler`, shared with all orchestrators that do. An answer is JSON. Each key may send so many
+/// requests `a_minute` to this process; further ones are refused with 429.
 ///
 /// # Errors
 /// [`ServeError`] when the connection is closed.
-pub async fn serve<H, F>(bus: &Bus, users: KnownUsers, endpoints: &[&str], handler: H) -> Result<ApiServer, ServeError>
+pub async fn serve<H, F>(
+    bus: &Bus,
+    users: KnownUsers,
+    endpoints: &[&str],
+    a_minute: u32,
+    handler: H,
+) -> Result<ApiServer, ServeError>
 where
     H: Fn(ApiRequest) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Result<Bytes, Failure>> + Send + 'static,
 {
     let service = bus.client().service_builder().start(SERVICE, SERVICE_VERSION).await.map_err(ServeError)?;
     let group = service.group(format!("{}.api", subjects::ROOT));
-    let [of_operators, of_agents] = [(); 2].map(|()| Arc::new(Semaphore::new(REQUESTS_AT_ONCE)));
-    let keys = Keys::default();
+    let [of_operators, of_progress, of_agents] = [(); 3].map(|()| Arc::new(Semaphore::new(REQUESTS_AT_ONCE)));
+    let keys = Keys::new(a_minute);
     let mut tasks = JoinSet::new();
     for name in endpoints {
         let endpoint = group.endpoint(*name).await.map_err(ServeError)?;
-        let room = if *name == PROGRESS { &of_agents } else { &of_operators };
+        let room = match *name {
+            PROGRESS => &of_progress,
+            name if OF_AGENTS.contains(&name) => &of_agents,
+            _ => &of_operators,
+        };
         let door = Door { endpoint: (*name).to_owned(), users: users.clone(), keys: keys.clone(), room: room.clone() };
         tasks.spawn(door.run(endpoint, handler.clone()));
     }
@@ -121,10 +139,7 @@ impl Door {
     /// A request that may be worked on, and its place among those of its key.
     fn let_in(&self, message: &async_nats::Message) -> Result<(Place, ApiRequest), Failure> {
         let request = self.admit(message)?;
-        let place = self.keys.enter(&request.caller.public_key).ok_or_else(|| {
-            let what = format!("this key has {OF_ONE_KEY_MAX} requests in hand, as many as it may: wait for an answer");
-            Failure::new(TOO_MANY, what)
-        })?;
+        let place = self.keys.enter(&request.caller.public_key, self.endpoint == COMPLETE, Instant::now())?;
         Ok((place, request))
     }
 
@@ -139,12 +154,13 @@ impl Door {
         if !verify_signature(&caller.public_key, &subject, &message.payload, &signature) {
             return Err(denied("the signature is not that of the key in Hp-Jwt"));
         }
-        if is_agent(&caller.role) != (self.endpoint == PROGRESS) {
+        if !may_call(&caller.role, &self.endpoint) {
             return Err(denied(&format!("{} is not for the role {}", self.endpoint, caller.role)));
         }
         Ok(ApiRequest {
             endpoint: self.endpoint.clone(),
             caller,
+            jwt,
             payload: message.payload.clone(),
             traceparent: header(map, headers::TRACEPARENT),
         })

@@ -113,7 +113,7 @@ const SYSTEM_SUBSCRIPTIONS_MAX: i64 = 16;
 /// takes a number, which permissions cannot narrow to an account.
 pub(super) fn connections(agents: &str, name: &AgentName) -> Value {
     let publish = [connections::look(agents), connections::end("*")];
-    let subscribe = [connections::changes(agents), format!("_INBOX.{name}.>")];
+    let subscribe = [connections::changes(agents), connections::gone(agents), format!("_INBOX.{name}.>")];
     json!({
         "type": "user", "version": VERSION, "pub": {"allow": publish}, "sub": {"allow": subscribe},
         "subs": SYSTEM_SUBSCRIPTIONS_MAX, "data": -1, "payload": -1,

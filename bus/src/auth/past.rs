@@ -95,6 +95,17 @@ impl<'a> PastSenders<'a> {
         last
     }
 
+    /// A JWT of this role by which handoffs that came without one may be known. One that is no user's of the role is passed over;
+    /// whether it counted when a handoff was stored is asked for each.
+    pub fn learn(&mut self, role: &RoleId, jwt: &str, at: Timestamp) {
+        let checked = self.roots.check_past(jwt, at).ok().and_then(|checked| checked.user.of(role).ok());
+        let Some(user) = checked else { return };
+        let known = self.jwts.entry((role.clone(), user.name)).or_default();
+        if !known.iter().any(|one| one == jwt) {
+            known.push(jwt.to_owned());
+        }
+    }
+
     fn verify_by(&self, role: &RoleId, agent: &AgentName, jwt: &str, signed: Signed<'_>) -> Result<Harness, String> {
         let checked = self.roots.check_past(jwt, signed.at).map_err(|refusal| format!("Hp-Jwt: {refusal}"))?;
         let user = checked.user.of(role).map_err(|refusal| format!("Hp-Jwt: {refusal}"))?;

@@ -4,6 +4,7 @@
 //! itself, so that whoever holds a role's signing key can make users of that role only.
 
 use holdpoint_protocol::{
+    completing::{COMPLETE, TASK},
     facts::Harness,
     ids::{PoolId, RoleId, role},
     plan::Priority,
@@ -64,7 +65,7 @@ pub(super) fn template(role: &RoleId, makes: bool) -> Template {
         publish.deny.push(subjects::direct_get(streams::BLOB_GETS, &subjects::blobs_of(&role::id(role::VERIFIER))));
     }
     if is_agent(role) {
-        publish.allow.push(subjects::api(PROGRESS));
+        publish.allow.extend(OF_AGENTS.map(subjects::api));
         let consumers = Priority::ALL.map(|priority| format!("{role}_{}_{{{{tag({POOL_TAG})}}}}", priority.as_str()));
         publish.allow.extend(consumers.iter().flat_map(|consumer| turn_subjects(consumer)));
         subscribe.allow.extend([subjects::wake(role), format!("{root}.progress.{role}.{{{{name()}}}}")]);
@@ -76,11 +77,19 @@ pub(super) fn template(role: &RoleId, makes: bool) -> Template {
     Template { publish, subscribe, subs: SUBSCRIPTIONS_MAX, data: -1, payload: -1 }
 }
 
-/// The one endpoint that is for agents, and not for operators.
-pub(crate) const PROGRESS: &str = "progress";
+/// The endpoint that work stands still without, and the one that is for agents alone.
+pub(crate) const PROGRESS: &str = holdpoint_protocol::api::PROGRESS;
+
+/// The endpoints for agents. People call all but the first as well.
+pub(crate) const OF_AGENTS: [&str; 3] = [PROGRESS, COMPLETE, TASK];
+
+/// Whether somebody of this role may call the endpoint.
+pub(crate) fn may_call(role: &RoleId, endpoint: &str) -> bool {
+    if is_agent(role) { OF_AGENTS.contains(&endpoint) } else { endpoint != PROGRESS }
+}
 
 /// Whether a role takes turns. The others are people and their scripts.
-pub(crate) fn is_agent(role: &RoleId) -> bool {
+fn is_agent(role: &RoleId) -> bool {
     role.as_str() != role::OPERATOR
 }
 
@@ -122,6 +131,19 @@ fn own_harness() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_broker_and_the_service_let_the_same_calls_through() {
+        for name in [role::BUILDER, "writer", role::OPERATOR] {
+            let role: RoleId = name.parse().unwrap();
+            let Lists { allow, deny } = template(&role, false).publish;
+            for endpoint in [PROGRESS, COMPLETE, TASK, "submit"] {
+                let subject = subjects::api(endpoint);
+                let allowed = allow.contains(&subject) || allow.contains(&subjects::api(">"));
+                assert_eq!(allowed && !deny.contains(&subject), may_call(&role, endpoint), "{name} {endpoint}");
+            }
+        }
+    }
 
     #[test]
     fn a_template_names_the_consumers_that_turns_are_in() {

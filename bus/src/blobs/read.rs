@@ -19,6 +19,7 @@ use crate::{
     Bus,
     message::header,
     publish::{ATTEMPTS_MAX, RETRY_PAUSE},
+    tries::{self, Tried},
 };
 
 /// How long a server of a cluster may be behind the others: gets are answered by any of them.
@@ -183,6 +184,7 @@ async fn get_chunk(bus: &Bus, digest: Digest, role: &RoleId, n: u32) -> Result<O
             Err(error) if error.kind() == RequestErrorKind::NoResponders && !is_built_in(role) => return Ok(None),
             Err(error) if attempt < ATTEMPTS_MAX => {
                 tracing::debug!(%subject, attempt, %error, "getting again");
+                tries::again(Tried::Read);
                 tokio::time::sleep(RETRY_PAUSE * attempt).await;
                 attempt += 1;
             }

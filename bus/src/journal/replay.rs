@@ -4,13 +4,18 @@ use std::{collections::VecDeque, time::Duration};
 
 use async_nats::jetstream::consumer::{AckPolicy, Consumer, DeliverPolicy, pull};
 use futures::StreamExt as _;
-use holdpoint_protocol::journal::Sequence;
+use holdpoint_protocol::{codec::PAYLOAD_MAX, journal::Sequence};
 
 use super::{ReadError, last_of, stream};
 use crate::{Bus, message::Stored};
 
-/// Entries per pull. Bounds what is in memory at once.
+/// Entries per pull, and their bytes. Bounds what is in memory at once.
 const BATCH_LEN: usize = 500;
+const BATCH_BYTES: usize = 32 << 20;
+/// The same of a replay that is read together with others.
+const FRUGAL_LEN: usize = 32;
+/// What the biggest message has with its subject and headers: a pull for less would never get it.
+const FRUGAL_BYTES: usize = PAYLOAD_MAX + (64 << 10);
 /// How long the broker keeps the consumer of a replay that nobody goes on with.
 const INACTIVE_MAX: Duration = Duration::from_secs(30);
 /// How often a replay that was cut off is taken up again without getting further.
@@ -34,6 +39,8 @@ pub struct Replay {
     /// The consumer, and how many messages it delivered.
     consumer: Option<(Consumer<pull::Config>, u64)>,
     headers_only: bool,
+    /// Messages and bytes of a pull.
+    batch: (usize, usize),
 }
 
 impl Replay {
@@ -48,12 +55,19 @@ impl Replay {
             buffer: VecDeque::new(),
             consumer: None,
             headers_only: false,
+            batch: (BATCH_LEN, BATCH_BYTES),
         })
     }
 
     /// Leaves the payloads out.
-    pub(super) fn headers_only(self) -> Self {
+    pub(crate) fn headers_only(self) -> Self {
         Self { headers_only: true, ..self }
+    }
+
+    /// Holds few messages at once: for whoever reads many replays together.
+    #[must_use]
+    pub fn frugal(self) -> Self {
+        Self { batch: (FRUGAL_LEN, FRUGAL_BYTES), ..self }
     }
 
     /// The sequence of the last entry this replay will give.
@@ -120,7 +134,9 @@ impl Replay {
         };
         // The client waits for the end of a batch without end: a broker that died with the pull never answers it.
         let mut lost = std::pin::pin!(self.bus.lost());
-        let Ok(mut batch) = consumer.fetch().max_messages(BATCH_LEN).messages().await else { return Ok(false) };
+        let Ok(mut batch) = consumer.fetch().max_messages(self.batch.0).max_bytes(self.batch.1).messages().await else {
+            return Ok(false);
+        };
         let before = self.seen;
         let mut whole = true;
         loop {

@@ -1,7 +1,7 @@
 //! Asking the broker for one turn at a time, all answers over one inbox: an inbox for each pull would cost the broker two
 //! subscriptions and ourselves two more messages a turn.
 
-use std::time::Duration;
+use std::{sync::OnceLock, time::Duration};
 
 use async_nats::{Message, StatusCode, SubscribeError, Subscriber, jetstream};
 use bytes::Bytes;
@@ -86,6 +86,6 @@ impl Pulls {
         let message = jetstream::Message { message: answer, context: self.bus.jetstream().clone() };
         let Some((stored, number)) = Stored::from_delivery(&message) else { return Pulled::Failed };
         let Some(reply) = message.message.reply.as_ref().map(ToString::to_string) else { return Pulled::Failed };
-        Pulled::Turn(Box::new(Delivery { stored, number, bus: self.bus.clone(), reply }))
+        Pulled::Turn(Box::new(Delivery { stored, number, bus: self.bus.clone(), reply, passed_on: OnceLock::new() }))
     }
 }

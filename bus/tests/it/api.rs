@@ -12,15 +12,23 @@ use holdpoint_protocol::{headers, ids::role, subjects};
 
 use crate::support::{NOTHING_AFTER, TestBroker};
 
+const ENDPOINTS: [&str; 4] = ["status", "progress", "complete", "task"];
+
 /// Answers with its caller and what it was asked; refuses what is empty.
 async fn serve(broker: &TestBroker) -> ApiServer {
-    api::serve(&broker.orchestrator, KnownUsers::new(broker.roots()), &["status", "progress"], |request| async move {
-        if request.payload.is_empty() {
-            return Err(Failure::new(404, "no such\nflight"));
-        }
-        let asked = String::from_utf8_lossy(&request.payload).into_owned();
-        Ok(format!("{} {} {} {asked}", request.endpoint, request.caller.role, request.caller.name).into())
-    })
+    api::serve(
+        &broker.orchestrator,
+        KnownUsers::new(broker.roots()),
+        &ENDPOINTS,
+        api::REQUESTS_PER_MINUTE,
+        |request| async move {
+            if request.payload.is_empty() {
+                return Err(Failure::new(404, "no such\nflight"));
+            }
+            let asked = String::from_utf8_lossy(&request.payload).into_owned();
+            Ok(format!("{} {} {} {asked}", request.endpoint, request.caller.role, request.caller.name).into())
+        },
+    )
     .await
     .unwrap()
 }
@@ -38,13 +46,17 @@ fn refusal(result: Result<Bytes, ApiError>) -> Failure {
 }
 
 #[tokio::test]
-async fn operators_ask_everything_but_progress_and_agents_nothing_else() {
+async fn operators_ask_everything_but_progress_and_agents_only_what_is_for_them() {
     let broker = TestBroker::start().await;
     let server = serve(&broker).await;
     let operator = broker.bus(role::OPERATOR, "ann").await;
     let builder = broker.bus(role::BUILDER, "b1").await;
     assert_eq!(call(&operator, "status", "f").await.unwrap(), "status operator ann f");
     assert_eq!(call(&builder, "progress", "t").await.unwrap(), "progress builder b1 t");
+    assert_eq!(call(&builder, "task", "t").await.unwrap(), "task builder b1 t");
+    assert_eq!(call(&builder, "complete", "t").await.unwrap(), "complete builder b1 t");
+    assert_eq!(call(&operator, "complete", "t").await.unwrap(), "complete operator ann t");
+    assert_eq!(call(&operator, "task", "t").await.unwrap(), "task operator ann t");
     let failure = refusal(call(&operator, "status", "").await);
     assert_eq!(failure, Failure::new(404, "no such flight"));
 
@@ -101,8 +113,9 @@ async fn a_question_that_a_sleeping_orchestrator_has_is_answered_by_another_one(
     let users = || KnownUsers::new(broker.roots());
     let asleep = |_| async { std::future::pending::<Result<Bytes, Failure>>().await };
     let awake = |_| async { Ok(Bytes::from_static(b"here")) };
-    let sleeper = api::serve(&broker.orchestrator, users(), &["status"], asleep).await.unwrap();
-    let other = api::serve(&broker.orchestrator, users(), &["status"], awake).await.unwrap();
+    let sleeper =
+        api::serve(&broker.orchestrator, users(), &["status"], api::REQUESTS_PER_MINUTE, asleep).await.unwrap();
+    let other = api::serve(&broker.orchestrator, users(), &["status"], api::REQUESTS_PER_MINUTE, awake).await.unwrap();
     let operator = broker.bus(role::OPERATOR, "ann").await;
     // Half of all questions go to the one that sleeps.
     for _ in 0..8 {
@@ -119,7 +132,7 @@ async fn a_question_that_a_sleeping_orchestrator_has_is_answered_by_another_one(
 /// Serves `status` and `progress`; a request that says so is never answered.
 async fn serve_slowly(broker: &TestBroker) -> ApiServer {
     let users = KnownUsers::new(broker.roots());
-    api::serve(&broker.orchestrator, users, &["status", "progress"], |request| async move {
+    api::serve(&broker.orchestrator, users, &["status", "progress"], api::REQUESTS_PER_MINUTE, |request| async move {
         match &*request.payload {
             b"slow" => std::future::pending().await,
             _ => Ok(Bytes::from_static(b"here")),
@@ -158,6 +171,45 @@ async fn a_key_with_too_many_requests_in_hand_is_told_so_and_holds_nobody_up() {
     let failure = refusal(first);
     assert!(failure.code == 429 && failure.message.contains("16 requests"), "{failure:?}");
     assert!(failure.is_passing());
+}
+
+#[tokio::test]
+async fn a_key_that_asks_more_often_than_it_may_is_refused_with_the_bound_and_others_are_answered() {
+    let broker = TestBroker::start().await;
+    let answer = |_| async { Ok(Bytes::from_static(b"here")) };
+    let users = KnownUsers::new(broker.roots());
+    let _server = api::serve(&broker.orchestrator, users, &["status"], 60, answer).await.unwrap();
+    let greedy = broker.bus(role::OPERATOR, "greedy").await;
+    let failure = loop {
+        match call(&greedy, "status", "f").await {
+            Ok(answer) => assert_eq!(answer, "here"),
+            refused => break refusal(refused),
+        }
+    };
+    assert!(failure.code == 429 && failure.message.contains("60 requests a minute"), "{failure:?}");
+    assert!(failure.message.contains("orchestrator.requests_per_minute") && failure.is_passing(), "{failure:?}");
+    let other = broker.bus(role::OPERATOR, "ann").await;
+    assert_eq!(call(&other, "status", "f").await.unwrap(), "here");
+}
+
+#[tokio::test]
+async fn an_agent_that_waits_for_as_many_decisions_as_it_may_is_still_shown_its_turn() {
+    let broker = TestBroker::start().await;
+    let answer = |request: api::ApiRequest| async move {
+        match request.endpoint.as_str() {
+            "complete" => std::future::pending().await,
+            _ => Ok(Bytes::from_static(b"here")),
+        }
+    };
+    let (users, endpoints) = (KnownUsers::new(broker.roots()), ["complete", "task"]);
+    let server = api::serve(&broker.orchestrator, users, &endpoints, api::REQUESTS_PER_MINUTE, answer).await.unwrap();
+    let builder = broker.bus(role::BUILDER, "b1").await;
+    let asked = (0..5).map(|_| call(&builder, "complete", "t"));
+    let (first, _, _rest) = futures::future::select_all(asked.map(Box::pin)).await;
+    let failure = refusal(first);
+    assert!(failure.code == 429 && failure.message.contains("4 requests in hand that wait"), "{failure:?}");
+    assert_eq!(call(&builder, "task", "t").await.unwrap(), "here");
+    drop(server);
 }
 
 #[tokio::test]

@@ -138,7 +138,7 @@ async fn connections_of_a_key_are_seen_and_ended_on_every_server() {
     }
     let system = ConnectArgs::new(cluster.url(), cluster.authority.mint_connections());
     let system = Bus::connect(system).await.unwrap();
-    let connections = Connections::watch(system, &cluster.authority.trust_roots().agents_account).await.unwrap();
+    let mut connections = Connections::watch(system, &cluster.authority.trust_roots().agents_account).await.unwrap();
     let deadline = Instant::now() + PATIENCE;
     let all = loop {
         let mut all = connections.look().await.unwrap();

@@ -36,7 +36,7 @@ async fn watch(broker: &TestBroker) -> Connections {
 }
 
 /// The connections of a key, the oldest first.
-async fn of(connections: &Connections, credentials: &Credentials) -> Vec<Connection> {
+async fn of(connections: &mut Connections, credentials: &Credentials) -> Vec<Connection> {
     let mut all = connections.look().await.unwrap();
     all.retain(|connection| connection.key == credentials.public_key());
     all.sort();
@@ -55,13 +55,14 @@ async fn the_newest_connections_of_a_key_are_ended_and_no_others() {
     }
     tokio::time::timeout(SOON, connections.changed()).await.expect("the broker says that somebody came");
     // More than one page.
-    let all = of(&connections, &flood).await;
+    let all = of(&mut connections, &flood).await;
     assert_eq!((all.len(), all[0].name.as_str()), (300, "a name of its own"));
     for connection in &all[10..] {
         assert!(connections.end(connection).await.unwrap());
     }
     assert!(!connections.end(&all[299]).await.unwrap(), "it has ended");
-    assert_eq!(of(&connections, &flood).await, all[..10]);
+    let numbers = |all: &[Connection]| all.iter().map(|connection| connection.number).collect::<Vec<_>>();
+    assert_eq!(numbers(&of(&mut connections, &flood).await), numbers(&all[..10]));
     for (number, client) in clients.iter().enumerate() {
         let expected = if number < 10 { State::Connected } else { State::Disconnected };
         let ended = async {
@@ -76,11 +77,55 @@ async fn the_newest_connections_of_a_key_are_ended_and_no_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_a_key_sent_is_known_while_it_is_there_and_after_it_has_gone() {
+    let broker = TestBroker::start().await;
+    let mut connections = watch(&broker).await;
+    let key = broker.mint(role::BUILDER, "b1", &streams::fleet_pool());
+    let other = broker.raw_agent(role::BUILDER, "b2").await;
+    other.ask("hp.v1.blob.builder.x.0", "other").await;
+    for long in [100_000, 200_000] {
+        let agent = broker.raw(&key).await;
+        let sent = "x".repeat(long);
+        // Counted whether it is stored or refused, and whatever it is.
+        agent.ask("hp.v1.blob.builder.x.0", &sent).await;
+        agent.ask("hp.v1.blob.builder.x.0", &sent).await;
+        let [here] = &*of(&mut connections, &key).await else { panic!("it is connected once") };
+        assert_eq!((here.bytes, here.messages, here.jwt.as_str()), (2 * long as u64, 2, key.jwt()));
+        let (number, bytes) = (here.number, here.bytes);
+        drop(agent);
+        let gone = async {
+            loop {
+                let ended = connections.ended(SOON).await.unwrap();
+                if let Some(found) = ended.into_iter().find(|connection| connection.number == number) {
+                    break found;
+                }
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let gone = tokio::time::timeout(SOON, gone).await.expect("the broker remembers it");
+        assert_eq!((gone.key.as_str(), gone.bytes, gone.messages), (key.public_key(), bytes, 2));
+    }
+    assert_eq!(connections.ended(Duration::ZERO).await.unwrap(), [], "nobody went just now");
+    let went = async {
+        let mut went = Vec::new();
+        while went.len() < 2 {
+            went.extend(connections.went().into_iter().filter(|connection| connection.key == key.public_key()));
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        went
+    };
+    let went = tokio::time::timeout(SOON, went).await.expect("the broker says what each sent that went");
+    let sent: Vec<_> = went.iter().map(|went| (went.bytes, went.messages, went.jwt.as_str())).collect();
+    assert_eq!(sent, [(200_000, 2, key.jwt()), (400_000, 2, key.jwt())]);
+    assert_eq!(connections.went(), [], "once");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn who_looks_after_connections_can_do_nothing_else_with_the_broker() {
     let broker = TestBroker::start().await;
     let agent = client(&broker, &broker.mint(role::BUILDER, "b1", &streams::fleet_pool())).await;
     let credentials = broker.local.authority.mint_connections();
-    let watching = watch(&broker).await;
+    let mut watching = watch(&broker).await;
     let Raw(raw) = broker.raw(&credentials).await;
     let raw = Raw(raw);
     let server = watching.look().await.unwrap()[0].server.clone();
@@ -103,7 +148,6 @@ async fn who_looks_after_connections_can_do_nothing_else_with_the_broker() {
     raw.0.flush().await.unwrap();
     let another = client(&broker, &broker.mint(role::BUILDER, "b2", &streams::fleet_pool())).await;
     another.flush().await.unwrap();
-    let mut watching = watching;
     tokio::time::timeout(SOON, watching.changed()).await.expect("who may hear it does");
     assert!(futures::FutureExt::now_or_never(futures::StreamExt::next(&mut heard)).flatten().is_none());
     // No agent ends anybody.

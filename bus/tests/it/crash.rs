@@ -99,10 +99,16 @@ async fn whoever_waits_for_an_answer_is_told_when_the_broker_dies() {
     let mut broker = TestBroker::start().await;
     let asked = Arc::new(Notify::new());
     let seen = asked.clone();
-    let server = api::serve(&broker.orchestrator, KnownUsers::new(broker.roots()), &["status"], move |_| {
-        seen.notify_one();
-        std::future::pending()
-    });
+    let server = api::serve(
+        &broker.orchestrator,
+        KnownUsers::new(broker.roots()),
+        &["status"],
+        api::REQUESTS_PER_MINUTE,
+        move |_| {
+            seen.notify_one();
+            std::future::pending()
+        },
+    );
     let _server = server.await.unwrap();
     let operator = broker.bus(role::OPERATOR, "ann").await;
     let waiting = tokio::spawn(async move {

@@ -155,6 +155,74 @@ async fn messages_are_bounded_as_well_as_bytes_for_the_broker_keeps_each_subject
     blobs::put(&other, &verifier, "evidence".into()).await.unwrap();
 }
 
+/// Subjects that a stream holds.
+async fn subjects_of(broker: &TestBroker, stream: &str) -> Vec<String> {
+    let owner = broker.raw(&broker.local.orchestrator).await;
+    let info = owner.ask(&format!("$JS.API.STREAM.INFO.{stream}"), r#"{"subjects_filter":">"}"#).await;
+    let info: serde_json::Value = serde_json::from_str(&info).unwrap();
+    info["state"]["subjects"].as_object().map(|all| all.keys().cloned().collect()).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn what_of_a_subject_is_longer_than_an_id_is_cut_off_and_other_shapes_are_not_stored() {
+    let broker = TestBroker::with_disk(DISK_BYTES).await;
+    // A broker that an earlier version set up took subjects of any shape and length.
+    topology::ensure(&broker.orchestrator, &settings(DISK_BYTES), &Roles::built_in()).await.unwrap();
+    let builder = role::id(role::BUILDER);
+    let raw = broker.raw_agent(role::BUILDER, "b1").await;
+    let long = "x".repeat(1_300);
+    let longest = "x".repeat(64);
+    for (sent, stored) in [
+        (format!("hp.v1.blob.builder.{long}.{long}"), format!("hp.v1.blob.builder.{longest}.{longest}")),
+        (
+            format!("hp.v1.handoff.builder.3.{long}.{long}.{long}"),
+            format!("hp.v1.handoff.builder.3.{longest}.{longest}.{longest}"),
+        ),
+    ] {
+        let answer = raw.ask(&sent, "x").await;
+        assert!(answer.contains("\"seq\":1"), "{answer}");
+        let stream = if sent.contains("blob") { streams::blob(&builder) } else { streams::handoff(&builder) };
+        assert_eq!(subjects_of(&broker, &stream).await, [stored]);
+    }
+    for other in [
+        "hp.v1.blob.builder.x",
+        "hp.v1.blob.builder.x.0.y",
+        "hp.v1.handoff.builder.3.f.w",
+        "hp.v1.handoff.builder.3.f.w.k.x",
+    ] {
+        assert!(raw.refused(other, "x").await, "{other}");
+    }
+    // What fits is stored as it is.
+    let subject =
+        subjects::handoff(&builder, &flight(&"f".repeat(64)), &waypoint(&"w".repeat(64)), "verification_report");
+    raw.ask(&subject, "x").await;
+    assert!(subjects_of(&broker, &streams::handoff(&builder)).await.contains(&subject));
+}
+
+#[tokio::test]
+async fn streams_of_an_earlier_version_get_the_bound_on_subjects_and_keep_what_they_hold() {
+    let broker = TestBroker::with_disk(DISK_BYTES).await;
+    topology::ensure(&broker.orchestrator, &settings(DISK_BYTES), &Roles::built_in()).await.unwrap();
+    let owner = broker.raw(&broker.local.orchestrator).await;
+    let stream = streams::handoff(&role::id(role::BUILDER));
+    let mut config: serde_json::Value = {
+        let info = owner.ask(&format!("$JS.API.STREAM.INFO.{stream}"), "").await;
+        serde_json::from_str::<serde_json::Value>(&info).unwrap()["config"].clone()
+    };
+    config["subjects"] = serde_json::json!(["hp.v1.handoff.builder.>"]);
+    config.as_object_mut().unwrap().remove("subject_transform");
+    let updated = owner.ask(&format!("$JS.API.STREAM.UPDATE.{stream}"), &config.to_string()).await;
+    assert!(!updated.contains("error"), "{updated}");
+    let raw = broker.raw_agent(role::BUILDER, "b1").await;
+    let long = format!("hp.v1.handoff.builder.3.f.w.{}", "x".repeat(1_300));
+    raw.ask(&long, "x").await;
+    topology::ensure(&broker.orchestrator, &settings(DISK_BYTES), &Roles::built_in()).await.unwrap();
+    raw.ask(&long, "x").await;
+    let mut held = subjects_of(&broker, &stream).await;
+    held.sort_by_key(String::len);
+    assert_eq!(held, [format!("hp.v1.handoff.builder.3.f.w.{}", "x".repeat(64)), long]);
+}
+
 #[tokio::test]
 async fn a_broker_of_a_version_with_one_stream_for_all_blobs_is_refused_by_its_name_and_keeps_it() {
     let broker = TestBroker::with_disk(DISK_BYTES).await;

@@ -43,8 +43,15 @@ async fn an_acknowledgement_cannot_be_sent_into_the_journal_by_a_reply_subject()
 async fn an_answer_of_the_api_cannot_be_sent_into_the_journal() {
     let broker = TestBroker::start().await;
     let answer = |_: ApiRequest| async { Ok("{}".into()) };
-    let _server =
-        api::serve(&broker.orchestrator, KnownUsers::new(broker.roots()), &["progress"], answer).await.unwrap();
+    let _server = api::serve(
+        &broker.orchestrator,
+        KnownUsers::new(broker.roots()),
+        &["progress"],
+        api::REQUESTS_PER_MINUTE,
+        answer,
+    )
+    .await
+    .unwrap();
     let raw = broker.raw_agent(role::BUILDER, "b1").await;
     raw.publish_with_reply(&subjects::api("progress"), &entry(), "{}").await;
     // Answered after the one before.

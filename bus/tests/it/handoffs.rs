@@ -88,12 +88,15 @@ async fn what_was_handed_off_before_is_found_by_waypoint_and_kind() {
         let handoff = outgoing("{}", &format!("id-{n}"));
         handoffs::publish(&builder, &subject(role::BUILDER, kind), &handoff, ShowJwt::No).await.unwrap();
     }
-    let all = past::of_waypoint(&broker.orchestrator, &role, &flight("f"), &waypoint("w")).await.unwrap();
+    let all = past::of_waypoint(&broker.orchestrator, &role, &flight("f"), &waypoint("w"), Sequence(0)).await.unwrap();
+    let all = all.collect().await.unwrap();
     assert_eq!(all.iter().map(|stored| stored.sequence.0).collect::<Vec<_>>(), [1, 2, 3]);
     let plans = past::of_kind(&broker.orchestrator, &role, &flight("f"), &waypoint("w"), "build_plan").await.unwrap();
+    let plans = plans.collect().await.unwrap();
     let plan = plans.into_iter().next_back();
     assert_eq!(plan.as_ref(), all.last());
-    assert_eq!(past::of_waypoint(&broker.orchestrator, &role, &flight("f"), &waypoint("x")).await.unwrap(), []);
+    let none = past::of_waypoint(&broker.orchestrator, &role, &flight("f"), &waypoint("x"), Sequence(0)).await.unwrap();
+    assert_eq!(none.collect().await.unwrap(), []);
 }
 
 #[tokio::test]

@@ -86,6 +86,25 @@ async fn a_turn_that_is_given_back_or_forgotten_is_delivered_again() {
 }
 
 #[tokio::test]
+async fn a_turn_that_is_passed_on_is_left_to_the_others_of_its_role() {
+    let broker = TestBroker::start().await;
+    let (f, fleet) = (flight("f"), streams::fleet_pool());
+    let (first, second) = (broker.bus(role::BUILDER, "b1").await, broker.bus(role::BUILDER, "b2").await);
+    let mut maker = queue(&broker, &first, role::BUILDER, &fleet).await;
+    broker.open_turn(&f, "w1", role::BUILDER, Priority::Medium).await;
+    let delivery = again(&mut maker).await;
+    delivery.pass_on(Duration::ZERO).await.unwrap();
+    maker.after(&delivery);
+    for _ in 0..50 {
+        assert!(maker.poll().await.is_none(), "it is there, and others look first");
+    }
+    let mut other = queue(&broker, &second, role::BUILDER, &fleet).await;
+    let passed_on = again(&mut other).await;
+    assert_eq!(passed_on.number, 2);
+    passed_on.ack().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_pull_of_more_than_one_turn_or_of_a_long_wait_is_refused_and_takes_nothing() {
     let broker = TestBroker::start().await;
     let builder = broker.bus(role::BUILDER, "b1").await;

@@ -152,6 +152,7 @@ fn verify(waypoint: &WaypointId, what: What, bundles: Vec<BundleRef>) -> Verific
     let criteria = criteria.filter(|criterion| what == What::Long || criterion.id.as_str() != TAKES_TOO_LONG);
     let guard = check("test -s greeting", None, PLENTY).expect("it was made with a command");
     let body = VerificationRequestBody {
+        judged: Vec::new(),
         purpose: VerificationPurpose::Handoff,
         base: oid(BASE_COMMIT),
         commit: oid(WORK_COMMIT),
@@ -202,6 +203,7 @@ fn build(role: &RoleId, bundles: Vec<BundleRef>) -> BuildRequest {
         description: None,
         role_description: None,
         context: Default::default(),
+        dependencies: Vec::new(),
     }
 }
 

@@ -9,6 +9,7 @@ use holdpoint_protocol::{
     codec::{self, Encoding},
     facts::{BundleRef, Verdict},
     ids::{AgentName, RoleId},
+    journal::Sequence,
     names::PLAN_KINDS,
     subjects,
     turn::{Turn, TurnRequest},
@@ -63,7 +64,10 @@ impl Handed {
 impl Looker {
     /// Everything on a turn's waypoint, oldest first.
     pub(super) async fn handed(&self, turn: &Turn) -> Result<Vec<Handed>, ReadError> {
-        let stored = past::of_waypoint(&self.bus, &self.role, &turn.flight, &turn.waypoint).await?;
+        let stored = past::of_waypoint(&self.bus, &self.role, &turn.flight, &turn.waypoint, Sequence(0))
+            .await?
+            .collect()
+            .await?;
         let kind = |stored: &Stored| stored.subject.rsplit('.').next().unwrap_or_default().to_owned();
         Ok(stored.into_iter().map(|stored| Handed { kind: kind(&stored), stored }).collect())
     }

@@ -195,7 +195,7 @@ impl Stage {
 
 async fn serve(bus: &Bus, users: KnownUsers, told: &Arc<Mutex<Told>>) -> Result<ApiServer, api::ServeError> {
     let told = told.clone();
-    api::serve(bus, users, &[PROGRESS], move |request| {
+    api::serve(bus, users, &[PROGRESS], api::REQUESTS_PER_MINUTE, move |request| {
         let told = told.clone();
         async move {
             let asked: Progress = codec::decode(&request.payload, Encoding::Json)
@@ -203,7 +203,7 @@ async fn serve(bus: &Bus, users: KnownUsers, told: &Arc<Mutex<Told>>) -> Result<
             let mut told = told.lock().unwrap_or_else(PoisonError::into_inner);
             *told.asked.entry(asked.turn.clone()).or_default() += 1;
             let answer = match told.stop.get(&asked.turn) {
-                Some(reason) => ProgressAnswer::Stop { reason: reason.clone() },
+                Some(reason) => ProgressAnswer::Stop { reason: reason.clone(), give_back: false },
                 None => ProgressAnswer::Continue(Going::default()),
             };
             Ok(Bytes::from(codec::encode(&answer, Encoding::Json).expect("plain data with text keys")))

@@ -23,6 +23,8 @@ pub(crate) enum Bench {
     Handoff(HandoffArgs),
     /// What a waypoint costs while many others are open, and how busy builders are that think
     Scale(ScaleArgs),
+    /// What a workflow of many gates costs: in memory, and on a fleet beside `fly`
+    Gates(GatesArgs),
     /// What git work costs a waypoint, beside plain git doing the same
     Workspace(WorkspaceArgs),
     /// What a verdict costs at each level of evidence, against the check alone
@@ -106,6 +108,33 @@ pub(crate) struct ScaleArgs {
     /// How long a builder thinks about a turn, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 200)]
     pub(crate) think_ms: u64,
+    /// Where, and how it is printed
+    #[command(flatten)]
+    pub(crate) place: BenchPlace,
+}
+
+/// `bench gates`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    holdpoint bench gates\n  \
+    holdpoint bench gates --gates 20 --waypoints 5000 --json\n  \
+    holdpoint bench gates --waypoints 0\n\n\
+    The workflow is build, verification and reviews, some with a condition. In memory the machine takes waypoints through\n\
+    all gates: the time of a step, and the size of entries. Then flights of it are flown on fleets of their own, without\n\
+    and with conditions, between two flights by the built-in workflow `fly`: transitions a second are compared.")]
+pub(crate) struct GatesArgs {
+    /// Gates of the workflow
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) gates: usize,
+    /// How many of its reviews have a condition
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    pub(crate) conditions: usize,
+    /// Waypoints that are measured in each flight; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 200)]
+    pub(crate) waypoints: usize,
+    /// Waypoints that are taken through all gates in memory
+    #[arg(long, value_name = "N", default_value_t = 5_000)]
+    pub(crate) in_memory: usize,
     /// Where, and how it is printed
     #[command(flatten)]
     pub(crate) place: BenchPlace,

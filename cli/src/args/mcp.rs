@@ -14,8 +14,9 @@ use super::Place;
     Speaks the protocol on standard input and output until its input ends; it is started by a client, such as an editor or\n\
     an agent. Tools: get_task (what is wanted at a gate), complete (completes a gate for people, signed with your key, as\n\
     `approve` and `reject` do), status (how a flight stands and what waits for people). Whatever calls them acts in your name.\n\n\
-    In an agent's turn (HOLDPOINT_TURN_SOCKET is set) it has no keys, and its tools are get_task (the turn's file), ask and\n\
-    help, as `holdpoint-ask` does. A turn is completed by the end of its program, and not by a tool. docs/people.md says more.")]
+    In an agent's turn (HOLDPOINT_TURN_SOCKET is set) it has no keys, and its tools are get_task (the turn's file), context\n\
+    (a part of it), complete (the completion of the turn, where it is one that is completed), status, ask and help, as\n\
+    `holdpoint-ask` has them. docs/people.md says more.")]
 pub(crate) struct McpArgs {
     /// In whose name, in a local fleet; that person's key is made when it is first used [default: human-<your user name>]
     #[arg(long = "as", value_name = "human-NAME")]

@@ -31,17 +31,23 @@ pub(crate) struct Whose {
 
 /// `inbox`
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  holdpoint inbox\n  holdpoint inbox --flight FLIGHT --json\n\n\
+#[command(after_help = "Examples:\n  holdpoint inbox\n  holdpoint inbox --flight FLIGHT --json\n  \
+    holdpoint inbox --notices\n\n\
     Lists questions, calls for help, approvals, and work that is blocked or failed, longest first, each with the\n\
-    commands that move it on.")]
+    commands that move it on. With --notices also what needs no answer: flights that are over, and, of flights that are\n\
+    open or named by --flight, gates that were passed over because of an invalid condition, and agents' turns that were\n\
+    offered again after their deadline.")]
 pub(crate) struct InboxArgs {
+    /// Also list notifications that need no answer
+    #[arg(long)]
+    pub(crate) notices: bool,
     /// Of this flight only
     #[arg(long)]
     pub(crate) flight: Option<FlightId>,
     /// Which repository, and which fleet
     #[command(flatten)]
     pub(crate) place: Place,
-    /// Print one JSON object: {"items": [...]}
+    /// Print one JSON object: {"items": [...]}, with --notices and "notices": [...]
     #[arg(long)]
     pub(crate) json: bool,
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use holdpoint_protocol::ids::{InvalidId, RoleId, role};
+use holdpoint_runtime::config::Config;
 
 /// Most builders of one local fleet; each is a process with a program of its own.
 const BUILDERS_MAX: i64 = 64;
@@ -65,7 +66,7 @@ pub(crate) struct FleetFlags {
 /// What the fleet runs.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct CommandFlags {
-    /// The program that builds: a shell command line, the task on its standard input
+    /// The program that builds: `claude`, `codex` or `aider`, or a shell command line with the task on its standard input
     #[arg(long, value_name = "CMD")]
     pub(crate) builder: Option<String>,
     /// The program that mends what was rejected; without it the builder does
@@ -77,6 +78,12 @@ pub(crate) struct CommandFlags {
     /// The program of the agents of a role that a workflow declares; may be repeated
     #[arg(long = "agent", value_name = "ROLE=CMD", value_parser = role_command)]
     pub(crate) agents: Vec<(RoleId, String)>,
+    /// A variable of yours that the agents' programs get, besides those of a preset; may be repeated
+    #[arg(long, value_name = "NAME", value_parser = variable_name)]
+    pub(crate) pass_env: Vec<String>,
+    /// Give turns a copy of the program's login (a token refreshed there can log you out: prefer a key in a variable)
+    #[arg(long)]
+    pub(crate) with_login: bool,
     /// How many builders work at once [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=BUILDERS_MAX))]
     pub(crate) builders: Option<u32>,
@@ -98,6 +105,16 @@ impl CommandFlags {
         settings.chain(declared).collect()
     }
 
+    /// What holds for the programs of all roles.
+    pub(crate) fn for_all(&self, config: &mut Config) {
+        for (_, program) in config.agents.programs_mut().filter(|(_, program)| program.command.is_some()) {
+            let new = self.pass_env.iter().filter(|name| !program.pass_env.contains(name));
+            let new: Vec<String> = new.cloned().collect();
+            program.pass_env.extend(new);
+            program.with_login |= self.with_login;
+        }
+    }
+
     /// The flags that describe a fleet of one's own, as far as they were given.
     pub(crate) fn given(&self) -> Vec<&'static str> {
         let flags = [
@@ -106,14 +123,26 @@ impl CommandFlags {
             ("--judge", self.judge.is_some()),
             ("--builders", self.builders.is_some()),
             ("--agent", !self.agents.is_empty()),
+            ("--pass-env", !self.pass_env.is_empty()),
+            ("--with-login", self.with_login),
         ];
         flags.into_iter().filter_map(|(flag, given)| given.then_some(flag)).collect()
     }
 }
 
+/// The name of a variable, and not its value: values do not belong into process lists.
+fn variable_name(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    if !text.is_empty() && text.chars().all(plain) && !text.starts_with(|c: char| c.is_ascii_digit()) {
+        return Ok(text.to_owned());
+    }
+    Err("write the name of a variable alone, such as OPENAI_API_KEY: its value is taken from your environment"
+        .to_owned())
+}
+
 /// `ROLE=CMD`.
 fn role_command(text: &str) -> Result<(RoleId, String), String> {
-    let (role, command) = text.split_once('=').ok_or("write ROLE=CMD, such as architect='claude -p'")?;
+    let (role, command) = text.split_once('=').ok_or("write ROLE=CMD, such as architect=claude")?;
     let role: RoleId = role.parse().map_err(|error: InvalidId| error.to_string())?;
     if role::AGENTS.contains(&role.as_str()) {
         return Err(format!("{role} has a flag of its own: --builder, --repair or --judge"));

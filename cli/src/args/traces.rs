@@ -39,8 +39,11 @@ pub(crate) struct SinkArgs {
     /// Where to append the spans to; without it they go to standard output
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// How large the file may grow before it becomes FILE.1 and another is begun
-    #[arg(long, value_name = "SIZE", default_value = "256MiB", requires = "out")]
+    /// Where to append metrics to; without it they are refused
+    #[arg(long, value_name = "FILE")]
+    pub(crate) metrics: Option<PathBuf>,
+    /// How large each file may grow before it becomes FILE.1 and another is begun
+    #[arg(long, value_name = "SIZE", default_value = "256MiB")]
     pub(crate) limit: ByteSize,
     /// Only look whether a sink listens there: exit 0 if it does, 3 if not
     #[arg(long, conflicts_with = "out")]

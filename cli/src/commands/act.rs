@@ -1,5 +1,6 @@
 //! What people do: each command makes one signed act, and says what it did and what follows.
 
+use holdpoint_core::completion;
 use holdpoint_protocol::{
     artifact::{
         Act, Cancel, CancelBody, ClarificationResponse, ClarificationResponseBody, Completion, CompletionBody, Pause,
@@ -57,7 +58,13 @@ pub(super) async fn approve(args: ApproveArgs) -> Result<Exit, Failure> {
 /// Sends work back from a gate for people.
 pub(super) async fn reject(args: RejectArgs) -> Result<Exit, Failure> {
     let RejectArgs { whose, note, acting } = args;
-    complete(&acting, &whose, Verb::Reject, (Outcome::NeedsReview, note.clone(), vec![note])).await
+    let blockers = vec![note.clone()];
+    let warning = completion::warning(&blockers);
+    let exit = complete(&acting, &whose, Verb::Reject, (Outcome::NeedsReview, note, blockers)).await?;
+    if let Some(message) = warning.as_ref().and_then(|warning| warning["message"].as_str()) {
+        output::err(&format!("warning: {message}"));
+    }
+    Ok(exit)
 }
 
 async fn complete(
@@ -119,7 +126,7 @@ pub(super) async fn resume(args: SteerArgs) -> Result<Exit, Failure> {
 }
 
 /// An act on what waits at a waypoint.
-async fn on_waypoint(
+pub(super) async fn on_waypoint(
     acting: &Acting,
     whose: &Whose,
     verb: Verb,
@@ -157,7 +164,14 @@ async fn on_flight(
     report(acting, verb, &about, &view, local).await
 }
 
-async fn report(acting: &Acting, verb: Verb, about: &About, view: &FlightView, local: bool) -> Result<Exit, Failure> {
+/// Says what an act did and what follows.
+pub(super) async fn report(
+    acting: &Acting,
+    verb: Verb,
+    about: &About,
+    view: &FlightView,
+    local: bool,
+) -> Result<Exit, Failure> {
     if acting.json {
         print(view, true);
     } else {

@@ -3,7 +3,7 @@
 use std::{fmt::Display, time::Duration};
 
 use holdpoint_bench::{
-    BenchError, Host,
+    BenchError, Host, gates,
     handoff::{self, Sync},
     peer, scale, verdict, workspace,
 };
@@ -14,7 +14,8 @@ use tokio::sync::watch;
 
 use crate::{
     args::bench::{
-        Bench, BenchArgs, BenchPlace, HandoffArgs, RunnerChoice, ScaleArgs, SyncChoice, VerdictArgs, WorkspaceArgs,
+        Bench, BenchArgs, BenchPlace, GatesArgs, HandoffArgs, RunnerChoice, ScaleArgs, SyncChoice, VerdictArgs,
+        WorkspaceArgs,
     },
     failure::{Exit, Failure, chain},
     fleet::find_server,
@@ -27,6 +28,7 @@ pub(super) async fn bench(args: BenchArgs) -> Result<Exit, Failure> {
     match args.bench {
         Bench::Handoff(args) => handoff(args).await,
         Bench::Scale(args) => scale(args).await,
+        Bench::Gates(args) => gates(args).await,
         Bench::Workspace(args) => workspace(args).await,
         Bench::Verdict(args) => verdict(args).await,
         Bench::Peer(args) => {
@@ -57,6 +59,14 @@ async fn scale(args: ScaleArgs) -> Result<Exit, Failure> {
     let args = scale::ScaleArgs { open: open.0, per_flight, waypoints, builders: builders.0, think };
     args.check()?;
     measure(&place, Some(find_server().await?), async |host| scale::run(&args, host).await).await
+}
+
+async fn gates(args: GatesArgs) -> Result<Exit, Failure> {
+    let GatesArgs { gates, conditions, waypoints, in_memory, place } = args;
+    let args = gates::GatesArgs { gates, conditions, waypoints, in_memory };
+    args.check()?;
+    let server = if waypoints == 0 { None } else { Some(find_server().await?) };
+    measure(&place, server, async |host| gates::run(&args, host).await).await
 }
 
 async fn workspace(args: WorkspaceArgs) -> Result<Exit, Failure> {

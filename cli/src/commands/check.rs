@@ -4,9 +4,9 @@ use holdpoint_core::workflows;
 use holdpoint_runtime::config::Config;
 use serde::Serialize;
 
-use super::run::refuse_own_fleet;
+use super::run::{BUILDERS_DEFAULT, nothing_named, refuse_own_fleet};
 use crate::{
-    args::CheckArgs,
+    args::{CheckArgs, Work},
     failure::{Exit, Failure},
     fleet::{find_server, known_broker},
     output,
@@ -35,7 +35,8 @@ pub(super) async fn check(args: CheckArgs) -> Result<Exit, Failure> {
     if remote.is_some() {
         refuse_own_fleet(&args.commands)?;
     }
-    let plan = preflight::read_plan(&args.plan, &args.place.repo).await?;
+    let work = Work::named(args.plan.as_ref(), &args.task).ok_or_else(nothing_named)?;
+    let plan = preflight::read_work(work, &args.place.repo).await?;
     let (ready, warnings) = match remote {
         Some(remote) => elsewhere(&args, plan, &remote).await?,
         None => here(&args, plan).await?,
@@ -64,7 +65,8 @@ pub(super) async fn check(args: CheckArgs) -> Result<Exit, Failure> {
 
 /// On a fleet of one's own. A plan can be looked at before there is a builder: that is a warning only.
 async fn here(args: &CheckArgs, plan: Planned) -> Result<(Ready, Vec<String>), Failure> {
-    let config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
+    let mut config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
+    args.commands.for_all(&mut config);
     let needs_builder = preflight::needs_builder(&plan);
     let Cleared { ready, config, state, .. } = Box::pin(preflight::clear(plan, config, &args.place.repo)).await?;
     if known_broker(&state).is_none() {
@@ -74,10 +76,16 @@ async fn here(args: &CheckArgs, plan: Planned) -> Result<(Ready, Vec<String>), F
     if config.agents.builder.command.is_none() && needs_builder {
         warnings.insert(0, "no builder is named, and `run` wants one: --builder 'CMD'".to_owned());
     }
-    let roles = workflows::declared_roles(&ready.workflows);
+    let specs = workflows::specs(&ready.plan, &ready.workflows);
+    let roles = workflows::declared_roles(&specs);
+    warnings.extend(preflight::crowded(&config, &specs));
     warnings.extend(preflight::lacking(&config, &roles).map(|role| {
         format!("no program is named for agents of the role {role}, and `run` wants one: --agent {role}='CMD'")
     }));
+    let builders = args.commands.builders.or(config.agents.builder.count).unwrap_or(BUILDERS_DEFAULT);
+    if let Some(lacking) = preflight::lacks_second(&config, builders, &ready.plan, &ready.workflows) {
+        warnings.push(format!("`run` will refuse it: {}", lacking.message()));
+    }
     Ok((ready, warnings))
 }
 

@@ -1,5 +1,7 @@
 //! `doctor`: what this machine has of what is needed, part by part, and what to do about the rest.
 
+mod agents;
+
 use std::time::{Duration, Instant, SystemTime};
 
 use holdpoint_bus::broker::FLOOR;
@@ -31,6 +33,8 @@ struct Report {
     sandbox: SandboxPart,
     clock: Part,
     state: Part,
+    /// Coding agents; none has to be here.
+    agents: Vec<agents::AgentPart>,
 }
 
 /// One part of the machine.
@@ -84,7 +88,8 @@ pub(super) async fn doctor(args: DoctorArgs) -> Result<Exit, Failure> {
     let folder = state_folder(state.as_ref());
     let clock = clock(began);
     let ok = broker.ok && git.ok && sandbox.ok && clock.ok && folder.ok;
-    let report = Report { ok, broker, git, sandbox, clock, state: folder };
+    let agents = if sandbox.ok { agents::look(&config).await } else { Vec::new() };
+    let report = Report { ok, broker, git, sandbox, clock, state: folder, agents };
     if args.json {
         output::json(&report);
     } else {
@@ -206,6 +211,10 @@ fn print(report: &Report) {
     print_problem(report.sandbox.problem.as_deref(), report.sandbox.hint.as_deref());
     for (name, part) in [("clock", &report.clock), ("state", &report.state)] {
         print_part(name, part);
+    }
+    if !report.agents.is_empty() {
+        output::out("  agents that `--builder NAME` knows");
+        report.agents.iter().flat_map(agents::lines).for_each(|line| output::out(&line));
     }
 }
 

@@ -1,10 +1,13 @@
-//! `inbox`: what waits for people.
+//! `inbox`: what waits for people, and what they should know although nothing waits.
 
-use holdpoint_protocol::api::Inbox;
+use holdpoint_protocol::{api::InboxItem, ids::FlightId};
+use serde_json::{Value, json};
 
 use crate::{
     args::people::InboxArgs,
+    client::Client,
     failure::{Exit, Failure},
+    notify::{self, Event, Notices},
     output,
     people::words,
     target::Target,
@@ -12,16 +15,48 @@ use crate::{
 
 /// Lists it.
 pub(super) async fn inbox(args: InboxArgs) -> Result<Exit, Failure> {
-    let items = match Target::find(&args.place).await? {
-        Some(target) => target.serve(async |client| Ok(client.inbox(args.flight.as_ref()).await?)).await?,
-        None => Vec::new(),
+    let flight = args.flight.as_ref();
+    let (items, notices) = match Target::find(&args.place).await? {
+        Some(target) => {
+            let read = async |client: &Client| {
+                let items = client.inbox(flight).await?;
+                let notices = if args.notices { notices(client, flight).await? } else { Vec::new() };
+                Ok((items, notices))
+            };
+            target.serve(read).await?
+        }
+        None => (Vec::new(), Vec::new()),
     };
     if args.json {
-        output::json(&Inbox { items, next: None });
+        output::json(&document(&items, args.notices.then_some(notices.as_slice())));
     } else if items.is_empty() {
         output::out("nothing waits for a person");
     } else {
         items.iter().for_each(|item| output::out(&words::item(item)));
     }
+    if !args.json {
+        notices.iter().for_each(|notice| output::out(&words::notice(notice)));
+    }
     Ok(Exit::Success)
+}
+
+/// Flights that are over, then what is found in the journals of those that are open, or of the one that is named.
+async fn notices(client: &Client, flight: Option<&FlightId>) -> Result<Vec<Event>, Failure> {
+    let mut all = client.flights().await?;
+    all.retain(|line| flight.is_none_or(|flight| *flight == line.flight));
+    let open = all.iter().filter(|line| flight.is_some() || !notify::is_over(line.status));
+    let open: Vec<FlightId> = open.map(|line| line.flight.clone()).collect();
+    let mut found = Notices::default();
+    found.read_on(client, &open, &[]).await;
+    let over = all.into_iter().filter(|line| notify::is_over(line.status));
+    let over = over.map(|line| Event::FlightOver { flight: line.flight, status: line.status });
+    Ok(over.chain(found.found().iter().cloned()).collect())
+}
+
+fn document(items: &[InboxItem], notices: Option<&[Event]>) -> Value {
+    let mut document = json!({"items": items});
+    if let Some(notices) = notices {
+        document["notices"] = notices.iter().map(Event::json).collect();
+    }
+    document
 }

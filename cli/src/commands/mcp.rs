@@ -13,7 +13,7 @@ mod turn;
 
 use std::path::PathBuf;
 
-use holdpoint_runtime::ask;
+use holdpoint_harness::ask;
 
 use crate::{
     args::mcp::McpArgs,

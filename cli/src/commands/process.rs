@@ -1,8 +1,8 @@
 //! `orchestrator` and `agent`: this executable as one of the processes.
 
+use holdpoint_harness::build_turn;
 use holdpoint_protocol::ids::role;
 use holdpoint_runtime::{
-    build_turn,
     config::Config,
     fresh,
     telemetry::{self, Guard},

@@ -2,7 +2,7 @@
 
 mod local;
 
-use std::{io::IsTerminal as _, path::Path};
+use std::io::IsTerminal as _;
 
 use holdpoint_protocol::{
     ids::FlightId,
@@ -14,7 +14,7 @@ use holdpoint_runtime::config::Config;
 use holdpoint_workspace::UserRepo;
 
 use crate::{
-    args::{CommandFlags, RunArgs},
+    args::{CommandFlags, RunArgs, Work},
     branch,
     client::Client,
     failure::{Exit, Failure},
@@ -22,6 +22,7 @@ use crate::{
     interrupt::Interrupts,
     notify::Notifier,
     output, preflight, progress,
+    reload::{Files, Watcher},
     state::StateDir,
     target::Remote,
     view,
@@ -36,21 +37,21 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
     if remote.is_some() {
         refuse_own_fleet(&args.commands)?;
     }
-    let view = match (remote, &args.resume, &args.plan) {
+    let view = match (remote, &args.resume, Work::named(args.plan.as_ref(), &args.task)) {
         (Some(remote), Some(flight), _) => Box::pin(resume_elsewhere(&args, &remote, flight)).await?,
-        (Some(remote), None, Some(plan)) => Box::pin(fly_elsewhere(&args, &remote, plan)).await?,
+        (Some(remote), None, Some(work)) => Box::pin(fly_elsewhere(&args, &remote, work)).await?,
         (None, Some(flight), _) => Box::pin(local::resume(&args, flight)).await?,
-        (None, None, Some(plan)) => Box::pin(local::fly(&args, plan)).await?,
-        (_, None, None) => {
-            return Err(Failure::usage(
-                "arguments",
-                "there is no plan",
-                "holdpoint run PLAN, or holdpoint run --resume FLIGHT",
-            ));
-        }
+        (None, None, Some(work)) => Box::pin(local::fly(&args, work)).await?,
+        (_, None, None) => return Err(nothing_named()),
     };
     print(&view, args.json);
     Ok(view::exit(&view))
+}
+
+/// Neither a plan nor a task was named.
+pub(super) fn nothing_named() -> Failure {
+    let hint = "name a plan file, or the work itself: --task TITLE; `run --resume FLIGHT` goes on with a flight";
+    Failure::usage("arguments", "there is no plan", hint)
 }
 
 /// Prints a flight's result.
@@ -122,16 +123,17 @@ pub(super) fn stays(json: bool) -> bool {
 }
 
 /// A new flight on a fleet elsewhere.
-async fn fly_elsewhere(args: &RunArgs, remote: &Remote, plan_file: &Path) -> Result<FlightView, Failure> {
-    let plan = preflight::read_plan(plan_file, &args.place.repo).await?;
+async fn fly_elsewhere(args: &RunArgs, remote: &Remote, work: Work<'_>) -> Result<FlightView, Failure> {
+    let plan = preflight::read_work(work, &args.place.repo).await?;
     let config = Config::load(args.commands.config.as_deref(), Vec::new())?;
     let (ready, flight) = preflight::clear_elsewhere(plan, &args.place.repo).await?;
     preflight::warn(&preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some()));
-    let repo = ready.repo.clone();
+    let (repo, declares) = (ready.repo.clone(), preflight::may_reload(&ready.plan, &ready.workflows));
     let client = remote.connect().await?;
     let work = async {
         ready.submit(&client, &flight, facts(&config, streams::fleet_pool(), None)).await?;
         output::err(&format!("flight {flight}"));
+        let _watcher = watch(&client, args, &flight, declares).await?;
         let notifier = notifier(&client, &config, &repo, &flight)?;
         let following = Following { client: &client, repo: &repo, flight: &flight, stays: stays(args.json), notifier };
         following.conclude(None).await
@@ -148,6 +150,7 @@ async fn resume_elsewhere(args: &RunArgs, remote: &Remote, flight: &FlightId) ->
     let work = async {
         let begun = client.status(flight).await?;
         branch::check_fits(&repo, &begun).await?;
+        let _watcher = watch(&client, args, flight, !begun.workflows.is_empty()).await?;
         let notifier = notifier(&client, &config, &repo, flight)?;
         let following = Following { client: &client, repo: &repo, flight, stays: stays(args.json), notifier };
         following.conclude(Some(&begun)).await
@@ -155,9 +158,18 @@ async fn resume_elsewhere(args: &RunArgs, remote: &Remote, flight: &FlightId) ->
     or_interrupted(work, flight).await
 }
 
+/// Watches the files of a flight that is flown by workflows of theirs.
+async fn watch(client: &Client, args: &RunArgs, flight: &FlightId, declares: bool) -> Result<Option<Watcher>, Failure> {
+    if !declares {
+        return Ok(None);
+    }
+    let files = Files::of(&args.place.repo, None, None).await?;
+    Ok(Some(Watcher::start(client, files, Some(flight), None)))
+}
+
 /// Notifies of a flight elsewhere. What was delivered is remembered in the state folder of the repository here.
 fn notifier(client: &Client, config: &Config, repo: &UserRepo, flight: &FlightId) -> Result<Option<Notifier>, Failure> {
-    if config.notify.command.is_empty() {
+    if !config.notify.notifies() {
         return Ok(None);
     }
     Notifier::start(client, &config.notify, &StateDir::of(repo)?, Some(flight))

@@ -4,9 +4,12 @@ use holdpoint_protocol::{ids::FlightId, journal::Fleet as FleetFacts, streams};
 use holdpoint_runtime::config::Config;
 use serde_json::json;
 
-use super::{run::facts, up::RunningFleet};
+use super::{
+    run::{facts, nothing_named},
+    up::RunningFleet,
+};
 use crate::{
-    args::SubmitArgs,
+    args::{SubmitArgs, Work},
     failure::{Exit, Failure},
     output,
     preflight::{self, Ready},
@@ -16,7 +19,8 @@ use crate::{
 
 /// Begins a flight and prints its id.
 pub(super) async fn submit(args: SubmitArgs) -> Result<Exit, Failure> {
-    let plan = preflight::read_plan(&args.plan, &args.place.repo).await?;
+    let work = Work::named(args.plan.as_ref(), &args.task).ok_or_else(nothing_named)?;
+    let plan = preflight::read_work(work, &args.place.repo).await?;
     let config = Config::load(args.fleet.config.as_deref(), Vec::new())?;
     let remote = Remote::named(&args.place)?;
     let (ready, flight) = preflight::clear_elsewhere(plan, &args.place.repo).await?;

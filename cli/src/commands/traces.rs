@@ -1,12 +1,14 @@
-//! `trace` and `otlp-sink`: traces without a collector.
+//! `trace` and `otlp-sink`: traces and metrics without a collector.
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    path::PathBuf,
     sync::{Mutex, PoisonError},
     time::Duration,
 };
 
-use holdpoint_otlp_sink::{Receiver, Span, SpanFile, Wanted, read_file, tree};
+use holdpoint_otlp_sink::{LinesFile, Point, Receiver, Span, Wanted, read_file, tree};
+use serde::Serialize;
 use tokio::net::TcpStream;
 
 use crate::{
@@ -40,19 +42,20 @@ pub(super) fn trace(args: &TraceArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Receives spans until it is asked to end.
+/// Receives spans and metrics until it is asked to end.
 pub(super) async fn sink(args: SinkArgs) -> Result<Exit, Failure> {
     if args.healthcheck {
         return health(args.listen).await;
     }
     let mut interrupts = Interrupts::listen()?;
-    let file = match &args.out {
-        Some(path) => Some(SpanFile::open(path, args.limit.bytes()).map_err(|error| {
+    let open = |path: &PathBuf| {
+        LinesFile::open(path, args.limit.bytes()).map(Mutex::new).map_err(|error| {
             let message = format!("cannot write to {}: {error}", path.display());
             Failure::usage("file", message, "name a file in a folder that exists and can be written")
-        })?),
-        None => None,
+        })
     };
+    let file = args.out.as_ref().map(open).transpose()?;
+    let metrics = args.metrics.as_ref().map(open).transpose()?;
     let receiver = Receiver::listen(args.listen).await.map_err(|error| {
         Failure::environment(
             "listen",
@@ -61,25 +64,31 @@ pub(super) async fn sink(args: SinkArgs) -> Result<Exit, Failure> {
         )
     })?;
     output::err(&format!("receiving traces on {} (OTLP over gRPC)", receiver.address()));
-    let file = file.map(Mutex::new);
     let take = move |spans: Vec<Span>| match &file {
-        Some(file) => {
-            let appended = file.lock().unwrap_or_else(PoisonError::into_inner).append(&spans);
-            appended.map_err(|error| {
-                output::err(&format!("spans cannot be written, and are asked for again: {error}"));
-                "the sink has no room".to_owned()
-            })
-        }
+        Some(file) => append(file, &spans),
         None => {
             spans.iter().for_each(output::json_line);
             Ok(())
         }
     };
+    let take_points = move |points: Vec<Point>| match &metrics {
+        Some(file) => append(file, &points),
+        None => Err("this sink takes no metrics: start it with --metrics FILE".to_owned()),
+    };
     tokio::select! {
-        () = receiver.serve(take) => {}
+        () = receiver.serve(take, take_points) => {}
         () = interrupts.next() => {}
     }
     Ok(Exit::Success)
+}
+
+/// Appends what came; whoever sent it is asked to send it again where that fails.
+fn append<T: Serialize>(file: &Mutex<LinesFile>, items: &[T]) -> Result<(), String> {
+    let appended = file.lock().unwrap_or_else(PoisonError::into_inner).append(items);
+    appended.map_err(|error| {
+        output::err(&format!("what came cannot be written, and is asked for again: {error}"));
+        "the sink has no room".to_owned()
+    })
 }
 
 /// Whether somebody listens there.

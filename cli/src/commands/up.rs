@@ -1,5 +1,7 @@
 //! `up`: a fleet in the foreground that serves several flights.
 
+use std::sync::Arc;
+
 use holdpoint_protocol::streams;
 use holdpoint_runtime::{config::Config, fresh};
 use holdpoint_sandbox::ProcessId;
@@ -17,6 +19,7 @@ use crate::{
     interrupt::Interrupts,
     notify::Notifier,
     output, preflight, program,
+    reload::{Files, Watcher},
     state::{StateDir, unusable, write_private},
 };
 
@@ -61,6 +64,7 @@ impl RunningFleet {
 /// Keeps a fleet running until it is interrupted.
 pub(super) async fn up(args: UpArgs) -> Result<Exit, Failure> {
     let mut config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
+    args.commands.for_all(&mut config);
     preflight::check_builder(&config)?;
     let repo = UserRepo::open(&args.repo).await?;
     program::anchor_all(&mut config, &repo.places().await?);
@@ -94,6 +98,7 @@ async fn serve(fleet: &mut Fleet, args: &UpArgs, config: &Config, repo: &UserRep
 struct There {
     _announced: Option<TempPath>,
     _notifier: Option<Notifier>,
+    _watcher: Watcher,
 }
 
 async fn begin(
@@ -108,8 +113,8 @@ async fn begin(
     let builders = args.commands.builders.or(config.agents.builder.count).unwrap_or(BUILDERS_DEFAULT);
     let deny = repo.places().await?;
     let declared = config.agents.declared.keys().cloned().collect();
-    let crew = Crew { config, builders, declared, read: Vec::new(), deny };
-    fleet.start_crew(&crew, &streams::fleet_pool())?;
+    let pool = streams::fleet_pool();
+    fleet.start_crew(Arc::new(Crew { config: config.clone(), pool, builders, declared, read: Vec::new(), deny }))?;
     tokio::select! {
         there = client.somebody_there() => there?,
         failure = fleet.failed() => return Err(failure),
@@ -131,5 +136,6 @@ async fn begin(
         ));
     }
     let notifier = Notifier::start(&client, &config.notify, state, None)?;
-    Ok(There { _announced: announced, _notifier: notifier })
+    let watcher = Watcher::start(&client, Files::of(&args.repo, None, None).await?, None, Some(fleet.recruiter()));
+    Ok(There { _announced: announced, _notifier: notifier, _watcher: watcher })
 }

@@ -7,12 +7,9 @@ mod show;
 
 use std::path::{Path, PathBuf};
 
-use holdpoint_core::declared;
-
 use crate::{
     args::workflow::{WorkflowAction, WorkflowArgs},
-    bounded,
-    declared::{Declarations, ORG, PROJECT},
+    declared::{Declarations, ORG, PROJECT, read},
     failure::{Exit, Failure},
 };
 
@@ -33,14 +30,4 @@ fn declarations(projects: &[PathBuf], org: Option<&Path>) -> Result<Declarations
         projects: projects.iter().map(|path| read(path)).collect::<Result<_, _>>()?,
         org: org.as_deref().map(read).transpose()?,
     })
-}
-
-/// A file's name and bytes; of a file that is too large only as many as show it.
-fn read(path: &Path) -> Result<(String, Vec<u8>), Failure> {
-    let bytes = bounded::read(path, declared::FILE_BYTES_MAX).map_err(|error| {
-        let message = format!("cannot read {}: {error}", path.display());
-        let hint = "name a workflow file, or begin one: holdpoint workflow new review --out project.yaml";
-        Failure::usage("workflow_unreadable", message, hint)
-    })?;
-    Ok((path.display().to_string(), bytes))
 }

@@ -29,10 +29,10 @@ use crate::{
     state::{Lock, StateDir, unusable, write_private},
 };
 
-use room::Room;
+pub(crate) use room::Room;
 
 /// How often it is looked whether the broker still runs.
-const LOOK_EVERY: Duration = Duration::from_millis(300);
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(300);
 /// How long a broker that runs may take to answer, and an ended one's port to be free again.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long it may take to end in order.
@@ -167,24 +167,20 @@ impl BrokerLease {
         keys(&self.state).join("trust.json")
     }
 
-    /// Starts the broker again whenever it has ended, or its disk was full; returns when that does not work.
-    pub(crate) async fn keep(&self) -> Failure {
-        let mut room = Room::new(self.state.path("broker"));
-        loop {
-            tokio::time::sleep(LOOK_EVERY).await;
-            if room.is_there_again().await
-                && let Some(known) = Known::load(&self.state)
-            {
-                // It stores nothing more after a write that failed. Fails only when it has ended by itself.
-                let _ = known.process.kill();
-            }
-            if known_broker(&self.state).is_some() {
-                continue;
-            }
-            if let Err(failure) = self.start_again().await {
-                return failure;
-            }
+    /// The room on the broker's disk.
+    pub(crate) fn room(&self) -> Room {
+        Room::new(self.state.path("broker"))
+    }
+
+    /// Starts the broker again if it has ended, or its disk was full. To be called every [`LOOK_EVERY`].
+    pub(crate) async fn keep(&self, room: &mut Room) -> Result<(), Failure> {
+        if room.is_there_again().await
+            && let Some(known) = Known::load(&self.state)
+        {
+            // It stores nothing more after a write that failed. Fails only when it has ended by itself.
+            let _ = known.process.kill();
         }
+        if known_broker(&self.state).is_some() { Ok(()) } else { self.start_again().await }
     }
 
     /// On the port it had: clients of all runs come back there.

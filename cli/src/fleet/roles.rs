@@ -5,17 +5,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use holdpoint_core::traffic::SHARE_OFF;
 use holdpoint_protocol::ids::{AgentName, PoolId, RoleId, role};
-use holdpoint_runtime::config::{Config, MetricsConfig, NatsConfig, OrchestratorConfig};
+use holdpoint_runtime::config::{Config, NatsConfig, NotifyConfig, OrchestratorConfig};
 
 use super::broker::BrokerLease;
 use crate::state::{Slot, StateDir};
 
 /// The agents of one fleet.
-#[derive(Debug)]
-pub(crate) struct Crew<'a> {
+#[derive(Debug, Clone)]
+pub(crate) struct Crew {
     /// What the user configured.
-    pub(crate) config: &'a Config,
+    pub(crate) config: Config,
+    /// Whose turns they take.
+    pub(crate) pool: PoolId,
     /// How many build at once.
     pub(crate) builders: u32,
     /// The roles that have agents besides the built-in ones.
@@ -24,6 +27,16 @@ pub(crate) struct Crew<'a> {
     pub(crate) read: Vec<PathBuf>,
     /// What no program of an agent may reach: the user's repository.
     pub(crate) deny: Vec<PathBuf>,
+}
+
+impl Crew {
+    /// How many agents of a declared role there are to be: none without a program.
+    pub(super) fn count(&self, role: &RoleId) -> u32 {
+        self.config.agents.program(role).map_or(0, |program| match program.command {
+            Some(_) => program.count.unwrap_or(1),
+            None => 0,
+        })
+    }
 }
 
 /// One agent.
@@ -44,6 +57,8 @@ pub(super) fn orchestrator(user: &Config, lease: &BrokerLease, state: &StateDir,
     let OrchestratorConfig { broker_disk, connections_per_key, .. } = OrchestratorConfig::default();
     config.orchestrator.broker_disk = broker_disk;
     config.orchestrator.connections_per_key = connections_per_key;
+    // These keys do not leave the machine, and one agent may have all of its role's room.
+    config.orchestrator.room_per_key = SHARE_OFF;
     // A broker that an earlier version started has none.
     config.orchestrator.system_creds = Some(lease.system_creds()).filter(|file| file.exists());
     // Never used by an orchestrator, and never elsewhere than in the state folder.
@@ -52,10 +67,10 @@ pub(super) fn orchestrator(user: &Config, lease: &BrokerLease, state: &StateDir,
 }
 
 /// The configuration of an agent.
-pub(super) fn agent(crew: &Crew<'_>, agent: Agent<'_>, lease: &BrokerLease, state: &StateDir) -> Config {
-    let mut config = connected(crew.config, lease, agent.creds);
-    // The orchestrator has the port, and there are no others.
-    config.metrics = MetricsConfig::default();
+pub(super) fn agent(crew: &Crew, agent: Agent<'_>, lease: &BrokerLease, state: &StateDir) -> Config {
+    let mut config = connected(&crew.config, lease, agent.creds);
+    // The orchestrator has the port, and there are no others. Each process sends what it counts by itself.
+    config.metrics.listen = None;
     config.agent.name = Some(agent.name);
     config.agent.pool = agent.pool;
     config.agent.state_dir.clone_from(&agent.slot.dir);
@@ -72,6 +87,8 @@ pub(super) fn agent(crew: &Crew<'_>, agent: Agent<'_>, lease: &BrokerLease, stat
 
 fn connected(user: &Config, lease: &BrokerLease, creds: PathBuf) -> Config {
     let mut config = user.clone();
+    // It notifies nobody, and its webhook may be a secret.
+    config.notify = NotifyConfig::default();
     // What else is configured there is about a broker elsewhere.
     config.nats = NatsConfig {
         url: lease.url().to_owned(),

@@ -1,6 +1,10 @@
 //! What was delivered, kept in the state folder for all commands of a repository.
 
-use std::{collections::BTreeMap, fs, io, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs, io,
+    path::{Path, PathBuf},
+};
 
 use holdpoint_protocol::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -11,7 +15,7 @@ use crate::{
 };
 
 /// How many are remembered, the newest: far more than wait at once.
-const KEPT_MAX: usize = 10_000;
+pub(super) const KEPT_MAX: usize = 10_000;
 
 /// The record, held by this process alone.
 #[derive(Debug)]
@@ -26,17 +30,28 @@ struct Kept {
     delivered: BTreeMap<String, Timestamp>,
 }
 
+impl Kept {
+    fn read(file: &Path) -> Result<Self, Failure> {
+        match fs::read(file) {
+            // A damaged file repeats notifications, which is better than to lose them.
+            Ok(bytes) => Ok(serde_json::from_slice(&bytes).unwrap_or_default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
+            Err(source) => Err(unusable("read", file, &source)),
+        }
+    }
+}
+
 impl Delivered {
     /// Reads it. Waits while another process delivers something.
     pub(super) async fn open(file: PathBuf) -> Result<Self, Failure> {
         let lock = Lock::exclusive(&file.with_extension("lock")).await?;
-        let kept = match fs::read(&file) {
-            // A damaged file repeats notifications, which is better than to lose them.
-            Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_default(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Kept::default(),
-            Err(source) => return Err(unusable("read", &file, &source)),
-        };
+        let kept = Kept::read(&file)?;
         Ok(Self { file, kept, _lock: lock })
+    }
+
+    /// What was delivered until now, as keys; waits for nobody who delivers something at the moment.
+    pub(super) fn peek(file: &Path) -> Result<BTreeSet<String>, Failure> {
+        Ok(Kept::read(file)?.delivered.into_keys().collect())
     }
 
     /// Whether it was delivered.

@@ -64,13 +64,7 @@ impl Source {
         mut look: impl FnMut(&Reader, &Told, &Entry),
     ) -> Result<Vec<Event>, Failure> {
         // The journal first: what an entry answers is among the handoffs that are read behind it.
-        let mut entries = Vec::new();
-        let (query, roots) = (self.query(streams::JOURNAL, self.journal), &self.roots);
-        self.journal = each_message(client, query, |message| {
-            entries.extend(entry(&message, roots));
-            Ok(())
-        })
-        .await?;
+        let entries = self.entries(client).await?;
         for at in 0..self.handoffs.len() {
             let Some((stream, after)) = self.handoffs.get(at).cloned() else { continue };
             let query = self.query(&stream, after);
@@ -87,6 +81,30 @@ impl Source {
                 *place = end;
             }
         }
+        let mut events = self.take(entries, &mut look);
+        events.extend(self.reader.conflicts());
+        events.sort_by_key(|event| event.timestamp);
+        Ok(events)
+    }
+
+    /// The events of what was journalled since the last time, without what only handoffs say: names and conflicts.
+    pub(crate) async fn read_journal(&mut self, client: &Client) -> Result<Vec<Event>, Failure> {
+        let entries = self.entries(client).await?;
+        Ok(self.take(entries, &mut |_, _, _| {}))
+    }
+
+    async fn entries(&mut self, client: &Client) -> Result<Vec<EntryLine>, Failure> {
+        let mut entries = Vec::new();
+        let (query, roots) = (self.query(streams::JOURNAL, self.journal), &self.roots);
+        self.journal = each_message(client, query, |message| {
+            entries.extend(entry(&message, roots));
+            Ok(())
+        })
+        .await?;
+        Ok(entries)
+    }
+
+    fn take(&mut self, entries: Vec<EntryLine>, look: &mut impl FnMut(&Reader, &Told, &Entry)) -> Vec<Event> {
         let mut events = Vec::new();
         for line in entries {
             let Ok(entry) = &line.entry else { continue };
@@ -94,9 +112,7 @@ impl Source {
             look(&self.reader, &told, entry);
             events.extend(told.events);
         }
-        events.extend(self.reader.conflicts());
-        events.sort_by_key(|event| event.timestamp);
-        Ok(events)
+        events
     }
 
     fn query(&self, stream: &str, after: Place) -> MessageQuery {

@@ -129,6 +129,10 @@ fn written(act: &Act) -> Result<Written, Failure> {
         Act::Cancel(act) => one(&**act),
         Act::Pause(act) => one(&**act),
         Act::Resume(act) => one(&**act),
+        Act::Take(act) => one(&**act),
+        Act::Release(act) => one(&**act),
+        Act::HandIn(act) => one(&**act),
+        Act::Reconfigure(act) => one(&**act),
     }
 }
 

@@ -6,7 +6,8 @@ use holdpoint_bus::api::ApiError;
 use holdpoint_protocol::{
     api::{InboxItem, InboxKind},
     artifact::Verb,
-    ids::{FlightId, GateId, WaypointId},
+    ids::{AgentName, FlightId, GateId, WaypointId},
+    view::{FlightView, TurnView, WaypointView},
 };
 
 use crate::{
@@ -42,6 +43,7 @@ pub(crate) async fn waypoint(
                 let seen = Some(name_of(client, &item).await?);
                 Ok(Found { seen, gate: item.gate, flight: item.flight })
             }
+            Choice::Branches(flight) => Ok(Found { flight, seen: None, gate: None }),
             Choice::Nothing => Ok(Found { flight: newest_with(client, waypoint).await?, seen: None, gate: None }),
             Choice::Several(flights) => Err(ambiguous(waypoint, &flights)),
         };
@@ -49,9 +51,9 @@ pub(crate) async fn waypoint(
     let look = async {
         has(client, flight, waypoint).await?;
         let items = client.inbox(Some(flight)).await?;
-        match items.into_iter().find(|item| item.waypoint == *waypoint) {
-            Some(item) => Ok((Some(name_of(client, &item).await?), item.gate)),
-            None => Ok((None, None)),
+        match choose(items, waypoint, verb) {
+            Choice::One(item) => Ok((Some(name_of(client, &item).await?), item.gate)),
+            Choice::Branches(_) | Choice::Several(_) | Choice::Nothing => Ok((None, None)),
         }
     };
     // An act is stored also where no orchestrator runs at the moment: it is taken as soon as one does.
@@ -103,6 +105,30 @@ async fn has(client: &Client, flight: &FlightId, waypoint: &WaypointId) -> Resul
     Err(Looked::Failed(no_waypoint(waypoint, &format!("the flight {flight}"))))
 }
 
+/// The flight that was named, or the newest one in which this person can take a turn of the waypoint over, or has; else the
+/// newest one that has it.
+pub(crate) async fn turn_of(
+    client: &Client,
+    flight: Option<&FlightId>,
+    waypoint: &WaypointId,
+    by: &AgentName,
+) -> Result<FlightId, Failure> {
+    if let Some(flight) = flight {
+        return Ok(flight.clone());
+    }
+    let fits = |view: &FlightView| {
+        let theirs = |turn: &TurnView| turn.agent.as_ref() == Some(by);
+        let fits = |w: &WaypointView| w.actions.contains(&Verb::Take) || w.turn.as_ref().is_some_and(theirs);
+        view.waypoints.iter().any(|known| known.id == *waypoint && fits(known))
+    };
+    for line in client.flights().await? {
+        if fits(&client.status(&line.flight).await?) {
+            return Ok(line.flight);
+        }
+    }
+    newest_with(client, waypoint).await
+}
+
 /// The newest flight that has a waypoint of this name.
 pub(crate) async fn newest_with(client: &Client, waypoint: &WaypointId) -> Result<FlightId, Failure> {
     for line in client.flights().await? {
@@ -129,6 +155,8 @@ fn ambiguous(waypoint: &WaypointId, flights: &[FlightId]) -> Failure {
 #[derive(Debug, PartialEq)]
 enum Choice {
     One(Box<InboxItem>),
+    /// Several branches of a fork in this flight: who acts is who may, and the orchestrator knows.
+    Branches(FlightId),
     Nothing,
     Several(Vec<FlightId>),
 }
@@ -136,13 +164,28 @@ enum Choice {
 /// What waits under this name: where the act is possible if there is such a place, else anywhere.
 fn choose(items: Vec<InboxItem>, waypoint: &WaypointId, verb: Verb) -> Choice {
     let named: Vec<InboxItem> = items.into_iter().filter(|item| item.waypoint == *waypoint).collect();
-    let possible = |item: &InboxItem| item.actions.contains(&verb);
+    let possible = |item: &InboxItem| item.actions.contains(&verb) && is_for(item.kind, verb);
     let anywhere = !named.iter().any(possible);
     let mut left: Vec<InboxItem> = named.into_iter().filter(|item| anywhere || possible(item)).collect();
     match left.len() {
         0 => Choice::Nothing,
         1 => Choice::One(Box::new(left.remove(0))),
-        _ => Choice::Several(left.into_iter().map(|item| item.flight).collect()),
+        _ => {
+            let mut flights: Vec<FlightId> = left.into_iter().map(|item| item.flight).collect();
+            flights.dedup();
+            if flights.len() == 1 { Choice::Branches(flights.remove(0)) } else { Choice::Several(flights) }
+        }
+    }
+}
+
+/// Whether an act is about what waits in this way: a fork may wait for several things.
+fn is_for(kind: InboxKind, verb: Verb) -> bool {
+    match verb {
+        Verb::Approve | Verb::Reject => matches!(kind, InboxKind::Approval | InboxKind::Taken),
+        Verb::Answer => matches!(kind, InboxKind::Question | InboxKind::Help),
+        Verb::Retry => matches!(kind, InboxKind::Held | InboxKind::Failed),
+        Verb::HandIn | Verb::Release => kind == InboxKind::Taken,
+        Verb::Take | Verb::Cancel | Verb::Pause | Verb::Resume | Verb::Reconfigure => true,
     }
 }
 
@@ -167,7 +210,7 @@ mod tests {
     #[test]
     fn the_flight_in_which_the_act_is_possible_is_meant() {
         let asks = waiting("a", "w", &[Verb::Answer]);
-        let failed = waiting("b", "w", &[Verb::Retry]);
+        let failed = InboxItem { kind: InboxKind::Failed, ..waiting("b", "w", &[Verb::Retry]) };
         let other = waiting("c", "x", &[Verb::Answer]);
         let all = [asks.clone(), failed.clone(), other.clone()];
         assert_eq!(chosen(&all, Verb::Answer), Choice::One(Box::new(asks.clone())));
@@ -178,6 +221,22 @@ mod tests {
             "the refusal is about it"
         );
         assert_eq!(chosen(&[other], Verb::Answer), Choice::Nothing);
+    }
+
+    #[test]
+    fn of_what_waits_in_a_fork_the_act_is_about_what_it_can_be_about() {
+        let verbs = [Verb::Approve, Verb::Answer];
+        let asks = waiting("a", "w", &verbs);
+        let gate = |gate: &str| InboxItem {
+            kind: InboxKind::Approval,
+            gate: Some(gate.parse().unwrap()),
+            ..waiting("a", "w", &verbs)
+        };
+        let (legal, owner) = (gate("legal"), gate("owner"));
+        let two = [asks.clone(), legal.clone()];
+        assert_eq!(chosen(&two, Verb::Approve), Choice::One(Box::new(legal.clone())));
+        assert_eq!(chosen(&two, Verb::Answer), Choice::One(Box::new(asks.clone())));
+        assert_eq!(chosen(&[asks, legal, owner], Verb::Approve), Choice::Branches("a".parse().unwrap()));
     }
 
     #[test]

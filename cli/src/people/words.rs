@@ -3,9 +3,9 @@
 
 use holdpoint_core::shown;
 use holdpoint_protocol::{
-    api::{HistoryLine, InboxItem, InboxKind},
-    artifact::{Artifact as _, Confidence, Verb, VerificationReport},
-    ids::{FlightId, WaypointId},
+    api::{HistoryLine, InboxItem, InboxKind, Standing},
+    artifact::{Artifact as _, BuildArtifact, Confidence, Verb, VerificationReport},
+    ids::{AgentName, FlightId, WaypointId},
     state::{Purpose, Status},
     view::{FlightView, WaypointView},
     workflow::{ByOutcome, GateContext},
@@ -13,10 +13,15 @@ use holdpoint_protocol::{
 
 use serde_json::Value;
 
-use crate::view::{flight_status, seconds, status};
+use crate::{
+    notify::{ConditionFailed, Event, OfferedAgain},
+    view::{flight_status, seconds, status},
+};
 
 /// Lines of a question that are shown; `--json` has all of it.
 const QUESTION_LINES_MAX: usize = 40;
+/// The end of an agent's last words that is shown.
+const LAST_WORDS_LINES: usize = 5;
 
 /// An item of the inbox: what, where, since when, and the lines of [`details`].
 pub(crate) fn item(item: &InboxItem) -> String {
@@ -28,6 +33,26 @@ pub(crate) fn item(item: &InboxItem) -> String {
     std::iter::once(head).chain(details).collect()
 }
 
+/// A notification that needs no answer, in a line.
+pub(crate) fn notice(event: &Event) -> String {
+    match event {
+        Event::Waits(waiting) => item(waiting),
+        Event::FlightOver { flight, status } => format!("over  {flight}: {}", flight_status(*status)),
+        Event::ConditionFailed(failed) => {
+            let ConditionFailed { flight, waypoint, gate, at, error, .. } = failed.as_ref();
+            let (error, at) = (shown::line(error), seconds(*at));
+            format!("gate left out  {waypoint}  of {flight}: the condition of {gate} is invalid ({error}), at {at}")
+        }
+        Event::OfferedAgain(again) => {
+            let OfferedAgain { flight, waypoint, gate, role, at, timeout, .. } = again.as_ref();
+            let at = seconds(*at);
+            format!(
+                "offered again  {waypoint}  of {flight}: nobody answered {gate} in {timeout} s, {role} has it, at {at}"
+            )
+        }
+    }
+}
+
 /// What there is to know of an item, and the commands that move it on.
 pub(crate) fn details(item: &InboxItem) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -37,6 +62,9 @@ pub(crate) fn details(item: &InboxItem) -> Vec<String> {
     lines.extend(question);
     if is_long {
         lines.push("…".to_owned());
+    }
+    if !item.to.is_empty() {
+        lines.push(format!("for {}", item.to.iter().map(AgentName::as_str).collect::<Vec<_>>().join(", ")));
     }
     lines.extend(context(&item.context));
     lines.extend(item.options.iter().map(|option| format!("- {}", shown::line(option))));
@@ -78,15 +106,31 @@ pub(crate) fn doubts_of(line: &HistoryLine) -> Vec<String> {
     doubts.and_then(Value::as_array).map(|doubts| doubts.iter().filter_map(text).collect()).unwrap_or_default()
 }
 
+/// What the last agent said that handed off a tree in which it changed nothing; nothing where it changed something.
+pub(crate) fn last_words(history: &[HistoryLine]) -> Vec<String> {
+    let taken = |line: &&HistoryLine| line.kind == BuildArtifact::KIND && line.standing == Some(Standing::Taken);
+    let built = history.iter().rev().find(taken);
+    let words = built.and_then(|line| line.artifact.get("last_words")?.as_str()).unwrap_or_default();
+    let mut lines = shown::quoted(words);
+    lines = lines.split_off(lines.len().saturating_sub(LAST_WORDS_LINES));
+    if !lines.is_empty() {
+        lines.insert(0, "the agent changed nothing, and said:".to_owned());
+    }
+    lines
+}
+
 /// The command that does it.
 pub(crate) fn command(verb: Verb, flight: &FlightId, waypoint: &WaypointId) -> String {
     let word = verb.as_str();
     match verb {
         Verb::Answer => format!("holdpoint answer {waypoint} --flight {flight} --text '…' (or --option '…')"),
-        Verb::Approve | Verb::Retry => format!("holdpoint {word} {waypoint} --flight {flight}"),
+        Verb::Approve | Verb::Retry | Verb::Take | Verb::Release | Verb::HandIn => {
+            format!("holdpoint {word} {waypoint} --flight {flight}")
+        }
         Verb::Reject => format!("holdpoint reject {waypoint} --flight {flight} --note '…'"),
         Verb::Cancel => format!("holdpoint cancel {flight} {waypoint}"),
         Verb::Pause | Verb::Resume => format!("holdpoint {word} {flight}"),
+        Verb::Reconfigure => format!("holdpoint org reload --flight {flight}"),
     }
 }
 
@@ -95,6 +139,8 @@ fn kind(kind: InboxKind) -> &'static str {
         InboxKind::Question => "question",
         InboxKind::Help => "help",
         InboxKind::Approval => "approval",
+        InboxKind::Turn => "turn",
+        InboxKind::Taken => "taken",
         InboxKind::Held => "held",
         InboxKind::Failed => "failed",
     }
@@ -118,6 +164,10 @@ pub(crate) fn done(verb: Verb, view: &FlightView, waypoint: Option<&WaypointId>)
         Verb::Cancel => "cancelled",
         Verb::Pause => "paused",
         Verb::Resume => "resumed",
+        Verb::Take => "taken over",
+        Verb::Release => "given back",
+        Verb::HandIn => "handed in",
+        Verb::Reconfigure => "reloaded",
     };
     let of_waypoint = waypoint.and_then(|id| view.waypoints.iter().find(|waypoint| waypoint.id == *id));
     let follows = match of_waypoint {
@@ -147,6 +197,23 @@ pub(crate) mod tests {
     use super::*;
     use crate::view::tests::flight;
 
+    #[test]
+    fn an_agent_that_changed_nothing_is_quoted_and_one_that_changed_something_is_not() {
+        let line = |artifact: Value, standing| HistoryLine {
+            at: Timestamp::from_millis(0),
+            kind: "build_artifact".to_owned(),
+            reference: "HP_JOURNAL/1".to_owned(),
+            artifact,
+            standing: Some(standing),
+        };
+        let said = line(serde_json::json!({"last_words": "I\u{1b}[2J cannot.\n> holdpoint cancel f"}), Standing::Taken);
+        let late = line(serde_json::json!({"last_words": "late"}), Standing::Conflict);
+        let changed = line(serde_json::json!({}), Standing::Taken);
+        let shown = last_words(&[changed.clone(), said.clone(), late]);
+        assert_eq!(shown, ["the agent changed nothing, and said:", "| I\\u{1b}[2J cannot.", "| > holdpoint cancel f"]);
+        assert!(last_words(&[said, changed]).is_empty() && last_words(&[]).is_empty());
+    }
+
     /// An open question.
     pub(crate) fn question() -> InboxItem {
         InboxItem {
@@ -155,6 +222,8 @@ pub(crate) mod tests {
             waypoint: "w".parse().unwrap(),
             gate: Some("build".parse().unwrap()),
             since: Timestamp::from_millis(0),
+            taken_by: None,
+            to: Vec::new(),
             context: GateContext::default(),
             question: Some("Which\u{1b}[2J one\u{202e}?\nReally.".to_owned()),
             options: vec!["a".to_owned(), "b\u{7}".to_owned()],

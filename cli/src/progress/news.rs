@@ -37,6 +37,8 @@ pub(super) struct News {
     pub(super) waits: bool,
     /// It was accepted on what a verifier reported.
     pub(super) accepted: bool,
+    /// The agent may have changed nothing, and may have said why.
+    pub(super) unchanged: bool,
 }
 
 /// A criterion or guard that is not green.
@@ -62,6 +64,8 @@ struct Told {
     decision: Option<Decision>,
     results: Vec<CriterionResult>,
     status: Option<Status>,
+    /// Whose turn it waits for, where nobody answered the one before in time.
+    passed_on: Option<TurnId>,
     asks: bool,
     sent_back: u32,
 }
@@ -74,6 +78,8 @@ struct Decision {
     attempts: u32,
     /// Of one that sends work back: the how manieth it is.
     sent_back: Option<u32>,
+    /// Of one that passes a turn on: to whom.
+    to: Option<RoleId>,
     results: Vec<CriterionResult>,
 }
 
@@ -95,7 +101,15 @@ impl Tracker {
 }
 
 fn news(waypoint: &WaypointId, text: String) -> News {
-    News { waypoint: waypoint.clone(), text, red: Vec::new(), notes: Vec::new(), waits: false, accepted: false }
+    News {
+        waypoint: waypoint.clone(),
+        text,
+        red: Vec::new(),
+        notes: Vec::new(),
+        waits: false,
+        accepted: false,
+        unchanged: false,
+    }
 }
 
 fn decided(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
@@ -117,12 +131,17 @@ fn decided(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
             // Whoever made it again is done already.
             Some(_) | None => String::new(),
         },
-        Disposition::Escalate => ": a person has to look at it".to_owned(),
+        // A turn that nobody answered in time is other agents' now, or a reload moved it.
+        Disposition::Escalate => match waypoint.turn.as_ref().filter(|_| waypoint.status == Status::Running) {
+            Some(turn) => next_turn(&turn.role),
+            None => ": a person has to look at it".to_owned(),
+        },
     };
     let reason = waypoint.reason_code.map(|reason| format!(" ({reason})")).unwrap_or_default();
     let red = all_red(told, waypoint.reason_code, results);
     let accepted = disposition == Disposition::Accept;
-    Some(News { red, accepted, ..news(&waypoint.id, format!("{disposition}{reason}{next}")) })
+    let unchanged = matches!(waypoint.reason_code, Some(ReasonCode::NoChange | ReasonCode::AttemptsExhausted));
+    Some(News { red, accepted, unchanged, ..news(&waypoint.id, format!("{disposition}{reason}{next}")) })
 }
 
 /// What a view says of the last decision.
@@ -130,7 +149,9 @@ fn decision(waypoint: &WaypointView) -> Option<Decision> {
     let disposition = waypoint.disposition?;
     let results = waypoint.criteria.iter().chain(&waypoint.guards).cloned().collect();
     let sent_back = past::sends_back(disposition).then_some(waypoint.sent_back);
-    Some(Decision { disposition, reason: waypoint.reason_code, attempts: waypoint.attempts, sent_back, results })
+    let passed_on = waypoint.turn.as_ref().filter(|_| waypoint.reason_code == Some(ReasonCode::GateTimeout));
+    let to = passed_on.map(|turn| turn.role.clone());
+    Some(Decision { disposition, reason: waypoint.reason_code, attempts: waypoint.attempts, sent_back, to, results })
 }
 
 fn next_turn(role: &RoleId) -> String {
@@ -167,7 +188,10 @@ fn red(result: &CriterionResult) -> Option<Red> {
 }
 
 fn ended(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
-    if told.status.replace(waypoint.status) == Some(waypoint.status) {
+    let passed_on = passed_on(waypoint);
+    let goes_on = passed_on.is_some() && told.passed_on != passed_on;
+    told.passed_on = passed_on;
+    if told.status.replace(waypoint.status) == Some(waypoint.status) && !goes_on {
         return None;
     }
     let text = match waypoint.status {
@@ -183,6 +207,14 @@ fn ended(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
     };
     let waits = matches!(waypoint.status, Status::Waiting | Status::Blocked | Status::Failed);
     Some(News { waits, ..news(&waypoint.id, text) })
+}
+
+/// The turn of people that was opened because nobody answered the one before in time.
+fn passed_on(waypoint: &WaypointView) -> Option<TurnId> {
+    let late = waypoint.status == Status::Waiting && waypoint.reason_code == Some(ReasonCode::GateTimeout);
+    // Whoever took it has it still; that nobody did is what is said.
+    let turn = waypoint.turn.as_ref().filter(|turn| late && turn.agent.is_none() && waypoint.remediation.is_some())?;
+    Some(turn.turn.clone())
 }
 
 /// Its agent waits for an answer in the open turn.
@@ -210,10 +242,19 @@ fn turn(told: &mut Told, waypoint: &WaypointView, now: Timestamp) -> Option<News
 
 /// What an open turn is doing, who does it.
 pub(super) fn activity(waypoint: &WaypointView, turn: &TurnView) -> String {
-    let Some(agent) = &turn.agent else { return format!("waits for a {}", turn.role) };
+    let Some(agent) = &turn.agent else { return format!("waits for a {}{}", turn.role, overdue(turn)) };
     match doing(turn) {
         Doing::Attempt(word) => format!("{word}  attempt {}  {agent}", waypoint.attempts + 1),
         Doing::Check(words) => format!("{words}  {agent}"),
+    }
+}
+
+/// That the turn was offered to its role before, and nobody answered it.
+fn overdue(turn: &TurnView) -> String {
+    match turn.overdue {
+        0 => String::new(),
+        1 => ": nobody answered its turn in time, and it is open once more".to_owned(),
+        times => format!(": nobody answered its turn in time, {times} times, and it is open once more"),
     }
 }
 

@@ -14,8 +14,9 @@ use crate::failure::Failure;
 pub(crate) struct FlightRecord {
     /// The flight.
     pub(crate) flight: FlightId,
-    /// The plan file, which may be gone by now; its folder is readable for the builders.
-    pub(crate) plan: PathBuf,
+    /// The plan file, which may be gone by now; its folder is readable for the builders. `None`: there was none.
+    #[serde(default)]
+    pub(crate) plan: Option<PathBuf>,
     /// How many builders it has.
     pub(crate) builders: u32,
     /// The configuration of its fleet (TOML).

@@ -31,6 +31,7 @@ pub(crate) fn flight() -> FlightView {
         remediation: None,
         actions: Vec::new(),
         turn: None,
+        branches: Vec::new(),
     };
     let mut blocked = waypoint("two");
     blocked.status = Status::Blocked;
@@ -55,6 +56,7 @@ pub(crate) fn flight() -> FlightView {
         brought_by: Vec::new(),
         trouble: Vec::new(),
         trouble_left_out: 0,
+        workflows: Vec::new(),
     }
 }
 
@@ -102,4 +104,22 @@ fn only_an_accepted_flight_is_a_success() {
         flight.status = status;
         assert_eq!(exit(&flight), expected);
     }
+}
+
+#[test]
+fn a_turn_that_nobody_answered_in_time_says_how_often() {
+    let mut view = flight();
+    let waypoint = &mut view.waypoints[0];
+    waypoint.status = Status::Running;
+    let at = Timestamp::from_millis(0);
+    waypoint.turn = Some(holdpoint_protocol::view::TurnView {
+        turn: "turn-1".parse().unwrap(),
+        role: "builder".parse().unwrap(),
+        purpose: holdpoint_protocol::state::Purpose::Build,
+        opened_at: at,
+        deadline: at,
+        agent: None,
+        overdue: 2,
+    });
+    assert!(table(&view).contains("running, turn of builder, overdue 2 times"), "{}", table(&view));
 }

@@ -8,13 +8,20 @@ use crate::lab::{Lab, git};
 const WRONG: &str = "workflow:\n  name: x\n  gates:\n    - {id: a, role: writer}\n    - {id: a, role: riter}\n";
 /// A chart for it.
 const ORG: &str = "roles:\n  writer: {agents: [agent-1]}\n  spare: {agents: []}\n";
-/// A sound workflow that says something that is not run.
-const NOT_YET: &str = "\
+/// A sound workflow. By a chart in which only people make work it cannot be run.
+const CHAINED: &str = "\
 workflow:
   name: x
   gates:
-    - {id: a, role: builder}
-    - {id: b, role: verifier, canReject: true, escalateTo: repair}
+    - {id: a, role: maker, escalateTo: [senior, lead], timeout: 2h}
+    - {id: b, role: verifier, canReject: true, escalateTo: lead}
+";
+/// A chart for it.
+const MAKERS: &str = "\
+roles:
+  maker: {agents: [agent-1], plane: build}
+  senior: {agents: [agent-2], plane: build}
+  lead: {agents: [human-ann], requireHuman: true}
 ";
 /// A sound workflow that is run.
 const RIGHT: &str = "workflow:\n  name: x\n  gates:\n    - {id: a, role: writer}\n    \
@@ -46,24 +53,33 @@ fn every_problem_is_reported_with_its_place_and_exit_2() {
 }
 
 #[test]
-fn a_sound_workflow_is_reported_with_what_is_not_run_yet() {
+fn a_sound_workflow_is_reported_with_what_keeps_it_from_being_run() {
     let lab = Lab::new();
-    fs::write(lab.path("x.yaml"), NOT_YET).unwrap();
-    let answer = lab.run(&["workflow", "check", "x.yaml"]);
+    fs::write(lab.path("x.yaml"), CHAINED).unwrap();
+    fs::write(lab.path("makers.yaml"), MAKERS).unwrap();
+    let answer = lab.run(&["workflow", "check", "x.yaml", "--org", "makers.yaml"]);
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
-    assert_eq!(
-        answer.stdout,
-        "x.yaml: x is sound: gates 2\n  not run yet: `escalateTo` of what builds or verifies (b)\n"
-    );
-    assert!(answer.stderr.contains("warning: there is no org chart"), "{}", answer.stderr);
+    assert_eq!(answer.stdout, "x.yaml: x is sound: gates 2\nmakers.yaml is sound: roles 3\n");
+    let show = |more: &[&str]| {
+        lab.run(&[&["workflow", "show", "x", "--file", "x.yaml", "--org", "makers.yaml"], more].concat())
+    };
+    let row = "a     maker                 2h       senior, then lead\n";
+    assert!(show(&[]).stdout.contains(row), "{}", show(&[]).stdout);
+    assert!(show(&["--mermaid"]).stdout.contains("2h<br/>then senior, then lead"), "{}", show(&["--mermaid"]).stdout);
+    assert_eq!(show(&["--json"]).json()["gates"][0]["escalations"][1]["role"], "lead");
 
-    fs::write(lab.path("chart.yaml"), ORG).unwrap();
-    let answer = lab.run(&["workflow", "check", "x.yaml", "--org", "chart.yaml", "--json"]);
+    fs::write(lab.path("people.yaml"), MAKERS.replace("agent-1", "human-bob")).unwrap();
+    let answer = lab.run(&["workflow", "check", "x.yaml", "--org", "people.yaml", "--json"]);
     assert_eq!(answer.code, Some(0), "{}", answer.stderr);
     let report = answer.json();
-    assert_eq!((&report["ok"], &report["roles"]), (&true.into(), &2.into()));
-    assert_eq!(report["workflows"][0]["not_run_yet"][0], "`escalateTo` of what builds or verifies (b)");
-    assert_eq!(report["warnings"].as_array().map(Vec::len), Some(1), "{report}");
+    assert_eq!((&report["ok"], &report["roles"]), (&true.into(), &3.into()));
+    assert_eq!(report["workflows"][0]["not_run_yet"][0], "gate a cannot belong to role maker");
+
+    fs::write(lab.path("alone.yaml"), RIGHT).unwrap();
+    let answer = lab.run(&["workflow", "check", "alone.yaml"]);
+    assert_eq!((answer.code, answer.stdout.as_str()), (Some(0), "alone.yaml: x is sound: gates 2\n"));
+    assert!(answer.stderr.contains("warning: there is no org chart"), "{}", answer.stderr);
+    fs::write(lab.path("chart.yaml"), ORG).unwrap();
 
     let keys = lab.path("keys").display().to_string();
     assert_eq!(lab.run(&["keys", "init", "--dir", &keys, "--builders", "1"]).code, Some(0));
@@ -157,12 +173,14 @@ fn what_a_folder_without_a_repository_declares_is_said_to_lack_a_workflow_and_no
 }
 
 #[test]
-fn declarations_that_are_wrong_or_not_run_yet_are_refused_where_a_plan_needs_them() {
+fn declarations_that_are_wrong_or_cannot_be_run_are_refused_where_a_plan_needs_them() {
     let broken = SIGNED.replace("'tags[0]'", "'tags[0'");
     let lab = declaring(&[("project.yaml", &broken), ("org.yaml", LEAD)]);
     check(&lab).refuses(2, &["project.yaml:5:", "`when: tags[0` is no predicate: it is no JavaScript expression"]);
-    let lab = declaring(&[("project.yaml", NOT_YET), ("org.yaml", ORG)]);
-    check(&lab).refuses(2, &["workflow x of project.yaml cannot be flown", "`escalateTo`", "workflow show"]);
+    let only_people = MAKERS.replace("agent-1", "human-bob");
+    let lab = declaring(&[("project.yaml", CHAINED), ("org.yaml", &only_people)]);
+    let why = "gate a cannot belong to role maker";
+    check(&lab).refuses(2, &["workflow x of project.yaml cannot be flown", why, "workflow show"]);
     // Nobody looks at them for a plan that does not.
     let plan = fs::read_to_string(lab.path("plan.yaml")).unwrap().replace("workflow: x\n", "");
     fs::write(lab.path("plan.yaml"), plan).unwrap();

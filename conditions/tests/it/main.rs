@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "tests say what is expected by failing")]
 
+mod processes;
+
 use std::path::Path;
 
 use holdpoint_conditions::{Answer, Failure, Helper};
@@ -21,7 +23,7 @@ fn scope() -> Value {
 
 async fn answers(conditions: &[&str]) -> Vec<Answer> {
     let conditions: Vec<String> = conditions.iter().map(|&condition| condition.to_owned()).collect();
-    helper().evaluate(&conditions, &scope()).await.unwrap()
+    helper().evaluate("flight", &conditions, &scope()).await.unwrap()
 }
 
 async fn answer(condition: &str) -> Answer {
@@ -76,7 +78,7 @@ async fn what_is_no_expression_is_refused_when_it_is_parsed_and_when_it_is_evalu
     let long = format!("true /*{}*/", "x".repeat(5_000));
     let conditions: Vec<String> = bad.iter().map(|&text| text.to_owned()).chain([long]).collect();
     let parsed = helper().parse(&conditions).await.unwrap();
-    let evaluated = helper().evaluate(&conditions, &scope()).await.unwrap();
+    let evaluated = helper().evaluate("flight", &conditions, &scope()).await.unwrap();
     for (condition, answers) in conditions.iter().zip(parsed.iter().zip(&evaluated)) {
         let (Answer::Failed(Failure::Syntax(_)), Answer::Failed(Failure::Syntax(_))) = answers else {
             unreachable!("{condition}: {answers:?}")

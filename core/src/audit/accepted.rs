@@ -85,8 +85,7 @@ fn unsupported(
     after: Option<&WaypointState>,
     before: &WaypointState,
 ) -> Option<(String, String)> {
-    let open = if let Phase::InTurn(open) = &before.phase { Some(&open.turn) } else { None };
-    if open != Some(&report.turn) {
+    if before.open_turn(&report.turn).is_none() {
         let found = format!("it accepts by a report on turn {}, which is not open", report.turn);
         return Some(("a report on the open turn".to_owned(), found));
     }

@@ -1,14 +1,17 @@
 //! What an entry answers: the handoff is there, is the one that was meant, and is its sender's.
 
 use holdpoint_protocol::{
-    artifact::{Act, Handed, HandedHead},
+    artifact::{Act, Artifact as _, Cancel, Handed, HandedHead, Reconfigure},
     ids::{WaypointId, role},
     journal::{Cause, Dead, Death, Entry, Sequence},
-    state::{Phase, WaypointState},
+    state::WaypointState,
     streams,
 };
 
 use super::{Auditor, EntryLine, Known, Link, lines::reference};
+
+/// Acts on a whole flight that lead to entries of its waypoints.
+const ON_ALL: [&str; 2] = [Cancel::KIND, Reconfigure::KIND];
 
 impl Auditor {
     /// Looks at the cause of an entry, if it has one; whether anything more can be said of the entry.
@@ -129,7 +132,11 @@ fn wrong(
     if head.artifact_id != cause.artifact {
         return Some((Link::Cause, format!("handoff {name} to be {}", cause.artifact), head.artifact_id.to_string()));
     }
-    let on_waypoint = line.subject.waypoint.as_ref().map_or(&line.subject.kind == "cancel", |named| named == waypoint);
+    let on_waypoint = line
+        .subject
+        .waypoint
+        .as_ref()
+        .map_or_else(|| ON_ALL.contains(&line.subject.kind.as_str()), |named| named == waypoint);
     if !on_waypoint || streams::handoff(&line.subject.role) != line.stream {
         let named = line.subject.waypoint.as_ref().map_or("the flight", |named| named.as_str());
         let found = format!("one on {named} by role {}", line.subject.role);
@@ -142,19 +149,21 @@ fn wrong(
         let found = format!("it is by role {}", line.subject.role);
         return (line.subject.role.as_str() != role::OPERATOR).then_some((Link::Sender, expected, found));
     }
-    let Phase::InTurn(open) = &before.phase else {
+    let Some(known) = before.open_turns().next() else {
         return Some((Link::Turn, "a turn to be open that a handoff can answer".to_owned(), "none is".to_owned()));
     };
-    if Some(&open.turn) != head.turn.as_ref() {
-        let expected = format!("handoff {name} to answer turn {}, which is open", open.turn);
+    let Some(open) = head.turn.as_ref().and_then(|turn| before.open_turn(turn)) else {
+        let expected = format!("handoff {name} to answer turn {}, which is open", known.turn);
         return Some((Link::Turn, expected, format!("it answers turn {}, which is not open", turn_of(head))));
-    }
+    };
     if open.role != line.subject.role {
         let expected = format!("handoff {name} by role {}, whose turn it is", open.role);
         return Some((Link::Sender, expected, format!("it is by role {}", line.subject.role)));
     }
     // A turn that is given up is given up over a plan: somebody took it once more.
-    if matches!(body, Handed::Plan) == ends || matches!(body, Handed::GivenBack | Handed::Status(_)) {
+    if matches!(body, Handed::Plan) == ends
+        || matches!(body, Handed::GivenBack | Handed::Status(_) | Handed::Exchange(_))
+    {
         let expected =
             format!("handoff {name} to {}", if ends { "end a turn" } else { "be the plan of another agent" });
         return Some((Link::Cause, expected, format!("it is a {}", line.subject.kind)));

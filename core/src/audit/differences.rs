@@ -52,7 +52,7 @@ fn request(request: &TurnRequest) -> Value {
         TurnRequest::Build(build) => json!({"wanted": "build", "base": build.base, "start": build.start}),
         TurnRequest::Verify(verify) => json!({
             "wanted": "verify", "purpose": verify.purpose, "base": verify.base, "commit": verify.commit,
-            "tree": verify.tree,
+            "tree": verify.tree, "judged": verify.judged,
         }),
         TurnRequest::Complete(complete) => json!({
             "wanted": "complete", "base": complete.base, "commit": complete.commit, "tree": complete.tree,

@@ -128,6 +128,7 @@ impl HandoffLine {
                 artifact.ledger = Vec::new();
                 artifact.claims = Vec::new();
                 artifact.completion_claim = None;
+                artifact.last_words = None;
             }
             Ok((_, Handed::Reported(report))) => {
                 for judged in report.criteria.iter_mut().chain(&mut report.guards) {

@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 
 use holdpoint_protocol::{
-    artifact::{self, BuildArtifact, BuildStatus, Failure, Handed, HandedHead},
-    facts::Oid,
+    artifact::{self, BuildArtifact, BuildStatus, Failure, HandIn, Handed, HandedHead},
+    facts::{BundleRef, Oid},
     ids::{ArtifactId, TurnId, WaypointId, role},
     journal::{Cause, Entry, Record},
     plan::Waypoint,
@@ -23,8 +23,8 @@ use super::{
 };
 use crate::{
     engine::{
-        self, Act, Answering, Asked, BuildOutcome, Commit, Context, Died, Fresh, Handoff, Input, Merge, Merged,
-        Oversize, Reported, Retrying, Step,
+        self, Act, Answering, Asked, BuildOutcome, Commit, Context, Died, Fresh, HandingIn, Handoff, Input, Merge,
+        Merged, Migrating, Oversize, Releasing, Reported, Retrying, Step, Taking, Voted,
     },
     flight::FlightState,
 };
@@ -51,15 +51,17 @@ impl Auditor {
         };
         let record = entry.record();
         let cause = record.cause.as_ref().and_then(|c| self.handoffs.get(&(c.stream.clone(), c.sequence)));
-        let asked = match &before.folded.state.phase {
+        let focused = engine::before_entry(&before.folded.state, entry);
+        let asked = match &focused.phase {
             Phase::Waiting(question) => Some(&question.asked),
             Phase::InTurn(open) => open.asking().map(|question| &question.asked),
             _ => None,
         };
         let asked = asked.and_then(|asked| self.handoffs.get(&(asked.stream.clone(), asked.sequence)));
         let asked = asked.map(|known| &known.line);
-        let Before { folded, last_turn, feedback } = before;
-        let seen = Seen { entry, record, before: &folded.state, last_turn, feedback, asked };
+        let Before { folded, turn, feedback, voted } = before;
+        let focused = focused.as_ref();
+        let seen = Seen { entry, record, before: &folded.state, focused, turn, feedback, voted, asked };
         let input = match cause {
             Some(known) => seen.answered(known)?,
             None => seen.unprompted()?,
@@ -73,8 +75,12 @@ struct Seen<'a> {
     entry: &'a Entry,
     record: &'a Record,
     before: &'a WaypointState,
-    last_turn: &'a Option<Box<Turn>>,
+    /// As the branch of a fork saw it that the entry is about.
+    focused: &'a WaypointState,
+    /// The turn that the entry is about.
+    turn: &'a Option<Box<Turn>>,
     feedback: &'a Option<Box<Feedback>>,
+    voted: &'a [Voted],
     /// The handoff that asked the question that was open.
     asked: Option<&'a HandoffLine>,
 }
@@ -101,17 +107,19 @@ impl Seen<'_> {
         }
         let HandedHead { turn, agent, .. } = head.clone();
         let turn = turn.ok_or_else(|| ("a handoff on a turn".to_owned(), "it names none".to_owned()))?;
-        let handoff = Handoff { turn, role: known.line.subject.role.clone(), agent, cause: cause.clone(), body: () };
+        let opened = self.turn.as_ref().filter(|opened| opened.turn_id == turn);
+        let told = opened.and_then(|opened| opened.told().cloned()).map(Box::new);
+        let (role, cause) = (known.line.subject.role.clone(), cause.clone());
+        let handoff = Handoff { turn, role, agent, cause, told, body: () };
         Ok(match body {
-            Handed::Built(artifact) => Input::Built(with(handoff, self.outcome(artifact)?)),
+            Handed::Built(artifact) => Input::Built(handoff.with(self.outcome(artifact)?)),
             Handed::Reported(report) => {
                 let report = known.line.report().unwrap_or_else(|| report.as_ref().clone());
-                let opened = self.last_turn.as_ref().filter(|turn| turn.turn_id == handoff.turn);
                 let for_build = opened.and_then(|turn| turn.for_build.clone());
-                Input::Reported(with(handoff, Box::new(Reported { report, for_build })))
+                Input::Reported(handoff.with(Box::new(Reported { report, for_build })))
             }
-            Handed::Clarify(_) | Handed::Help(_) => Input::Asked(with(handoff, Box::new(self.question(body)?))),
-            Handed::Act(artifact::Act::Complete(completion)) => Input::Fulfilled(with(handoff, completion.clone())),
+            Handed::Clarify(_) | Handed::Help(_) => Input::Asked(handoff.with(Box::new(self.question(body)?))),
+            Handed::Act(artifact::Act::Complete(completion)) => Input::Fulfilled(handoff.with(completion.clone())),
             Handed::Act(_) => return Err(("a handoff of an agent".to_owned(), "a person's act".to_owned())),
             Handed::Plan => match self.entry {
                 Entry::Dead(dead) => {
@@ -124,12 +132,15 @@ impl Seen<'_> {
                 return Err(("a handoff that ends a turn".to_owned(), "one that gives it back".to_owned()));
             }
             Handed::Status(_) => return Err(("a handoff that ends a turn".to_owned(), "a status update".to_owned())),
+            Handed::Exchange(_) => {
+                return Err(("a handoff that ends a turn".to_owned(), "a record of an exchange".to_owned()));
+            }
         })
     }
 
-    /// The turn that was opened last.
+    /// The turn that the entry is about.
     fn turn(&self) -> Result<Box<Turn>, Difference> {
-        self.last_turn.clone().ok_or_else(|| ("the turn that is open".to_owned(), "no entry opens it".to_owned()))
+        self.turn.clone().ok_or_else(|| ("the turn that is open".to_owned(), "no entry opens it".to_owned()))
     }
 
     /// A question. What git said of the work in progress is in the entry.
@@ -164,21 +175,40 @@ impl Seen<'_> {
                     _ => return Err(("the question that it answers".to_owned(), "it cannot be read".to_owned())),
                 };
                 let response = response.as_ref().clone();
-                let body = Box::new(Answering { response, question, options, turn: self.last_turn.clone() });
+                let body = Box::new(Answering { response, question, options, turn: self.turn.clone() });
                 Input::Answered(Act { by, cause, overtaken: false, body })
             }
             artifact::Act::Complete(completion) => {
                 Input::Completed(Act { by, cause, overtaken: false, body: completion.clone() })
             }
             artifact::Act::Retry(retry) => {
-                let (turn, feedback) = (self.last_turn.clone(), self.feedback.clone());
+                let (turn, feedback) = (self.turn.clone(), self.feedback.clone());
                 let body = Box::new(Retrying { retry: retry.as_ref().clone(), turn, feedback });
                 Input::Retried(Act { by, cause, overtaken: false, body })
+            }
+            artifact::Act::Take(take) => {
+                let body = Box::new(Taking { on: take.on.clone(), turn: self.turn.clone() });
+                Input::Taken(Act { by, cause, overtaken: false, body })
+            }
+            artifact::Act::Release(release) => {
+                let body = Box::new(Releasing { on: release.on.clone(), turn: self.turn.clone() });
+                Input::Released(Act { by, cause, overtaken: false, body })
+            }
+            artifact::Act::HandIn(work) => {
+                let outcome = self.handed_in(work)?;
+                let (verdicts, turn) = (work.verdicts.clone(), self.turn.clone());
+                let body = Box::new(HandingIn { on: work.on.clone(), outcome, verdicts, turn });
+                Input::HandedIn(Act { by, cause, overtaken: false, body })
             }
             artifact::Act::Cancel(cancel) => {
                 Input::Cancelled(Act { by, cause, overtaken: false, body: on_waypoint.then(|| cancel.clone()) })
             }
-            artifact::Act::Pause(_) | artifact::Act::Resume(_) => {
+            artifact::Act::Reconfigure(_) if !on_waypoint => {
+                let (turn, feedback) = (self.turn.clone(), self.feedback.clone());
+                let body = Box::new(Migrating { turn, feedback });
+                Input::Reconfigured(Act { by, cause, overtaken: false, body })
+            }
+            artifact::Act::Reconfigure(_) | artifact::Act::Pause(_) | artifact::Act::Resume(_) => {
                 return Err(("an act on a waypoint".to_owned(), format!("`{}`", act.verb().as_str())));
             }
         })
@@ -201,10 +231,23 @@ impl Seen<'_> {
         if !self.is_left_complete() {
             return Ok(BuildOutcome::Failed(Failure { reason: ReasonCode::HandoffInvalid, detail: String::new() }));
         }
+        self.work_of(artifact.commit.as_ref(), artifact.bundle.as_ref())
+    }
+
+    /// What git said of the work of a person; of verdicts it says nothing.
+    fn handed_in(&self, handed: &HandIn) -> Result<BuildOutcome, Difference> {
+        if !handed.verdicts.is_empty() {
+            return Ok(BuildOutcome::Work { commit: None, violations: Vec::new() });
+        }
+        self.work_of(handed.commit.as_ref(), handed.bundle.as_ref())
+    }
+
+    /// What git said of a commit that was taken.
+    fn work_of(&self, commit: Option<&Oid>, bundle: Option<&BundleRef>) -> Result<BuildOutcome, Difference> {
         let work = self.after().and_then(|state| state.work.as_ref());
-        match (&artifact.commit, work) {
+        match (commit, work) {
             (Some(commit), Some(Work { commit: Some(taken), tree, violations, .. })) => {
-                let Some(bundle) = artifact.bundle.clone().filter(|_| commit == taken) else {
+                let Some(bundle) = bundle.cloned().filter(|_| commit == taken) else {
                     return Err((format!("the commit {commit}, which was handed off"), format!("{taken} was taken")));
                 };
                 let commit = Some(Commit { commit: commit.clone(), tree: tree.clone(), bundle });
@@ -226,8 +269,9 @@ impl Seen<'_> {
             // How large it was is in the words for people only.
             return Ok(Input::TooLarge(Oversize { bytes: 0, most: 0 }));
         }
-        match &self.before.phase {
+        match &self.focused.phase {
             Phase::Pending => Ok(Input::Open),
+            Phase::Forked => Ok(if self.stays_in_fork() { Input::Open } else { Input::Joined(self.voted.to_vec()) }),
             Phase::InTurn(_) => Ok(Input::DeadlinePassed(self.turn()?)),
             Phase::Waiting(_) => Ok(Input::AnswerOverdue),
             Phase::Accepted { .. } if self.reason() == Some(ReasonCode::LandingHeld) => {
@@ -237,6 +281,12 @@ impl Seen<'_> {
             Phase::Held(_) => Err(("an act of a person".to_owned(), "held work moved on by itself".to_owned())),
             Phase::Cancelled => Err(("nothing behind the end of a waypoint".to_owned(), "an entry".to_owned())),
         }
+    }
+
+    /// Whether the work is in the same fork after the entry.
+    fn stays_in_fork(&self) -> bool {
+        let entered = |state: &WaypointState| state.fork.as_ref().map(|fork| (fork.fork.clone(), fork.since));
+        self.after().and_then(entered) == entered(self.before)
     }
 
     fn merged(&self) -> Result<Input, Difference> {
@@ -280,12 +330,9 @@ impl Seen<'_> {
     }
 }
 
-fn with<T>(handoff: Handoff<()>, body: T) -> Handoff<T> {
-    let Handoff { turn, role, agent, cause, body: () } = handoff;
-    Handoff { turn, role, agent, cause, body }
-}
-
 fn compare(seen: &Seen<'_>, input: Input, flight: &FlightState, planned: &Waypoint) -> Result<(), Difference> {
+    let known = configured_as_of(flight, seen.after())?;
+    let flight: &FlightState = &known;
     let opens = matches!(input, Input::Open | Input::HeadMoved(_));
     let base = seen.after().and_then(|state| state.base.as_ref()).filter(|_| opens);
     let flight = match base {
@@ -293,7 +340,7 @@ fn compare(seen: &Seen<'_>, input: Input, flight: &FlightState, planned: &Waypoi
             .ok_or_else(|| ("to stand on a head of the flight's branch".to_owned(), format!("it stands on {base}")))?,
         None => Cow::Borrowed(flight),
     };
-    let workflow = flight.workflow(planned).ok_or_else(|| {
+    let workflow = flight.workflow_of(planned, seen.before).ok_or_else(|| {
         ("a sound workflow in the submission".to_owned(), format!("none for waypoint {}", planned.id))
     })?;
     let cx = Context {
@@ -314,6 +361,24 @@ fn compare(seen: &Seen<'_>, input: Input, flight: &FlightState, planned: &Waypoi
     }
 }
 
+/// The flight with the workflows that the deciding orchestrator knew: it may not have read a reload that stands before the
+/// entry.
+fn configured_as_of<'a>(
+    flight: &'a FlightState,
+    after: Option<&WaypointState>,
+) -> Result<Cow<'a, FlightState>, Difference> {
+    let newest = flight.configured.newest();
+    let by = after.map_or(newest, |state| state.configured.by);
+    if by == newest {
+        return Ok(Cow::Borrowed(flight));
+    }
+    let earlier = flight.configured.as_of(by).ok_or_else(|| {
+        let expected = "to be decided by workflows that the flight was given".to_owned();
+        (expected, format!("reload {by} had not happened: the last one is {newest}"))
+    })?;
+    Ok(Cow::Owned(FlightState { configured: earlier, ..flight.clone() }))
+}
+
 /// The flight as it was when `head` was its head; `None` if it never was. Whoever decided may not have known of the
 /// newest landing yet.
 fn as_of<'a>(flight: &'a FlightState, head: &Oid) -> Option<Cow<'a, FlightState>> {
@@ -322,6 +387,7 @@ fn as_of<'a>(flight: &'a FlightState, head: &Oid) -> Option<Cow<'a, FlightState>
     }
     let mut earlier = FlightState::new(flight.submitted.clone());
     earlier.steering = flight.steering.clone();
+    earlier.configured = flight.configured.clone();
     if earlier.head() == head {
         return Some(Cow::Owned(earlier));
     }

@@ -1,7 +1,7 @@
 //! Acts of people on a whole flight: each answers a signed act, and is what the rules make of it.
 
 use holdpoint_protocol::{
-    artifact::Handed,
+    artifact::{Act, Handed},
     ids::{WaypointId, role},
     journal::Steered,
     state::WaypointState,
@@ -49,7 +49,20 @@ impl Auditor {
             return Some((Link::Decision, wanted(), found));
         }
         let states: Waypoints = self.waypoint_states().collect();
-        let made = flight::steer(flight, &states, steered.verb, &steered.by, cause, steered.record.at);
+        let made = match act {
+            // Which roles the fleet had is not written.
+            Act::Reconfigure(act) => {
+                let made = flight::reconfigure(flight, &states, act, cause, steered.record.at, |_| true);
+                if let Ok(made) = &made
+                    && made.workflows != steered.workflows
+                {
+                    let expected = "the workflows of the act that the plan names".to_owned();
+                    return Some((Link::Decision, expected, "others were taken".to_owned()));
+                }
+                made
+            }
+            _ => flight::steer(flight, &states, steered.verb, &steered.by, cause, steered.record.at),
+        };
         made.err().map(|refusal| (Link::Decision, format!("it to be refused: {refusal}"), "it was taken".to_owned()))
     }
 

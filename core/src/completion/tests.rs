@@ -1,4 +1,5 @@
 use super::*;
+use crate::handed::Oversized;
 
 fn wanted<'a>(waypoint: &'a WaypointId, gate: &'a GateId) -> Wanted<'a> {
     Wanted { waypoint, gate, can_reject: true, default: Outcome::Complete }
@@ -64,8 +65,24 @@ fn each_error_has_its_code_and_details_and_an_example_that_is_taken() {
         for (key, value) in details {
             assert_eq!(&json[*key], value, "{object}: {key}");
         }
+        assert_eq!(json["example"], shown(&lesson), "{object}: programs get the example that people read");
         reading(shown(&lesson), change).unwrap_or_else(|error| panic!("the example of {code} is wrong: {error}"));
     }
+}
+
+#[test]
+fn what_is_too_long_is_told_with_its_field_and_its_bound() {
+    let size = Oversized { field: "summary", found: 20_000, most: 16_384, unit: "bytes" };
+    let json = too_long(&size).to_json();
+    assert_eq!((&json["error"], &json["requiredField"]), (&json!("too_long"), &json!("summary")));
+    assert_eq!((&json["found"], &json["most"], &json["unit"]), (&json!(20_000), &json!(16_384), &json!("bytes")));
+}
+
+#[test]
+fn a_turn_that_nothing_completes_says_what_ends_it_and_shows_no_completion() {
+    let json = elsewhere("makes work", "End your program with exit code 0.").to_json();
+    assert_eq!((&json["error"], &json["example"]), (&json!("not_completed_here"), &Value::Null));
+    assert!(json["message"].as_str().unwrap().contains("it makes work"), "{json}");
 }
 
 #[test]

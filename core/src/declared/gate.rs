@@ -2,7 +2,7 @@
 
 use holdpoint_protocol::{
     ids::{AgentName, GateId, RoleId},
-    workflow::{ForkKind, ForkSpec, GateOrFork, GateSpec, JoinStrategy},
+    workflow::{Escalation, ForkKind, ForkSpec, GateKind, GateOrFork, GateSpec, JoinStrategy},
 };
 
 use super::project;
@@ -17,6 +17,7 @@ use crate::plan::{
 pub(super) const GATE_KEYS: &[&str] = &[
     "id",
     "role",
+    "type",
     "description",
     "canReject",
     "when",
@@ -30,6 +31,8 @@ pub(super) const GATE_KEYS: &[&str] = &[
     "outcomeHelp",
     "metadata",
 ];
+/// The type of a gate at which a role that makes work only looks at it.
+const INSPECTION: &str = "inspection";
 /// The keys of a fork.
 pub(super) const FORK_KEYS: &[&str] = &["id", "type", "description", "branches", "joinStrategy", "when", "metadata"];
 
@@ -57,8 +60,11 @@ pub(super) fn items(workflow: &Fields<'_>, problems: &mut Problems) -> Items {
 
 fn is_fork(node: &Node) -> bool {
     // What is no mapping is reported as no gate; here it is only looked at.
-    let keys = Fields::free(node, "a gate", "", &mut Problems::default());
-    keys.is_some_and(|keys| keys.has("type") || keys.has("branches"))
+    let unread = &mut Problems::default();
+    let keys = Fields::free(node, "a gate", "", unread);
+    keys.is_some_and(|keys| {
+        keys.has("branches") || keys.text("type", unread).is_some_and(|kind| kind == "fork" || !keys.has("role"))
+    })
 }
 
 fn fork(node: &Node, whole: &mut bool, problems: &mut Problems) -> Option<ForkSpec> {
@@ -66,7 +72,11 @@ fn fork(node: &Node, whole: &mut bool, problems: &mut Problems) -> Option<ForkSp
     fields.demand("id", "give the fork an id, such as `id: reviews`", problems);
     fields.demand("type", "say `type: fork`", problems);
     fields.demand("branches", "add `branches:` with the gates that are open at the same time", problems);
-    fields.choice("type", "a type of gate", &[("fork", ForkKind::Fork)], problems);
+    let kinds = [("fork", Some(ForkKind::Fork)), (INSPECTION, None)];
+    if fields.choice("type", "a type of gate", &kinds, problems) == Some(None) {
+        let hint = "write `type: fork`, or remove `branches`";
+        problems.add(fields.at, "an inspection is one gate and has no branches", hint);
+    }
     let joins = [("all", JoinStrategy::All), ("any", JoinStrategy::Any), ("majority", JoinStrategy::Majority)];
     Some(ForkSpec {
         id: id(&fields, problems),
@@ -97,13 +107,15 @@ fn gate(node: &Node, problems: &mut Problems) -> Option<GateSpec> {
     fields.demand("role", "say whose turn it is, such as `role: verifier`", problems);
     let id = id(&fields, problems);
     let role = fields.id("role", RoleId::try_new, problems);
+    let roles = fields.id_or_ids("escalateTo", RoleId::try_new, problems);
     let read = GateSpec {
+        kind: fields.choice("type", "a type of gate", &[(INSPECTION, GateKind::Inspection)], problems),
         description: fields.text("description", problems),
         can_reject: fields.flag("canReject", problems).unwrap_or(false),
         require_human: fields.flag("requireHuman", problems).unwrap_or(false),
         people: fields.ids("people", AgentName::try_new, problems),
         timeout: fields.duration("timeout", problems),
-        escalate_to: fields.id("escalateTo", RoleId::try_new, problems),
+        escalations: roles.into_iter().map(Escalation::from).collect(),
         when: fields.text("when", problems),
         reject_to: fields.id("rejectTo", GateId::try_new, problems),
         expectations: fields.texts("expectations", problems),

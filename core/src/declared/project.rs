@@ -1,7 +1,8 @@
-//! Reading `project.yaml`: one `workflow:`, or several `workflows:` (spec GATE-1). Its gates are read by [`super::gate`].
+//! Reading `project.yaml`: one `workflow:`, or several `workflows:` (spec GATE-1), and the people to notify of stuck work. Gates
+//! are read by [`super::gate`].
 
 use holdpoint_protocol::{
-    ids::WaypointId,
+    ids::{AgentName, WaypointId},
     state::Outcome,
     workflow::{ByOutcome, Effect, RejectionStrategy, WorkflowSpec},
 };
@@ -21,7 +22,7 @@ pub(super) const KIND: FileKind = FileKind {
 };
 
 /// The keys of the file.
-pub(super) const FILE_KEYS: &[&str] = &["workflow", "workflows"];
+pub(super) const FILE_KEYS: &[&str] = &["workflow", "workflows", "owner", "stakeholders"];
 /// The keys of a workflow.
 pub(super) const WORKFLOW_KEYS: &[&str] =
     &["name", "description", "defaultOutcome", "rejectionStrategy", "gates", "outcomes"];
@@ -43,6 +44,9 @@ pub(super) struct Project {
     pub(super) workflows: Vec<Declared>,
     /// Whether there can be only one: it stands below `workflow`.
     pub(super) single: bool,
+    /// Who is notified of stuck work of any of them.
+    pub(super) owner: Option<AgentName>,
+    pub(super) stakeholders: Vec<AgentName>,
 }
 
 /// Reads a project file.
@@ -59,7 +63,13 @@ pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<Project> {
     let lone = file.get("workflow", problems).and_then(|node| workflow(node, problems));
     // Where both are given the file is refused, and the rules go by the list.
     workflows.extend(lone.filter(|_| single));
-    Some(Project { workflows, single })
+    let owner = file.id("owner", AgentName::try_new, problems);
+    let stakeholders = file.ids("stakeholders", AgentName::try_new, problems);
+    for Declared { spec, .. } in &mut workflows {
+        spec.owner.clone_from(&owner);
+        spec.stakeholders.clone_from(&stakeholders);
+    }
+    Some(Project { workflows, single, owner, stakeholders })
 }
 
 fn workflow(node: &Node, problems: &mut Problems) -> Option<Declared> {
@@ -87,6 +97,8 @@ fn workflow(node: &Node, problems: &mut Problems) -> Option<Declared> {
                 let effects = [("advance", Effect::Advance), ("reject", Effect::Reject), ("hold", Effect::Hold)];
                 outcomes.choice(key, "what an outcome can lead to", &effects, problems)
             }),
+            owner: None,
+            stakeholders: Vec::new(),
         },
     })
 }

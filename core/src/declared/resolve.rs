@@ -31,16 +31,24 @@ fn of_gate(gate: &mut GateSpec, first: bool, chart: Option<&OrgChart>) {
     gate.plane = role.and_then(|role| role.plane);
     gate.vacant = role.is_some_and(|role| role.agents.is_empty());
     gate.role_description = role.and_then(|role| role.description.clone());
+    for link in &mut gate.escalations {
+        let role = of_role(&link.role);
+        link.plane = role.and_then(|role| role.plane);
+        let peoples = role.filter(|role| gate.require_human || is_peoples(&link.role, role));
+        link.people = peoples.map(people).unwrap_or_default();
+    }
     if Duty::of_gate(gate) != Duty::Complete {
         return;
     }
     gate.timeout = Some(gate.timeout.unwrap_or_else(|| default_timeout(gate, first)));
-    let escalation = gate.escalate_to.as_ref().and_then(of_role);
-    let is_peoples = |role: &&RoleSpec| gate.require_human || role.require_human || of_people(role);
-    gate.escalation_people = escalation.filter(is_peoples).map(people).unwrap_or_default();
     if let Some(role) = role.filter(|_| gate.require_human && gate.people.is_empty()) {
         gate.people = people(role);
     }
+}
+
+/// Whether turns that escalate to the role are for people. What makes or judges work is agents' by its name.
+pub(super) fn is_peoples(id: &RoleId, role: &RoleSpec) -> bool {
+    Duty::of(id) == Duty::Complete && (role.require_human || !role.agents.is_empty() && of_people(role))
 }
 
 /// Whether no agent has the role.
@@ -54,12 +62,16 @@ fn people(role: &RoleSpec) -> Vec<AgentName> {
 
 #[cfg(test)]
 mod tests {
-    use holdpoint_protocol::{org::Plane, time::Millis};
+    use holdpoint_protocol::{org::Plane, time::Millis, workflow::Escalation};
 
     use super::*;
 
     fn gate(role: &str) -> GateSpec {
         GateSpec::new("g".parse().unwrap(), role.parse().unwrap())
+    }
+
+    fn role(name: &str) -> RoleId {
+        name.parse().unwrap()
     }
 
     fn chart() -> OrgChart {
@@ -91,17 +103,22 @@ mod tests {
         };
         let mut chart = chart();
         chart.roles.insert("coder".parse().unwrap(), coder);
-        let escalating = |to: &str| GateSpec { escalate_to: Some(to.parse().unwrap()), ..gate("writer") };
-        let gates = vec![gate("coder"), escalating("lead"), escalating("writer")];
-        let [code, to_people, to_agents] = resolved(gates, Some(&chart)).try_into().unwrap();
+        let escalating = |role: &str, to: &[&str]| {
+            let escalations = to.iter().map(|to| to.parse::<RoleId>().unwrap().into()).collect();
+            GateSpec { escalations, ..gate(role) }
+        };
+        let gates = vec![gate("coder"), escalating("writer", &["lead", "coder"]), escalating("coder", &["lead"])];
+        let [code, review, escalated] = resolved(gates, Some(&chart)).try_into().unwrap();
         let (plane, role_description) = (Some(Plane::Build), Some("Writes Rust".to_owned()));
         assert_eq!(
             code,
             GateSpec { plane, role_description, ..gate("coder") },
             "its time is the fleet's and the plan's"
         );
-        assert_eq!(to_people.escalation_people, ["human-ann".parse().unwrap()]);
-        assert!(to_agents.escalation_people.is_empty());
+        let lead = Escalation { people: vec!["human-ann".parse().unwrap()], ..Escalation::from(role("lead")) };
+        let coder = Escalation { plane, ..Escalation::from(role("coder")) };
+        assert_eq!(review.escalations, [lead.clone(), coder]);
+        assert_eq!(escalated.escalations, [lead], "of a gate that makes work, too");
     }
 
     #[test]
@@ -117,12 +134,18 @@ mod tests {
         let own = GateSpec {
             people: vec!["human-bob".parse().unwrap()],
             timeout: Some(Millis(1)),
-            escalate_to: Some("lead".parse().unwrap()),
+            escalations: vec![role("boss").into()],
             ..gate("lead")
         };
-        let [lead] = resolved(vec![own.clone()], Some(&chart())).try_into().unwrap();
-        let escalation_people = vec!["human-ann".parse().unwrap()];
-        assert_eq!(lead, GateSpec { require_human: true, escalation_people, ..own });
+        let mut chart = chart();
+        // A gate for people escalates to the people of a role that agents have, too.
+        let boss =
+            RoleSpec { agents: ["bot-2", "human-bob"].map(|a| a.parse().unwrap()).to_vec(), ..RoleSpec::default() };
+        chart.roles.insert(role("boss"), boss);
+        let [lead] = resolved(vec![own.clone()], Some(&chart)).try_into().unwrap();
+        let escalations =
+            vec![Escalation { people: vec!["human-bob".parse().unwrap()], ..Escalation::from(role("boss")) }];
+        assert_eq!(lead, GateSpec { require_human: true, escalations, ..own });
         let alone = GateSpec { require_human: true, ..gate("nobody") };
         let [alone] = resolved(vec![alone], None).try_into().unwrap();
         assert!(alone.people.is_empty() && alone.timeout.is_some(), "without a chart any person of the fleet may");

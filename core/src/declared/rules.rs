@@ -1,6 +1,7 @@
 //! The rules that declarations keep (spec GATE-3). What only a file can get wrong is the readers'; no rule stands in both.
 
 mod chart;
+mod escalation;
 mod gate;
 mod order;
 mod people;
@@ -10,10 +11,11 @@ use std::collections::BTreeSet;
 use holdpoint_protocol::{
     ids::{RoleId, role},
     org::{OrgChart, Plane, RoleSpec},
-    workflow::{ByOutcome, Effect, GateOrFork, WorkflowSpec},
+    workflow::{ByOutcome, Effect, GateOrFork, GateSpec, WorkflowSpec},
 };
 
 pub(super) use chart::check as chart;
+pub(super) use people::notified;
 
 use super::{
     condition::Conditions,
@@ -78,12 +80,19 @@ impl<'a> Roster<'a> {
     }
 }
 
-/// What a turn of this role is: by its name, unless the org chart says more.
-fn duty(role: &RoleId, roster: Option<Roster<'_>>) -> Duty {
-    match roster.and_then(|roster| roster.role(role)).and_then(|role| role.plane) {
-        Some(Plane::Build) => Duty::Make,
-        None => Duty::of(role),
-    }
+/// What a turn of this gate is: by its type and its role's name, unless the org chart says more of the role.
+fn duty(gate: &GateSpec, roster: Option<Roster<'_>>) -> Duty {
+    Duty::at(gate, plane(&gate.role, roster))
+}
+
+/// What the org chart says of the turns of a role.
+fn plane(role: &RoleId, roster: Option<Roster<'_>>) -> Option<Plane> {
+    roster.and_then(|roster| roster.role(role)).and_then(|role| role.plane)
+}
+
+/// Whether agents of this role make work at its other gates.
+fn makes(role: &RoleId, roster: Option<Roster<'_>>) -> bool {
+    plane(role, roster).is_some() || Duty::of(role) == Duty::Make
 }
 
 /// Whether agents of the role are there without an org chart.

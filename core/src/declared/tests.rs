@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
-use crate::gates::obstacles;
+use crate::gates::Workflow;
 
 /// What stands for the engine: a text whose brackets close is a condition.
 fn closes(text: &str) -> Result<(), String> {
@@ -144,12 +144,12 @@ fn everything_that_a_workflow_can_say_is_kept() {
       role: editor
       description: "The last word"
       canReject: true
-      rejectTo: both
+      rejectTo: draft
       when: "!tags.includes('small')"
       requireHuman: true
       people: [human-eve]
       timeout: 1h30m
-      escalateTo: lead
+      escalateTo: [lead]
       expectations: ["Every line was read"]
       tips: ["Begin with the end"]
       outcomeHelp: {complete: "It goes out.", needs_review: "It goes back."}
@@ -166,13 +166,14 @@ fn everything_that_a_workflow_can_say_is_kept() {
     assert_eq!(both.branches[1].reject_to.as_ref().unwrap().as_str(), "draft");
     let sign = gate(&spec.gates[2]);
     assert!(sign.can_reject && sign.require_human && sign.people[0].as_str() == "human-eve");
-    assert_eq!((sign.timeout, sign.escalate_to.as_ref().unwrap().as_str()), (Some(Millis(5_400_000)), "lead"));
+    let chain: Vec<&str> = sign.escalations.iter().map(|link| link.role.as_str()).collect();
+    assert_eq!((sign.timeout, &chain[..]), (Some(Millis(5_400_000)), &["lead"][..]));
     assert_eq!((sign.expectations.len(), sign.tips.len()), (1, 1));
     assert_eq!(sign.outcome_help.needs_review.as_deref(), Some("It goes back."));
     assert_eq!(sign.when.as_deref(), Some("!tags.includes('small')"));
     let written = serde_json::to_value(&spec).unwrap();
     assert_eq!(serde_json::from_value::<WorkflowSpec>(written).unwrap(), spec, "and survives being recorded");
-    assert!(obstacles(&spec).contains(&"fork both".to_owned()), "and is not run");
+    Workflow::try_new(&spec).expect("and is run");
 }
 
 #[test]
@@ -233,7 +234,11 @@ fn a_file_that_is_no_declaration_has_one_problem() {
     let alone = "a workflow file is one document: remove `---`";
     for (text, expected) in [
         ("", format!("1:1: the workflow file is empty | {least}")),
-        ("- a\n", "1:1: the file is a mapping, not a list | its keys are `workflow`, `workflows`".to_owned()),
+        (
+            "- a\n",
+            "1:1: the file is a mapping, not a list | its keys are `workflow`, `workflows`, `owner`, `stakeholders`"
+                .to_owned(),
+        ),
         (
             "workflow: {name: x, gates: [{id: a, role: writer}]}\n---\n",
             format!("2:1: a second document starts here | {alone}"),

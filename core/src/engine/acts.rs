@@ -16,11 +16,16 @@ use holdpoint_protocol::{
 use serde_json::json;
 
 use super::{
-    Act, Context, Fresh, Refusal, Retrying, Step, completing, opening,
+    Act, Context, Fresh, Refusal, Retrying, Step, branches, completing, opening, taking,
     transition::{Transition, met, phase_status},
     turns::{self, Opening},
 };
-use crate::{completion::Said, feedback, gates::Gate, policy::escalate};
+use crate::{
+    completion::{self, Lesson, Said, Wanted},
+    feedback,
+    gates::Gate,
+    policy::escalate,
+};
 
 /// Bytes of what a person says with an act.
 pub const NOTE_BYTES_MAX: usize = 16 << 10;
@@ -31,7 +36,8 @@ pub const GRANT_MAX: u32 = 1_000;
 
 /// Whether this very act was the last that was taken.
 pub(super) fn is_repeated(state: &WaypointState, cause: &Cause) -> bool {
-    state.acted.as_ref().is_some_and(|acted| acted.digest == cause.digest)
+    let acted = state.acted.as_ref().is_some_and(|acted| acted.digest == cause.digest);
+    acted || state.taken().any(|taken| taken.digest == cause.digest)
 }
 
 /// An act that comes where nothing of its kind is open.
@@ -56,6 +62,8 @@ pub(super) fn unopened(state: &WaypointState, verb: Verb, cx: &Context<'_>) -> S
     let what = match verb {
         Verb::Answer => "no open question",
         Verb::Approve | Verb::Reject => "no gate that waits for people",
+        Verb::Take => "no open turn that an agent could have",
+        Verb::Release | Verb::HandIn => "no turn that a person took over",
         _ => "nothing that is blocked, failed or dead",
     };
     let message = format!("waypoint {waypoint} has {what}: it is {status}");
@@ -82,15 +90,15 @@ pub(super) fn is_about<T: PartialEq<U>, U: ?Sized>(seen: Option<&T>, there: &U, 
     seen.map_or(!overtaken, |seen| seen == there)
 }
 
-/// The name by which the inbox knows what a waypoint waits for.
+/// The name by which the inbox knows what a waypoint waits for, in one of its phases.
 #[must_use]
-pub fn reference(state: &WaypointState) -> Option<String> {
-    match &state.phase {
+pub fn reference(state: &WaypointState, phase: &Phase) -> Option<String> {
+    match phase {
         Phase::InTurn(open) if open.people => Some(open.turn.to_string()),
         Phase::InTurn(open) => open.asking().map(|question| question.asked.reference()),
         Phase::Waiting(question) => Some(question.asked.reference()),
         Phase::Held(_) => state.decision.as_ref().map(|decision| decision.id.to_string()),
-        _ => None,
+        Phase::Pending | Phase::Forked | Phase::Accepted { .. } | Phase::Cancelled => None,
     }
 }
 
@@ -102,12 +110,19 @@ pub(super) fn completed(state: &WaypointState, act: Act<Box<Completion>>, cx: &C
         Phase::InTurn(open) if open.people => open,
         _ => return unopened(state, verb, cx),
     };
+    if let Some(refusal) = taking::not_completed(open) {
+        return Step::Refuse(refusal);
+    }
     let Some(gate) = cx.workflow.gate(&open.gate) else { return unopened(state, verb, cx) };
     if !is_about(body.on.as_ref(), open.turn.as_str(), overtaken) {
         return Step::Refuse(late(state, "what you looked at is not open any more", cx));
     }
-    if let Some(refusal) = forbidden(gate, open, &by, &body) {
+    if let Some(refusal) = forbidden(gate, open, &by, &body).or_else(|| taking::own_work(state, open, &by)) {
         return Step::Refuse(refusal);
+    }
+    if branches::has_voted(state, &by) {
+        let message = format!("{by} voted in this fork already: another person has to complete gate {}", gate.id);
+        return Step::Refuse(Refusal::act(ActCode::NotAllowed, message, "one person votes once in a fork"));
     }
     // What names no outcome is forbidden.
     let outcome = body.outcome.unwrap_or(Outcome::Complete);
@@ -119,20 +134,26 @@ pub(super) fn completed(state: &WaypointState, act: Act<Box<Completion>>, cx: &C
 /// Why this person cannot complete the gate like this.
 fn forbidden(gate: &Gate, open: &OpenTurn, by: &AgentName, completion: &Completion) -> Option<Refusal> {
     let refuse = |code, message: String, hint: &str| Some(Refusal::act(code, message, hint));
+    let teach = |code, message: &str, hint: &str, lesson: Lesson| {
+        let (message, hint, details) = (message.to_owned(), hint.to_owned(), lesson.to_json());
+        Some(Refusal::Act(Box::new(ActRefused { code, message, hint, details })))
+    };
+    let wanted = Wanted {
+        waypoint: &completion.waypoint_id,
+        gate: &gate.id,
+        can_reject: gate.can_reject,
+        default: Outcome::Complete,
+    };
     if !is_human(by) {
         let message = format!("gate {} is completed by people; {by} is no person's key", gate.id);
-        return refuse(
-            ActCode::HumanRequired,
-            message,
-            "use the key of a person: its name begins with `human-` (--as, --creds)",
-        );
+        let hint = "use the key of a person: its name begins with `human-` (--as, --creds)";
+        return teach(ActCode::HumanRequired, &message, hint, completion::human_required(&gate.id, by));
     }
-    let people = gate.people_of(&open.role);
-    if !people.is_empty() && !people.contains(by) {
-        let people: Vec<&str> = people.iter().map(AgentName::as_str).collect();
-        let late = if open.role == gate.role { "" } else { ", because nobody did in time" };
-        let message = format!("{by} may not complete gate {}: {} may{late}", gate.id, people.join(", "));
-        return refuse(ActCode::NotAllowed, message, "ask one of them, or have the workflow name you");
+    if let Some(refusal) = taking::not_theirs(open, by) {
+        return Some(refusal);
+    }
+    if let Some(refusal) = not_among(gate, open, by, "complete").filter(|_| open.taken_by.is_none()) {
+        return Some(refusal);
     }
     let notes = completion.rejection_notes.as_ref().map_or(0, String::len);
     let words = completion.blockers.iter().map(String::len).sum::<usize>() + completion.summary.len() + notes;
@@ -143,18 +164,32 @@ fn forbidden(gate: &Gate, open: &OpenTurn, by: &AgentName, completion: &Completi
     match completion.outcome {
         None => refuse(ActCode::Invalid, "it names no outcome".to_owned(), "approve or reject it"),
         Some(Outcome::Skip) => {
-            refuse(ActCode::Invalid, "only the engine skips a gate".to_owned(), "approve or reject it")
+            let lesson = completion::invalid_outcome("skip", wanted);
+            teach(ActCode::Invalid, "only the engine skips a gate", "approve or reject it", lesson)
         }
-        Some(Outcome::NeedsReview) if !gate.can_reject => refuse(
-            ActCode::RejectNotAllowed,
-            format!("gate {} may not send work back", gate.id),
-            "approve it, or cancel the waypoint",
-        ),
-        Some(Outcome::NeedsReview) if completion.blockers.iter().all(|blocker| blocker.trim().is_empty()) => {
-            refuse(ActCode::Invalid, "a rejection needs what has to change".to_owned(), "say it with --note")
+        Some(Outcome::NeedsReview) if !gate.can_reject => {
+            let message = format!("gate {} may not send work back", gate.id);
+            let lesson = completion::reject_not_allowed(wanted);
+            teach(ActCode::RejectNotAllowed, &message, "approve it, or cancel the waypoint", lesson)
+        }
+        Some(outcome @ Outcome::NeedsReview) if completion.blockers.iter().all(|blocker| blocker.trim().is_empty()) => {
+            let lesson = completion::empty_blockers(outcome);
+            teach(ActCode::Invalid, "a rejection needs what has to change", "say it with --note", lesson)
         }
         _ => None,
     }
+}
+
+/// Why this person may not answer an open turn for people: it is for others.
+pub(super) fn not_among(gate: &Gate, open: &OpenTurn, by: &AgentName, what: &str) -> Option<Refusal> {
+    let people = gate.people_at(open.link);
+    if people.is_empty() || people.contains(by) {
+        return None;
+    }
+    let people: Vec<&str> = people.iter().map(AgentName::as_str).collect();
+    let late = if open.link == 0 { "" } else { ", because nobody did in time" };
+    let message = format!("{by} may not {what} gate {}: {} may{late}", gate.id, people.join(", "));
+    Some(Refusal::act(ActCode::NotAllowed, message, "ask one of them, or have the workflow name you"))
 }
 
 /// A person has held work tried again.
@@ -227,6 +262,8 @@ fn resume(
                 "the journal may be damaged: `holdpoint audit`",
             )),
         },
+        Resume::Fork => transition.decided(Phase::Forked, &met(), None),
+        Resume::Gate { gate, .. } if let Some(fork) = cx.workflow.fork(gate) => transition.enter_held(fork),
         Resume::Gate { gate, purpose } => {
             let gate = cx.workflow.gate(gate).unwrap_or_else(|| cx.workflow.first());
             if *purpose == opening::BASELINE {

@@ -7,13 +7,13 @@ use holdpoint_protocol::{
     ids::GateId,
     journal::ConditionResult,
     reason::ReasonCode,
-    state::{GateEntries, GateVisit, Outcome, Resume, WaypointState},
+    state::{Branch, BranchStanding, GateEntries, GateVisit, OpenFork, Outcome, Purpose, Resume, WaypointState},
 };
 use serde_json::{Value, json};
 
 use super::{Step, opening, transition::Transition, turns, visits};
 use crate::{
-    gates::{Duty, Gate},
+    gates::{Duty, Fork, Gate, Stop},
     policy::{Ruling, escalate},
 };
 
@@ -24,14 +24,15 @@ pub struct Evaluate {
     pub gate: GateId,
     /// Its condition.
     pub condition: String,
-    /// What the condition sees: a JSON object of `tags`, `metadata` and `gateHistory`. Nothing in it was written by an agent.
+    /// What the condition sees: a JSON object of `tags`, `metadata` and, where the condition can name it, `gateHistory`. Nothing
+    /// in it was written by an agent. Without the history it is the same for work at every time, and so is what comes of it.
     pub scope: Value,
 }
 
 /// Where work is after it came to a gate.
 pub(super) enum Arrival<'a> {
-    /// It enters this gate: that one, or one behind it.
-    At(Box<Transition<'a>>, &'a Gate),
+    /// It enters this gate or fork: that one, or one behind it.
+    At(Box<Transition<'a>>, Stop<'a>),
     /// It passed over that gate and all behind it.
     End(Box<Transition<'a>>),
     /// It is held, or a condition has to be evaluated first.
@@ -47,22 +48,84 @@ enum Due {
 }
 
 impl<'a> Transition<'a> {
-    /// Work comes to a gate. It passes over gates whose condition does not hold.
-    pub(super) fn arrive(mut self, gate: &'a Gate) -> Arrival<'a> {
-        let mut gate = gate;
+    /// Work comes to a gate or fork. It passes over those whose condition does not hold.
+    pub(super) fn arrive(mut self, stop: Stop<'a>) -> Arrival<'a> {
+        let mut stop = stop;
         loop {
-            match self.due(gate) {
-                Due::Enter if gate.vacant => return Arrival::Stopped(self.hold_at(gate, vacant(gate))),
-                Due::Enter if self.is_loop(gate) => return Arrival::Stopped(self.hold_at(gate, looped(gate))),
-                Due::Enter => return Arrival::At(Box::new(self), gate),
-                Due::Hold(ruling) => return Arrival::Stopped(self.hold_at(gate, ruling)),
+            let due = match stop {
+                Stop::Gate(gate) => self.due(gate),
+                Stop::Fork(fork) => self.due_fork(fork, false),
+            };
+            match due {
+                Due::Enter if self.is_loop(stop.id()) => {
+                    return Arrival::Stopped(self.hold_before(stop, looped(stop.id())));
+                }
+                Due::Enter => return Arrival::At(Box::new(self), stop),
+                Due::Hold(ruling) => return Arrival::Stopped(self.hold_before(stop, ruling)),
                 Due::Ask(wanted) => return Arrival::Stopped(Step::Evaluate(Box::new(wanted))),
-                Due::PassOver => match self.cx.workflow.after(&gate.id) {
-                    Some(next) => gate = next,
-                    None => return Arrival::End(Box::new(self)),
-                },
+                Due::PassOver => {
+                    let behind = match stop {
+                        Stop::Gate(gate) => self.cx.workflow.after(&gate.id),
+                        Stop::Fork(fork) => self.cx.workflow.behind(fork),
+                    };
+                    match behind {
+                        Some(next) => stop = next,
+                        None => return Arrival::End(Box::new(self)),
+                    }
+                }
             }
         }
+    }
+
+    /// Work that was held before a fork enters it: a person looked at why.
+    pub(super) fn enter_held(mut self, fork: &'a Fork) -> Step {
+        match self.due_fork(fork, true) {
+            Due::Ask(wanted) => Step::Evaluate(Box::new(wanted)),
+            Due::Enter | Due::PassOver | Due::Hold(_) => self.open_branch(None, None),
+        }
+    }
+
+    /// What the conditions of a fork and of its branches come to. Entered, each branch is due or passed over. `anyway`: a
+    /// branch that would hold the work is due.
+    fn due_fork(&mut self, fork: &'a Fork, anyway: bool) -> Due {
+        let (cx, gates) = (self.cx, self.cx.workflow.branches(fork));
+        let decides = gates.iter().any(|gate| gate.duty == Duty::Judge || gate.require_human);
+        if let Some(condition) = &fork.when {
+            match self.condition(&fork.id, condition) {
+                Err(wanted) => return Due::Ask(wanted),
+                Ok(ConditionResult { holds: true, .. }) => {}
+                Ok(ConditionResult { failure: Some(failure), .. }) if decides && !anyway => {
+                    return Due::Hold(failed(&fork.id, &failure));
+                }
+                Ok(_) if anyway => {}
+                Ok(_) => return Due::PassOver,
+            }
+        }
+        let mut branches = Vec::new();
+        for gate in gates {
+            let standing = match self.due(gate) {
+                Due::Ask(wanted) => return Due::Ask(wanted),
+                Due::Hold(ruling) if !anyway => return Due::Hold(ruling),
+                Due::Enter | Due::Hold(_) => BranchStanding::Due,
+                Due::PassOver => BranchStanding::Skipped,
+            };
+            branches.push(Branch { gate: gate.id.clone(), standing, redeliveries: 0 });
+        }
+        if branches.iter().all(|branch| branch.standing == BranchStanding::Skipped) {
+            return Due::PassOver;
+        }
+        self.next.fork = Some(OpenFork { fork: fork.id.clone(), since: cx.now, branches });
+        Due::Enter
+    }
+
+    /// What came of a condition, or that it has to be evaluated.
+    fn condition(&mut self, id: &GateId, condition: &str) -> Result<ConditionResult, Evaluate> {
+        let Some(result) = self.cx.conditions.iter().find(|result| result.gate == *id) else {
+            let scope = scope(&self.next, self.cx.waypoint, condition);
+            return Err(Evaluate { gate: id.clone(), condition: condition.to_owned(), scope });
+        };
+        self.conditions.push(result.clone());
+        Ok(result.clone())
     }
 
     fn due(&mut self, gate: &Gate) -> Due {
@@ -70,18 +133,15 @@ impl<'a> Transition<'a> {
         if gate.duty == Duty::Complete && self.next.cleared {
             return Due::PassOver;
         }
-        let Some(condition) = &gate.when else { return Due::Enter };
-        let Some(result) = self.cx.conditions.iter().find(|result| result.gate == gate.id) else {
-            let scope = scope(&self.next, self.cx.waypoint);
-            return Due::Ask(Evaluate { gate: gate.id.clone(), condition: condition.clone(), scope });
-        };
-        self.conditions.push(result.clone());
+        let enters = if gate.vacant { Due::Hold(vacant(gate)) } else { Due::Enter };
+        let Some(condition) = &gate.when else { return enters };
         let decides = gate.duty == Duty::Judge || gate.require_human;
-        match result {
-            ConditionResult { holds: true, .. } => Due::Enter,
+        match self.condition(&gate.id, condition) {
+            Err(wanted) => Due::Ask(wanted),
+            Ok(ConditionResult { holds: true, .. }) => enters,
             // Nobody is passed over because a condition is wrong whose word the work depends on.
-            ConditionResult { failure: Some(failure), .. } if decides => Due::Hold(failed(gate, failure)),
-            ConditionResult { .. } => {
+            Ok(ConditionResult { failure: Some(failure), .. }) if decides => Due::Hold(failed(&gate.id, &failure)),
+            Ok(_) => {
                 self.passed_over(gate);
                 Due::PassOver
             }
@@ -97,17 +157,28 @@ impl<'a> Transition<'a> {
     }
 
     /// Counts that work enters a gate; whether it did so too often. Built-in workflows have bounds of their own.
-    fn is_loop(&mut self, gate: &Gate) -> bool {
+    fn is_loop(&mut self, gate: &GateId) -> bool {
         let Some(most) = self.cx.workflow.entries_max else { return false };
         let entries = &mut self.next.entries;
-        let place = entries.iter().position(|known| known.gate == gate.id).unwrap_or_else(|| {
-            entries.push(GateEntries { gate: gate.id.clone(), count: 0 });
+        let place = entries.iter().position(|known| known.gate == *gate).unwrap_or_else(|| {
+            entries.push(GateEntries { gate: gate.clone(), count: 0 });
             entries.len() - 1
         });
         entries.get_mut(place).is_some_and(|known| {
             known.count += 1;
             known.count > most
         })
+    }
+
+    /// Held before a gate or fork: a retry opens it.
+    fn hold_before(mut self, stop: Stop<'_>, ruling: Ruling) -> Step {
+        match stop {
+            Stop::Gate(gate) => self.hold_at(gate, ruling),
+            Stop::Fork(fork) => {
+                self.next.fork = None;
+                self.hold(Resume::Gate { gate: fork.id.clone(), purpose: Purpose::Complete }, ruling.into())
+            }
+        }
     }
 
     /// Held before a gate: a retry opens it.
@@ -118,8 +189,15 @@ impl<'a> Transition<'a> {
     }
 }
 
+/// Ways to say `gateHistory` in JavaScript: its name, the arguments of the function that a condition is in, code that is put
+/// together from texts, and escapes in any of these.
+const HISTORY: [&str; 4] = ["gateHistory", "arguments", "eval", "\\"];
+
 /// What conditions see. Of the history only what the engine wrote: no word of an agent can make a gate disappear.
-fn scope(state: &WaypointState, waypoint: &holdpoint_protocol::plan::Waypoint) -> Value {
+fn scope(state: &WaypointState, waypoint: &holdpoint_protocol::plan::Waypoint, condition: &str) -> Value {
+    if !HISTORY.iter().any(|word| condition.contains(word)) {
+        return json!({"tags": waypoint.tags, "metadata": waypoint.metadata});
+    }
     let visit = |visit: &GateVisit| {
         let duration = visit.exited.map(|exited| exited.as_millis() - visit.entered.as_millis());
         json!({
@@ -131,11 +209,10 @@ fn scope(state: &WaypointState, waypoint: &holdpoint_protocol::plan::Waypoint) -
     json!({"tags": waypoint.tags, "metadata": waypoint.metadata, "gateHistory": history})
 }
 
-fn failed(gate: &Gate, failure: &str) -> Ruling {
+fn failed(gate: &GateId, failure: &str) -> Ruling {
     let text = format!(
-        "the condition of gate {} cannot be evaluated ({failure}), and work passes over no such gate because of that: \
-         `holdpoint retry` opens the gate",
-        gate.id
+        "the condition of gate {gate} cannot be evaluated ({failure}), and work passes over no such gate because of that: \
+         `holdpoint retry` opens the gate"
     );
     escalate(ReasonCode::ConditionFailed, &text)
 }
@@ -149,11 +226,10 @@ fn vacant(gate: &Gate) -> Ruling {
     escalate(ReasonCode::NoAgents, &text)
 }
 
-fn looped(gate: &Gate) -> Ruling {
+fn looped(gate: &GateId) -> Ruling {
     let text = format!(
-        "work came to gate {} again and again: look at what its gates say of it (`holdpoint history`), then \
-         `holdpoint retry`, or cancel it",
-        gate.id
+        "work came to gate {gate} again and again: look at what its gates say of it (`holdpoint history`), then \
+         `holdpoint retry`, or cancel it"
     );
     escalate(ReasonCode::GateLoop, &text)
 }

@@ -73,7 +73,7 @@ pub(super) fn reply(
 ) -> Step {
     settle(&mut open, QuestionStanding::Answered { by: act });
     let turn = open.turn.clone();
-    transition.next.phase = Phase::InTurn(open);
+    transition.go_to(Phase::InTurn(open));
     let record = transition.record();
     Step::Append(Box::new(Entry::Answered(Box::new(Answered {
         schema_version: version::CURRENT,

@@ -6,10 +6,11 @@ use holdpoint_protocol::{
     artifact::{Completion, Disposition, Failure},
     reason::ReasonCode,
     state::{OpenTurn, Outcome, Purpose, Resume, WaypointState},
+    turn::Feedback,
 };
 
 use super::{
-    Context, Fresh, Handoff, Refusal, Step,
+    Context, Fresh, Handoff, Refusal, Step, branches,
     handoff::{FAILURES, open_turn, rule_failed, wanted},
     transition::{Ruled, Transition, met},
     turns,
@@ -32,7 +33,7 @@ pub(super) fn fulfilled(
         Ok(open) => open,
         Err(step) => return step,
     };
-    let Handoff { turn, agent, cause, body, .. } = handoff;
+    let Handoff { turn, agent, cause, told, body, .. } = handoff;
     let Some(gate) = cx.workflow.gate(&open.gate).filter(|_| open.purpose == Purpose::Complete) else {
         return Step::Refuse(Refusal::WrongKind { turn, wanted: wanted(open.purpose) });
     };
@@ -40,8 +41,7 @@ pub(super) fn fulfilled(
         let lesson = Box::new(completion::human_required(&gate.id, &agent));
         return Step::Refuse(Refusal::Completion { turn, lesson });
     }
-    let is_author = state.work.as_ref().is_some_and(|work| work.commit.is_some() && work.agent == agent);
-    if is_author {
+    if branches::has_made(state, &agent) {
         return Step::Refuse(Refusal::OwnWork { turn, agent });
     }
     let transition = Transition::new(state, cx, fresh).by(agent);
@@ -50,7 +50,7 @@ pub(super) fn fulfilled(
             let what = format!("{} is not a reason for which a turn can fail", failure.reason);
             return Step::Refuse(Refusal::Mismatch { turn, what });
         }
-        return failed(transition.taken(cause), open, gate, failure);
+        return failed(transition.taken(cause), open, gate, (failure, told));
     }
     let (default, can_reject) = (cx.workflow.default_outcome, gate.can_reject);
     match completion::of_agent(&body, Wanted { waypoint: &cx.waypoint.id, gate: &gate.id, can_reject, default }) {
@@ -82,6 +82,12 @@ fn notes(said: &Said) -> Vec<String> {
 /// The work is sent back: a rework like any other.
 fn rejected(mut transition: Transition<'_>, open: &OpenTurn, said: &Said) -> Step {
     let feedback = Some(feedback::in_words(Disposition::Rework, ReasonCode::ApprovalRejected, notes(said)));
+    let (disposition, reason) = (Disposition::Rework, ReasonCode::ApprovalRejected);
+    let ruling = Ruling { disposition, reason, exhausted: false, remediation: None };
+    if transition.is_in_fork(&open.gate) {
+        // One vote among others.
+        return transition.leave(&open.gate, Outcome::NeedsReview, Ruled { ruling, feedback });
+    }
     if !transition.reworks_left() {
         transition.next.verified = None;
         transition.next.cleared = false;
@@ -92,15 +98,18 @@ fn rejected(mut transition: Transition<'_>, open: &OpenTurn, said: &Said) -> Ste
         return transition.hold(resume, Ruled { ruling: exhausted(ReasonCode::AttemptsExhausted, &text), feedback });
     }
     transition.next.counters.reworks += 1;
-    let (disposition, reason) = (Disposition::Rework, ReasonCode::ApprovalRejected);
-    let ruling = Ruling { disposition, reason, exhausted: false, remediation: None };
     transition.leave(&open.gate, Outcome::NeedsReview, Ruled { ruling, feedback })
 }
 
 /// A failed turn came to no outcome: its gate stays open, and another turn of it follows while reworks are left.
-fn failed(transition: Transition<'_>, open: &OpenTurn, gate: &Gate, failure: &Failure) -> Step {
-    match rule_failed(transition, open, failure) {
-        Ok((transition, ruled)) => transition.again_by(gate, open.role != gate.role, ruled),
+fn failed(
+    transition: Transition<'_>,
+    open: &OpenTurn,
+    gate: &Gate,
+    (failure, told): (&Failure, Option<Box<Feedback>>),
+) -> Step {
+    match rule_failed(transition, open, failure, told) {
+        Ok((transition, ruled)) => transition.again_by(gate, open.link, ruled),
         Err(held) => held,
     }
 }

@@ -12,7 +12,10 @@ use holdpoint_protocol::{
     version,
 };
 
-use super::{Context, Died, Fresh, Step, transition::Transition};
+use super::{
+    Context, Died, Fresh, Step,
+    transition::{Transition, phase_status},
+};
 use crate::policy::escalate;
 
 /// Part of the acknowledgement wait that has to lie between two plans at least. The broker delivers a silent agent's turn
@@ -96,9 +99,11 @@ pub(super) fn give_up(transition: Transition<'_>, open: &OpenTurn, deaths: Vec<D
         ),
     );
     let mut transition = transition.exited(Outcome::Blocked);
-    transition.next.phase = Phase::Held(transition.held(Resume::Turn(open.clone()), &ruling));
+    let held = transition.held(Resume::Turn(open.clone()), &ruling);
+    transition.go_to(Phase::Held(held));
     transition.remember(&ruling);
-    let decision = transition.decision(&ruling, Some(StatusMutation { from: Status::Running, to: Status::Blocked }));
+    let decision = transition
+        .decision(&ruling, Some(StatusMutation { from: phase_status(transition.before), to: Status::Blocked }));
     Step::Append(Box::new(Entry::Dead(Box::new(Dead {
         schema_version: version::CURRENT,
         turn: open.turn.clone(),

@@ -3,11 +3,13 @@
 use holdpoint_protocol::{
     Digest,
     facts::Verdict,
+    ids::role,
     journal::{Entry, Record, Sequence},
     state::{Counters, Held, Phase, Resume, Status, WaypointState},
+    streams,
 };
 
-use super::{asking, visits};
+use super::{asking, forking, taking, visits};
 
 /// Something in a journal that cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -79,6 +81,14 @@ pub fn invariants(before: &WaypointState, after: &WaypointState, entry: &Entry) 
     if counts(before).iter().zip(counts(after)).any(|(before, after)| after < *before) {
         return Some("a counter went down".to_owned());
     }
+    let by_agent =
+        entry.record().cause.as_ref().is_some_and(|cause| cause.stream != streams::handoff(&role::id(role::OPERATOR)));
+    if let Some(what) = taking::misfit(before, after, by_agent) {
+        return Some(what.to_owned());
+    }
+    if after.configured.by < before.configured.by {
+        return Some("decided by workflows that were replaced before".to_owned());
+    }
     let left = match &before.phase {
         Phase::Cancelled => Some("a cancelled waypoint moved on"),
         // Only an act of a person, which its entry names, or the end of a budget that was used up twice.
@@ -102,6 +112,7 @@ fn misfit(before: &WaypointState, after: &WaypointState, entry: &Entry) -> Optio
         (Phase::InTurn(open), Entry::Decided(_) | Entry::Answered(_)) => {
             asking::misfit(before, open, entry).map(str::to_owned)
         }
+        (Phase::Forked, _) => forking::misfit(before, after, entry),
         (Phase::Held(Held { resume: Resume::Turn(open), .. }), Entry::Dead(dead)) => {
             (open.turn != dead.turn).then(another)
         }

@@ -2,12 +2,15 @@
 
 use holdpoint_protocol::{
     artifact::{Disposition, Failure},
+    facts::Violation,
+    ids::{AgentName, RoleId},
     reason::ReasonCode,
-    state::{OpenTurn, Outcome, Phase, Purpose, Resume, WaypointState, Work},
+    state::{EARLIER_MAKERS_MAX, OpenTurn, Outcome, Phase, Purpose, Resume, WaypointState, Work},
+    turn::Feedback,
 };
 
 use super::{
-    BuildOutcome, Context, Fresh, Handoff, Refusal, Step,
+    BuildOutcome, Commit, Context, Fresh, Handoff, Refusal, Step, branches, taking,
     transition::{Ruled, Transition, met},
 };
 use crate::{feedback, policy};
@@ -25,13 +28,21 @@ pub(super) const FAILURES: [ReasonCode; 6] = [
 /// The turn that a handoff answers. The redelivery of the winning handoff is a no-op, every other late one a refusal
 /// (architecture §2).
 pub(super) fn open_turn<'a, T>(state: &'a WaypointState, handoff: &Handoff<T>) -> Result<&'a OpenTurn, Step> {
-    if state.answered.as_ref().is_some_and(|a| a.turn == handoff.turn && a.digest == handoff.cause.digest) {
+    if state.taken().any(|taken| taken.turn == handoff.turn && taken.digest == handoff.cause.digest) {
         return Err(Step::Nothing);
     }
     let Phase::InTurn(open) = &state.phase else {
         return Err(Step::Refuse(Refusal::NotOpen { turn: handoff.turn.clone() }));
     };
-    if open.turn != handoff.turn {
+    // Its gate went to another role while this one had the turn (GATE-19).
+    if open.turn != handoff.turn
+        && let Some((_, expected)) = reassigned(state).filter(|(from, _)| **from == handoff.role)
+    {
+        let (turn, expected, found) = (handoff.turn.clone(), expected.clone(), handoff.role.clone());
+        return Err(Step::Refuse(Refusal::WrongRole { turn, expected, found }));
+    }
+    // One that a person took over, or has to, is no agent's to answer.
+    if open.turn != handoff.turn || taking::is_no_agents(open) {
         return Err(Step::Refuse(Refusal::NotOpen { turn: handoff.turn.clone() }));
     }
     if open.role != handoff.role {
@@ -41,7 +52,31 @@ pub(super) fn open_turn<'a, T>(state: &'a WaypointState, handoff: &Handoff<T>) -
             found: handoff.role.clone(),
         }));
     }
+    if branches::has_voted(state, &handoff.agent) {
+        return Err(Step::Refuse(Refusal::Voted { turn: handoff.turn.clone(), agent: handoff.agent.clone() }));
+    }
     Ok(open)
+}
+
+/// The role that had the turn before its gate went to another one by a reload, and the role that has it now; `None`: that is not
+/// how the open turn came about.
+fn reassigned(state: &WaypointState) -> Option<(&RoleId, &RoleId)> {
+    let Phase::InTurn(open) = &state.phase else { return None };
+    let [.., old, now] = state.history.as_slice() else { return None };
+    let taken_back = old.outcome == Some(Outcome::Skip) && old.exited == Some(now.entered);
+    let same = old.gate == open.gate && now.gate == open.gate;
+    (taken_back && same && old.role != open.role).then_some((&old.role, &open.role))
+}
+
+/// What whoever held a turn is told that is not open any more.
+#[must_use]
+pub fn why_over(state: &WaypointState) -> String {
+    match (&state.phase, reassigned(state)) {
+        (Phase::InTurn(open), Some((from, to))) => {
+            format!("the turn was taken back: gate {} is role {to}'s now, and no longer role {from}'s", open.gate)
+        }
+        _ => "the turn was answered, superseded or cancelled".to_owned(),
+    }
 }
 
 /// What ends such a turn, in words.
@@ -63,47 +98,76 @@ pub(super) fn built(state: &WaypointState, handoff: Handoff<BuildOutcome>, cx: &
         return Step::Refuse(Refusal::WrongKind { turn: handoff.turn, wanted: wanted(open.purpose) });
     }
     let transition = Transition::new(state, cx, fresh).by(handoff.agent.clone());
+    let told = handoff.told;
     let (commit, violations) = match handoff.body {
         BuildOutcome::Failed(failure) if !FAILURES.contains(&failure.reason) => {
             let what = format!("{} is not a reason for which a turn can fail", failure.reason);
             return Step::Refuse(Refusal::Mismatch { turn: handoff.turn, what });
         }
         BuildOutcome::Failed(failure) => {
-            return failed(transition.answered(handoff.cause, Outcome::NeedsReview), open, &failure);
+            return failed(transition.answered(handoff.cause, Outcome::NeedsReview), open, &failure, told);
         }
         BuildOutcome::Work { commit, violations } => (commit, violations),
     };
-    let base_tree = state.base.as_ref().and_then(|b| cx.flight.tree_of(b));
+    made(transition.answered(handoff.cause, Outcome::Complete), open, handoff.agent, commit, violations)
+}
+
+/// Work was made in this turn, by an agent of its role or by the person who took it over: its gate is left.
+pub(super) fn made(
+    mut transition: Transition<'_>,
+    open: &OpenTurn,
+    agent: AgentName,
+    commit: Option<Commit>,
+    violations: Vec<Violation>,
+) -> Step {
+    let base_tree = transition.before.base.as_ref().and_then(|b| transition.cx.flight.tree_of(b));
     let Some(tree) = commit.as_ref().map(|c| &c.tree).or(base_tree).cloned() else {
         // A base is a commit of the flight's branch by construction.
-        return Step::Refuse(Refusal::Mismatch { turn: handoff.turn, what: "the waypoint has no base".to_owned() });
+        let what = "the waypoint has no base".to_owned();
+        return Step::Refuse(Refusal::Mismatch { turn: open.turn.clone(), what });
     };
-    let mut transition = transition.answered(handoff.cause, Outcome::Complete);
+    let earlier_makers = earlier_makers(transition.next.work.as_ref().filter(|_| commit.is_some()), &agent);
     transition.forget_work();
     transition.next.work = Some(Work {
         commit: commit.as_ref().map(|c| c.commit.clone()),
         tree,
         bundle: commit.map(|c| c.bundle),
         violations,
-        role: handoff.role,
-        agent: handoff.agent,
+        role: open.role.clone(),
+        agent,
+        earlier_makers,
         made_on: None,
     });
     transition.leave(&open.gate, Outcome::Complete, met())
 }
 
+/// Who made what an agent or person went on from, but for themselves: each is kept from completing a gate that looks at it
+/// (GATE-30).
+pub(super) fn earlier_makers(from: Option<&Work>, by: &AgentName) -> Vec<AgentName> {
+    let mut all = Vec::new();
+    for maker in from.into_iter().flat_map(Work::makers).filter(|maker| *maker != by) {
+        if !all.contains(maker) {
+            all.push(maker.clone());
+        }
+    }
+    let over = all.len().saturating_sub(EARLIER_MAKERS_MAX);
+    all.drain(..over);
+    all
+}
+
 /// A failed turn counts as an attempt, unless its program cannot run at all; another one follows while reworks are left.
-fn failed(mut transition: Transition<'_>, open: &OpenTurn, failure: &Failure) -> Step {
+fn failed(mut transition: Transition<'_>, open: &OpenTurn, failure: &Failure, told: Option<Box<Feedback>>) -> Step {
     if failure.reason != ReasonCode::NotExecutable {
         transition.count_attempt();
     }
-    match rule_failed(transition, open, failure) {
+    match rule_failed(transition, open, failure, told) {
         Ok((transition, ruled)) => transition.leave(&open.gate, Outcome::NeedsReview, ruled),
         Err(held) => held,
     }
 }
 
-/// What is decided on a failed turn, and what the next one learns: a rework, which is counted.
+/// What is decided on a failed turn, and what the next one learns, beside what the failed one was `told`: a rework, which is
+/// counted.
 ///
 /// # Errors
 /// The step that holds the work, where none is left or nothing would change.
@@ -111,9 +175,10 @@ pub(super) fn rule_failed<'a>(
     mut transition: Transition<'a>,
     open: &OpenTurn,
     failure: &Failure,
+    told: Option<Box<Feedback>>,
 ) -> Result<(Transition<'a>, Ruled), Step> {
     let ruling = policy::rule_failed_turn(failure.reason, &failure.detail, transition.reworks_left());
-    let feedback = Some(feedback::in_words(Disposition::Rework, failure.reason, vec![failure.detail.clone()]));
+    let feedback = Some(feedback::after_failure(told.map(|told| *told), failure));
     let ruled = Ruled { ruling, feedback };
     if ruled.ruling.disposition != Disposition::Rework {
         let resume = Resume::Gate { gate: open.gate.clone(), purpose: open.purpose };

@@ -39,6 +39,7 @@ pub(super) fn hold(state: &WaypointState, size: Oversize, cx: &Context<'_>, fres
         Phase::Pending => Resume::Beginning,
         Phase::InTurn(open) => Resume::Turn(open.clone()),
         Phase::Waiting(question) => Resume::Turn(question.turn.clone()),
+        Phase::Forked => Resume::Fork,
     };
     let Oversize { bytes, most } = size;
     let text = format!(

@@ -6,7 +6,7 @@
 
 use holdpoint_protocol::{
     artifact::{ActCode, ClarificationResponse, Clarified, Disposition, Verb},
-    ids::RoleId,
+    ids::{AgentName, RoleId},
     plan::Answer,
     reason::ReasonCode,
     state::{OpenTurn, Outcome, Phase, Purpose, Question, QuestionKind, Resume, WaypointState, Work},
@@ -15,8 +15,10 @@ use holdpoint_protocol::{
 use regex::Regex;
 
 use super::{
-    Act, Answering, Asked, Commit, Context, Ends, Fresh, Handoff, Refusal, Step, acts, asking, handoff::open_turn,
-    transition::Transition, turns,
+    Act, Answering, Asked, Commit, Context, Ends, Fresh, Handoff, Refusal, Step, acts, asking,
+    handoff::{earlier_makers, open_turn},
+    transition::Transition,
+    turns,
 };
 use crate::{
     feedback,
@@ -46,7 +48,8 @@ pub(super) fn asked(state: &WaypointState, handoff: Handoff<Box<Asked>>, cx: &Co
     let Asked { kind, question, words, ends, work, turn, .. } = *body;
     let mut transition = Transition::new(state, cx, fresh).by(agent.clone()).answered(cause.clone(), Outcome::Blocked);
     if let (Some(commit), Purpose::Build) = (work, open.purpose) {
-        transition.next.work = Some(in_progress(commit, role, agent));
+        let from = earlier_makers(state.work.as_ref(), &agent);
+        transition.next.work = Some(in_progress(commit, role, agent, from));
     }
     let waited = open.asking().filter(|asking| asking.words == words);
     if waited.is_none() && ends == Ends::TurnAfterAll && asking::is_answered(&open, &words) {
@@ -88,9 +91,11 @@ pub(super) fn opens(kind: QuestionKind, open: &OpenTurn, cx: &Context<'_>) -> Ru
 fn in_progress(
     Commit { commit, tree, bundle }: Commit,
     role: RoleId,
-    agent: holdpoint_protocol::ids::AgentName,
+    agent: AgentName,
+    earlier_makers: Vec<AgentName>,
 ) -> Work {
-    Work { commit: Some(commit), tree, bundle: Some(bundle), violations: Vec::new(), role, agent, made_on: None }
+    let (commit, bundle, violations) = (Some(commit), Some(bundle), Vec::new());
+    Work { commit, tree, bundle, violations, role, agent, earlier_makers, made_on: None }
 }
 
 /// The plan's answer to a question, if it has one. Expressions were checked when the plan was taken.

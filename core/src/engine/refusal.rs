@@ -61,6 +61,14 @@ pub enum Refusal {
         /// Who.
         agent: AgentName,
     },
+    /// One agent votes once in a fork.
+    #[error("{agent} voted in this fork already: another agent has to answer turn {turn}")]
+    Voted {
+        /// The turn.
+        turn: TurnId,
+        /// Who.
+        agent: AgentName,
+    },
     /// What follows from it is larger than a message may be; the waypoint is held.
     #[error("what follows from the handoff on turn {turn} has {} bytes, and a message may have {}: the waypoint waits for a person", size.bytes, size.most)]
     TooLarge {
@@ -88,6 +96,7 @@ impl Refusal {
             Self::Completion { lesson, .. } if lesson.code == completion::Code::HumanRequired => RefusalCode::WrongRole,
             Self::Completion { .. } => RefusalCode::CompletionInvalid,
             Self::OwnWork { .. } => RefusalCode::OwnWork,
+            Self::Voted { .. } => RefusalCode::AlreadyVoted,
         }
     }
 

@@ -16,6 +16,7 @@ use super::{
     landing, requests,
     transition::{Ruled, Transition, reworks_left},
     turns::{self, Opening},
+    verdicts,
 };
 use crate::policy::{self, Facts, Ruling, escalate, words};
 
@@ -35,7 +36,7 @@ pub(super) fn reported(
     };
     let Reported { report, for_build } = *handoff.body;
     let report = &report;
-    if let Some(what) = mismatch(state, purpose, report, cx) {
+    if let Some(what) = mismatch(state, purpose, report, cx).or_else(|| verdicts::contradicted(open, report)) {
         return Step::Refuse(Refusal::Mismatch { turn: handoff.turn, what });
     }
     let transition = Transition::new(state, cx, fresh).by(handoff.agent);
@@ -203,9 +204,12 @@ fn judged(transition: Transition<'_>, open: &OpenTurn, report: &VerificationRepo
         }
         Disposition::Escalate => transition.leave(&open.gate, outcome, Ruled { ruling, feedback }),
         Disposition::Rework | Disposition::Rollback => {
-            transition.next.counters.reworks += 1;
-            if ruling.disposition == Disposition::Rollback {
-                transition.forget_work();
+            // In a fork nothing goes back before its votes decide.
+            if !transition.is_in_fork(&open.gate) {
+                transition.next.counters.reworks += 1;
+                if ruling.disposition == Disposition::Rollback {
+                    transition.forget_work();
+                }
             }
             transition.leave(&open.gate, outcome, Ruled { ruling, feedback })
         }

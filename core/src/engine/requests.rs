@@ -8,10 +8,10 @@ use holdpoint_protocol::{
         GuidancePacket, GuidancePacketBody, Origin, VerificationPurpose, VerificationRequest, VerificationRequestBody,
     },
     facts::{BundleRef, Oid},
-    ids::{ArtifactId, RoleId, role},
+    ids::{ArtifactId, role},
     plan::{Criterion, Plan, TurnBudget},
     state::{OpenTurn, Outcome, Purpose, WaypointState},
-    turn::{BuildRequest, CompletionRequest, Feedback},
+    turn::{BuildRequest, CompletionRequest, DependencyOutcome, Feedback},
     workflow::GateBrief,
 };
 
@@ -111,20 +111,30 @@ pub(super) fn build_request(
         description: gate.description.clone(),
         role_description: gate.role_description.clone(),
         context: gate.context.clone(),
+        dependencies: dependencies(cx),
     }
+}
+
+/// What the waypoint depends on, as far as it landed.
+fn dependencies(cx: &Context<'_>) -> Vec<DependencyOutcome> {
+    let landed = cx.waypoint.depends_on.iter().filter_map(|id| Some((id, cx.flight.landing(id)?)));
+    let title = |id| cx.flight.submitted.plan.waypoint(id).map(|w| w.title.clone()).unwrap_or_default();
+    landed
+        .map(|(id, landed)| DependencyOutcome { waypoint: id.clone(), title: title(id), commit: landed.commit.clone() })
+        .collect()
 }
 
 /// What an agent or a person completes.
 pub(super) fn completion_request(
     next: &WaypointState,
     gate: &Gate,
-    role: &RoleId,
+    link: u32,
     feedback: Option<Feedback>,
     cx: &Context<'_>,
 ) -> CompletionRequest {
     let (base, commit, bundles) = start(next, cx);
     let base_tree = cx.flight.tree_of(&base).unwrap_or_else(|| cx.flight.head_tree()).clone();
-    let is_agents = !gate.is_peoples(role);
+    let is_agents = !gate.is_peoples_at(link);
     let default_outcome = Some(cx.workflow.default_outcome).filter(|outcome| *outcome != Outcome::Complete);
     let budget = || TurnBudget { wall: Some(turns::completion_wall(gate)), ..cx.waypoint.budget.clone() };
     CompletionRequest {
@@ -133,12 +143,12 @@ pub(super) fn completion_request(
         criteria: if is_agents { cx.waypoint.criteria.clone() } else { Vec::new() },
         tests: if is_agents { cx.waypoint.tests.clone() } else { Vec::new() },
         description: gate.description.clone(),
-        role_description: gate.role_description.clone().filter(|_| *role == gate.role),
+        role_description: gate.role_description.clone().filter(|_| link == 0),
         default_outcome: default_outcome.filter(|_| is_agents),
         budget: is_agents.then(budget),
         context: gate.context.clone(),
         can_reject: gate.can_reject,
-        people: gate.people_of(role).to_vec(),
+        people: gate.people_at(link).to_vec(),
         base,
         commit,
         tree: next.work.as_ref().map_or(base_tree, |work| work.tree.clone()),
@@ -190,6 +200,7 @@ pub(super) fn verify_request(
             tests: cx.waypoint.tests.clone(),
             // A base is tried for a gate that makes work, which says nothing to verifiers.
             gate: if gate.duty == Duty::Judge { brief(gate) } else { GateBrief::default() },
+            judged: Vec::new(),
         },
     )
 }

@@ -16,15 +16,18 @@ use holdpoint_protocol::{
 use super::{
     Context, Fresh, Step,
     arrival::{self, Arrival},
-    opening,
+    forking, opening, taking,
     turns::{self, Opening},
     visits,
 };
 use crate::{
-    feedback,
-    gates::{Gate, Move},
+    feedback, flight,
+    gates::{Gate, Move, Stop},
     policy::{Ruling, escalate},
 };
+
+/// Earlier handoffs that a state in a fork knows to be taken.
+const ANSWERED_BEFORE_MAX: usize = 32;
 
 /// A transition on its way to an entry.
 #[derive(Debug, Clone)]
@@ -58,7 +61,10 @@ impl From<Ruling> for Ruled {
 impl<'a> Transition<'a> {
     /// One that no handoff causes.
     pub(super) fn new(before: &'a WaypointState, cx: &'a Context<'a>, fresh: &'a Fresh) -> Self {
-        Self { before, next: before.clone(), cause: None, by: None, conditions: Vec::new(), cx, fresh }
+        let mut next = before.clone();
+        next.configured.by = cx.flight.configured.newest();
+        next.configured.began = flight::began(before).unwrap_or(next.configured.by);
+        Self { before, next, cause: None, by: None, conditions: Vec::new(), cx, fresh }
     }
 
     /// Who causes it, by the key that signed the handoff.
@@ -75,7 +81,15 @@ impl<'a> Transition<'a> {
     /// The open turn is answered; its gate stays open.
     pub(super) fn taken(mut self, cause: Cause) -> Self {
         if let Phase::InTurn(open) = &self.before.phase {
-            self.next.answered = Some(Answered { turn: open.turn.clone(), digest: cause.digest });
+            let earlier = self.next.answered.replace(Answered { turn: open.turn.clone(), digest: cause.digest });
+            if self.next.fork.is_none() {
+                self.next.answered_before.clear();
+            } else {
+                // As many as votes and questions; what is older was acknowledged long ago.
+                let over = (self.next.answered_before.len() + 1).saturating_sub(ANSWERED_BEFORE_MAX);
+                self.next.answered_before.drain(..over);
+                self.next.answered_before.extend(earlier);
+            }
         }
         self.next.counters.redeliveries = 0;
         self.cause = Some(cause);
@@ -90,9 +104,11 @@ impl<'a> Transition<'a> {
         self
     }
 
-    /// Closes the open gate visit.
+    /// Closes the open visit of the gate whose turn it was.
     pub(super) fn exited(mut self, outcome: Outcome) -> Self {
-        if let Some(visit) = self.next.history.last_mut().filter(|v| v.exited.is_none()) {
+        let gate = self.before.phase.turn().map(|open| &open.gate);
+        let mut open = self.next.history.iter_mut().rev().filter(|visit| visit.exited.is_none());
+        if let Some(visit) = open.find(|visit| gate == Some(&visit.gate)) {
             visit.exited = Some(self.cx.now);
             visit.agent = self.by.clone();
             visit.outcome = Some(outcome);
@@ -113,22 +129,29 @@ impl<'a> Transition<'a> {
     }
 
     /// Leaves a gate: the one exit of every turn. Where it leads is the workflow's to say.
-    pub(super) fn leave(mut self, gate: &GateId, outcome: Outcome, ruled: impl Into<Ruled>) -> Step {
+    pub(super) fn leave(self, gate: &GateId, outcome: Outcome, ruled: impl Into<Ruled>) -> Step {
         let (cx, mut ruled) = (self.cx, ruled.into());
-        match cx.workflow.evaluate(gate, outcome, |earlier| arrival::was_entered(self.before, earlier)) {
+        let moved = cx.workflow.evaluate(gate, outcome, |earlier| arrival::was_entered(self.before, earlier));
+        if self.is_in_fork(gate) {
+            match moved {
+                Ok(Move::Advance(_) | Move::Finish) => return self.vote(gate, Outcome::Complete, ruled),
+                Ok(Move::Reject(_)) => return self.vote(gate, Outcome::NeedsReview, ruled),
+                Ok(Move::Again(_) | Move::Hold) | Err(_) => {}
+            }
+        }
+        match moved {
             Ok(Move::Advance(next)) => self.enter(next),
             Ok(Move::Reject(target)) => {
                 if let Some(feedback) = &mut ruled.feedback {
                     feedback.review = self.review(gate);
                 }
-                // What was verified stays so where nothing is made of it again.
-                if cx.workflow.makes_from(&target.id) {
-                    self.next.verified = None;
-                }
-                self.next.cleared = false;
-                self.send_back(target, ruled)
+                self.reject_to(target, ruled)
             }
-            Ok(Move::Again(target)) => self.again(target, ruled),
+            // The role that has the turn tries again, at whichever link of the chain.
+            Ok(Move::Again(target)) => {
+                let link = self.before.phase.turn().filter(|open| open.gate == target.id).map_or(0, |open| open.link);
+                self.again_by(target, link, ruled)
+            }
             Ok(Move::Finish) => self.finish(&ruled.ruling),
             // A rejection that the gate may not give: a person has to look.
             Ok(Move::Hold) | Err(_) => {
@@ -136,6 +159,16 @@ impl<'a> Transition<'a> {
                 self.hold(resume, ruled)
             }
         }
+    }
+
+    /// Work goes back to a gate.
+    pub(super) fn reject_to(mut self, target: &'a Gate, ruled: Ruled) -> Step {
+        // What was verified stays so where nothing is made of it again.
+        if self.cx.workflow.makes_from(&target.id) {
+            self.next.verified = None;
+        }
+        self.next.cleared = false;
+        self.send_back(target, ruled)
     }
 
     /// Where a rejection comes from.
@@ -154,13 +187,16 @@ impl<'a> Transition<'a> {
         purpose.map_or(Resume::Beginning, |purpose| Resume::Gate { gate: gate.clone(), purpose })
     }
 
-    /// Comes to a gate with work that was let through so far.
-    pub(super) fn enter(self, gate: &'a Gate) -> Step {
-        match self.arrive(gate) {
-            Arrival::At(transition, gate) if opening::is_base_tried(gate, &transition.next, transition.cx) => {
+    /// Comes to a gate or fork with work that was let through so far.
+    pub(super) fn enter(self, stop: Stop<'a>) -> Step {
+        match self.arrive(stop) {
+            Arrival::At(transition, Stop::Fork(_)) => transition.open_branch(None, None),
+            Arrival::At(transition, Stop::Gate(gate))
+                if opening::is_base_tried(gate, &transition.next, transition.cx) =>
+            {
                 turns::open(*transition, Opening { purpose: opening::BASELINE, ..Opening::of(gate) }, None)
             }
-            Arrival::At(transition, gate) => {
+            Arrival::At(transition, Stop::Gate(gate)) => {
                 let waits = transition.wanted(gate).map(|text| escalate(ReasonCode::ApprovalOpen, &text));
                 turns::open(*transition, Opening::of(gate), waits.as_ref())
             }
@@ -170,7 +206,7 @@ impl<'a> Transition<'a> {
     }
 
     /// What a person can do at a gate for people.
-    fn wanted(&self, gate: &Gate) -> Option<String> {
+    pub(super) fn wanted(&self, gate: &Gate) -> Option<String> {
         let (flight, waypoint) = (&self.cx.flight.submitted.flight, &self.cx.waypoint.id);
         let reject = if gate.can_reject { ", or `holdpoint reject`," } else { "" };
         let text = || format!("`holdpoint approve {waypoint} --flight {flight}`{reject} at gate {}", gate.id);
@@ -179,8 +215,10 @@ impl<'a> Transition<'a> {
 
     /// Comes back to a gate, with what was wrong.
     pub(super) fn send_back(self, gate: &'a Gate, ruled: Ruled) -> Step {
-        match self.arrive(gate) {
-            Arrival::At(transition, gate) => transition.again(gate, ruled),
+        match self.arrive(Stop::Gate(gate)) {
+            Arrival::At(transition, Stop::Gate(gate)) => transition.again(gate, ruled),
+            // Nobody is left before the fork who could change the work: its branches look at it again.
+            Arrival::At(transition, Stop::Fork(_)) => transition.open_branch(ruled.feedback, Some(&ruled.ruling)),
             // What was sent back is not finished because no condition lets it in any more.
             Arrival::End(transition) => transition.hold_at(gate, arrival::nothing_entered()),
             Arrival::Stopped(step) => step,
@@ -189,14 +227,14 @@ impl<'a> Transition<'a> {
 
     /// Another turn at `gate`, with what was wrong.
     pub(super) fn again(self, gate: &Gate, ruled: Ruled) -> Step {
-        self.again_by(gate, false, ruled)
+        self.again_by(gate, 0, ruled)
     }
 
-    /// Another turn at `gate`, of the role to which it escalates if it is that one's.
-    pub(super) fn again_by(self, gate: &Gate, escalated: bool, Ruled { mut ruling, feedback }: Ruled) -> Step {
+    /// Another turn at `gate`, of this link of its chain.
+    pub(super) fn again_by(self, gate: &Gate, link: u32, Ruled { mut ruling, feedback }: Ruled) -> Step {
         ruling.remediation = self.wanted(gate).or(ruling.remediation);
         let repair = turns::is_repaired(gate, self.cx);
-        turns::open(self, Opening { feedback, repair, escalated, ..Opening::of(gate) }, Some(&ruling))
+        turns::open(self, Opening { feedback, repair, link, ..Opening::of(gate) }, Some(&ruling))
     }
 
     /// The last gate is passed (GATE-10); landing is the flight's. What no gate verified does not land.
@@ -227,9 +265,9 @@ impl<'a> Transition<'a> {
 
     /// The phase of work that is held.
     pub(super) fn held(&self, resume: Resume, ruling: &Ruling) -> Held {
-        // Nobody waits for an answer in a turn that is held.
+        // Nobody waits for an answer in a turn that is held, and nobody has taken it over.
         let resume = match resume {
-            Resume::Turn(open) => Resume::Turn(OpenTurn { questions: Vec::new(), ..open }),
+            Resume::Turn(open) => Resume::Turn(OpenTurn { questions: Vec::new(), ..taking::given_back(open, self.cx) }),
             other => other,
         };
         let status = if ruling.exhausted { Status::Failed } else { Status::Blocked };
@@ -238,7 +276,7 @@ impl<'a> Transition<'a> {
 
     /// A decision that opens no turn.
     pub(super) fn decided(mut self, phase: Phase, ruling: &Ruling, feedback: Option<Feedback>) -> Step {
-        self.next.phase = phase;
+        self.go_to(phase);
         self.remember(ruling);
         let status = StatusMutation { from: phase_status(self.before), to: phase_status(&self.next) };
         let decision = self.decision(ruling, Some(status));
@@ -301,7 +339,7 @@ impl<'a> Transition<'a> {
 
     /// Opens a gate visit, unless the gate is open already.
     pub(super) fn visit(&mut self, open: &OpenTurn) {
-        if self.next.history.last().is_some_and(|v| v.exited.is_none() && v.gate == open.gate) {
+        if self.next.history.iter().any(|visit| visit.exited.is_none() && visit.gate == open.gate) {
             return;
         }
         let (gate, role) = (open.gate.clone(), open.role.clone());
@@ -329,11 +367,16 @@ pub(super) fn reworks_left(state: &WaypointState, cx: &Context<'_>) -> bool {
 }
 
 /// The status of a waypoint as far as its own journal tells: landing is the flight's.
-pub(super) fn phase_status(state: &WaypointState) -> Status {
+#[must_use]
+pub fn phase_status(state: &WaypointState) -> Status {
+    // Also as one branch sees it.
+    if let (Phase::Forked | Phase::InTurn(_) | Phase::Waiting(_), Some(fork)) = (&state.phase, &state.fork) {
+        return forking::status(fork);
+    }
     match &state.phase {
         Phase::Pending => Status::Pending,
         Phase::InTurn(open) if open.people => Status::Waiting,
-        Phase::InTurn(_) | Phase::Accepted { .. } => Status::Running,
+        Phase::InTurn(_) | Phase::Forked | Phase::Accepted { .. } => Status::Running,
         Phase::Waiting(_) => Status::Waiting,
         Phase::Held(held) => held.status,
         Phase::Cancelled => Status::Cancelled,

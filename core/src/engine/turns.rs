@@ -5,7 +5,7 @@ use std::time::Duration;
 use holdpoint_protocol::{
     Timestamp,
     artifact::{Clarified, StatusMutation, VerificationPurpose},
-    ids::role,
+    ids::{RoleId, role},
     journal::{Cause, Entry},
     plan::{Check, EvidenceLevel, Priority},
     state::{OpenTurn, Phase, Purpose, WaypointState},
@@ -18,6 +18,7 @@ use holdpoint_protocol::{
 use super::{
     Context, Fresh, Step, opening,
     requests::{build_request, completion_request, guidance, start, verify_request},
+    taking,
     transition::{Transition, phase_status},
 };
 use crate::{
@@ -50,20 +51,25 @@ pub(super) struct Opening<'a> {
     pub(super) feedback: Option<Feedback>,
     /// The role `repair` takes the turn in place of the gate's.
     pub(super) repair: bool,
-    /// The role to which the gate escalates has the turn.
-    pub(super) escalated: bool,
+    /// Which link of the gate's chain has the turn; 0: its own role.
+    pub(super) link: u32,
 }
 
 impl<'a> Opening<'a> {
     /// A turn as the gate's duty has it.
     pub(super) fn of(gate: &'a Gate) -> Self {
-        Self { gate, purpose: purpose(gate), feedback: None, repair: false, escalated: false }
+        Self { gate, purpose: purpose(gate), feedback: None, repair: false, link: 0 }
     }
 }
 
 /// Whether the role `repair` takes turns of this gate that opens again.
 pub(super) fn is_repaired(gate: &Gate, cx: &Context<'_>) -> bool {
     gate.role.as_str() == role::BUILDER && cx.flight.submitted.fleet.repair
+}
+
+/// Whether this is the role that takes turns again.
+pub(super) fn is_repairs(role: &RoleId) -> bool {
+    role.as_str() == role::REPAIR
 }
 
 /// What an ordinary turn of a gate is for.
@@ -84,7 +90,7 @@ pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling:
     if let Some(ruling) = ruling {
         transition.remember(ruling);
     }
-    transition.next.phase = Phase::InTurn(open.clone());
+    transition.go_to(Phase::InTurn(open.clone()));
     let whole = transition.cause.as_ref().map(Cause::reference);
     let feedback = opening.feedback.map(|told| feedback::bounded(told, whole.as_deref()));
     let (feedback, for_build) =
@@ -110,7 +116,7 @@ pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling:
                 TurnRequest::Verify(Box::new(verify_request(next, opening.gate, purpose, cx, fresh)))
             }
             Purpose::Complete => {
-                TurnRequest::Complete(Box::new(completion_request(next, opening.gate, &open.role, feedback, cx)))
+                TurnRequest::Complete(Box::new(completion_request(next, opening.gate, open.link, feedback, cx)))
             }
         },
         decision,
@@ -137,13 +143,14 @@ pub(super) fn open_again(mut transition: Transition<'_>, earlier: &OpenTurn, tur
     let open = OpenTurn {
         turn: fresh.turn.clone(),
         opened_at: cx.now,
-        deadline: deadline(gate, earlier.purpose, earlier.people, cx),
+        deadline: taking::deadline(gate, earlier, cx)
+            .unwrap_or_else(|| deadline(gate, earlier.purpose, earlier.people, cx)),
         questions: Vec::new(),
         ..earlier.clone()
     };
     transition.visit(&open);
     transition.forget_prose();
-    transition.next.phase = Phase::InTurn(open.clone());
+    transition.go_to(Phase::InTurn(open.clone()));
     let mut turn = turn;
     bound(&mut turn.request);
     let record = transition.record();
@@ -200,20 +207,19 @@ pub(super) fn start_from(turn: &mut Turn, next: &WaypointState, cx: &Context<'_>
 fn open_turn(opening: &Opening<'_>, cx: &Context<'_>, fresh: &Fresh) -> OpenTurn {
     let role = match opening.purpose {
         Purpose::Verify(_) => role::id(role::VERIFIER),
-        Purpose::Build if opening.repair => role::id(role::REPAIR),
-        Purpose::Build => opening.gate.role.clone(),
-        Purpose::Complete => {
-            let escalated = opening.gate.escalate_to.as_ref().filter(|_| opening.escalated);
-            escalated.unwrap_or(&opening.gate.role).clone()
-        }
+        Purpose::Build if opening.repair && opening.link == 0 => role::id(role::REPAIR),
+        Purpose::Build | Purpose::Complete => opening.gate.role_at(opening.link).clone(),
     };
-    let people = opening.purpose == Purpose::Complete && opening.gate.is_peoples(&role);
+    let people = !matches!(opening.purpose, Purpose::Verify(_)) && opening.gate.is_peoples_at(opening.link);
     OpenTurn {
         turn: fresh.turn.clone(),
         role,
         gate: opening.gate.id.clone(),
         purpose: opening.purpose,
+        link: opening.link,
         people,
+        taken_by: None,
+        judged: Vec::new(),
         opened_at: cx.now,
         deadline: deadline(opening.gate, opening.purpose, people, cx),
         questions: Vec::new(),
@@ -223,6 +229,7 @@ fn open_turn(opening: &Opening<'_>, cx: &Context<'_>, fresh: &Fresh) -> OpenTurn
 /// When a turn is overdue. What people do waits in no queue: it has the gate's time and no grace.
 fn deadline(gate: &Gate, purpose: Purpose, people: bool, cx: &Context<'_>) -> Timestamp {
     let work = match purpose {
+        Purpose::Build if people => return cx.now.after(gate.timeout.map_or(taking::TAKEN_TIME, Millis::duration)),
         Purpose::Build => build_wall(gate, cx).duration(),
         Purpose::Verify(_) => verification_time(cx),
         Purpose::Complete if people => return cx.now.after(completion_wall(gate).duration()),

@@ -6,7 +6,7 @@ use holdpoint_protocol::{
     reason::ReasonCode,
     state::{GateVisit, Held, OpenTurn, Outcome, Phase, Resume, WaypointState},
     time::Millis,
-    turn::{Feedback, TurnRequest},
+    turn::Feedback,
     workflow::{GateSpec, WorkflowSpec},
 };
 
@@ -14,9 +14,13 @@ use super::{
     event::{Event, SkipReason, What},
     visits,
 };
+use crate::engine;
 
 /// Blockers that an event names.
 const BLOCKERS_MAX: usize = 50;
+
+/// What the engine does about a condition that cannot be evaluated, unless it holds the work.
+pub(super) const SKIPPING: &str = "Skipping gate (treating condition as false)";
 
 /// Where an entry belongs.
 #[derive(Debug, Clone, Copy)]
@@ -83,31 +87,36 @@ impl Change<'_> {
         self.entry.decision().map(|decision| decision.reason_code)
     }
 
-    fn now_open(&self) -> Option<&OpenTurn> {
-        match &self.after.phase {
-            Phase::InTurn(open) => Some(open),
-            _ => None,
-        }
+    /// The turn of a gate that is open now.
+    fn now_open(&self, gate: &GateId) -> Option<&OpenTurn> {
+        self.after.open_turns().find(|open| open.gate == *gate)
     }
 
     /// The turn that nobody answered in time. No handoff causes that: only the clock does.
-    fn timed_out(&self) -> Option<&OpenTurn> {
-        let Phase::InTurn(open) = &self.before.phase else { return None };
+    fn timed_out(&self) -> Option<OpenTurn> {
+        let before = engine::before_entry(self.before, self.entry);
+        let Phase::InTurn(open) = &before.phase else { return None };
         if self.entry.record().cause.is_some() {
             return None;
         }
         let late = match self.entry {
             Entry::Dead(dead) => dead.deaths.is_empty(),
-            Entry::Turn(_) if self.after.counters.redeliveries > self.before.counters.redeliveries => true,
+            // Its role has it again.
+            Entry::Turn(_) if open.taken_by.is_some() => true,
+            Entry::Turn(turn) => {
+                let after = engine::as_seen_by(self.after, &turn.turn_id);
+                let again = after.counters.redeliveries > before.counters.redeliveries;
+                again || self.reason() == Some(ReasonCode::GateTimeout)
+            }
             _ => self.reason() == Some(ReasonCode::GateTimeout),
         };
-        late.then_some(open)
+        late.then(|| open.clone())
     }
 
     fn timeout(&self, whats: &mut Whats) {
         let Some(open) = self.timed_out() else { return };
-        let now = self.now_open();
-        let escalate_to = now.map(|now| now.role.clone()).filter(|role| *role != open.role);
+        let now = self.now_open(&open.gate);
+        let escalate_to = now.filter(|now| now.link != open.link).map(|now| now.role.clone());
         let what = match (&escalate_to, now) {
             (Some(role), _) => format!("it is escalated to role '{role}'"),
             (None, Some(_)) => "it is open for the same role again".to_owned(),
@@ -130,15 +139,19 @@ impl Change<'_> {
         let entered = visits::opened(self.before, self.after).map(|visit| visit.gate.clone());
         let mut came = entered.clone();
         for visit in visits::closed(self.before, self.after) {
-            if visit.outcome == Some(Outcome::Skip) {
+            // What a reload took from its gate leaves it; a branch of a decided fork is one of several, and leads nowhere.
+            let moved = self.before.fork.is_none() && visits::was_open(self.before, visit);
+            if visit.outcome == Some(Outcome::Skip) && !moved {
                 whats.push((self.skipped(visit), None));
                 continue;
             }
             whats.extend(self.left(visit, came.take()));
         }
         if let Some(gate) = came {
+            // Votes were told before: what leads on is the fork.
+            let fork = self.before.fork.as_ref().filter(|_| self.after.fork.is_none());
             let what = What::GateTransition {
-                from_gate: None,
+                from_gate: fork.map(|fork| fork.fork.clone()),
                 to_gate: Some(gate),
                 outcome: None,
                 role: None,
@@ -185,11 +198,7 @@ impl Change<'_> {
     /// What the next turn of the work is told.
     fn blockers(&self) -> Vec<String> {
         let feedback = match self.entry {
-            Entry::Turn(turn) => match &turn.request {
-                TurnRequest::Build(request) => request.feedback.as_ref(),
-                TurnRequest::Complete(request) => request.feedback.as_ref(),
-                TurnRequest::Verify(_) => turn.for_build.as_deref(),
-            },
+            Entry::Turn(turn) => turn.told_or_kept(),
             Entry::Decided(decided) => decided.feedback.as_deref(),
             _ => None,
         };
@@ -198,7 +207,11 @@ impl Change<'_> {
 
     fn skipped(&self, visit: &GateVisit) -> What {
         let failed = self.entry.record().conditions.iter().any(|c| c.gate == visit.gate && c.failure.is_some());
-        let reason = if failed { SkipReason::ConditionError } else { SkipReason::ConditionFalse };
+        let reason = match failed {
+            _ if visits::was_open(self.before, visit) => SkipReason::Superseded,
+            true => SkipReason::ConditionError,
+            false => SkipReason::ConditionFalse,
+        };
         What::GateSkip { gate: visit.gate.clone(), role: visit.role.clone(), reason }
     }
 
@@ -208,8 +221,7 @@ impl Change<'_> {
             let expression = self.scene.gate(&result.gate).and_then(|gate| gate.when.clone()).unwrap_or_default();
             let held =
                 self.reason() == Some(ReasonCode::ConditionFailed) && self.held_gate().as_ref() == Some(&result.gate);
-            let action =
-                if held { "Holding the work for a person" } else { "Skipping gate (treating condition as false)" };
+            let action = if held { "Holding the work for a person" } else { SKIPPING };
             let message = format!("condition of gate '{}' cannot be evaluated ({error}): {action}", result.gate);
             let what = What::GateConditionError { gate: result.gate.clone(), expression, error: error.clone(), action };
             whats.push((what, self.says(message)));
@@ -240,7 +252,7 @@ impl Change<'_> {
 
     fn held_gate(&self) -> Option<GateId> {
         match &self.after.phase {
-            Phase::Held(_) => visits::place(self.after)?.gate,
+            Phase::Held(_) => visits::places(self.after).next()?.gate,
             _ => None,
         }
     }

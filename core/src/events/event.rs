@@ -5,8 +5,11 @@ use holdpoint_protocol::{
     ids::{AgentName, FlightId, GateId, RoleId, WaypointId},
     state::Outcome,
     time::Millis,
+    workflow::WorkflowSpec,
 };
 use serde::{Serialize, Serializer};
+
+use super::entry::SKIPPING;
 
 /// One event of a waypoint at a gate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -179,6 +182,8 @@ pub enum SkipReason {
     ConditionFalse,
     /// Its condition could not be evaluated.
     ConditionError,
+    /// It is a branch of a fork that was decided without it.
+    Superseded,
 }
 
 impl SkipReason {
@@ -188,6 +193,7 @@ impl SkipReason {
         match self {
             Self::ConditionFalse => "condition_false",
             Self::ConditionError => "condition_error",
+            Self::Superseded => "superseded",
         }
     }
 }
@@ -220,6 +226,26 @@ impl What {
             Self::GateConditionError { .. } => "gate_condition_error",
             Self::GateAssignmentError { .. } => "gate_assignment_error",
         }
+    }
+
+    /// Whether work passed over a gate because its condition could not be evaluated: nothing waits, and people should know.
+    #[must_use]
+    pub fn is_condition_skip(&self) -> bool {
+        matches!(self, Self::GateConditionError { action, .. } if *action == SKIPPING)
+    }
+
+    /// The role of agents that has a turn again which nobody answered in time: nothing waits for people, and they should know
+    /// (GATE-15). `None`: it is another event, or the turn is held or for people, and the inbox has it.
+    #[must_use]
+    pub fn offered_again(&self, workflow: Option<&WorkflowSpec>) -> Option<&RoleId> {
+        let Self::GateTimeout { gate, role, escalate_to, reopened: true, .. } = self else { return None };
+        let role = escalate_to.as_ref().unwrap_or(role);
+        let gate = workflow.into_iter().flat_map(WorkflowSpec::all_gates).find(|spec| spec.id == *gate);
+        let is_peoples = gate.is_some_and(|gate| {
+            let link = gate.escalations.iter().find(|link| link.role == *role);
+            link.map_or(gate.require_human, |link| !link.people.is_empty())
+        });
+        (!is_peoples).then_some(role)
     }
 
     /// How much it concerns people.

@@ -15,7 +15,7 @@ use super::{
     event::What,
     reader::{Reader, Told},
     spread::Spread,
-    visits::{Place, PlaceKind, closed, place},
+    visits::{Place, PlaceKind, closed, places},
 };
 
 /// Gathers the gates of flights.
@@ -177,9 +177,13 @@ impl Gates {
             self.passes.waypoints += 1;
             self.passes.total = self.passes.total.saturating_add(passes);
             self.passes.max = self.passes.max.max(passes);
-            let (Some(at), Some(workflow)) = (place(state), reader.workflow(waypoint)) else { continue };
-            let standing = standing(flight, waypoint, workflow, &at);
-            self.of(workflow, at.gate.as_ref()).now.push(standing);
+            let Some(workflow) = reader.workflow(waypoint) else { continue };
+            for at in places(state) {
+                let mut standing = standing(flight, waypoint, workflow, &at);
+                let taken_by = state.open_turns().filter(|open| Some(&open.gate) == at.gate.as_ref());
+                standing.people.extend(taken_by.filter_map(|open| open.taken_by.clone()));
+                self.of(workflow, at.gate.as_ref()).now.push(standing);
+            }
         }
     }
 
@@ -206,8 +210,8 @@ impl Gates {
 fn standing(flight: &FlightId, waypoint: &WaypointId, workflow: &WorkflowSpec, at: &Place) -> Standing {
     let gate = workflow.all_gates().find(|gate| Some(&gate.id) == at.gate.as_ref());
     let people = gate.filter(|_| at.kind == PlaceKind::Person).map(|gate| {
-        let escalated = at.role.as_ref() != Some(&gate.role);
-        if escalated { gate.escalation_people.clone() } else { gate.people.clone() }
+        let link = gate.escalations.iter().find(|link| Some(&link.role) == at.role.as_ref());
+        link.map_or_else(|| gate.people.clone(), |link| link.people.clone())
     });
     Standing {
         flight: flight.clone(),

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use holdpoint_protocol::{
     Digest, Timestamp,
-    artifact::{Act, Handed, HandedHead},
+    artifact::{Act, Handed, HandedHead, Verb},
     ids::{AgentName, FlightId, GateId, RoleId, TurnId, WaypointId},
     journal::{Entry, Sequence, Submitted},
-    state::{Phase, WaypointState},
+    state::{OpenTurn, Phase, WaypointState},
     workflow::WorkflowSpec,
 };
 
@@ -16,7 +16,11 @@ use super::{
     entry::{Scene, of_entry},
     event::{Event, What},
 };
-use crate::{audit::HandoffLine, engine::BLOCKERS_MAX};
+use crate::{
+    audit::HandoffLine,
+    engine::{self, BLOCKERS_MAX},
+    workflows::ONE_GATE,
+};
 
 /// Characters of a summary.
 const SUMMARY_MAX: usize = 500;
@@ -39,6 +43,7 @@ pub struct Reader {
 #[derive(Debug)]
 struct Flight {
     id: FlightId,
+    by: Option<AgentName>,
     project: String,
     workflow: String,
     specs: BTreeMap<String, WorkflowSpec>,
@@ -52,6 +57,8 @@ struct Opened {
     role: RoleId,
     /// The handoff that answered it.
     answered: Option<(String, Digest)>,
+    /// The role to which its gate went while it was open.
+    taken_back_for: Option<RoleId>,
 }
 
 /// What a final handoff says in words: its sender's, cut.
@@ -125,10 +132,22 @@ impl Reader {
         flight.specs.get(flight.own.get(waypoint).unwrap_or(&flight.workflow))
     }
 
+    /// The people to notify of the waypoint's work.
+    #[must_use]
+    pub fn notified(&self, waypoint: &WaypointId) -> Vec<AgentName> {
+        let by = self.flight.as_ref().and_then(|flight| flight.by.as_ref());
+        self.workflow(waypoint).map(|workflow| workflow.notified(by)).unwrap_or_default()
+    }
+
     /// Takes an entry that an orchestrator signed, in the order of its journal.
     pub fn entry(&mut self, waypoint: Option<&WaypointId>, sequence: Sequence, entry: &Entry) -> Told {
         if let Entry::Submitted(submitted) = entry {
             self.flight.get_or_insert_with(|| Flight::of(submitted));
+        }
+        if let (Entry::Steered(steered), Some(flight)) = (entry, &mut self.flight) {
+            flight.adopt(steered.workflows.iter().map(|recorded| recorded.workflow.name.as_str()));
+            let specs = steered.workflows.iter().map(|recorded| &recorded.workflow);
+            flight.specs.extend(specs.map(|spec| (spec.name.clone(), spec.clone())));
         }
         let nothing = || Told { waypoint: waypoint.cloned(), before: WaypointState::default(), events: Vec::new() };
         let Some(waypoint) = waypoint else { return nothing() };
@@ -143,20 +162,25 @@ impl Reader {
         let cause = entry.record().cause.as_ref();
         for event in &mut events {
             reference.clone_into(&mut event.reference);
-            self.name(event, &before, cause.map(holdpoint_protocol::journal::Cause::reference).as_deref());
+            self.name(
+                event,
+                &engine::before_entry(&before, entry),
+                cause.map(holdpoint_protocol::journal::Cause::reference).as_deref(),
+            );
         }
         if let Some(cause) = cause {
             self.causes.insert(cause.reference());
-            if let Phase::InTurn(open) = &before.phase
+            if let Phase::InTurn(open) = &engine::before_entry(&before, entry).phase
                 && let Some(opened) = self.turns.get_mut(&open.turn)
             {
                 opened.answered = Some((cause.reference(), cause.digest));
+                opened.taken_back_for = entry.record().state.as_ref().and_then(|after| rerouted(open, after));
             }
         }
         if let Some(state) = &entry.record().state {
-            if let Phase::InTurn(open) = &state.phase {
+            for open in state.open_turns() {
                 let (gate, role) = (open.gate.clone(), open.role.clone());
-                let opened = Opened { waypoint: waypoint.clone(), gate, role, answered: None };
+                let opened = Opened { waypoint: waypoint.clone(), gate, role, answered: None, taken_back_for: None };
                 self.turns.entry(open.turn.clone()).or_insert(opened);
             }
             self.states.insert(waypoint.clone(), state.clone());
@@ -172,7 +196,7 @@ impl Reader {
             }
             What::GateTimeout { agent, .. } => {
                 if let Phase::InTurn(open) = &before.phase {
-                    *agent = self.holders.get(&open.turn).cloned();
+                    *agent = open.taken_by.clone().or_else(|| self.holders.get(&open.turn).cloned());
                 }
             }
             _ => {}
@@ -230,12 +254,28 @@ impl Reader {
                 message,
             );
         }
+        if let Some(expected_role) = opened.taken_back_for.clone() {
+            let (actual_role, agent) = (opened.role.clone(), handed.agent.clone());
+            let message = format!(
+                "{waypoint} at gate '{gate}' was answered by '{agent}' (role: {actual_role}), and the gate went to role \
+                 '{expected_role}' meanwhile"
+            );
+            let what = What::GateAssignmentError { gate, expected_role, actual_role, agent };
+            return self.told(handed, waypoint, what, message);
+        }
         match &opened.answered {
             Some((_, digest)) if *digest == handed.digest => Settled::Taken,
             None if self.is_open(waypoint, &handed.turn) => Settled::Open,
             answered => {
-                let winner = answered.as_ref().and_then(|(reference, _)| self.handed.get(reference));
+                let answer = answered.as_ref().map(|(reference, _)| reference);
+                let winner = answer.and_then(|reference| self.handed.get(reference));
                 let winning_agent = winner.and_then(|winner| winner.agent.clone());
+                // It was refused, and its agent corrected it: nobody lost anything.
+                if winning_agent.as_ref() == Some(&handed.agent)
+                    && answer.is_some_and(|answer| is_before(&handed.reference, answer))
+                {
+                    return Settled::Taken;
+                }
                 let first = match &winning_agent {
                     Some(winner) => format!("{winner} was first"),
                     None => "its turn was over".to_owned(),
@@ -250,7 +290,7 @@ impl Reader {
 
     fn is_open(&self, waypoint: &WaypointId, turn: &TurnId) -> bool {
         let state = self.states.get(waypoint);
-        state.is_some_and(|state| matches!(&state.phase, Phase::InTurn(open) if open.turn == *turn))
+        state.is_some_and(|state| state.open_turn(turn).is_some())
     }
 
     fn told(&self, handed: &Final, waypoint: &WaypointId, what: What, message: String) -> Settled {
@@ -269,6 +309,22 @@ impl Reader {
     }
 }
 
+/// Whether the first of two references is of a message that the same stream has earlier.
+fn is_before(one: &str, other: &str) -> bool {
+    let parts = |reference: &str| {
+        let (stream, sequence) = reference.rsplit_once('/')?;
+        Some((stream.to_owned(), sequence.parse::<u64>().ok()?))
+    };
+    matches!((parts(one), parts(other)), (Some(one), Some(other)) if one.0 == other.0 && one.1 < other.1)
+}
+
+/// The role to which a reload gave the gate of an open turn.
+fn rerouted(open: &OpenTurn, after: &WaypointState) -> Option<RoleId> {
+    after.acted.as_ref().filter(|acted| acted.verb == Verb::Reconfigure)?;
+    let now = after.open_turns().find(|now| now.gate == open.gate && now.turn != open.turn)?;
+    Some(now.role.clone()).filter(|role| *role != open.role)
+}
+
 enum Settled {
     Taken,
     Open,
@@ -281,6 +337,7 @@ impl Flight {
         let own = submitted.plan.waypoints.iter();
         Self {
             id: submitted.flight.clone(),
+            by: submitted.by.clone(),
             project: submitted.plan.plan.clone(),
             workflow: submitted.plan.workflow.clone(),
             specs: specs.map(|spec| (spec.name.clone(), spec.clone())).collect(),
@@ -289,10 +346,19 @@ impl Flight {
     }
 }
 
+impl Flight {
+    /// A flight goes on by these workflows: the first adopts what began before the project had any.
+    fn adopt<'a>(&mut self, mut names: impl Iterator<Item = &'a str> + Clone) {
+        let Some(first) = names.clone().next().filter(|_| names.all(|name| name != ONE_GATE)) else { return };
+        let planned = self.own.values_mut().chain(std::iter::once(&mut self.workflow));
+        planned.filter(|name| *name == ONE_GATE).for_each(|name| first.clone_into(name));
+    }
+}
+
 /// The turn that a handoff answers.
 fn answers(head: &HandedHead, body: &Handed) -> Option<TurnId> {
     match body {
-        Handed::Plan | Handed::GivenBack | Handed::Status(_) => None,
+        Handed::Plan | Handed::GivenBack | Handed::Status(_) | Handed::Exchange(_) => None,
         // An agent's names its turn, and a person's what its person looked at.
         Handed::Act(Act::Complete(completion)) => {
             completion.turn.clone().or_else(|| completion.on.as_deref()?.parse().ok())
@@ -312,7 +378,8 @@ fn said(body: &Handed) -> Said {
             agent: None,
         },
         Handed::Built(artifact) => {
-            Said { summary: artifact.completion_claim.as_deref().and_then(cut), ..Said::default() }
+            let words = artifact.completion_claim.as_deref().or(artifact.last_words.as_deref());
+            Said { summary: words.and_then(cut), ..Said::default() }
         }
         _ => Said::default(),
     }

@@ -11,7 +11,7 @@ use holdpoint_protocol::{
     journal::{Entry, Submitted},
     plan::Waypoint,
     state::{GateVisit, Outcome, Phase, WaypointState},
-    turn::{Feedback, TurnRequest},
+    turn::Feedback,
 };
 use serde::Serialize;
 use serde_json::Value;
@@ -178,7 +178,7 @@ impl Tasks {
         let record = entry.record();
         self.updated = Some(record.at);
         if let Entry::Turn(turn) = entry {
-            self.review = feedback(&turn.request).and_then(review);
+            self.review = turn.told().and_then(review);
         }
         let Some(after) = &record.state else { return };
         let said = record.cause.as_ref().and_then(|cause| reader.said(&cause.reference()));
@@ -192,12 +192,10 @@ impl Tasks {
     pub fn finish(self, reader: &Reader) -> Option<Task> {
         let (planned, created) = self.planned?;
         let state = reader.states().get(&self.waypoint);
-        let open = state.and_then(|state| match &state.phase {
-            Phase::InTurn(open) => Some(open),
-            Phase::Waiting(question) => Some(&question.turn),
-            _ => None,
-        });
-        let gate = state.and_then(|state| state.history.last()).filter(|visit| visit.exited.is_none());
+        // Of several branches of a fork, the first that is open: the format has one place.
+        let open = state.and_then(|state| state.phases().find_map(Phase::turn));
+        let mut visits = state.into_iter().flat_map(|state| &state.history);
+        let gate = visits.find(|visit| visit.exited.is_none());
         Some(Task {
             status: status(state, self.landed),
             routing: Routing {
@@ -224,14 +222,6 @@ impl Tasks {
 fn planned(submitted: &Submitted, waypoint: &WaypointId) -> Option<(Waypoint, Timestamp)> {
     let found = submitted.plan.waypoints.iter().find(|planned| planned.id == *waypoint)?;
     Some((found.clone(), submitted.record.at))
-}
-
-fn feedback(request: &TurnRequest) -> Option<&Feedback> {
-    match request {
-        TurnRequest::Build(request) => request.feedback.as_ref(),
-        TurnRequest::Complete(request) => request.feedback.as_ref(),
-        TurnRequest::Verify(_) => None,
-    }
 }
 
 fn review(feedback: &Feedback) -> Option<Review> {
@@ -267,7 +257,7 @@ fn status(state: Option<&WaypointState>, landed: bool) -> TaskStatus {
     match &state.phase {
         Phase::Pending => TaskStatus::Ready,
         _ if landed => TaskStatus::Complete,
-        Phase::InTurn(_) => TaskStatus::InProgress,
+        Phase::InTurn(_) | Phase::Forked => TaskStatus::InProgress,
         Phase::Accepted { .. } if state.work.as_ref().is_none_or(|work| work.commit.is_none()) => TaskStatus::Complete,
         Phase::Accepted { .. } => TaskStatus::InProgress,
         Phase::Waiting(_) | Phase::Held(_) | Phase::Cancelled => TaskStatus::Blocked,

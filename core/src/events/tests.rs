@@ -7,12 +7,21 @@ mod task;
 
 use holdpoint_protocol::{
     facts::Verdict,
+    ids::role,
+    journal::Sequence,
+    org::Plane,
     state::{Outcome, Phase},
-    workflow::GateSpec,
+    workflow::{Escalation, GateSpec, WorkflowSpec},
 };
 use serde_json::json;
 
-use crate::engine::{Input, tests::parts::failure};
+use crate::engine::{
+    Input,
+    tests::{
+        desk::ADA,
+        parts::{failure, to, to_people},
+    },
+};
 use holdpoint_protocol::reason::ReasonCode;
 use parts::{brief, build, events, flown_by, fulfilled_too, gate, handed, json_of, people, read, verify, when};
 
@@ -119,12 +128,8 @@ fn a_skipped_gate_says_why_and_a_condition_that_fails_what_was_done_about_it() {
 
 #[test]
 fn a_turn_that_nobody_answers_times_out_to_the_same_role_another_one_or_a_person() {
-    let escalating = GateSpec {
-        can_reject: false,
-        escalate_to: Some("lead".parse().unwrap()),
-        escalation_people: vec!["human-bob".parse().unwrap()],
-        ..people("sign")
-    };
+    let escalating =
+        GateSpec { can_reject: false, escalations: vec![to_people("lead", &["human-bob"])], ..people("sign") };
     let mut fixture = flown_by([escalating]);
     fixture.feed("w", Input::Open);
     fixture.pass_deadline("w").turn();
@@ -142,6 +147,25 @@ fn a_turn_that_nobody_answers_times_out_to_the_same_role_another_one_or_a_person
         (&told["timeout"], &told["escalateTo"], &told["role"]),
         (&json!(60), &json!("lead"), &json!("reviewer"))
     );
+
+    let lead = || vec![to_people("lead", &["human-bob"])];
+    let makers = Escalation { plane: Some(Plane::Build), ..to("senior") };
+    let escalating = GateSpec { escalations: vec![to(role::REPAIR), makers], ..build() };
+    let mut fixture = flown_by([escalating, GateSpec { escalations: lead(), ..verify() }]);
+    fixture.feed("w", Input::Open);
+    for _ in 0..2 {
+        fixture.pass_deadline("w").turn();
+    }
+    fixture.build_ok("w").turn();
+    fixture.pass_deadline("w").decided();
+    let expected = [
+        "timeout build builder→repair open",
+        "timeout build repair→senior open",
+        "transition build→verify complete",
+        "timeout verify verifier→- held",
+        "transition verify→- blocked",
+    ];
+    assert_eq!(brief(&events(&fixture))[1..], expected);
 
     let mut fixture = flown_by([build(), verify()]);
     fixture.feed("w", Input::Open);
@@ -209,10 +233,23 @@ fn a_second_and_a_late_handoff_are_conflicts_and_another_roles_an_assignment_err
 }
 
 #[test]
-fn agents_completions_are_told_as_peoples_are_and_a_late_one_is_a_conflict() {
+fn what_answers_a_turn_whose_gate_went_to_another_role_is_an_assignment_error() {
+    let mut fixture = flown_by([gate("draft", "writer")]);
+    fixture.feed("w", Input::Open);
+    let turn = fixture.open_turn("w").unwrap().turn;
+    fixture.reload(ADA, &[WorkflowSpec::new("declared", [gate("draft", "editor")])]).unwrap();
+    fixture.migrate("w").turn();
+    let (mut reader, _) = read(&fixture, &[handed(&fixture, "writer", "agent-2", &turn, 2)]);
+    let told = reader.conflicts();
+    assert_eq!(brief(&told), ["assignment_error draft editor not writer by agent-2"]);
+    assert!(told[0].message.as_ref().unwrap().contains("the gate went to role 'editor' meanwhile"));
+}
+
+#[test]
+fn agents_completions_are_told_as_peoples_are_and_a_late_one_is_a_conflict_but_a_corrected_one_is_not() {
     let mut fixture = flown_by([gate("draft", "writer"), GateSpec { can_reject: true, ..gate("look", "writer") }]);
     fixture.feed("w", Input::Open);
-    let late = fulfilled_too(&mut fixture);
+    let mut late = fulfilled_too(&mut fixture);
     fixture.fulfil("w", |_| {}).turn();
     fixture
         .fulfil("w", |completion| {
@@ -220,7 +257,9 @@ fn agents_completions_are_told_as_peoples_are_and_a_late_one_is_a_conflict() {
             completion.blockers = vec!["name the source".to_owned()];
         })
         .turn();
-    let (mut reader, told) = read(&fixture, &[late]);
+    let corrected = late.clone();
+    late.sequence = Sequence(late.sequence.0 + 100_000);
+    let (mut reader, told) = read(&fixture, &[corrected, late]);
     let found: Vec<_> = told.into_iter().flat_map(|told| told.events).collect();
     let expected = ["transition -→draft", "transition draft→look complete", "transition look→draft needs_review"];
     assert_eq!(brief(&found)[..3], expected);

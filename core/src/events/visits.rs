@@ -3,12 +3,31 @@
 use holdpoint_protocol::{
     Timestamp,
     ids::{GateId, RoleId},
-    state::{GateVisit, OpenTurn, Outcome, Phase, Resume, WaypointState},
+    state::{GateVisit, OpenTurn, Phase, Resume, WaypointState},
 };
 
-/// The visits that ended between two states, oldest first: one that was open before, and those that began since.
+/// The visits that ended between two states, oldest first: those that were open before, and those that began since.
 pub fn closed<'a>(before: &WaypointState, after: &'a WaypointState) -> impl Iterator<Item = &'a GateVisit> {
-    since(before, after).iter().filter(|visit| visit.exited.is_some())
+    let gone = earlier(after).saturating_sub(earlier(before));
+    // By its place: a gate that is left and entered again in one moment has two visits that look the same.
+    let was_closed = |at: usize| {
+        let earlier = before.history.get(at.saturating_add(gone));
+        earlier.is_some_and(|visit| visit.exited.is_some())
+    };
+    let ended: Vec<&GateVisit> = after
+        .history
+        .iter()
+        .enumerate()
+        .filter(|(at, visit)| visit.exited.is_some() && !was_closed(*at))
+        .map(|(_, visit)| visit)
+        .collect();
+    ended.into_iter()
+}
+
+/// Whether a visit was open before: then it is one that ended, and not one that was passed over.
+pub(super) fn was_open(before: &WaypointState, visit: &GateVisit) -> bool {
+    let same = |earlier: &&GateVisit| earlier.gate == visit.gate && earlier.entered == visit.entered;
+    before.history.iter().filter(same).any(|earlier| earlier.exited.is_none())
 }
 
 /// The visit that began between two states and is open.
@@ -16,18 +35,6 @@ pub(super) fn opened<'a>(before: &WaypointState, after: &'a WaypointState) -> Op
     // By its place: a gate that is left and entered again in one moment has two visits that look the same.
     let began = count(after) > count(before);
     after.history.last().filter(|visit| began && visit.exited.is_none())
-}
-
-/// The visit that is open.
-pub(super) fn open(state: &WaypointState) -> Option<&GateVisit> {
-    state.history.last().filter(|visit| visit.exited.is_none())
-}
-
-/// The visits that were open before, or began since.
-fn since<'a>(before: &WaypointState, after: &'a WaypointState) -> &'a [GateVisit] {
-    let unchanged = count(before) - usize::from(open(before).is_some());
-    let gone = earlier(after);
-    after.history.get(unchanged.saturating_sub(gone)..).unwrap_or_default()
 }
 
 fn earlier(state: &WaypointState) -> usize {
@@ -77,15 +84,16 @@ impl PlaceKind {
     }
 }
 
-/// Where a waypoint is; `None` if it has not begun, is accepted or cancelled. Since when: since it came to the gate, of held
-/// work since it is held.
-#[must_use]
-pub fn place(state: &WaypointState) -> Option<Place> {
+/// Where a waypoint is: in one place, or in each open branch of a fork; nowhere if it has not begun, is accepted or
+/// cancelled. Since when: since it came to the gate, of held work since it is held.
+pub fn places(state: &WaypointState) -> impl Iterator<Item = Place> {
+    state.phases().filter_map(|phase| place(state, phase))
+}
+
+fn place(state: &WaypointState, phase: &Phase) -> Option<Place> {
     let entered = |turn: &OpenTurn| {
-        let visit = state.history.iter().rev().find(|visit| visit.outcome != Some(Outcome::Skip));
-        visit
-            .filter(|visit| visit.gate == turn.gate && visit.exited.is_none())
-            .map_or(turn.opened_at, |visit| visit.entered)
+        let visit = state.history.iter().rev().find(|visit| visit.gate == turn.gate && visit.exited.is_none());
+        visit.map_or(turn.opened_at, |visit| visit.entered)
     };
     let at = |turn: &OpenTurn, kind, since| Place {
         gate: Some(turn.gate.clone()),
@@ -93,8 +101,8 @@ pub fn place(state: &WaypointState) -> Option<Place> {
         kind,
         since,
     };
-    match &state.phase {
-        Phase::Pending | Phase::Accepted { .. } | Phase::Cancelled => None,
+    match phase {
+        Phase::Pending | Phase::Forked | Phase::Accepted { .. } | Phase::Cancelled => None,
         Phase::InTurn(open) if open.people => Some(at(open, PlaceKind::Person, entered(open))),
         Phase::InTurn(open) if open.asking().is_some() => Some(at(open, PlaceKind::Answer, entered(open))),
         Phase::InTurn(open) => Some(at(open, PlaceKind::Agent, entered(open))),
@@ -103,6 +111,7 @@ pub fn place(state: &WaypointState) -> Option<Place> {
             let gate = match &held.resume {
                 Resume::Turn(open) => Some(open.gate.clone()),
                 Resume::Gate { gate, .. } => Some(gate.clone()),
+                Resume::Fork => state.fork.as_ref().map(|fork| fork.fork.clone()),
                 Resume::Beginning | Resume::Landing { .. } => None,
             };
             Some(Place { gate, role: None, kind: PlaceKind::Held, since: held.since })

@@ -19,6 +19,8 @@ pub struct Course {
     submitted: Option<Timestamp>,
     /// Somebody last paused it or let it go on.
     steered: Option<Timestamp>,
+    /// It last was given other workflows.
+    configured: Option<Timestamp>,
     /// The last entry of the waypoint that the act is on.
     moved: Option<Timestamp>,
 }
@@ -26,10 +28,11 @@ pub struct Course {
 impl Course {
     /// By the entries of the flight's own journal, oldest first, and when the waypoint's last entry was stored.
     pub fn of<'a>(own: impl IntoIterator<Item = (Timestamp, &'a Entry)>, moved: Option<Timestamp>) -> Self {
-        let mut course = Self { submitted: None, steered: None, moved };
+        let mut course = Self { submitted: None, steered: None, configured: None, moved };
         for (at, entry) in own {
             match entry {
                 Entry::Submitted(_) => course.submitted = Some(at),
+                Entry::Steered(steered) if steered.verb == Verb::Reconfigure => course.configured = Some(at),
                 Entry::Steered(steered) if steered.verb != Verb::Cancel => course.steered = Some(at),
                 _ => {}
             }
@@ -52,7 +55,7 @@ impl Course {
 pub fn takes(flight: &FlightState, verb: Verb, stored: Timestamp, course: &Course) -> Result<(), Refusal> {
     let id = &flight.submitted.flight;
     let refuse = |code, message: String, hint: &str| Err(Refusal::act(code, message, hint));
-    let on_flight = matches!(verb, Verb::Pause | Verb::Resume);
+    let on_flight = matches!(verb, Verb::Pause | Verb::Resume | Verb::Reconfigure);
     if course.submitted.is_none_or(|submitted| stored < submitted) {
         let message = format!("flight {id} was submitted after this came");
         return refuse(ActCode::NothingOpen, message, "`holdpoint status` shows how it stands");
@@ -63,6 +66,13 @@ pub fn takes(flight: &FlightState, verb: Verb, stored: Timestamp, course: &Cours
     if !on_flight && flight.steering.is_paused() {
         let message = format!("flight {id} is paused: no turn opens in it");
         return refuse(ActCode::Invalid, message, "`holdpoint resume` lets it go on");
+    }
+    if verb == Verb::Reconfigure {
+        if course.configured.is_some_and(|configured| stored < configured) {
+            let message = format!("flight {id} was given other workflows after this came");
+            return refuse(ActCode::AnswerLate, message, "`holdpoint org reload` compares the files with them");
+        }
+        return Ok(());
     }
     if course.steered.is_some_and(|steered| stored < steered) {
         let message = format!("flight {id} was paused or let go on after this came");

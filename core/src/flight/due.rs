@@ -9,10 +9,14 @@ use holdpoint_protocol::{
     artifact::VerificationPurpose,
     ids::{TurnId, WaypointId},
     plan::{Priority, Waypoint},
-    state::{Phase, Purpose, Status, WaypointState},
+    state::{Branch, BranchStanding, Phase, Purpose, Status, WaypointState},
 };
 
 use super::{FlightState, Waypoints, status, view::is_ready};
+use crate::{
+    engine::{self, Context},
+    gates::Join,
+};
 
 /// One thing that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +33,11 @@ pub enum Due {
     Budget(WaypointId),
     /// A person ended the flight, and this waypoint is not over.
     Cancel(WaypointId),
-    /// Its dependencies are complete and there is room: open its first turn.
+    /// It stands in a gate that is gone, or whose turn is another role's, by the workflows of today.
+    Migrate(WaypointId),
+    /// The votes of the fork that it is in decide.
+    Join(WaypointId),
+    /// Its dependencies are complete and there is room: open its first turn. Or a branch of its fork has no turn yet.
     Open(WaypointId),
 }
 
@@ -46,7 +54,9 @@ pub fn due(flight: &FlightState, waypoints: &Waypoints, now: Timestamp) -> Vec<D
         return Vec::new();
     }
     let mut all = over_budget(flight, waypoints, now);
+    all.extend(migrating(flight, waypoints, now).map(Due::Migrate));
     all.extend(landing(flight, waypoints));
+    all.extend(forks(flight, waypoints));
     all.extend(deadlines(flight, waypoints, now));
     all.extend(opening(flight, waypoints));
     all
@@ -62,13 +72,31 @@ pub(super) fn cancelling(flight: &FlightState, waypoints: &Waypoints) -> Vec<Way
     left.map(|waypoint| waypoint.id.clone()).collect()
 }
 
+/// What stands where it cannot stay.
+fn migrating<'a>(
+    flight: &'a FlightState,
+    waypoints: &'a Waypoints,
+    now: Timestamp,
+) -> impl Iterator<Item = WaypointId> + 'a {
+    let reloaded = waypoints.iter().filter(|_| flight.configured.newest() > 0);
+    reloaded.filter(move |(id, state)| migrates(flight, id, state, now)).map(|(id, _)| id.clone())
+}
+
+/// Whether a waypoint stands in a gate that is gone, or has a turn of a role that is not the gate's any more.
+#[must_use]
+pub fn migrates(flight: &FlightState, id: &WaypointId, state: &WaypointState, now: Timestamp) -> bool {
+    let Some(waypoint) = flight.submitted.plan.waypoint(id) else { return false };
+    let Some(workflow) = flight.workflow_of(waypoint, state) else { return false };
+    engine::has_to_migrate(state, &Context { flight, waypoint, workflow, now, conditions: &[] })
+}
+
 /// When to look again at `now`, although nothing happened; never while the flight is paused.
 #[must_use]
 pub fn next_deadline(flight: &FlightState, waypoints: &Waypoints, now: Timestamp) -> Option<Timestamp> {
     if flight.steering.is_paused() {
         return None;
     }
-    let waits = waypoints.values().filter_map(|state| match &state.phase {
+    let waits = waypoints.values().flat_map(WaypointState::phases).filter_map(|phase| match phase {
         Phase::InTurn(open) => Some(flight.deadline_of(open, now)),
         Phase::Waiting(question) => Some(flight.shifted(question.deadline?, question.since, now)),
         _ => None,
@@ -80,7 +108,7 @@ pub fn next_deadline(flight: &FlightState, waypoints: &Waypoints, now: Timestamp
 /// Whether a waypoint uses up the flight's budget, or would at once. What is accepted may still land: it costs nothing
 /// more. What depends on something that is not complete stays pending.
 fn is_spending(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoint) -> bool {
-    let under_way = |state: &WaypointState| matches!(state.phase, Phase::InTurn(_) | Phase::Waiting(_));
+    let under_way = |state: &WaypointState| matches!(state.phase, Phase::InTurn(_) | Phase::Waiting(_) | Phase::Forked);
     waypoints.get(&waypoint.id).is_some_and(under_way) || is_ready(flight, waypoints, waypoint)
 }
 
@@ -142,8 +170,23 @@ fn landing(flight: &FlightState, waypoints: &Waypoints) -> Option<Due> {
     Some(if place.on_head.0 { Due::Land(id.clone()) } else { Due::Merge(id.clone()) })
 }
 
+/// What is due in forks: a decision, or the turn of a branch. Its waypoint has room already.
+fn forks(flight: &FlightState, waypoints: &Waypoints) -> Vec<Due> {
+    let due = |(id, state): (&WaypointId, &WaypointState)| {
+        let fork = state.fork.as_ref().filter(|_| state.phase == Phase::Forked)?;
+        let workflow = flight.submitted.plan.waypoint(id).and_then(|waypoint| flight.workflow_of(waypoint, state))?;
+        if workflow.join(fork) != Join::Open {
+            return Some(Due::Join(id.clone()));
+        }
+        let is_due = |branch: &Branch| branch.standing == BranchStanding::Due;
+        fork.branches.iter().any(is_due).then(|| Due::Open(id.clone()))
+    };
+    waypoints.iter().filter_map(due).collect()
+}
+
 fn deadlines(flight: &FlightState, waypoints: &Waypoints, now: Timestamp) -> Vec<Due> {
-    let passed = waypoints.iter().filter_map(|(id, state)| match &state.phase {
+    let phases = waypoints.iter().flat_map(|(id, state)| state.phases().map(move |phase| (id, phase)));
+    let passed = phases.filter_map(|(id, phase)| match phase {
         Phase::InTurn(open) if flight.deadline_of(open, now) <= now => {
             Some(Due::Deadline(id.clone(), open.turn.clone()))
         }

@@ -5,9 +5,11 @@ use holdpoint_protocol::{
     Timestamp,
     api::InboxKind,
     artifact::Verb,
-    ids::{GateId, WaypointId},
+    ids::{AgentName, GateId, WaypointId},
     journal::Cause,
-    state::{Phase, QuestionKind, Status, TurnQuestion, WaypointState},
+    plan::Waypoint,
+    reason::ReasonCode,
+    state::{Held, Phase, Purpose, QuestionKind, Resume, Status, TurnQuestion, WaypointState},
 };
 
 use super::{FlightState, Waypoints};
@@ -24,6 +26,10 @@ pub struct Waits {
     pub gate: Option<GateId>,
     /// Since when.
     pub since: Timestamp,
+    /// The person who took the turn over.
+    pub taken_by: Option<AgentName>,
+    /// The people whom it concerns; empty: anybody.
+    pub to: Vec<AgentName>,
     /// The question, where it is one.
     pub question: Option<OpenQuestion>,
     /// Names what waits ([`engine::reference`]).
@@ -47,16 +53,25 @@ pub fn waits(flight: &FlightState, waypoints: &Waypoints) -> Vec<Waits> {
     let mut all: Vec<Waits> = waypoints
         .iter()
         .filter(|(id, _)| flight.landing(id).is_none())
-        .filter_map(|(id, state)| waiting(id, state))
+        .flat_map(|(id, state)| state.phases().filter_map(move |phase| waiting(flight, id, state, phase)))
         .collect();
     all.sort_by(|one, other| one.since.cmp(&other.since).then_with(|| one.waypoint.cmp(&other.waypoint)));
     all
 }
 
-fn waiting(id: &WaypointId, state: &WaypointState) -> Option<Waits> {
+fn waiting(flight: &FlightState, id: &WaypointId, state: &WaypointState, phase: &Phase) -> Option<Waits> {
     let last_gate = || state.history.last().map(|visit| visit.gate.clone());
-    let (kind, gate, since, question) = match &state.phase {
-        Phase::InTurn(open) if open.people => (InboxKind::Approval, Some(open.gate.clone()), open.opened_at, None),
+    let mut taken_by = None;
+    let (kind, gate, since, question) = match phase {
+        Phase::InTurn(open) if open.people => {
+            taken_by.clone_from(&open.taken_by);
+            let kind = match taken_by {
+                Some(_) => InboxKind::Taken,
+                None if engine::waits_to_be_taken(open) => InboxKind::Turn,
+                None => InboxKind::Approval,
+            };
+            (kind, Some(open.gate.clone()), open.opened_at, None)
+        }
         Phase::Waiting(question) => {
             let kind = match question.kind {
                 QuestionKind::Clarification => InboxKind::Question,
@@ -74,9 +89,45 @@ fn waiting(id: &WaypointId, state: &WaypointState) -> Option<Waits> {
             let kind = if held.status == Status::Failed { InboxKind::Failed } else { InboxKind::Held };
             (kind, last_gate(), held.since, None)
         }
-        Phase::Pending | Phase::Accepted { .. } | Phase::Cancelled => return None,
+        Phase::Pending | Phase::Forked | Phase::Accepted { .. } | Phase::Cancelled => return None,
     };
-    Some(Waits { kind, waypoint: id.clone(), gate, since, question, reference: engine::reference(state)? })
+    let reference = engine::reference(state, phase)?;
+    let to = concerned(flight, id, state, phase);
+    Some(Waits { kind, waypoint: id.clone(), gate, since, taken_by, to, question, reference })
+}
+
+/// The people whom something concerns: who may complete the gate, or those to notify of held work; empty: anybody.
+fn concerned(flight: &FlightState, id: &WaypointId, state: &WaypointState, phase: &Phase) -> Vec<AgentName> {
+    let Some(planned) = flight.submitted.plan.waypoint(id) else { return Vec::new() };
+    match phase {
+        Phase::InTurn(open) if open.taken_by.is_some() => open.taken_by.iter().cloned().collect(),
+        Phase::InTurn(open) if open.people => {
+            let gate = flight.workflow_of(planned, state).and_then(|workflow| workflow.gate(&open.gate));
+            gate.map(|gate| gate.people_at(open.link).to_vec()).unwrap_or_default()
+        }
+        Phase::Held(held) => {
+            let mut all = flight.notified(planned);
+            for person in chain(flight, planned, state, held) {
+                if !all.contains(&person) {
+                    all.push(person);
+                }
+            }
+            all
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// The people of the chain of a verifier's gate, where the work is held because no verifier answered in time.
+fn chain(flight: &FlightState, planned: &Waypoint, state: &WaypointState, held: &Held) -> Vec<AgentName> {
+    let is_late = state.decision.as_ref().is_some_and(|last| last.reason_code == ReasonCode::GateTimeout);
+    let Resume::Turn(open) = &held.resume else { return Vec::new() };
+    if !is_late || !matches!(open.purpose, Purpose::Verify(_)) {
+        return Vec::new();
+    }
+    let gate = flight.workflow_of(planned, state).and_then(|workflow| workflow.gate(&open.gate));
+    let links = gate.map(|gate| gate.escalations.as_slice()).unwrap_or_default();
+    links.iter().flat_map(|link| link.people.iter().cloned()).collect()
 }
 
 /// What people can do about a waypoint as it stands: in a paused flight nothing that opens a turn.
@@ -91,23 +142,48 @@ fn unpaused(flight: &FlightState, id: &WaypointId, state: Option<&WaypointState>
     if flight.landing(id).is_some() {
         return Vec::new();
     }
-    match state.map(|state| (&state.phase, &state.work)) {
-        None | Some((Phase::Pending, _)) => vec![Verb::Cancel],
-        Some((Phase::InTurn(open), _)) if open.people => {
+    let Some(state) = state else { return vec![Verb::Cancel] };
+    let mut all: Vec<Verb> = state.phases().flat_map(|phase| in_phase(flight, id, state, phase)).collect();
+    let lands = state.work.as_ref().is_some_and(|work| work.commit.is_some());
+    let is_over = matches!(state.phase, Phase::Accepted { .. }) && !lands || state.phase == Phase::Cancelled;
+    all.extend((!is_over).then_some(Verb::Cancel));
+    // Branches of a fork may wait for the same.
+    let mut seen = Vec::new();
+    all.retain(|verb| {
+        !seen.contains(verb) && {
+            seen.push(*verb);
+            true
+        }
+    });
+    all
+}
+
+/// What people can do, apart from cancelling it.
+fn in_phase(flight: &FlightState, id: &WaypointId, state: &WaypointState, phase: &Phase) -> Vec<Verb> {
+    match phase {
+        Phase::InTurn(open) if open.taken_by.is_some() && open.purpose != Purpose::Complete => {
+            vec![Verb::HandIn, Verb::Release]
+        }
+        Phase::InTurn(open) if engine::waits_to_be_taken(open) => vec![Verb::Take],
+        Phase::InTurn(open) if open.people => {
             let can_reject = flight
                 .submitted
                 .plan
                 .waypoint(id)
-                .and_then(|waypoint| flight.workflow(waypoint)?.gate(&open.gate))
+                .and_then(|waypoint| flight.workflow_of(waypoint, state)?.gate(&open.gate))
                 .is_some_and(|gate| gate.can_reject);
             let reject = can_reject.then_some(Verb::Reject);
-            [Some(Verb::Approve), reject, Some(Verb::Cancel)].into_iter().flatten().collect()
+            let release = open.taken_by.is_some().then_some(Verb::Release);
+            [Some(Verb::Approve), reject, release].into_iter().flatten().collect()
         }
-        Some((Phase::Waiting(_), _)) => vec![Verb::Answer, Verb::Cancel],
-        Some((Phase::Held(_), _)) => vec![Verb::Retry, Verb::Cancel],
-        Some((Phase::Accepted { .. }, Some(work))) if work.commit.is_some() => vec![Verb::Cancel],
-        Some((Phase::InTurn(open), _)) if open.asking().is_some() => vec![Verb::Answer, Verb::Cancel],
-        Some((Phase::InTurn(_), _)) => vec![Verb::Cancel],
-        Some((Phase::Accepted { .. } | Phase::Cancelled, _)) => Vec::new(),
+        Phase::InTurn(open) => {
+            let answer = open.asking().map(|_| Verb::Answer);
+            let planned = flight.submitted.plan.waypoint(id);
+            let take = planned.filter(|planned| engine::can_be_taken(open, planned)).map(|_| Verb::Take);
+            answer.into_iter().chain(take).collect()
+        }
+        Phase::Waiting(_) => vec![Verb::Answer],
+        Phase::Held(_) => vec![Verb::Retry],
+        Phase::Pending | Phase::Forked | Phase::Accepted { .. } | Phase::Cancelled => Vec::new(),
     }
 }

@@ -92,9 +92,18 @@ pub fn steer(
             schema_version: version::CURRENT,
             verb,
             by: by.clone(),
+            workflows: Vec::new(),
             record: Record { cause: Some(cause.clone()), ..Record::at(now) },
         }),
-        _ => refuse(
+        // It carries what it is about: `reconfigure` takes it.
+        Verb::Answer
+        | Verb::Approve
+        | Verb::Reject
+        | Verb::Retry
+        | Verb::Take
+        | Verb::Release
+        | Verb::HandIn
+        | Verb::Reconfigure => refuse(
             ActCode::Invalid,
             format!("`{}` is about a waypoint, not about a whole flight", verb.as_str()),
             "name the waypoint",

@@ -6,6 +6,7 @@ use holdpoint_protocol::{
     ids::TurnId,
     plan::{Priority, Waypoint},
     time::Millis,
+    turn::TurnRequest,
     version,
     view::{FlightStatus, Trouble},
 };
@@ -143,6 +144,23 @@ fn the_first_accepted_lands_first_and_what_stands_on_an_older_head_is_merged() {
     assert_eq!(due_now(&fixture), []);
     fixture.report("a", |_| {}).decided();
     assert_eq!(due_now(&fixture), [Due::Land(id("a"))]);
+}
+
+#[test]
+fn a_waypoint_learns_what_its_dependencies_landed_as() {
+    let mut fixture = fixture(vec![waypoint("a", &[]), waypoint("b", &["a"]), waypoint("c", &[])]);
+    fixture.accept("a");
+    fixture.land("a");
+    let commit = fixture.flight.head().clone();
+    fixture.feed("b", Input::Open);
+    let told = |fixture: &Fixture, name: &str| match fixture.turn(name).request {
+        TurnRequest::Build(request) => request.dependencies,
+        other => panic!("{other:?}"),
+    };
+    let [dependency] = &told(&fixture, "b")[..] else { panic!("one") };
+    assert_eq!((dependency.waypoint.as_str(), &dependency.commit), ("a", &commit));
+    fixture.feed("c", Input::Open);
+    assert!(told(&fixture, "c").is_empty());
 }
 
 /// These waypoints accepted in this order, a second apart, all on the flight's base.

@@ -3,12 +3,12 @@
 use holdpoint_protocol::{
     ids::{AgentName, FlightId, TurnId, WaypointId},
     plan::Waypoint,
-    state::{Phase, Status},
-    view::{FlightStatus, FlightView, Trouble, TurnView, WaypointView},
+    state::{Branch, BranchStanding, OpenTurn, Phase, Status},
+    view::{BranchStatus, BranchView, FlightStatus, FlightView, FlownWorkflow, Trouble, TurnView, WaypointView},
 };
 
 use super::{FlightState, Waypoints, actions, due::cancelling};
-use crate::pages;
+use crate::{engine, pages, workflows};
 
 /// The branch that a flight's accepted work stands on.
 #[must_use]
@@ -21,18 +21,13 @@ pub fn branch(flight: &FlightId) -> String {
 pub fn status(flight: &FlightState, waypoints: &Waypoints, id: &WaypointId) -> Status {
     let Some(state) = waypoints.get(id) else { return Status::Pending };
     match &state.phase {
-        Phase::Pending => Status::Pending,
-        Phase::InTurn(open) if open.people => Status::Waiting,
-        Phase::InTurn(_) => Status::Running,
-        Phase::Waiting(_) => Status::Waiting,
         Phase::Accepted { .. } => {
             let nothing_to_land = state.work.as_ref().is_none_or(|w| w.commit.is_none());
             if nothing_to_land || flight.landing(id).is_some() { Status::Complete } else { Status::Running }
         }
-        Phase::Held(held) => held.status,
         // Where both raced, what stands on the branch counts.
         Phase::Cancelled if flight.landing(id).is_some() => Status::Complete,
-        Phase::Cancelled => Status::Cancelled,
+        _ => engine::phase_status(state),
     }
 }
 
@@ -94,15 +89,25 @@ pub fn view(
         brought_by: if is_first { flight.bundles_up_to(flight.head()).split_off(1) } else { Vec::new() },
         trouble: if is_first { trouble } else { Vec::new() },
         trouble_left_out: 0,
+        workflows: if is_first { flown(flight) } else { Vec::new() },
     };
     let shown = plan.waypoints.iter().skip(from).map(|planned| {
         let mut waypoint = waypoint_view(flight, waypoints, planned);
-        if let Some(turn) = &mut waypoint.turn {
-            turn.agent = holder(&waypoint.id, &turn.turn);
+        let branches = waypoint.branches.iter_mut().filter_map(|branch| branch.turn.as_mut());
+        for turn in waypoint.turn.iter_mut().chain(branches) {
+            turn.agent = turn.agent.take().or_else(|| holder(&waypoint.id, &turn.turn));
         }
         waypoint
     });
     Some(pages::of_view(head, shown))
+}
+
+/// The declared workflows by which it is flown.
+fn flown(flight: &FlightState) -> Vec<FlownWorkflow> {
+    let declared = flight.configured.recorded().iter();
+    // What has no workflow of its project yet is adopted by one: whoever looks for drift has to see it.
+    let shown = |name: &str| !workflows::is_built_in(name) || name == workflows::ONE_GATE;
+    declared.filter(|one| shown(&one.workflow.name)).map(FlownWorkflow::from).collect()
 }
 
 /// One waypoint as users see it.
@@ -113,12 +118,15 @@ fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoin
         Phase::InTurn(open) => Some(open.gate.clone()),
         Phase::Waiting(question) => Some(question.turn.gate.clone()),
         Phase::Held(_) => state.history.last().map(|visit| visit.gate.clone()),
+        Phase::Forked => state.fork.as_ref().map(|fork| fork.fork.clone()),
         Phase::Pending | Phase::Accepted { .. } | Phase::Cancelled => None,
     };
     let turn = match &state.phase {
-        Phase::InTurn(open) => Some(open.clone()),
+        Phase::InTurn(open) => Some(turn_view(open, state.counters.redeliveries)),
         _ => None,
     };
+    let fork = state.fork.as_ref().filter(|_| state.phase == Phase::Forked);
+    let branches = fork.map(|fork| fork.branches.iter().map(branch_view).collect()).unwrap_or_default();
     let status = status(flight, waypoints, &waypoint.id);
     // A person has done what was advised on work that is under way again.
     let remediation = state.decision.as_ref().filter(|_| status != Status::Running);
@@ -140,13 +148,45 @@ fn waypoint_view(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoin
         foreign_receipt: state.foreign_receipt.or_else(|| judged.then_some(true)),
         remediation,
         actions,
-        turn: turn.map(|t| TurnView {
-            turn: t.turn,
-            role: t.role,
-            purpose: t.purpose,
-            opened_at: t.opened_at,
-            deadline: t.deadline,
-            agent: None,
-        }),
+        turn,
+        branches,
+    }
+}
+
+fn turn_view(open: &OpenTurn, overdue: u32) -> TurnView {
+    TurnView {
+        turn: open.turn.clone(),
+        role: open.role.clone(),
+        purpose: open.purpose,
+        opened_at: open.opened_at,
+        deadline: open.deadline,
+        agent: open.taken_by.clone(),
+        overdue,
+    }
+}
+
+fn branch_view(branch: &Branch) -> BranchView {
+    let vote = match &branch.standing {
+        BranchStanding::Voted(vote) => Some(vote),
+        _ => None,
+    };
+    let turn = match branch.phase() {
+        Some(Phase::InTurn(open)) => Some(turn_view(open, branch.redeliveries)),
+        _ => None,
+    };
+    BranchView {
+        gate: branch.gate.clone(),
+        standing: match &branch.standing {
+            BranchStanding::Due => BranchStatus::Due,
+            BranchStanding::Skipped => BranchStatus::Skipped,
+            BranchStanding::Open(phase) => match phase.turn() {
+                Some(open) if matches!(phase, Phase::InTurn(_)) && !open.people => BranchStatus::Running,
+                _ => BranchStatus::Waiting,
+            },
+            BranchStanding::Voted(_) => BranchStatus::Voted,
+        },
+        outcome: vote.map(|vote| vote.outcome),
+        by: vote.map(|vote| vote.by.clone()),
+        turn,
     }
 }

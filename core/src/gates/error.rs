@@ -2,20 +2,14 @@
 
 use holdpoint_protocol::{
     ids::{AgentName, GateId, RoleId},
-    workflow::Effect,
+    workflow::{ESCALATIONS_MAX, Effect},
 };
 
-use super::GATES_MAX;
+use super::{Duty, GATES_MAX};
 
 /// Why gates do not make a workflow, or an outcome does not fit a gate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GateError {
-    /// Something that may be declared and that this version does not run.
-    #[error("{what} cannot be run yet")]
-    NotYet {
-        /// What, in the words of the file.
-        what: String,
-    },
     /// No gates.
     #[error("workflow {name} has no gates")]
     Empty {
@@ -76,6 +70,44 @@ pub enum GateError {
         /// The gate.
         gate: GateId,
     },
+    /// Escalations without end: each role waits for the whole timeout.
+    #[error("gate {gate} escalates to {count} roles; {ESCALATIONS_MAX} are allowed")]
+    LongChain {
+        /// The gate.
+        gate: GateId,
+        /// How many it has.
+        count: usize,
+    },
+    /// A role would have the same turn again.
+    #[error("gate {gate} escalates to role {role} twice, or to its own role")]
+    RepeatedLink {
+        /// The gate.
+        gate: GateId,
+        /// The role.
+        role: RoleId,
+    },
+    /// Agents that cannot answer a turn of the gate.
+    #[error("{}", unfit(gate, role, *duty))]
+    Link {
+        /// The gate.
+        gate: GateId,
+        /// The role to which it escalates.
+        role: RoleId,
+        /// What its turns are.
+        duty: Duty,
+    },
+    /// Of one branch nobody has to wait for another.
+    #[error("fork {fork} has fewer than two branches")]
+    Branches {
+        /// The fork.
+        fork: GateId,
+    },
+    /// A fork as the beginning of a workflow, or one in which work is made.
+    #[error("fork {fork} has to stand behind a gate, and nobody may make work in it")]
+    Fork {
+        /// The fork.
+        fork: GateId,
+    },
     /// Not a gate of this workflow.
     #[error("gate {gate} is not part of workflow {name}")]
     Unknown {
@@ -105,6 +137,18 @@ pub enum GateError {
         /// The gate.
         gate: GateId,
     },
+}
+
+fn unfit(gate: &GateId, role: &RoleId, duty: Duty) -> String {
+    match duty {
+        Duty::Make => format!(
+            "gate {gate} makes work, and agents of role {role} do not: escalate to a role with `plane: build`, or to people"
+        ),
+        Duty::Judge => format!("gate {gate} judges work, and escalates to people only: role {role} has none"),
+        Duty::Complete => format!(
+            "gate {gate} is completed, and agents of role {role} do not complete gates: escalate to another role"
+        ),
+    }
 }
 
 /// The word of a file for it.

@@ -1,3 +1,5 @@
+use holdpoint_protocol::org::Plane;
+
 use super::*;
 use crate::workflows::built_in;
 
@@ -22,7 +24,7 @@ fn an_outcome_leads_on_back_again_or_nowhere() {
     let approved = Workflow::try_new(&built_in("fly-approved").unwrap()).unwrap();
     let fly = Workflow::try_new(&built_in("fly").unwrap()).unwrap();
     let led = |workflow: &Workflow, gate: &str, outcome| match workflow.evaluate(&id(gate), outcome, |_| true) {
-        Ok(Move::Advance(g)) => format!("advance {}", g.id),
+        Ok(Move::Advance(g)) => format!("advance {}", g.id()),
         Ok(Move::Reject(g)) => format!("reject {}", g.id),
         Ok(Move::Again(g)) => format!("again {}", g.id),
         Ok(Move::Hold) => "hold".to_owned(),
@@ -76,6 +78,31 @@ fn a_role_of_the_build_plane_makes_work_that_has_to_be_verified() {
 }
 
 #[test]
+fn an_inspection_of_a_role_that_makes_work_is_completed_and_verifies_nothing() {
+    let inspection = |gate: GateSpec| GateSpec { kind: Some(GateKind::Inspection), ..gate };
+    let build = || gate("build", role::BUILDER, false);
+    let look = || inspection(gate("look", role::BUILDER, true));
+    let verify = || gate("verify", role::VERIFIER, true);
+    let workflow = Workflow::try_new(&spec(vec![build(), look(), verify()])).unwrap();
+    let looks = workflow.gate(&id("look")).unwrap();
+    assert_eq!((looks.duty, looks.can_reject), (Duty::Complete, true));
+    let coder = inspection(GateSpec { plane: Some(Plane::Build), ..gate("look", "coder", true) });
+    let workflow = Workflow::try_new(&spec(vec![build(), coder, verify()])).unwrap();
+    assert_eq!(workflow.gate(&id("look")).unwrap().duty, Duty::Complete);
+    for (wrong, role) in [(inspection(verify()), "verifier"), (GateSpec { require_human: true, ..look() }, "builder")] {
+        let gate = wrong.id.clone();
+        let error = Workflow::try_new(&spec(vec![build(), wrong, gate_of_verifier()])).unwrap_err();
+        assert_eq!(error, GateError::Role { gate, role: role.parse().unwrap() });
+    }
+    let error = Workflow::try_new(&spec(vec![build(), look()])).unwrap_err();
+    assert_eq!(error, GateError::Unverified { gate: id("build") });
+}
+
+fn gate_of_verifier() -> GateSpec {
+    gate("judge", role::VERIFIER, true)
+}
+
+#[test]
 fn a_workflow_knows_which_agents_and_what_ground_it_needs() {
     let needs = |gates: Vec<GateSpec>| {
         let workflow = Workflow::try_new(&spec(gates)).unwrap();
@@ -84,19 +111,23 @@ fn a_workflow_knows_which_agents_and_what_ground_it_needs() {
         (roles, workflow.needs_repository(), workflow.needs_builder())
     };
     let escalating = |people: &[&str]| GateSpec {
-        escalate_to: Some("lead".parse().unwrap()),
-        escalation_people: people.iter().map(|name| name.parse().unwrap()).collect(),
+        escalations: vec![Escalation {
+            people: people.iter().map(|name| name.parse().unwrap()).collect(),
+            ..Escalation::from("lead".parse::<RoleId>().unwrap())
+        }],
         ..gate("look", "reviewer", true)
     };
     let draft = || gate("draft", "writer", false);
     let backend = GateSpec { plane: Some(Plane::Build), ..gate("code", "backend", false) };
     let verify = || gate("verify", role::VERIFIER, true);
+    let to_builders = GateSpec { escalations: vec![role::id(role::BUILDER).into()], ..backend.clone() };
     for (gates, roles, repository, builder) in [
         (vec![draft(), people("sign")], "writer Complete", false, false),
         (vec![draft(), escalating(&[])], "writer Complete, reviewer Complete, lead Complete", false, false),
         (vec![draft(), escalating(&["human-ann"])], "writer Complete, reviewer Complete", false, false),
         (vec![backend, verify()], "backend Make, verifier Judge", true, false),
         (vec![gate("build", role::BUILDER, false), verify()], "builder Make, verifier Judge", true, true),
+        (vec![to_builders, verify()], "backend Make, builder Make, verifier Judge", true, true),
         (vec![GateSpec { can_reject: false, ..people("sign") }], "", false, false),
     ] {
         assert_eq!(needs(gates), (roles.to_owned(), repository, builder));
@@ -176,7 +207,7 @@ fn a_named_target_is_a_gate_before_and_only_there_where_the_strategy_wants_one()
 }
 
 #[test]
-fn declared_effects_count_but_not_for_what_a_verifier_found() {
+fn declared_effects_count_for_completions_and_not_where_work_is_made_or_judged() {
     let outcomes =
         ByOutcome { needs_review: Some(Effect::Hold), blocked: Some(Effect::Reject), ..ByOutcome::default() };
     let gates = vec![gate("build", "builder", false), gate("verify", "verifier", true), people("sign")];
@@ -184,7 +215,8 @@ fn declared_effects_count_but_not_for_what_a_verifier_found() {
     let moved = |gate: &str, outcome| workflow.evaluate(&id(gate), outcome, |_| true).unwrap();
     assert_eq!(moved("sign", Outcome::NeedsReview), Move::Hold);
     assert_eq!(moved("sign", Outcome::Blocked), Move::Reject(workflow.first()));
-    assert_eq!(moved("build", Outcome::Blocked), Move::Again(workflow.first()));
+    assert_eq!(moved("build", Outcome::NeedsReview), Move::Again(workflow.first()));
+    assert_eq!(moved("build", Outcome::Blocked), Move::Hold);
     assert_eq!(moved("verify", Outcome::NeedsReview), Move::Reject(workflow.first()));
     assert_eq!(moved("verify", Outcome::Blocked), Move::Hold);
     for (effect, word) in [(Effect::Reject, "reject"), (Effect::Hold, "hold")] {
@@ -192,4 +224,15 @@ fn declared_effects_count_but_not_for_what_a_verifier_found() {
         let error = Workflow::try_new(&WorkflowSpec { outcomes, ..spec(gates.clone()) }).unwrap_err().to_string();
         assert_eq!(error, format!("the outcome `complete` leads to `advance`, and not to `{word}`"));
     }
+}
+
+#[test]
+fn agents_of_any_role_complete_gates() {
+    let mut spec = built_in("fly-approved").unwrap();
+    let Some(GateOrFork::Gate(approve)) = spec.gates.last_mut() else { panic!("fly-approved ends in a gate") };
+    approve.require_human = false;
+    approve.escalations = vec!["lead".parse::<RoleId>().unwrap().into()];
+    spec.default_outcome = Some(Outcome::Blocked);
+    let workflow = Workflow::try_new(&spec).unwrap();
+    assert_eq!(workflow.gate(&id("approve")).unwrap().duty, Duty::Complete);
 }

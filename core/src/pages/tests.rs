@@ -45,6 +45,7 @@ fn waypoint(number: usize, title: String) -> WaypointView {
         remediation: None,
         actions: Vec::new(),
         turn: None,
+        branches: Vec::new(),
     }
 }
 
@@ -68,6 +69,7 @@ fn view(titles: Vec<String>, troubles: Vec<i64>) -> FlightView {
         brought_by: Vec::new(),
         trouble: troubles.into_iter().map(trouble).collect(),
         trouble_left_out: 0,
+        workflows: Vec::new(),
     }
 }
 
@@ -101,6 +103,8 @@ fn item(flight: usize, waypoint: usize, since: i64, question: String) -> InboxIt
         flight: format!("f{flight}").parse().unwrap(),
         waypoint: format!("w{waypoint}").parse().unwrap(),
         gate: None,
+        taken_by: None,
+        to: Vec::new(),
         context: Default::default(),
         since: Timestamp::from_millis(since),
         question: Some(question),

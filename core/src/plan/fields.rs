@@ -230,6 +230,20 @@ impl<'t> Fields<'t> {
         let what = format!("an item of `{key}`");
         self.list(key, problems, |node, problems| id(word(node, &what, problems)?, &read, problems))
     }
+
+    /// One id, or a list of them.
+    pub(crate) fn id_or_ids<T>(
+        &self,
+        key: &str,
+        read: impl Fn(String) -> Result<T, InvalidId>,
+        problems: &mut Problems,
+    ) -> Vec<T> {
+        match self.get(key, problems).map(|node| &node.value) {
+            Some(Value::List(_)) => self.ids(key, read, problems),
+            Some(_) => self.id(key, read, problems).into_iter().collect(),
+            None => Vec::new(),
+        }
+    }
 }
 
 /// An id from a text.

@@ -63,16 +63,16 @@ class Agent:
 
     async def serve(self, message, plan, work):
         try:
-            if await self.stop_reason():  # Answered long ago, most likely.
-                return await (message.nak() if self.stopping else message.ack())
+            if stop := await self.told_to_stop():  # Answered long ago, most likely.
+                return await self.leave(message, stop)
             await self.hand_off(*plan(self.turn))
             task = asyncio.create_task(work(self, self.turn))
             while not task.done():
                 await message.in_progress()
-                if await self.stop_reason():
+                if stop := await self.told_to_stop():
                     task.cancel()
                     await asyncio.wait([task])
-                    return await (message.nak() if self.stopping else message.ack())
+                    return await self.leave(message, stop)
                 await asyncio.wait([task], timeout=2)
             await self.hand_off(*task.result())
             await message.ack()  # Only now: whoever dies before this loses nothing.
@@ -80,14 +80,22 @@ class Agent:
             print(self.name, "gives the turn back:", repr(error), file=sys.stderr)
             await message.nak(delay=min(2**self.delivery, 60))
 
-    async def stop_reason(self):
+    async def leave(self, message, stop):
+        """A turn that is over is done; one that another agent has to do comes again."""
+        if self.stopping or stop.get("give_back"):
+            return await message.nak(delay=None if self.stopping else 1)
+        await message.ack()
+
+    async def told_to_stop(self):
+        """Why this agent stops working on the turn, or None."""
         if self.stopping:
-            return "this process ends"
+            return {"reason": "this process ends"}
         question = {"flight": self.turn["flight"], "waypoint": self.turn["waypoint"], "note": "working",
                     "turn": self.turn["turn_id"], "delivery": self.delivery}
         with contextlib.suppress(nats.errors.Error):  # No answer means: go on.
             answer = await self.signed("hp.v1.api.progress", json.dumps(question).encode(), {"Hp-Jwt": self.jwt})
-            return json.loads(answer.data or b"{}").get("reason")
+            said = json.loads(answer.data or b"{}")
+            return said if "reason" in said else None
 
     async def correct(self, refusal, work):
         """Says what was wrong. If the turn is still open, it is done once more and handed off again."""

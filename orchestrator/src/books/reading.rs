@@ -18,11 +18,17 @@ use super::{Books, BooksError, checked::trusted};
 use crate::shell::Shell;
 
 impl Books {
-    /// The turn that is open in a waypoint, as it stands; `None` if none is.
-    pub(crate) async fn last_turn(&self, shell: &Shell, waypoint: &WaypointId) -> Result<Option<Turn>, BooksError> {
-        let Phase::InTurn(open) = self.state(waypoint).phase else { return Ok(None) };
-        if !open.questions.is_empty() {
-            return self.turn(shell, waypoint, &open.turn).await;
+    /// A turn that is open in a waypoint, as it stands; `None` if it is not.
+    pub(crate) async fn open_turn(
+        &self,
+        shell: &Shell,
+        waypoint: &WaypointId,
+        turn: &TurnId,
+    ) -> Result<Option<Turn>, BooksError> {
+        let state = self.state(waypoint);
+        let Some(open) = state.open_turn(turn) else { return Ok(None) };
+        if state.phase == Phase::Forked || !open.questions.is_empty() {
+            return self.turn(shell, waypoint, turn).await;
         }
         // Nothing stands behind the entry that opened it.
         let key = JournalKey::waypoint(self.id(), waypoint);
@@ -30,7 +36,7 @@ impl Books {
         let last = last.map_err(|source| BooksError::Read { flight: self.id().clone(), source })?;
         let Some(stored) = last.filter(|stored| trusted(&shell.trust.roots(), stored)) else { return Ok(None) };
         match decode_entry(self.id(), &stored)? {
-            Entry::Turn(turn) => Ok(Some(*turn)),
+            Entry::Turn(opened) if opened.turn_id == *turn => Ok(Some(*opened)),
             _ => Ok(None),
         }
     }

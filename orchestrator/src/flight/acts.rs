@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 
 use holdpoint_bus::api::Failure;
 use holdpoint_core::{
-    engine::{self, Answering, Input, Refusal, Retrying},
+    engine::{self, Answering, BuildOutcome, HandingIn, Input, Refusal, Releasing, Retrying, Taking},
     flight::{self, Course},
 };
 use holdpoint_protocol::{
     Digest, Timestamp,
     api::{ActQuery, ActRefused, ActStanding},
     artifact::{Act, ActCode, Handed, Verb},
-    ids::{WaypointId, role},
+    ids::{ArtifactId, TurnId, WaypointId, role},
     journal::{Cause, Entry, Sequence},
     state::{Phase, QuestionKind, Resume},
     streams,
@@ -27,8 +27,8 @@ use holdpoint_runtime::{
 };
 use ractor::ActorRef;
 
-use super::{Applied, ApplyError, Msg, RETRY_DELAY, State, failure, inbox::asked};
-use crate::{books::BooksError, intake::Taken, senders::SenderError};
+use super::{Applied, ApplyError, Msg, RETRY_DELAY, State, failure, inbox::asked, migrate, taking};
+use crate::{books::BooksError, intake::Taken, roles, senders::SenderError};
 
 /// Refused acts that are remembered, the newest ones.
 const REMEMBERED_MAX: usize = 256;
@@ -48,8 +48,20 @@ impl Standings {
     }
 }
 
+/// The question that is open in a phase: its turn, who asks, and what it is.
+fn question_of(phase: &Phase) -> Option<(TurnId, Cause, QuestionKind)> {
+    match phase {
+        Phase::Waiting(question) => Some((question.turn.turn.clone(), question.asked.clone(), question.kind)),
+        Phase::InTurn(open) => {
+            let asking = open.asking()?;
+            Some((open.turn.clone(), asking.asked.clone(), QuestionKind::Clarification))
+        }
+        _ => None,
+    }
+}
+
 /// Why an act cannot be taken.
-enum Untaken {
+pub(super) enum Untaken {
     /// It never will.
     Refused(Box<ActRefused>),
     /// It comes again.
@@ -82,7 +94,7 @@ impl From<BooksError> for Untaken {
     }
 }
 
-fn refused(code: ActCode, message: impl Into<String>, hint: &str) -> Untaken {
+pub(super) fn refused(code: ActCode, message: impl Into<String>, hint: &str) -> Untaken {
     Refusal::act(code, message, hint).into()
 }
 
@@ -92,10 +104,29 @@ impl State {
         self.books.as_ref().is_some_and(|books| books.flight.steering.is_paused())
     }
 
-    pub(super) async fn on_act(&mut self, myself: &ActorRef<Msg>, received: Box<Taken>, subject: HandedSubject) {
+    /// Takes an act, with what its work came to where it brings some.
+    pub(super) async fn settle_act(
+        &mut self,
+        myself: &ActorRef<Msg>,
+        received: Box<Taken>,
+        subject: HandedSubject,
+        work: Option<BuildOutcome>,
+    ) {
         let _at = holdpoint_faults::at(holdpoint_faults::Step::TakeAct);
+        let taken = Box::pin(self.take_act(&received, &subject, work)).await;
+        self.acted(myself, received, subject, taken).await;
+    }
+
+    /// An act was taken or not: remembers what became of it, and acknowledges it.
+    pub(super) async fn acted(
+        &mut self,
+        myself: &ActorRef<Msg>,
+        received: Box<Taken>,
+        subject: HandedSubject,
+        taken: Result<(), Untaken>,
+    ) {
         let at = received.stored.sequence;
-        match self.take_act(&received, &subject).await {
+        match taken {
             Ok(()) => {
                 self.acts.remember(at, ActStanding::Taken);
                 // The agents of a flight that waited may have lost their consumers.
@@ -124,7 +155,12 @@ impl State {
         let _ = received.ack().await;
     }
 
-    async fn take_act(&mut self, received: &Taken, subject: &HandedSubject) -> Result<(), Untaken> {
+    async fn take_act(
+        &mut self,
+        received: &Taken,
+        subject: &HandedSubject,
+        work: Option<BuildOutcome>,
+    ) -> Result<(), Untaken> {
         match self.fresh_books().await {
             Err(BooksError::Unknown { flight }) => {
                 return Err(refused(
@@ -145,12 +181,12 @@ impl State {
         let stored = received.stored.time;
         match &subject.waypoint {
             None => self.steer(&act, cause, stored).await,
-            Some(waypoint) => self.take_on_waypoint(waypoint.clone(), act, cause, stored).await,
+            Some(waypoint) => Box::pin(self.take_on_waypoint(waypoint.clone(), (act, work), cause, stored)).await,
         }
     }
 
     /// Decodes an act and checks that it is its person's.
-    fn read_act(&self, received: &Taken, subject: &HandedSubject) -> Result<Act, Untaken> {
+    pub(super) fn read_act(&self, received: &Taken, subject: &HandedSubject) -> Result<Act, Untaken> {
         let stored = &received.stored;
         let act = Act::decode(&subject.kind, &stored.payload, stored.content_type.as_deref());
         let act = act.map_err(|error| {
@@ -175,7 +211,7 @@ impl State {
     async fn take_on_waypoint(
         &mut self,
         waypoint: WaypointId,
-        act: Act,
+        (act, work): (Act, Option<BuildOutcome>),
         cause: Cause,
         stored: Timestamp,
     ) -> Result<(), Untaken> {
@@ -193,10 +229,10 @@ impl State {
         let own = books.timed_entries(&shell, None).await?;
         let course = Course::of(timed(&own), entries.last().map(|(at, _)| *at));
         // A waypoint is not paused: its acts say so in their own words.
-        if !matches!(act.verb(), Verb::Pause | Verb::Resume) {
+        if !matches!(act.verb(), Verb::Pause | Verb::Resume | Verb::Reconfigure) {
             flight::takes(&books.flight, act.verb(), stored, &course)?;
         }
-        let input = self.input(&waypoint, act, cause, course.overtook(stored)).await?;
+        let input = self.input(&waypoint, (act, work), cause, course.overtook(stored)).await?;
         match self.apply(&waypoint, input, None).await? {
             Applied::Appended | Applied::Nothing => Ok(()),
             Applied::Refused(refusal) => Err(refusal.into()),
@@ -207,14 +243,14 @@ impl State {
     async fn input(
         &mut self,
         waypoint: &WaypointId,
-        act: Act,
+        (act, work): (Act, Option<BuildOutcome>),
         cause: Cause,
         overtaken: bool,
     ) -> Result<Input, Untaken> {
         let by = act.agent().clone();
         Ok(match act {
             Act::Answer(response) => {
-                let (question, options, turn) = self.open_question(waypoint).await?;
+                let (question, options, turn) = self.open_question(waypoint, response.request.as_ref()).await?;
                 let body = Box::new(Answering { response: *response, question, options, turn });
                 Input::Answered(engine::Act { by, cause, overtaken, body })
             }
@@ -224,29 +260,47 @@ impl State {
                 let body = Box::new(Retrying { retry: *retry, turn, feedback });
                 Input::Retried(engine::Act { by, cause, overtaken, body })
             }
+            Act::Take(take) => {
+                let body = Box::new(Taking {
+                    turn: self.turn_in_hand(waypoint, (Verb::Take, &by), take.on.as_ref()).await?,
+                    on: take.on,
+                });
+                Input::Taken(engine::Act { by, cause, overtaken, body })
+            }
+            Act::Release(release) => {
+                let body = Box::new(Releasing {
+                    turn: self.turn_in_hand(waypoint, (Verb::Release, &by), release.on.as_ref()).await?,
+                    on: release.on,
+                });
+                Input::Released(engine::Act { by, cause, overtaken, body })
+            }
+            Act::HandIn(handed) => {
+                let outcome = taking::outcome_of(&handed, work);
+                let turn = self.turn_in_hand(waypoint, (Verb::HandIn, &by), handed.on.as_ref()).await?;
+                let verdicts = handed.verdicts;
+                let body = Box::new(HandingIn { on: handed.on, outcome, verdicts, turn });
+                Input::HandedIn(engine::Act { by, cause, overtaken, body })
+            }
             Act::Cancel(cancel) => Input::Cancelled(engine::Act { by, cause, overtaken, body: Some(cancel) }),
-            Act::Pause(_) | Act::Resume(_) => {
-                let what = "a whole flight is paused and resumed, not a waypoint";
+            Act::Pause(_) | Act::Resume(_) | Act::Reconfigure(_) => {
+                let what = "a whole flight is paused, resumed and given other workflows, not a waypoint";
                 return Err(refused(ActCode::Invalid, what, "name the flight only"));
             }
         })
     }
 
-    /// The words of the open question and the turn it was asked in; nothing where none is open.
+    /// The words of the open question, of several the named one, and the turn it was asked in; nothing where none is open.
     async fn open_question(
         &mut self,
         waypoint: &WaypointId,
+        named: Option<&ArtifactId>,
     ) -> Result<(String, Vec<String>, Option<Box<Turn>>), Untaken> {
         let shell = self.shell.clone();
         let books = self.books().await?;
-        let (turn, cause, kind) = match books.state(waypoint).phase {
-            Phase::Waiting(question) => (question.turn.turn, question.asked, question.kind),
-            Phase::InTurn(open) => match open.asking() {
-                Some(asking) => (open.turn.clone(), asking.asked.clone(), QuestionKind::Clarification),
-                None => return Ok((String::new(), Vec::new(), None)),
-            },
-            _ => return Ok((String::new(), Vec::new(), None)),
-        };
+        let state = books.state(waypoint);
+        let mut asked_in = state.phases().filter_map(question_of);
+        let meant = asked_in.find(|(_, cause, _)| named.is_none_or(|named| *named == cause.artifact));
+        let Some((turn, cause, kind)) = meant else { return Ok((String::new(), Vec::new(), None)) };
         let turn = books.turn(&shell, waypoint, &turn).await?;
         let (words, options) = match asked(&shell.bus, &cause, kind).await.map_err(Untaken::NotNow)? {
             Some(Handed::Clarify(asked)) => (asked.question, asked.options),
@@ -275,14 +329,25 @@ impl State {
     /// Takes an act on the whole flight into its own journal.
     async fn steer(&mut self, act: &Act, cause: Cause, stored: Timestamp) -> Result<(), Untaken> {
         let (shell, verb, by) = (self.shell.clone(), act.verb(), act.agent().clone());
+        if let Act::Reconfigure(act) = act {
+            // What is still not known then is refused.
+            let _ = roles::known(&shell, migrate::roles(act)).await;
+        }
         for _ in 0..RACES_MAX {
             let books = self.books().await?;
             let own = books.timed_entries(&shell, None).await?;
             if own.iter().any(|(_, entry)| is_caused_by(entry, &cause)) {
                 return Ok(());
             }
-            let steered = flight::steer(&books.flight, &books.waypoints, verb, &by, &cause, clock::now())?;
-            flight::takes(&books.flight, verb, stored, &Course::of(timed(&own), None))?;
+            let course = Course::of(timed(&own), None);
+            let steered = match act {
+                Act::Reconfigure(act) => migrate::taken(books, &shell, act, &cause, (stored, &course))?,
+                _ => {
+                    let steered = flight::steer(&books.flight, &books.waypoints, verb, &by, &cause, clock::now())?;
+                    flight::takes(&books.flight, verb, stored, &course)?;
+                    steered
+                }
+            };
             match books.append(&shell, None, Entry::Steered(Box::new(steered)), None).await {
                 Ok(()) => {
                     tracing::info!({ fields::FLIGHT } = %self.id, verb = verb.as_str(), %by, "flight steered");

@@ -13,7 +13,7 @@ use holdpoint_runtime::{
 };
 use tracing::Instrument as _;
 
-use super::{State, planned, trace};
+use super::{State, migrate, planned, trace};
 use crate::{books::BooksError, shell::Shell};
 
 /// Lost races in a row before a step is given up for now: each means that somebody else moved on.
@@ -93,16 +93,22 @@ impl State {
         while races < RACES_MAX {
             races += 1;
             let planned = planned(books, waypoint)?;
-            let Some(workflow) = books.flight.workflow(&planned) else {
+            let before = books.state(waypoint);
+            let Some(workflow) = books.flight.workflow_of(&planned, &before) else {
                 return Err(ApplyError::NoWorkflow { flight: flight.clone(), waypoint: waypoint.clone() });
             };
-            let before = books.state(waypoint);
+            let first = match &input {
+                Input::Cancelled(_) | Input::Reconfigured(_) | Input::TooLarge(_) => None,
+                _ => Box::pin(migrate::migration(books, &shell, waypoint)).await?,
+            };
+            let moves = first.is_some();
+            let step_input = first.as_ref().unwrap_or(&input);
             let (state, now) = (&books.flight, clock::now());
             let cx = Context { flight: state, waypoint: &planned, workflow, now, conditions: &conditions };
-            let entry = match engine::step(&before, input.clone(), &cx, &fresh_ids()) {
+            let entry = match engine::step(&before, step_input.clone(), &cx, &fresh_ids()) {
                 Step::Append(entry) => *entry,
                 Step::Evaluate(wanted) => {
-                    conditions.push(evaluate(&shell, *wanted).await?);
+                    conditions.push(evaluate(&shell, &flight, *wanted).await?);
                     races -= 1;
                     continue;
                 }
@@ -131,11 +137,15 @@ impl State {
                             begun,
                             sending,
                         };
-                        decision.tell(&input, &entry);
+                        decision.tell(step_input, &entry);
                         trace::tell_if_over(books, waypoint);
                     }
                     if let EntryKind::Turn { role, priority, .. } = kind {
                         shell.hints.send(&role, priority).await;
+                    }
+                    if moves {
+                        conditions.clear();
+                        continue;
                     }
                     return Ok(refused.map_or(Applied::Appended, Applied::Refused));
                 }
@@ -163,9 +173,9 @@ impl State {
 }
 
 /// What comes of a condition. One that fails is told here, because work may pass over its gate.
-async fn evaluate(shell: &Shell, wanted: Evaluate) -> Result<ConditionResult, ApplyError> {
+async fn evaluate(shell: &Shell, flight: &FlightId, wanted: Evaluate) -> Result<ConditionResult, ApplyError> {
     let Evaluate { gate, condition, scope } = wanted;
-    let answers = shell.conditions.evaluate(std::slice::from_ref(&condition), &scope).await;
+    let answers = shell.conditions.evaluate(flight.as_str(), std::slice::from_ref(&condition), &scope).await;
     let answers = answers.map_err(|source| ApplyError::Condition { gate: gate.clone(), source })?;
     let holds = answers.iter().all(Answer::holds);
     let failure = answers.into_iter().find_map(|answer| match answer {

@@ -89,17 +89,17 @@ impl State {
         let Looked { subject, handoff, asks, .. } = looked;
         let shell = self.shell.clone();
         let turn = self.books().await?.turn(&shell, &subject.waypoint, &handoff.turn).await?;
-        let Handoff { turn: id, role, agent, cause, body: () } = handoff.clone();
+        let handoff = handoff.clone();
         let Some(turn) = turn.map(Box::new) else {
             // Nobody ever opened it: no input fits, and the core says so.
             let body = holdpoint_core::engine::BuildOutcome::Work { commit: None, violations: Vec::new() };
-            return Ok(Input::Built(Handoff { turn: id, role, agent, cause, body }));
+            return Ok(Input::Built(handoff.with(body)));
         };
         let body = match asks {
             Asks::Clarify(asked) => Asked::question(asked, work, turn),
             Asks::Help(call) => Asked::help(call, work, turn),
         };
-        Ok(Input::Asked(Handoff { turn: id, role, agent, cause, body: Box::new(body) }))
+        Ok(Input::Asked(handoff.with(Box::new(body))))
     }
 
     async fn not_now(&mut self, looked: &Looked, error: &(dyn std::error::Error + Sync)) {

@@ -91,8 +91,9 @@ impl State {
         let HandoffSubject { role, flight, waypoint, .. } = subject;
         let bus = &self.shell.bus;
         let stored = past::of_kind(bus, role, flight, waypoint, kind).await.map_err(CountError::Past)?;
+        let mut stored = stored.frugal();
         let mut said = Vec::new();
-        for stored in stored {
+        while let Some(stored) = stored.next().await.map_err(CountError::Past)? {
             let read = HandedHead::decode(&stored.payload, stored.content_type.as_deref()).ok();
             let Some(one) = read.filter(|one| one.turn == head.turn) else { continue };
             let HandedHead { delivery, agent, .. } = one;

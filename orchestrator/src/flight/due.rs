@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use holdpoint_core::{
-    engine::{Act, Input},
+    engine::{self, Act, Input},
     flight::{self, Due},
 };
 use holdpoint_protocol::ids::WaypointId;
@@ -60,7 +60,7 @@ impl State {
             let next = due.into_iter().find(|d| match d {
                 Due::Land(_) | Due::Merge(_) => !landing,
                 Due::Deadline(..) | Due::Unanswered(_) => serves,
-                Due::Open(_) | Due::Budget(_) | Due::Cancel(_) => true,
+                Due::Open(_) | Due::Join(_) | Due::Migrate(_) | Due::Budget(_) | Due::Cancel(_) => true,
             });
             match next {
                 None => return Ok(()),
@@ -75,16 +75,27 @@ impl State {
                 Some(Due::Open(waypoint)) => {
                     self.apply(&waypoint, Input::Open, None).await?;
                 }
+                Some(Due::Join(waypoint)) => self.join(&waypoint).await?,
                 Some(Due::Deadline(waypoint, turn)) => self.deadline(&waypoint, &turn).await?,
                 Some(Due::Unanswered(waypoint)) => {
                     self.apply(&waypoint, Input::AnswerOverdue, None).await?;
                 }
+                Some(Due::Migrate(waypoint)) => self.migrate(&waypoint).await?,
                 Some(Due::Cancel(waypoint)) => self.cancel(&waypoint).await?,
                 Some(Due::Budget(waypoint)) => {
                     self.apply(&waypoint, Input::BudgetExhausted, None).await?;
                 }
             }
         }
+    }
+
+    /// The votes of a fork decide: with what the rejecting ones said, which is in their entries.
+    async fn join(&mut self, waypoint: &WaypointId) -> Result<(), ApplyError> {
+        let shell = self.shell.clone();
+        let entries = self.books().await?.entries(&shell, waypoint).await?;
+        let voted = entries.iter().filter_map(engine::voted).collect();
+        self.apply(waypoint, Input::Joined(voted), None).await?;
+        Ok(())
     }
 
     /// A person ended the whole flight: this waypoint with it.
@@ -102,8 +113,8 @@ impl State {
         turn: &holdpoint_protocol::ids::TurnId,
     ) -> Result<(), ApplyError> {
         let shell = self.shell.clone();
-        let last = self.books().await?.last_turn(&shell, waypoint).await?.filter(|t| &t.turn_id == turn);
-        // The turn of the state is the journal's last; if it is not, others moved on and the journal is read again.
+        let last = self.books().await?.open_turn(&shell, waypoint, turn).await?;
+        // What the state names is in the journal; if it is not, others moved on and the journal is read again.
         let last = last.ok_or(ApplyError::Races)?;
         self.apply(waypoint, Input::DeadlinePassed(Box::new(last)), None).await?;
         Ok(())

@@ -16,8 +16,9 @@ use holdpoint_protocol::{
     journal::Cause,
     names::answers_turn,
     refusal::RefusalCode,
-    state::{Phase, Purpose},
+    state::Purpose,
     subjects::{HandedSubject, HandoffSubject},
+    turn::Feedback,
 };
 use holdpoint_runtime::{
     clock,
@@ -43,7 +44,7 @@ impl State {
         }
         // Only people's subjects name a whole flight.
         if let Some(subject) = subject.on_waypoint() {
-            self.on_handoff(myself, received, subject).await;
+            Box::pin(self.on_handoff(myself, received, subject)).await;
         }
     }
 
@@ -106,15 +107,21 @@ impl State {
             artifact: head.artifact_id.clone(),
         };
         let (role, agent) = (subject.role.clone(), head.agent.clone());
-        let handoff = Handoff { turn: turn.clone(), role, agent, cause, body: () };
+        let handoff = Handoff { turn: turn.clone(), role, agent, cause, told: None, body: () };
         match body {
             Handed::Plan => {
-                self.planned.insert(subject.waypoint.clone(), turn.clone());
+                // Plans for turns that never were push no open turn out of what is remembered.
+                let books = self.books.as_ref();
+                if books.is_some_and(|books| books.state(&subject.waypoint).open_turn(&turn).is_some()) {
+                    self.planned.remember(&subject.waypoint, &turn);
+                }
                 self.took(&subject.waypoint, &turn, head.agent.clone());
                 self.notify(&received.stored, &subject, &head, &turn).await;
                 self.on_plan(myself, received, subject, &head, handoff.cause).await;
             }
             Handed::GivenBack => acknowledge(&received, &subject, Settled::Taken).await,
+            // For people, who read it in the history.
+            Handed::Exchange(_) => acknowledge(&received, &subject, Settled::Taken).await,
             Handed::Status(update) => self.on_status(&received, &subject, &update).await,
             Handed::Clarify(question) => {
                 let asks = Asks::Clarify(question);
@@ -124,12 +131,10 @@ impl State {
                 Box::pin(self.on_question(myself, received, subject, handoff, Asks::Help(help))).await;
             }
             Handed::Act(Act::Complete(completion)) => {
-                let Handoff { turn, role, agent, cause, body: () } = handoff;
                 if let Some(refusal) = self.lesson(&received, &subject, Some(&turn)).await {
                     return self.refuse_by(&received, &subject, &refusal).await;
                 }
-                let input = Input::Fulfilled(Handoff { turn, role, agent, cause, body: completion });
-                self.settle(myself, &received, &subject, input).await;
+                self.fulfilled(myself, &received, &subject, handoff.with(completion)).await;
             }
             Handed::Act(_) => {
                 let what = format!("a {} is a person's to send", subject.kind);
@@ -138,9 +143,7 @@ impl State {
             Handed::Reported(mut report) => {
                 // Whatever it says of itself: what counts is whose key signed it.
                 report.receipt.foreign = received.harness.is_foreign();
-                let Handoff { turn, role, agent, cause, body: () } = handoff;
-                let (waypoint, handoff) =
-                    (subject.waypoint.clone(), Handoff { turn, role, agent, cause, body: report });
+                let (waypoint, handoff) = (subject.waypoint.clone(), handoff.with(report));
                 if let Err(error) = self.begin_weigh(myself, received, subject, handoff).await {
                     // Dropped unacknowledged: it comes again.
                     self.handoff_failed(&waypoint, &error);
@@ -157,6 +160,40 @@ impl State {
         }
     }
 
+    /// A completion, or a turn of that kind that failed.
+    async fn fulfilled(
+        &mut self,
+        myself: &ActorRef<Msg>,
+        received: &Taken,
+        subject: &HandoffSubject,
+        handoff: Handoff<Box<Completion>>,
+    ) {
+        let told = match &handoff.body.failure {
+            Some(_) => self.told(subject, &handoff.turn).await,
+            None => Ok(None),
+        };
+        match told {
+            Ok(told) => {
+                self.settle(myself, received, subject, Input::Fulfilled(Handoff { told, ..handoff })).await;
+            }
+            Err(error) => {
+                self.handoff_failed(&subject.waypoint, &error);
+                give_back(received, subject).await;
+            }
+        }
+    }
+
+    /// What the agent that has the open turn was told: the turn after a failed one has to know it too.
+    pub(super) async fn told(
+        &mut self,
+        subject: &HandoffSubject,
+        turn: &TurnId,
+    ) -> Result<Option<Box<Feedback>>, BooksError> {
+        let shell = self.shell.clone();
+        let opened = self.books().await?.open_turn(&shell, &subject.waypoint, turn).await?;
+        Ok(opened.and_then(|opened| opened.told().cloned()).map(Box::new))
+    }
+
     /// How far a turn is. Only metrics and traces have it: a state that followed from an agent's word would not be the
     /// journal's (GATE-20a). One that comes when its turn is over is nobody's fault, and counts for nothing.
     async fn on_status(&mut self, received: &Taken, subject: &HandoffSubject, update: &StatusUpdate) {
@@ -167,14 +204,10 @@ impl State {
                 return give_back(received, subject).await;
             }
         };
-        let is_of_open_turn = matches!(
-            &books.state(&subject.waypoint).phase,
-            Phase::InTurn(open) if open.turn == update.turn && open.role == subject.role
-        );
-        if !is_of_open_turn {
-            return acknowledge(received, subject, Settled::Repeated).await;
-        }
-        self.shell.metrics.status_update(self.books.as_deref(), subject);
+        let state = books.state(&subject.waypoint);
+        let open = state.open_turn(&update.turn).filter(|open| open.role == subject.role);
+        let Some(open) = open else { return acknowledge(received, subject, Settled::Repeated).await };
+        self.shell.metrics.status_update(self.books.as_deref(), open, subject);
         if let Some(processing) = &received.processing {
             processing.says(update);
         }
@@ -200,12 +233,12 @@ impl State {
         }
         let books = self.books().await.ok()?;
         let state = books.state(&subject.waypoint);
-        let Phase::InTurn(open) = &state.phase else { return None };
-        if open.people || open.role != subject.role || Some(&open.turn) != turn {
+        let open = state.open_turn(turn?)?;
+        if open.people || open.role != subject.role {
             return None;
         }
         let planned = books.flight.submitted.plan.waypoint(&subject.waypoint)?;
-        let workflow = books.flight.workflow(planned)?;
+        let workflow = books.flight.workflow_of(planned, &state)?;
         let gate = workflow.gate(&open.gate).filter(|_| open.purpose == Purpose::Complete)?;
         let (can_reject, default) = (gate.can_reject, workflow.default_outcome);
         let wanted = Wanted { waypoint: &subject.waypoint, gate: &gate.id, can_reject, default };
@@ -225,17 +258,17 @@ impl State {
     /// Whether an open turn of the sender's role was answered before anybody had planned for it. Of another one, that it
     /// is over or not the sender's is what the sender has to know.
     async fn is_unplanned(&mut self, subject: &HandoffSubject, turn: &TurnId) -> Result<bool, PlanError> {
-        if self.planned.get(&subject.waypoint) == Some(turn) || !self.is_current(&subject.waypoint, turn).await? {
+        if self.planned.contains(&subject.waypoint, turn) || !self.is_current(&subject.waypoint, turn).await? {
             return Ok(false);
         }
         let state = self.books().await?.state(&subject.waypoint);
-        if !matches!(&state.phase, Phase::InTurn(open) if open.role == subject.role) {
+        if state.open_turn(turn).is_none_or(|open| open.role != subject.role) {
             return Ok(false);
         }
         // Another orchestrator may have taken the plan.
         let planned = senders::has_planned(&self.shell.bus, subject, turn).await?;
         if planned {
-            self.planned.insert(subject.waypoint.clone(), turn.clone());
+            self.planned.remember(&subject.waypoint, turn);
         }
         Ok(!planned)
     }
@@ -346,6 +379,6 @@ fn read(received: &Received, subject: &HandoffSubject) -> Result<Handed, (Refusa
     })?;
     match handed::oversized(&body) {
         None => Ok(body),
-        Some(what) => Err((RefusalCode::TooLarge, what)),
+        Some(size) => Err((RefusalCode::TooLarge, size.to_string())),
     }
 }

@@ -3,25 +3,32 @@
 //! Kept in memory only. After a restart nobody was heard of, until agents ask again a few seconds later.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, VecDeque},
     time::{Duration, Instant},
 };
 
+use holdpoint_core::gates::GATES_MAX;
 use holdpoint_protocol::ids::{AgentName, TurnId, WaypointId};
 
-/// The open turn of each waypoint, and when its agents were last heard of. As many agents as a fleet has keys.
+/// The turns of each waypoint that were heard of last, as many as may be open at the same time, and when their agents were
+/// last heard of. As many agents as a fleet has keys.
 #[derive(Debug, Default)]
-pub(super) struct Heard(HashMap<WaypointId, (TurnId, HashMap<AgentName, Instant>)>);
+pub(super) struct Heard(HashMap<WaypointId, VecDeque<HeardOn>>);
+
+/// When the agents of a turn were last heard of.
+type HeardOn = (TurnId, HashMap<AgentName, Instant>);
 
 impl Heard {
     /// An agent asked about a turn that is open.
     pub(super) fn heard(&mut self, waypoint: &WaypointId, turn: &TurnId, agent: AgentName, now: Instant) {
-        let (of, agents) = self.0.entry(waypoint.clone()).or_insert_with(|| (turn.clone(), HashMap::new()));
-        if of != turn {
-            *of = turn.clone();
-            agents.clear();
+        let turns = self.0.entry(waypoint.clone()).or_default();
+        match turns.iter_mut().find(|(of, _)| of == turn) {
+            Some((_, agents)) => drop(agents.insert(agent, now)),
+            None => turns.push_back((turn.clone(), HashMap::from([(agent, now)]))),
         }
-        agents.insert(agent, now);
+        if turns.len() > GATES_MAX {
+            turns.pop_front();
+        }
     }
 
     /// Whether another agent than this one was heard of on a turn in the time `within`.
@@ -33,7 +40,8 @@ impl Heard {
         now: Instant,
         within: Duration,
     ) -> bool {
-        let Some((_, agents)) = self.0.get(waypoint).filter(|(of, _)| of == turn) else { return false };
+        let turns = self.0.get(waypoint).into_iter().flatten();
+        let Some((_, agents)) = turns.into_iter().find(|(of, _)| of == turn) else { return false };
         agents.iter().any(|(other, at)| other != agent && now.saturating_duration_since(*at) < within)
     }
 }
@@ -58,6 +66,7 @@ mod tests {
         assert!(!of_another(&heard, &turn, &b1, 1), "it is that agent itself");
         assert!(!of_another(&heard, &next, &b2, 1), "it was another turn");
         heard.heard(&waypoint, &next, b2, start);
-        assert!(!of_another(&heard, &turn, &b1, 1), "that turn is over");
+        assert!(of_another(&heard, &next, &b1, 1), "branches of a fork are open at the same time");
+        assert!(!of_another(&heard, &turn, &b1, 1));
     }
 }

@@ -1,12 +1,13 @@
 //! Who holds which open turn, as agents said. It is only shown: nothing is decided by it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
+use holdpoint_core::gates::GATES_MAX;
 use holdpoint_protocol::ids::{AgentName, TurnId, WaypointId};
 
-/// One holder for each waypoint at most: only one turn of it is open.
+/// One holder for each open turn of a waypoint.
 #[derive(Debug, Default)]
-pub(super) struct Holders(HashMap<WaypointId, (TurnId, AgentName)>);
+pub(super) struct Holders(HashMap<WaypointId, HashMap<TurnId, AgentName>>);
 
 impl Holders {
     /// An agent has this turn. What comes late for another one takes nothing from a turn that `is_open`.
@@ -17,14 +18,38 @@ impl Holders {
         agent: AgentName,
         is_open: impl Fn(&TurnId) -> bool,
     ) {
-        if !self.0.get(waypoint).is_some_and(|(held, _)| held != turn && is_open(held)) {
-            self.0.insert(waypoint.clone(), (turn.clone(), agent));
+        let held = self.0.entry(waypoint.clone()).or_default();
+        held.retain(|held, _| held == turn || is_open(held));
+        if held.is_empty() || held.contains_key(turn) || is_open(turn) {
+            held.insert(turn.clone(), agent);
         }
     }
 
     /// Who has this turn.
     pub(super) fn of(&self, waypoint: &WaypointId, turn: &TurnId) -> Option<&AgentName> {
-        self.0.get(waypoint).filter(|(held, _)| held == turn).map(|(_, agent)| agent)
+        self.0.get(waypoint)?.get(turn)
+    }
+}
+
+/// Turns that somebody planned for lately: nobody has to look for their plans.
+#[derive(Debug, Default)]
+pub(super) struct Planned(HashMap<WaypointId, VecDeque<TurnId>>);
+
+impl Planned {
+    /// Somebody planned for this turn. Of a waypoint as many are remembered as may be open at the same time.
+    pub(super) fn remember(&mut self, waypoint: &WaypointId, turn: &TurnId) {
+        let turns = self.0.entry(waypoint.clone()).or_default();
+        if !turns.contains(turn) {
+            turns.push_back(turn.clone());
+        }
+        if turns.len() > GATES_MAX {
+            turns.pop_front();
+        }
+    }
+
+    /// Whether somebody is known to have planned for it.
+    pub(super) fn contains(&self, waypoint: &WaypointId, turn: &TurnId) -> bool {
+        self.0.get(waypoint).is_some_and(|turns| turns.contains(turn))
     }
 }
 
@@ -50,6 +75,16 @@ mod tests {
             assert_eq!(holders.of(&waypoint, &turn), Some(&agent("b2")), "it was delivered again");
         }
         assert_eq!((holders.of(&waypoint, &turn("t0")), holders.0.len()), (None, 1));
+        assert_eq!(holders.0.get(&waypoint).map(HashMap::len), Some(1));
+    }
+
+    #[test]
+    fn branches_of_a_fork_have_holders_of_their_own() {
+        let (mut holders, waypoint) = (Holders::default(), "w".parse().unwrap());
+        holders.took(&waypoint, &turn("t1"), agent("r1"), |_| true);
+        holders.took(&waypoint, &turn("t2"), agent("r2"), |_| true);
+        assert_eq!(holders.of(&waypoint, &turn("t1")), Some(&agent("r1")));
+        assert_eq!(holders.of(&waypoint, &turn("t2")), Some(&agent("r2")));
     }
 
     #[test]

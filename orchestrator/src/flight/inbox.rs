@@ -87,7 +87,7 @@ impl State {
             };
             let doubts = match waits.kind {
                 InboxKind::Question | InboxKind::Help => Vec::new(),
-                InboxKind::Approval | InboxKind::Held | InboxKind::Failed => {
+                InboxKind::Approval | InboxKind::Turn | InboxKind::Taken | InboxKind::Held | InboxKind::Failed => {
                     let read = known.of(&shell, books, &waits).await;
                     read.map_err(|error| Failure::new(503, error.to_string()))?
                 }
@@ -99,6 +99,8 @@ impl State {
                 flight: books.id().clone(),
                 gate: waits.gate,
                 since: waits.since,
+                taken_by: waits.taken_by,
+                to: waits.to,
                 question,
                 options,
                 confidence,
@@ -123,9 +125,11 @@ impl State {
 
 /// What an open gate says to whoever completes it.
 fn context(books: &Books, waits: &Waits) -> GateContext {
-    let gate = waits.gate.as_ref().filter(|_| waits.kind == InboxKind::Approval);
+    let is_open = matches!(waits.kind, InboxKind::Approval | InboxKind::Turn | InboxKind::Taken);
+    let gate = waits.gate.as_ref().filter(|_| is_open);
     let planned = books.flight.submitted.plan.waypoint(&waits.waypoint);
-    let gate = gate.zip(planned).and_then(|(gate, planned)| books.flight.workflow(planned)?.gate(gate));
+    let state = books.state(&waits.waypoint);
+    let gate = gate.zip(planned).and_then(|(gate, planned)| books.flight.workflow_of(planned, &state)?.gate(gate));
     gate.map(|gate| gate.context.clone()).unwrap_or_default()
 }
 

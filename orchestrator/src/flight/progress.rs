@@ -10,7 +10,7 @@ use holdpoint_protocol::{
     codec::{self, Encoding},
     headers,
     ids::{AgentName, TurnId},
-    state::{Phase, QuestionStanding, WaypointState},
+    state::{QuestionStanding, WaypointState},
     subjects::{self, HandoffSubject},
 };
 use holdpoint_runtime::{clock, telemetry::ErrorChain};
@@ -33,8 +33,25 @@ impl State {
             false => self.is_current(&progress.waypoint, &progress.turn).await,
         };
         if !is_current.map_err(|error| failure(&error))? {
-            return Ok(ProgressAnswer::Stop { reason: "the turn was answered, superseded or cancelled".to_owned() });
+            let state = self.books().await.map_err(|error| failure(&error))?.state(&progress.waypoint);
+            let reason = engine::why_over(&state);
+            // Anybody of the role may ask, about any turn.
+            if self.shell.may_log("turns that are over") {
+                tracing::info!(waypoint = %progress.waypoint, turn = %progress.turn, %agent, reason, "a turn is over: its agent stops");
+            }
+            return Ok(ProgressAnswer::Stop { reason, give_back: false });
         }
+        let books = self.books().await.map_err(|error| failure(&error))?;
+        let state = books.state(&progress.waypoint);
+        let planned = books.flight.submitted.plan.waypoint(&progress.waypoint);
+        let workflow = planned.and_then(|planned| books.flight.workflow_of(planned, &state));
+        let why = workflow.and_then(|workflow| engine::is_for_others(&state, &progress.turn, &agent, workflow));
+        let others = Place::Others(progress.waypoint.clone(), progress.turn.clone());
+        if let Some(why) = why {
+            self.troubles.failed(others, &lacks_another(&state, &progress.turn, &agent), clock::now());
+            return Ok(ProgressAnswer::Stop { reason: why.to_owned(), give_back: true });
+        }
+        self.troubles.went_well(&others);
         self.heard.heard(&progress.waypoint, &progress.turn, agent.clone(), Instant::now());
         let place = Place::Turn(progress.waypoint.clone(), progress.turn.clone());
         match &progress.trouble {
@@ -75,13 +92,14 @@ impl State {
         let most = books.flight.submitted.plan.policy.max_clarifications;
         let has = usize::try_from(progress.answers).unwrap_or(usize::MAX);
         // The journal is read only for who lacks something.
-        let answers = if answered(&state) > has {
+        let answers = if answered(&state, &progress.turn) > has {
             let all = books.answers(&shell, &progress.waypoint, &progress.turn).await?;
             bounded(all.into_iter().skip(has))
         } else {
             Vec::new()
         };
-        Ok(Going { answers, questions_left: Some(engine::questions_left(&state, most)) })
+        let seen = engine::as_seen_by(&state, &progress.turn);
+        Ok(Going { answers, questions_left: Some(engine::questions_left(&seen, most)) })
     }
 }
 
@@ -89,9 +107,18 @@ fn is_open(state: &WaypointState, progress: &Progress) -> bool {
     engine::is_current(state, &progress.turn)
 }
 
+/// What people read who wonder why nobody takes a turn.
+fn lacks_another(state: &WaypointState, turn: &TurnId, agent: &AgentName) -> String {
+    let Some(open) = state.open_turn(turn) else { return String::new() };
+    let (gate, role) = (&open.gate, &open.role);
+    format!(
+        "gate {gate} waits for an agent of role {role} other than {agent}, who may not take its turn: start another one"
+    )
+}
+
 /// How many questions were answered in the open turn.
-fn answered(state: &WaypointState) -> usize {
-    let Phase::InTurn(open) = &state.phase else { return 0 };
+fn answered(state: &WaypointState, turn: &TurnId) -> usize {
+    let Some(open) = state.open_turn(turn) else { return 0 };
     open.questions.iter().filter(|question| matches!(question.standing, QuestionStanding::Answered { .. })).count()
 }
 

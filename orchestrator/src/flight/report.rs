@@ -88,15 +88,14 @@ impl State {
         subject: &HandoffSubject,
         handoff: Handoff<Box<VerificationReport>>,
     ) -> Result<Input, BooksError> {
-        let Handoff { turn, role, agent, cause, body } = handoff;
         let mut for_build = None;
-        if body.purpose == VerificationPurpose::Baseline {
+        if handoff.body.purpose == VerificationPurpose::Baseline {
             let shell = self.shell.clone();
-            let opened = self.books().await?.last_turn(&shell, &subject.waypoint).await?;
-            for_build = opened.filter(|opened| opened.turn_id == turn).and_then(|opened| opened.for_build);
+            let opened = self.books().await?.open_turn(&shell, &subject.waypoint, &handoff.turn).await?;
+            for_build = opened.and_then(|opened| opened.for_build);
         }
-        let body = Box::new(Reported { report: *body, for_build });
-        Ok(Input::Reported(Handoff { turn, role, agent, cause, body }))
+        let report = (*handoff.body).clone();
+        Ok(Input::Reported(handoff.with(Box::new(Reported { report, for_build }))))
     }
 }
 

@@ -89,9 +89,8 @@ impl State {
     ) -> Result<(), ApplyError> {
         if !self.is_current(&subject.waypoint, &handoff.turn).await? {
             // The core says whether it is a repetition or late; the work itself does not matter any more.
-            let Handoff { turn, role, agent, cause, body: () } = handoff;
             let body = BuildOutcome::Work { commit: None, violations: Vec::new() };
-            let late = Input::Built(Handoff { turn, role, agent, cause, body });
+            let late = Input::Built(handoff.with(body));
             self.settle(myself, &received, &subject, late).await;
             return Ok(());
         }
@@ -130,9 +129,19 @@ impl State {
         let Examined { received, subject, handoff, status, outcome } = examined;
         match outcome {
             Ok(body) => {
-                let Handoff { turn, role, agent, cause, body: () } = handoff;
                 let refused = refused_work(status, &body);
-                let input = Input::Built(Handoff { turn, role, agent, cause, body });
+                let told = match &body {
+                    BuildOutcome::Failed(_) => self.told(&subject, &handoff.turn).await,
+                    BuildOutcome::Work { .. } => Ok(None),
+                };
+                let told = match told {
+                    Ok(told) => told,
+                    Err(error) => {
+                        self.handoff_failed(&subject.waypoint, &error);
+                        return give_back(&received, &subject).await;
+                    }
+                };
+                let input = Input::Built(Handoff { told, ..handoff.with(body) });
                 if self.settle(myself, &received, &subject, input).await
                     && let Some(what) = refused
                 {

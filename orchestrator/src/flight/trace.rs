@@ -15,7 +15,7 @@ use holdpoint_protocol::{
     artifact::{Disposition, StatusUpdate, VerificationPurpose},
     ids::{AgentName, ArtifactId, FlightId, TurnId, WaypointId},
     journal::Entry,
-    state::{OpenTurn, Phase, Purpose, Status, WaypointState},
+    state::{OpenTurn, Purpose, Status, WaypointState},
     streams,
     subjects::HandoffSubject,
     turn::Turn,
@@ -63,8 +63,7 @@ impl Processing {
             return None;
         }
         let state = books.map(|books| books.state(&subject.waypoint)).unwrap_or_default();
-        let open = matches!(&state.phase, Phase::InTurn(open) if &open.turn == turn);
-        let known = open || state.answered.is_some_and(|answered| &answered.turn == turn);
+        let known = state.open_turn(turn).is_some() || state.taken().any(|answered| &answered.turn == turn);
         let context = WaypointTrace::of(&subject.flight, &subject.waypoint).another();
         Some(Self { begun: telemetry::now(), context, turn: turn.clone(), known })
     }
@@ -193,9 +192,7 @@ impl Decision<'_> {
             .with_some(fields::TURN, opened.map(|turn| turn.turn_id.to_string()))
             .ended(now);
         let stays = |turn: &TurnId| entry.record().state.as_ref().is_some_and(|after| engine::is_current(after, turn));
-        if let Phase::InTurn(open) = &self.before.phase
-            && !stays(&open.turn)
-        {
+        for open in self.before.open_turns().filter(|open| !stays(&open.turn)) {
             self.tell_turn(open, input, now);
         }
     }
@@ -213,9 +210,11 @@ impl Decision<'_> {
             .with(fields::ATTEMPT, i64::from(turn.attempt))
             .linked(decided, "opened_by");
         let span = of_waypoint(span, self.flight, self.waypoint);
-        match &self.before.phase {
-            Phase::InTurn(open) => span.linked(&self.trace.turn(&open.turn), "earlier_turn"),
-            _ => span,
+        // The turn that led to this one: the only one that was open, or the branch's own that opens again.
+        let mut earlier = self.before.open_turns().filter(|open| self.before.fork.is_none() || open.gate == turn.gate);
+        match earlier.next() {
+            Some(open) => span.linked(&self.trace.turn(&open.turn), "earlier_turn"),
+            None => span,
         }
         .ended(now);
     }
@@ -335,8 +334,13 @@ fn answered_by(input: &Input) -> Option<&AgentName> {
         Input::Answered(act) => Some(&act.by),
         Input::Completed(act) => Some(&act.by),
         Input::Retried(act) => Some(&act.by),
+        Input::Taken(act) => Some(&act.by),
+        Input::Released(act) => Some(&act.by),
+        Input::HandedIn(act) => Some(&act.by),
         Input::Cancelled(act) => Some(&act.by),
+        Input::Reconfigured(act) => Some(&act.by),
         Input::Open
+        | Input::Joined(_)
         | Input::DeadlinePassed(_)
         | Input::AnswerOverdue
         | Input::Died(_)
@@ -360,12 +364,18 @@ fn failure(input: &Input) -> Option<&'static str> {
         Input::TooLarge(_) => Some("what follows is too large for a message"),
         Input::Died(_) => Some("it ended its agents again and again"),
         Input::Cancelled(_) => Some("cancelled"),
+        // What is open in a fork that its votes decide counts no more.
+        Input::Joined(_) => Some("superseded"),
+        Input::Taken(_) => Some("a person took it over"),
+        Input::Released(_) => Some("its person gave it back"),
+        Input::Reconfigured(_) => Some("its gate is gone, or another role's"),
         Input::Open
         | Input::Reported(_)
         | Input::Asked(_)
         | Input::Answered(_)
         | Input::Completed(_)
         | Input::Retried(_)
+        | Input::HandedIn(_)
         | Input::AnswerOverdue
         | Input::LandingFailed(_)
         | Input::HeadMoved(_) => None,

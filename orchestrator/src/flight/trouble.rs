@@ -15,6 +15,9 @@ const MESSAGE_LEN_MAX: usize = 2_000;
 /// An agent that has not failed again for so long works: longer than it pauses before it tries again.
 const AGENT_QUIET: Duration = Duration::from_secs(120);
 
+/// A turn that only the wrong agents ask for is shown as trouble after so long: the others may be busy.
+const OTHERS_PATIENCE: Duration = Duration::from_secs(30);
+
 /// What fails. What succeeds at the same place clears it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Place {
@@ -26,13 +29,17 @@ pub(super) enum Place {
     Handoff(WaypointId),
     /// An agent's own part: it gave the turn back.
     Turn(WaypointId, TurnId),
+    /// Only agents that must not take the turn ask for it.
+    Others(WaypointId, TurnId),
 }
 
 impl Place {
     fn waypoint(&self) -> Option<&WaypointId> {
         match self {
             Self::Due => None,
-            Self::Landing(waypoint) | Self::Handoff(waypoint) | Self::Turn(waypoint, _) => Some(waypoint),
+            Self::Landing(waypoint) | Self::Handoff(waypoint) | Self::Turn(waypoint, _) | Self::Others(waypoint, _) => {
+                Some(waypoint)
+            }
         }
     }
 }
@@ -64,10 +71,14 @@ impl Troubles {
 
     /// What is to be shown: troubles at places that still matter. The others are forgotten.
     pub(super) fn shown(&mut self, now: Timestamp, matters: impl Fn(&Place) -> bool) -> Vec<Trouble> {
-        let worked_since =
-            |place: &Place, t: &Trouble| matches!(place, Place::Turn(..)) && now.since(t.last) > AGENT_QUIET;
+        let worked_since = |place: &Place, t: &Trouble| {
+            matches!(place, Place::Turn(..) | Place::Others(..)) && now.since(t.last) > AGENT_QUIET
+        };
         self.0.retain(|place, trouble| matters(place) && !worked_since(place, trouble));
-        self.0.values().cloned().collect()
+        let lasts = |(place, trouble): &(&Place, &Trouble)| {
+            !matches!(place, Place::Others(..)) || now.since(trouble.since) > OTHERS_PATIENCE
+        };
+        self.0.iter().filter(lasts).map(|(_, trouble)| trouble.clone()).collect()
     }
 }
 
@@ -115,5 +126,17 @@ mod tests {
         troubles.failed(Place::Due, "no broker", at(1));
         assert_eq!(troubles.shown(at(121), |_| true).len(), 2);
         assert_eq!(troubles.shown(at(122), |_| true).len(), 1);
+    }
+
+    #[test]
+    fn a_turn_that_only_its_maker_asks_for_is_trouble_once_that_lasts() {
+        let mut troubles = Troubles::default();
+        let place = Place::Others(waypoint(), "t".parse().unwrap());
+        troubles.failed(place.clone(), "b1 made the work", at(1));
+        assert_eq!(troubles.shown(at(31), |_| true), [], "another agent may be busy");
+        troubles.failed(place.clone(), "b1 made the work", at(32));
+        assert_eq!(troubles.shown(at(32), |_| true).len(), 1);
+        troubles.went_well(&place);
+        assert_eq!(troubles.shown(at(33), |_| true), [], "another agent took it");
     }
 }

@@ -6,7 +6,10 @@ use std::{
 };
 
 use holdpoint_bus::handoffs::Received;
-use holdpoint_core::intake::{self, Admission, Place};
+use holdpoint_core::{
+    intake::{self, Admission, Place},
+    rates::Excess,
+};
 use holdpoint_protocol::{
     artifact::HandedHead, facts::Harness, ids::AgentName, refusal::RefusalCode, subjects::HandedSubject,
 };
@@ -74,9 +77,10 @@ impl Desk {
     /// Passes on a handoff by a known sender, or a person's act, or settles it without.
     pub(super) async fn admit(&self, sender: Option<AgentName>, mail: Mail, room: OwnedSemaphorePermit) {
         // Once, however often it is delivered.
-        if let Some(sender) = sender.as_ref().filter(|_| mail.received.delivery == 1) {
-            let mut writers = self.shell.writers.lock().unwrap_or_else(PoisonError::into_inner);
-            writers.wrote(&mail.subject.role, sender, mail.received.stored.payload.len());
+        if let Some(sender) = sender.as_ref().filter(|_| mail.received.delivery == 1)
+            && let Err(excess) = self.count(sender, &mail)
+        {
+            return self.refuse(&mail.received, RefusalCode::TooMany, &excess.to_string()).await;
         }
         let arrived = mail.arrived(sender);
         let admission = self.lock().arrives(arrived, mail);
@@ -89,6 +93,15 @@ impl Desk {
             }
             Admission::Full(mail) => self.not_now(&mail).await,
         }
+    }
+
+    /// Counts a handoff for its sender, who may not hand off for ever, and neither may a person act.
+    fn count(&self, sender: &AgentName, mail: &Mail) -> Result<(), Excess> {
+        let role = &mail.subject.role;
+        let mut writers = self.shell.writers.lock().unwrap_or_else(PoisonError::into_inner);
+        writers.wrote(role, sender, mail.received.stored.payload.len());
+        drop(writers);
+        self.shell.handed.hands(role, sender)
     }
 
     /// A place for looking up the sender of a handoff, which takes no place of any known sender.

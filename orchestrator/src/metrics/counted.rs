@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     ids::{GateId, RoleId, WaypointId},
     journal::Entry,
     refusal::RefusalCode,
-    state::{Outcome, Phase, WaypointState},
+    state::{OpenTurn, Outcome, Phase, WaypointState},
     subjects::HandoffSubject,
     workflow::WorkflowSpec,
 };
@@ -36,6 +36,7 @@ pub(super) struct Gates {
     blocked: Counters,
     status_updates: Counters,
     landings: Counters,
+    cut_off: Counters,
     invalid: Total,
     durations: Histograms,
     passes: Histograms,
@@ -56,6 +57,10 @@ impl Gates {
             blocked: metrics.counters("gate_blocked", "Times that work was held for a person"),
             status_updates: metrics.counters("status_updates", "Times that an agent said how far its turn is"),
             landings: metrics.counters("landings", "Waypoints that landed"),
+            cut_off: metrics.counters(
+                "keys_cut_off",
+                "Times that a key's connections were ended because it stored or handed off too much",
+            ),
             invalid: metrics.total("workflow_config_invalid", "Submissions whose workflows are not sound"),
             durations: metrics.histograms(
                 "gate_duration_seconds",
@@ -122,7 +127,8 @@ impl Gates {
                 self.conflicts.count(at(project, &workflow.name, gate));
             }
             RefusalCode::WrongRole => {
-                let Phase::InTurn(open) = &state.phase else { return };
+                // Of several branches of a fork it is not known which was meant.
+                let Some(open) = state.open_turns().next() else { return };
                 let labels = at(project, &workflow.name, open.gate.as_str());
                 self.assignment_errors.count(role_at(labels, &open.role));
             }
@@ -130,9 +136,8 @@ impl Gates {
         }
     }
 
-    pub(super) fn status_update(&self, flight: &FlightState, state: &WaypointState, subject: &HandoffSubject) {
+    pub(super) fn status_update(&self, flight: &FlightState, open: &OpenTurn, subject: &HandoffSubject) {
         let Some(workflow) = workflow(flight, &subject.waypoint) else { return };
-        let Phase::InTurn(open) = &state.phase else { return };
         let labels = at(&flight.submitted.plan.plan, &workflow.name, open.gate.as_str());
         self.status_updates.count(role_at(labels, &open.role));
     }
@@ -164,8 +169,33 @@ impl Gates {
         }
     }
 
+    pub(super) fn cut_off(&self, role: &RoleId, why: CutOff) {
+        self.cut_off.count(vec![("role", role.to_string()), ("kind", why.as_str().to_owned())]);
+    }
+
     pub(super) fn invalid_config(&self) {
         self.invalid.count();
+    }
+}
+
+/// Of what a key did too much.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CutOff {
+    /// It stored too many bytes.
+    Bytes,
+    /// It stored too many messages.
+    Messages,
+    /// It handed off too often.
+    Handoffs,
+}
+
+impl CutOff {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Bytes => "bytes",
+            Self::Messages => "messages",
+            Self::Handoffs => "handoffs",
+        }
     }
 }
 
@@ -211,7 +241,7 @@ fn held(name: &str, workflow: &str, before: &WaypointState, entry: &Entry) -> Op
     if !is_held(after) || is_held(before) {
         return None;
     }
-    let gate = events::place(after).and_then(|place| place.gate);
+    let gate = events::places(after).next().and_then(|place| place.gate);
     let reason = entry.decision().map_or("", |decision| decision.reason_code.as_str());
     Some((at(name, workflow, gate.as_ref().map_or(NO_GATE, GateId::as_str)), reason))
 }
@@ -225,9 +255,8 @@ fn last_gate_of<'a>(state: &'a WaypointState, role: &RoleId) -> &'a str {
 
 /// The workflow of a waypoint, as it is recorded with the flight.
 pub(super) fn workflow<'a>(flight: &'a FlightState, waypoint: &WaypointId) -> Option<&'a WorkflowSpec> {
-    let plan = &flight.submitted.plan;
-    let name = plan.waypoint(waypoint)?.workflow.as_deref().unwrap_or(&plan.workflow);
-    flight.submitted.workflows.iter().map(|recorded| &recorded.workflow).find(|workflow| workflow.name == name)
+    let name = flight.workflow_name(flight.submitted.plan.waypoint(waypoint)?);
+    flight.configured.recorded().iter().map(|recorded| &recorded.workflow).find(|workflow| workflow.name == name)
 }
 
 pub(super) fn project(name: &str, workflow: &str) -> Labels {

@@ -178,7 +178,7 @@ struct Flight {
     workflows: Vec<WorkflowSpec>,
     /// Whether the series of its gates were begun.
     begun: bool,
-    at: BTreeMap<WaypointId, (Place, Option<ReasonCode>)>,
+    at: BTreeMap<WaypointId, (Vec<Place>, Option<ReasonCode>)>,
     /// Its waypoints that nothing follows any more: landed, accepted with nothing to land, or cancelled.
     over: BTreeSet<WaypointId>,
     /// How many waypoints it has.
@@ -205,6 +205,12 @@ impl Tracked {
             return;
         }
         let Some(flight) = self.0.get_mut(id) else { return };
+        if let Entry::Steered(steered) = entry
+            && !steered.workflows.is_empty()
+        {
+            flight.workflows = steered.workflows.iter().map(|recorded| recorded.workflow.clone()).collect();
+            flight.begun = false;
+        }
         if let Some(over) = over(waypoint, entry) {
             flight.at.remove(over);
             flight.over.insert(over.clone());
@@ -215,13 +221,13 @@ impl Tracked {
         }
         let (Some(waypoint), Some(state)) = (waypoint, &entry.record().state) else { return };
         let reason = state.decision.as_ref().map(|last| last.reason_code);
-        match events::place(state) {
-            Some(place) => {
-                let reason = reason.filter(|_| place.kind == PlaceKind::Held);
-                flight.at.insert(waypoint.clone(), (place, reason));
-            }
-            None => drop(flight.at.remove(waypoint)),
+        let places: Vec<Place> = events::places(state).collect();
+        if places.is_empty() {
+            flight.at.remove(waypoint);
+            return;
         }
+        let reason = reason.filter(|_| places.iter().any(|place| place.kind == PlaceKind::Held));
+        flight.at.insert(waypoint.clone(), (places, reason));
     }
 
     /// The workflows of flights that move, each flight's once.
@@ -249,7 +255,9 @@ fn over<'a>(waypoint: Option<&'a WaypointId>, entry: &'a Entry) -> Option<&'a Wa
 
 impl Flight {
     fn standing(&self) -> impl Iterator<Item = Standing> {
-        self.at.iter().map(|(waypoint, (place, held))| {
+        let places =
+            self.at.iter().flat_map(|(waypoint, (places, held))| places.iter().map(move |at| (waypoint, at, held)));
+        places.map(|(waypoint, place, held)| {
             let workflow = self.own.get(waypoint).unwrap_or(&self.workflow);
             let is_nobodys = *held == Some(ReasonCode::NoAgents);
             Standing {

@@ -22,10 +22,15 @@ waypoints:
 "#;
 
 /// A flight in which a writer drafts and another turn of its role looks at the draft.
-async fn drafting() -> (World, Agent) {
+pub(crate) async fn drafting() -> (World, Agent) {
+    Box::pin(drafting_of(PLAN)).await
+}
+
+/// The same for each waypoint of this plan.
+pub(crate) async fn drafting_of(plan: &str) -> (World, Agent) {
     let writer: RoleId = "writer".parse().unwrap();
     let world = World::with_role(&writer).await;
-    let mut submit = world.submission(PLAN, Some(1)).await;
+    let mut submit = world.submission(plan, Some(1)).await;
     let gate = |id: &str, can_reject| GateSpec { can_reject, ..GateSpec::new(id.parse().unwrap(), writer.clone()) };
     let workflow = WorkflowSpec::new("drafts", [gate("draft", false), gate("look", true)]);
     submit.plan.workflow = workflow.name.clone();
@@ -61,7 +66,7 @@ async fn agents_complete_gates_send_work_back_and_fail_without_an_outcome() {
     let after_failure = writer.completes(|_| {}).await;
     assert_eq!(
         (after_failure.gate.as_str(), &feedback(&after_failure).notes[..]),
-        ("draft", &["it slept".to_owned()][..])
+        ("draft", &["name the source".to_owned(), "it slept".to_owned()][..])
     );
     writer.completes(|_| {}).await;
     let view = world.view_when("the end", |view| view.status == FlightStatus::Accepted).await;

@@ -2,7 +2,7 @@
 
 use holdpoint_protocol::{
     api::{FLIGHTS, Flights},
-    artifact::{Artifact, BuildArtifact, Disposition, VerificationReport},
+    artifact::{Artifact, BuildArtifact, BuildStatus, Disposition, Failure, VerificationReport},
     facts::Verdict,
     ids::role,
     reason::ReasonCode,
@@ -41,6 +41,28 @@ async fn verified_work_lands_on_the_base_it_was_verified_on() {
     assert_eq!(view.status, FlightStatus::Accepted);
     assert_eq!(Some(&view.head), waypoint.commit.as_ref());
     assert_eq!(view.landings.len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_verifier_found_is_told_again_after_a_turn_that_failed() {
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    builder.builds(&world, &[("a", "2\n")]).await;
+    verifier.judges(Verdict::Fail).await;
+
+    let (rejected, delivery) = builder.take().await;
+    let failure = Failure { reason: ReasonCode::AgentFailed, detail: "it ran out of memory".to_owned() };
+    let failed =
+        BuildArtifact { status: BuildStatus::Failed, failure: Some(failure), ..builder.built(&rejected, None) };
+    builder.hand_off(&rejected, BuildArtifact::KIND, &failed).await;
+    delivery.ack().await.unwrap();
+
+    let (again, _delivery) = builder.take().await;
+    let (told, now) = (rejected.told().unwrap(), again.told().unwrap());
+    assert_eq!((now.reason_code, &now.failing), (ReasonCode::AgentFailed, &told.failing));
+    assert!(!now.failing.is_empty() && now.notes.contains(&"it ran out of memory".to_owned()), "{now:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -55,7 +55,7 @@ async fn a_receipt_is_foreign_by_its_senders_key_whatever_it_says_of_itself() {
     ours.hand_off(&turn, VerificationReport::KIND, &late).await;
     ours.refusal().await;
 
-    let query = HistoryQuery { flight: world.flight.clone(), waypoint: "w".parse().unwrap() };
+    let query = HistoryQuery { flight: world.flight.clone(), waypoint: "w".parse().unwrap(), after: Vec::new() };
     let history: History = world.call(HISTORY, &query).await.unwrap();
     let reports: Vec<&HistoryLine> =
         history.lines.iter().filter(|line| line.kind == VerificationReport::KIND).collect();

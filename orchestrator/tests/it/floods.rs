@@ -1,15 +1,22 @@
 //! What one agent's key cannot do to the others: hold up their handoffs by what it sends.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
-use holdpoint_bus::{blobs, handoffs::ShowJwt};
+use holdpoint_bus::{
+    Outgoing, blobs,
+    handoffs::{self, ShowJwt},
+};
 use holdpoint_core::lines::LINES_A_MINUTE;
 use holdpoint_protocol::{
     Digest,
-    api::ActStanding,
+    api::{ActStanding, HISTORY, History, HistoryQuery, MESSAGES, PROGRESS, Progress, ProgressAnswer, Standing},
     artifact::{Artifact as _, BuildArtifact},
+    completing::{TASK, TaskAnswer, TaskQuery},
+    export::{MessagePage, MessageQuery, Place},
     facts::{BlobRef, BundleRef, Oid},
-    ids::{FlightId, role},
+    headers,
+    ids::{FlightId, WaypointId, role},
+    journal::Sequence,
     refusal::RefusalCode,
     state::Purpose,
     streams, subjects,
@@ -139,7 +146,10 @@ async fn a_stream_that_fills_up_is_told_with_who_wrote_most_and_the_setting_befo
     log::keep();
     let mut world = World::start().await;
     // Handoffs of builders may take 123 KiB.
-    let disk = |config: &mut Config| config.orchestrator.broker_disk = "4MiB".parse().unwrap();
+    let disk = |config: &mut Config| {
+        config.orchestrator.broker_disk = "4MiB".parse().unwrap();
+        config.orchestrator.room_per_key = 100;
+    };
     Box::pin(world.start_orchestrator_with(disk)).await;
     world.submit(PLAN).await;
     let name = format!("filler-{}", fresh::suffix());
@@ -167,6 +177,116 @@ async fn a_stream_that_fills_up_is_told_with_who_wrote_most_and_the_setting_befo
     }
     let line = log::line_with(&["a stream fills up", "HP_BLOB_BUILDER", "percent=90"]).await;
     assert!(line.contains("messages=170") && line.contains("messages_max=184"), "{line}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_history_that_an_agent_makes_long_comes_in_pages_and_the_task_is_still_shown() {
+    const HANDOFFS: usize = 12;
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let mut flooder = world.agent(role::BUILDER, "b1").await;
+    let (turn, _delivery) = flooder.take().await;
+    let mut artifact = flooder.built(&turn, None);
+    artifact.turn = "guessed".parse().unwrap();
+    artifact.completion_claim = Some("x".repeat(300 << 10));
+    for _ in 0..HANDOFFS {
+        flooder.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
+    }
+    let waypoint: WaypointId = "w".parse().unwrap();
+    let mut query = HistoryQuery { flight: world.flight.clone(), waypoint: waypoint.clone(), after: Vec::new() };
+    let (mut lines, mut pages) = (Vec::new(), 0);
+    loop {
+        let page: History = world.call(HISTORY, &query).await.unwrap();
+        let len = serde_json::to_vec(&page).unwrap().len();
+        assert!(len < 2 * holdpoint_core::pages::PAGE_LEN, "{len} bytes in a page");
+        lines.extend(page.lines);
+        pages += 1;
+        let Some(next) = page.next else { break };
+        query.after = next;
+    }
+    assert!(pages > 3, "{pages} pages");
+    let references: BTreeSet<&str> = lines.iter().map(|line| line.reference.as_str()).collect();
+    assert_eq!(references.len(), lines.len(), "each line is there once");
+    assert!(lines.is_sorted_by_key(|line| line.at));
+    let handed = lines.iter().filter(|line| line.kind == BuildArtifact::KIND);
+    assert_eq!(handed.clone().count(), HANDOFFS);
+    assert!(handed.clone().all(|line| line.standing == Some(Standing::Conflict)), "of a turn that never was");
+    assert!(lines.iter().any(|line| line.kind == "turn" && line.standing.is_none()));
+    let query = TaskQuery { flight: world.flight.clone(), waypoint, turn: None };
+    let shown: TaskAnswer = world.call(TASK, &query).await.unwrap();
+    let TaskAnswer::Task { task } = shown else { panic!("{shown:?}") };
+    assert_eq!((&task["id"], &task["routing"]["agent"]), (&"w".into(), &"b1".into()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn long_headers_of_handoffs_keep_nobody_from_their_flights_history_and_export() {
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let mut flooder = world.agent(role::BUILDER, "b1").await;
+    let (turn, _delivery) = flooder.take().await;
+    let subject = format!("{}.{}", turn.handoff_subject, BuildArtifact::KIND);
+    let outgoing = |schema: String, message_id: String| Outgoing {
+        payload: "{}".into(),
+        content_type: headers::JSON,
+        schema,
+        message_id,
+        traceparent: None,
+    };
+    // The broker takes 64 KiB of headers. What has to be escaped takes twice as much in an answer.
+    let huge = outgoing("\"".repeat(50 << 10), "t.1.b2.huge.0".to_owned());
+    handoffs::publish(&flooder.bus, &subject, &huge, ShowJwt::No).await.unwrap();
+    for n in 0..300 {
+        let long = outgoing("\"".repeat(7 << 10), format!("t.1.b2.{}.{n}", "x".repeat(7 << 10)));
+        handoffs::publish(&flooder.bus, &subject, &long, ShowJwt::No).await.unwrap();
+    }
+    let waypoint = turn.waypoint.clone();
+    let (mut query, mut shown) = (HistoryQuery { flight: world.flight.clone(), waypoint, after: Vec::new() }, 0);
+    loop {
+        let page: History = world.call(HISTORY, &query).await.unwrap();
+        shown += page.lines.iter().filter(|line| line.reference.starts_with("HP_HANDOFF_BUILDER/")).count();
+        let Some(next) = page.next else { break };
+        query.after = next;
+    }
+    // And the plan.
+    assert_eq!(shown, 302);
+    let mut query = MessageQuery {
+        flight: world.flight.clone(),
+        stream: streams::handoff(&flooder.role),
+        after: Place::default(),
+        until: Sequence(u64::MAX),
+    };
+    let mut exported = 0;
+    loop {
+        let page: MessagePage = world.call(MESSAGES, &query).await.unwrap();
+        exported += page.messages.len();
+        let Some(next) = page.next else { break };
+        query.after = next;
+    }
+    assert_eq!(exported, 302);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_flood_of_questions_about_turns_that_are_over_is_no_flood_of_the_log() {
+    log::keep();
+    let world = World::start().await;
+    world.submit(PLAN).await;
+    let name = format!("curious-{}", fresh::suffix());
+    let curious = world.agent(role::BUILDER, &name).await;
+    let asked = Progress {
+        flight: world.flight.clone(),
+        waypoint: "w".parse().unwrap(),
+        turn: "guessed".parse().unwrap(),
+        delivery: 1,
+        note: None,
+        trouble: None,
+        answers: 0,
+        newest: false,
+    };
+    for _ in 0..LINES_A_MINUTE + 30 {
+        let answer: ProgressAnswer = curious.request(PROGRESS, &asked).await.unwrap();
+        assert!(matches!(answer, ProgressAnswer::Stop { .. }), "{answer:?}");
+    }
+    assert!(log::count(&["a turn is over", &name]) <= LINES_A_MINUTE as usize);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,7 +1,9 @@
 //! The orchestrator on a real broker, with agents played by the test: what it decides, and what it does not believe.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+mod calls;
 mod completions;
+mod cut_off;
 mod dead;
 mod decisions;
 mod distrust;

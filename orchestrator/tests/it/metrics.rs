@@ -5,7 +5,7 @@ mod status_updates;
 use std::net::SocketAddr;
 
 use holdpoint_protocol::{
-    artifact::{Artifact as _, BuildArtifact, Completion},
+    artifact::{ActCode, Artifact as _, BuildArtifact, Completion},
     facts::Verdict,
     ids::role,
     state::{Outcome, Status},
@@ -151,4 +151,11 @@ async fn without_an_address_nothing_is_served_and_unsound_workflows_are_counted_
         world.call(holdpoint_protocol::api::SUBMIT, &submit).await;
     assert!(refused.is_err());
     until(address, "holdpoint_workflow_config_invalid_total", 1.0).await;
+
+    world.submit(&PLAN.replace("fly-approved", "fly")).await;
+    let ada = world.person("human-ada").await;
+    let twice = holdpoint_protocol::workflow::WorkflowSpec::new("fly", []);
+    let refused = ada.fails(&world, None, &ada.reload(&[twice])).await;
+    assert_eq!(refused.code, ActCode::Invalid);
+    until(address, "holdpoint_workflow_config_invalid_total", 2.0).await;
 }

@@ -8,7 +8,9 @@ mod conditions;
 mod escalation;
 mod pauses;
 mod questions;
+mod reloads;
 mod retries;
+mod taking;
 
 use holdpoint_protocol::turn::Turn;
 

@@ -106,18 +106,19 @@ async fn a_workflow_that_is_sent_along_has_a_name_of_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_workflow_that_says_what_is_not_run_yet_is_refused_by_name() {
+async fn a_workflow_that_cannot_be_flown_is_refused_by_name() {
     let world = World::start().await;
     let mut submit = world.submission(PLAN, None).await;
     let mut workflow = workflows::built_in("fly-approved").unwrap();
     workflow.name = "mine".to_owned();
     let Some(GateOrFork::Gate(verify)) = workflow.gates.get_mut(1) else { panic!("its second gate verifies") };
-    verify.escalate_to = Some(role::id(role::REPAIR));
+    verify.escalations = vec![role::id(role::REPAIR).into()];
     submit.plan.workflow = "mine".to_owned();
     submit.workflows = vec![workflow];
     let refused = world.call::<_, FlightView>(SUBMIT, &submit).await.unwrap_err();
     let ApiError::Refused { failure, .. } = &refused else { panic!("{refused:?}") };
-    let named = "workflow mine cannot be flown: `escalateTo` of what builds or verifies (verify) cannot be run yet";
+    let named =
+        "workflow mine cannot be flown: gate verify judges work, and escalates to people only: role repair has none";
     assert!(failure.code == 400 && failure.message == named, "{failure:?}");
 }
 

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-pub(crate) use agent::Agent;
+pub(crate) use agent::{Agent, complete_call};
 use bytes::Bytes;
 use holdpoint_bus::{
     Bus,
@@ -339,6 +339,16 @@ impl World {
 
     /// A commit on the base that changes these files, in a bundle in the blob stream.
     pub(crate) async fn commit(&self, agent: &Agent, parent: &str, files: &[(&str, &str)]) -> (Oid, Oid, BundleRef) {
+        self.commit_by((&agent.bus, &agent.role), parent, files).await
+    }
+
+    /// The same, by anybody.
+    pub(crate) async fn commit_by(
+        &self,
+        (bus, role): (&Bus, &RoleId),
+        parent: &str,
+        files: &[(&str, &str)],
+    ) -> (Oid, Oid, BundleRef) {
         let dir = self.path(&format!("work-{}", fresh::suffix()));
         let repo = self.path("repo");
         git(&repo, &["worktree", "add", "--quiet", "--detach", dir.to_str().unwrap(), parent]);
@@ -355,8 +365,8 @@ impl World {
         git(&repo, &["bundle", "create", "--quiet", bundle.to_str().unwrap(), &range]);
         let bytes = Bytes::from(std::fs::read(bundle).unwrap());
         let len = bytes.len() as u64;
-        let digest = blobs::put(&agent.bus, &agent.role, bytes).await.unwrap();
-        let blob = BlobRef { role: agent.role.clone(), digest, bytes: len };
+        let digest = blobs::put(bus, role, bytes).await.unwrap();
+        let blob = BlobRef { role: role.clone(), digest, bytes: len };
         (commit.clone(), tree, BundleRef { blob, tip: commit, index: None })
     }
 }

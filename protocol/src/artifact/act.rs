@@ -10,8 +10,10 @@ use super::{Artifact as _, ClarificationResponse, Completion};
 use crate::{
     artifact::artifact,
     codec::{self, CodecError, Encoding},
-    ids::{AgentName, ArtifactId, GateId},
+    facts::{BundleRef, Oid, Verdict},
+    ids::{AgentName, ArtifactId, CriterionId, GateId},
     state::Outcome,
+    workflow::WorkflowSpec,
 };
 
 artifact! {
@@ -56,6 +58,68 @@ artifact! {
     }
 }
 
+artifact! {
+    /// A person takes over an agents' turn that is open (GATE-33).
+    Take(TakeBody) = "take" {
+        /// Who takes it.
+        agent: AgentName,
+        /// The turn, as its person saw it; `None`: the one that is open by the time the act is taken.
+        on: Option<String>,
+    }
+}
+
+artifact! {
+    /// A person gives a turn back, without work: it is its role's again (GATE-33).
+    Release(ReleaseBody) = "release" {
+        /// Who gives it back.
+        agent: AgentName,
+        /// What was looked at, as the inbox names it (`ref`); `None`: the turn that is taken by the time the act is.
+        on: Option<String>,
+    }
+}
+
+artifact! {
+    /// What a person came to in a turn that was taken over (GATE-33): work, which is looked at and judged like a builder's;
+    /// of a verification, verdicts.
+    HandIn(HandInBody) = "hand_in" {
+        /// Who made it.
+        agent: AgentName,
+        /// What was looked at, as the inbox names it (`ref`); `None`: the turn that is taken by the time the act is.
+        on: Option<String>,
+        /// The commit on the turn's base; `None` when nothing differs from it.
+        commit: Option<Oid>,
+        /// The thin bundle that brings the commit, among the blobs of role `operator`.
+        bundle: Option<BundleRef>,
+        /// Of a verification: a verdict on each criterion without a check.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        verdicts: Vec<GivenVerdict>,
+    }
+}
+
+artifact! {
+    /// A flight goes on by these workflows, as its project declares them now (GATE-12).
+    Reconfigure(ReconfigureBody) = "reconfigure" {
+        /// Who gives them to it.
+        agent: AgentName,
+        /// The workflows, with what the org chart says of their roles. Those that the flight's plan does not name are left out.
+        workflows: Vec<WorkflowSpec>,
+        /// The files changed, and nobody gave a command: it takes no guard away, whoever's key it is.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        watched: bool,
+    }
+}
+
+/// A person's verdict on a criterion without a check.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct GivenVerdict {
+    /// The criterion.
+    pub criterion: CriterionId,
+    /// `pass` or `fail`.
+    pub verdict: Verdict,
+    /// What it rests on.
+    pub note: String,
+}
+
 /// An act, by its kind.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Act {
@@ -71,11 +135,29 @@ pub enum Act {
     Pause(Box<Pause>),
     /// A flight goes on.
     Resume(Box<Resume>),
+    /// An agents' turn is taken over.
+    Take(Box<Take>),
+    /// A turn that was taken over is given back.
+    Release(Box<Release>),
+    /// Work on a turn that was taken over is handed in.
+    HandIn(Box<HandIn>),
+    /// A flight goes on by other workflows.
+    Reconfigure(Box<Reconfigure>),
 }
 
 /// The kinds of all acts.
-pub const ACT_KINDS: [&str; 6] =
-    [ClarificationResponse::KIND, Completion::KIND, Retry::KIND, Cancel::KIND, Pause::KIND, Resume::KIND];
+pub const ACT_KINDS: [&str; 10] = [
+    ClarificationResponse::KIND,
+    Completion::KIND,
+    Retry::KIND,
+    Cancel::KIND,
+    Pause::KIND,
+    Resume::KIND,
+    Take::KIND,
+    Release::KIND,
+    HandIn::KIND,
+    Reconfigure::KIND,
+];
 
 impl Act {
     /// Reads an act of the kind that its subject names; `None` if that is no kind of act.
@@ -91,6 +173,10 @@ impl Act {
             Cancel::KIND => Self::Cancel(codec::decode(payload, encoding)?),
             Pause::KIND => Self::Pause(codec::decode(payload, encoding)?),
             Resume::KIND => Self::Resume(codec::decode(payload, encoding)?),
+            Take::KIND => Self::Take(codec::decode(payload, encoding)?),
+            Release::KIND => Self::Release(codec::decode(payload, encoding)?),
+            HandIn::KIND => Self::HandIn(codec::decode(payload, encoding)?),
+            Reconfigure::KIND => Self::Reconfigure(codec::decode(payload, encoding)?),
             _ => return Ok(None),
         }))
     }
@@ -106,6 +192,10 @@ impl Act {
             Self::Cancel(_) => Verb::Cancel,
             Self::Pause(_) => Verb::Pause,
             Self::Resume(_) => Verb::Resume,
+            Self::Take(_) => Verb::Take,
+            Self::Release(_) => Verb::Release,
+            Self::HandIn(_) => Verb::HandIn,
+            Self::Reconfigure(_) => Verb::Reconfigure,
         }
     }
 
@@ -119,6 +209,10 @@ impl Act {
             Self::Cancel(act) => &act.agent,
             Self::Pause(act) => &act.agent,
             Self::Resume(act) => &act.agent,
+            Self::Take(act) => &act.agent,
+            Self::Release(act) => &act.agent,
+            Self::HandIn(act) => &act.agent,
+            Self::Reconfigure(act) => &act.agent,
         }
     }
 
@@ -132,6 +226,10 @@ impl Act {
             Self::Cancel(act) => &act.artifact_id,
             Self::Pause(act) => &act.artifact_id,
             Self::Resume(act) => &act.artifact_id,
+            Self::Take(act) => &act.artifact_id,
+            Self::Release(act) => &act.artifact_id,
+            Self::HandIn(act) => &act.artifact_id,
+            Self::Reconfigure(act) => &act.artifact_id,
         }
     }
 }
@@ -154,6 +252,14 @@ pub enum Verb {
     Pause,
     /// Let a paused flight go on.
     Resume,
+    /// Take over an agents' turn.
+    Take,
+    /// Give a turn back that was taken over.
+    Release,
+    /// Hand in work on a turn that was taken over.
+    HandIn,
+    /// Have a flight go on by the workflows as they are declared now.
+    Reconfigure,
 }
 
 impl Verb {
@@ -168,6 +274,10 @@ impl Verb {
             Self::Cancel => "cancel",
             Self::Pause => "pause",
             Self::Resume => "resume",
+            Self::Take => "take",
+            Self::Release => "release",
+            Self::HandIn => "hand-in",
+            Self::Reconfigure => "reconfigure",
         }
     }
 }

@@ -65,6 +65,9 @@ artifact! {
         claims: Vec<CoverageClaim>,
         /// The payload of the completion marker, where one was printed. It finalizes nothing (FLY-I5).
         completion_claim: Option<String>,
+        /// The last words of a program that changed nothing: they may say why. A claim like the others.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        last_words: Option<String>,
         /// What was metered.
         metered: Metered,
     }
@@ -123,6 +126,21 @@ pub struct CoverageClaim {
     pub claim: String,
 }
 
+/// Tokens by kind; each is counted once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TokenUsage {
+    /// Read by the model, without those from a cache.
+    pub input: u64,
+    /// Written by the model.
+    pub output: u64,
+    /// Read from the provider's cache.
+    #[serde(default)]
+    pub cache_read: u64,
+    /// Put into the provider's cache.
+    #[serde(default)]
+    pub cache_write: u64,
+}
+
 /// What a turn used up. `None` means unmetered: the program did not report it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Metered {
@@ -130,10 +148,16 @@ pub struct Metered {
     pub wall: Millis,
     /// Bytes it printed.
     pub output_bytes: u64,
-    /// Tokens.
+    /// Tokens, of all kinds.
     pub tokens: Option<u64>,
-    /// Cost in US dollars.
+    /// The same by kind.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<TokenUsage>,
+    /// Cost in US dollars, as an agent of your own may report it. The harness reports `cost_micro_usd`.
     pub cost_usd: Option<f64>,
+    /// Cost in millionths of a US dollar.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micro_usd: Option<u64>,
     /// Tool calls.
     pub tool_calls: Option<u64>,
 }

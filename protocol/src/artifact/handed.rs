@@ -3,8 +3,8 @@
 use serde::Deserialize;
 
 use super::{
-    ACT_KINDS, Act, Artifact, BuildArtifact, BuildPlan, ClarificationRequest, CompletionPlan, GivenBack, HelpRequest,
-    StatusUpdate, VerificationPlan, VerificationReport,
+    ACT_KINDS, Act, Artifact, BuildArtifact, BuildPlan, ClarificationRequest, CompletionPlan, ExchangeRecord,
+    GivenBack, HelpRequest, StatusUpdate, VerificationPlan, VerificationReport,
 };
 use crate::{
     codec::{self, CodecError, Encoding},
@@ -48,6 +48,8 @@ pub enum Handed {
     GivenBack,
     /// How far a turn is: it ends nothing.
     Status(Box<StatusUpdate>),
+    /// What went wrong between a program and its harness: it ends nothing.
+    Exchange(Box<ExchangeRecord>),
 }
 
 /// Why bytes are no handoff.
@@ -91,6 +93,7 @@ impl Handed {
             HelpRequest::KIND => Self::Help(codec::decode(payload, encoding)?),
             GivenBack::KIND => codec::decode::<GivenBack>(payload, encoding).map(|_| Self::GivenBack)?,
             StatusUpdate::KIND => Self::Status(codec::decode(payload, encoding)?),
+            ExchangeRecord::KIND => Self::Exchange(codec::decode(payload, encoding)?),
             other if ACT_KINDS.contains(&other) => match Act::decode(other, payload, content_type)? {
                 Some(act) => Self::Act(act),
                 None => return Err(HandedError::Kind { kind: other.to_owned() }),

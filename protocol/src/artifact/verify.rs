@@ -60,7 +60,23 @@ artifact! {
         /// What the gate says, for the judge (GATE-20). No check follows from it.
         #[serde(default, skip_serializing_if = "GateBrief::is_empty")]
         gate: GateBrief,
+        /// Verdicts of a person who took this turn over, on all criteria without a check: they stand in place of a judge's.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        judged: Vec<PersonVerdict>,
     }
+}
+
+/// What a person says of a criterion without a check (GATE-33).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PersonVerdict {
+    /// The criterion.
+    pub criterion: CriterionId,
+    /// `pass` or `fail`.
+    pub verdict: Verdict,
+    /// What it rests on.
+    pub note: String,
+    /// Who says so. Never who made the work.
+    pub by: AgentName,
 }
 
 artifact! {

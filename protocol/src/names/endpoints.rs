@@ -1,8 +1,9 @@
 //! The endpoints of the micro service `holdpoint`: who may call which, with what, and what they answer.
 
-use super::{AGENTS, OPERATOR, ORCHESTRATOR, Subject};
+use super::{AGENTS, EVERYBODY, OPERATOR, ORCHESTRATOR, Subject};
 use crate::{
     api::{ACT, ARTIFACT, ATTEST, DEAD, EXPORT, FLIGHTS, HISTORY, INBOX, MESSAGES, PROGRESS, STATUS, SUBMIT},
+    completing::{COMPLETE, TASK},
     subjects,
 };
 
@@ -36,7 +37,7 @@ impl Endpoint {
 }
 
 /// All endpoints.
-pub const ENDPOINTS: [Endpoint; 12] = [
+pub const ENDPOINTS: [Endpoint; 14] = [
     Endpoint {
         name: PROGRESS,
         by: AGENTS,
@@ -114,5 +115,19 @@ pub const ENDPOINTS: [Endpoint; 12] = [
         request: "act_query",
         answer: "act_standing",
         summary: "what became of a person's act",
+    },
+    Endpoint {
+        name: COMPLETE,
+        by: EVERYBODY,
+        request: "complete_call",
+        answer: "complete_answer",
+        summary: "completes a gate: stores a signed completion and says what became of it",
+    },
+    Endpoint {
+        name: TASK,
+        by: EVERYBODY,
+        request: "task_query",
+        answer: "task_answer",
+        summary: "what is wanted: the turn that the calling agent holds, for people the waypoint's task",
     },
 ];

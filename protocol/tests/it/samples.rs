@@ -2,7 +2,9 @@
 
 mod acts;
 mod artifacts;
+mod calls;
 mod entries;
+mod envelopes;
 mod parts;
 mod views;
 
@@ -57,6 +59,8 @@ impl<T: Serialize + DeserializeOwned + PartialEq + Debug> Kind for Sample<T> {
 pub(crate) fn all() -> Vec<Box<dyn Kind>> {
     let mut all = artifacts::all();
     all.extend(acts::all());
+    all.extend(calls::all());
+    all.extend(envelopes::all());
     all.extend(entries::all());
     all.extend(views::all());
     all

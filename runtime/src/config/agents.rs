@@ -9,6 +9,8 @@ use holdpoint_protocol::{
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::{
+    dialect::Dialect,
+    presets::PresetName,
     sections::list,
     units::{ByteSize, Span},
 };
@@ -97,6 +99,23 @@ impl<'de> Deserialize<'de> for AgentsConfig {
 pub struct ProgramConfig {
     /// The program, a shell command line (`sh -c`). Without one there is no agent of this role.
     pub command: Option<String>,
+    /// The coding agent whose ways fill in what is not set here; a `command` that is its bare name says the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preset: Option<PresetName>,
+    /// The folder of the program's own settings, of which a turn gets copies of files that the preset names. The folder itself is
+    /// out of reach.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub settings_dir: Option<PathBuf>,
+    /// Whether a turn gets a copy of the program's login as well. A token that is refreshed there can end the login.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub with_login: bool,
+    /// In which form the program prints what it does: `plain`, `claude` or `codex`.
+    #[serde(skip_serializing_if = "Dialect::is_plain")]
+    pub dialect: Dialect,
+    /// The command line by which the program goes on with a conversation, `{session}` being its id. Without one each run
+    /// begins a new conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resume: Option<String>,
     /// How many agents of this role `run` and `up` start; 1 unless it is said. Builders: `--builders` says so first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
@@ -126,6 +145,11 @@ impl Default for ProgramConfig {
     fn default() -> Self {
         Self {
             command: None,
+            preset: None,
+            settings_dir: None,
+            with_login: false,
+            dialect: Dialect::Plain,
+            resume: None,
             count: None,
             pass_env: Vec::new(),
             env: Variables::default(),
@@ -145,6 +169,9 @@ impl Default for ProgramConfig {
 pub struct VerifierConfig {
     /// The program that judges criteria without a check, a shell command line. Without one such criteria escalate.
     pub judge: Option<String>,
+    /// In which form the judge prints what it does.
+    #[serde(skip_serializing_if = "Dialect::is_plain")]
+    pub judge_dialect: Dialect,
     /// Names of variables that the judge gets from the environment of the verifier's process: its keys. Checks run the
     /// code under review and never get them.
     #[serde(deserialize_with = "list")]

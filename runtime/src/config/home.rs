@@ -11,6 +11,9 @@ pub(super) fn expand(config: &mut Config, home: &Path) {
         list.iter_mut().for_each(|path| expand_path(path, home));
     }
     for (_, program) in agents.programs_mut() {
+        if let Some(path) = &mut program.settings_dir {
+            expand_path(path, home);
+        }
         for list in [&mut program.read_paths, &mut program.write_paths, &mut program.deny_paths] {
             list.iter_mut().for_each(|path| expand_path(path, home));
         }
@@ -25,6 +28,7 @@ pub(super) fn expand(config: &mut Config, home: &Path) {
         &mut nats.tls.cert,
         &mut nats.tls.key,
         &mut config.health.file,
+        &mut config.notify.webhook_token_file,
     ];
     let files = files.into_iter().flatten();
     for path in single.into_iter().chain(files) {

@@ -11,7 +11,8 @@ use std::{
 use config::{Environment, File, FileFormat};
 use tracing_subscriber::EnvFilter;
 
-use super::{Config, home};
+use super::{Config, MetricsConfig, NotifyConfig, home, presets};
+use crate::webhook;
 
 /// What environment variables of the configuration begin with, and what is between their parts.
 const PREFIX: &str = "HOLDPOINT";
@@ -22,6 +23,10 @@ const ACK_WAIT_MIN: Duration = Duration::from_millis(500);
 const BROKER_DISK_MIN_BYTES: u64 = 256 << 20;
 /// With fewer, a person's commands would end each other.
 const CONNECTIONS_PER_KEY_MIN: u32 = 4;
+/// Handoffs of an agent in an hour at least: a turn takes a dozen.
+const HANDOFFS_PER_HOUR_MIN: u32 = 60;
+/// Fewer, and a command that follows a flight is refused.
+const REQUESTS_PER_MINUTE_MIN: u32 = 60;
 /// Agents of one role that one command starts.
 const AGENTS_MAX: u32 = 64;
 /// A shorter one would refuse handoffs while a replicated stream still moves its leader.
@@ -126,14 +131,12 @@ impl Config {
         if let Some(home) = std::env::var_os("HOME").filter(|home| !home.is_empty()) {
             home::expand(&mut config, Path::new(&home));
         }
+        presets::apply(&mut config.agents, |name| std::env::var(name).ok());
         config.validate()?;
         Ok(config)
     }
 
     fn validate(&self) -> Result<(), ConfigError> {
-        fn wrong(key: impl Into<String>, problem: &str) -> Result<(), ConfigError> {
-            Err(ConfigError::Value { key: key.into(), problem: problem.to_owned() })
-        }
         for url in self.nats.url.split(',') {
             let Some(host) = url.strip_prefix("nats://").or_else(|| url.strip_prefix("tls://")) else {
                 return wrong("nats.url", "has to begin with nats:// or tls://");
@@ -167,6 +170,15 @@ impl Config {
         if self.orchestrator.connections_per_key < CONNECTIONS_PER_KEY_MIN {
             return wrong("orchestrator.connections_per_key", "must be 4 or more");
         }
+        if !(1..=100).contains(&self.orchestrator.room_per_key) {
+            return wrong("orchestrator.room_per_key", "must be 1 to 100");
+        }
+        if self.orchestrator.handoffs_per_hour < HANDOFFS_PER_HOUR_MIN {
+            return wrong("orchestrator.handoffs_per_hour", "must be 60 or more");
+        }
+        if self.orchestrator.requests_per_minute < REQUESTS_PER_MINUTE_MIN {
+            return wrong("orchestrator.requests_per_minute", "must be 60 or more");
+        }
         if self.orchestrator.open_flights == 0 {
             return wrong("orchestrator.open_flights", "must be 1 or more");
         }
@@ -181,6 +193,9 @@ impl Config {
                 return wrong("telemetry.otlp_endpoint", "must not hold a user or password");
             }
         }
+        if !MetricsConfig::OTLP_INTERVAL.contains(&self.metrics.otlp_interval.duration()) {
+            return wrong("metrics.otlp_interval", "has to be from 1s to 1h");
+        }
         if let Err(error) = EnvFilter::try_new(&self.telemetry.log) {
             return wrong("telemetry.log", &format!("is no log filter: {error}"));
         }
@@ -192,17 +207,36 @@ impl Config {
             if is_empty(&program.command) {
                 return wrong(format!("agents.{role}.command"), "is empty: leave it out instead");
             }
+            if is_empty(&program.resume) {
+                return wrong(format!("agents.{role}.resume"), "is empty: leave it out instead");
+            }
+            if program.settings_dir.as_ref().is_some_and(|dir| !dir.is_absolute()) {
+                return wrong(format!("agents.{role}.settings_dir"), "has to be an absolute path");
+            }
             if program.count.is_some_and(|count| !(1..=AGENTS_MAX).contains(&count)) {
                 return wrong(format!("agents.{role}.count"), &format!("must be 1 to {AGENTS_MAX}"));
             }
         }
-        if let Some(program) = self.notify.command.first()
-            && (program.is_empty() || program.contains('/') && !program.starts_with('/'))
-        {
-            // A relative path would be another program in another folder, one of the repository's perhaps.
-            return wrong("notify.command", "has to begin with an absolute path, or a name that is looked up in PATH");
-        }
-        Ok(())
+        notify(&self.notify)
+    }
+}
+
+fn wrong(key: impl Into<String>, problem: &str) -> Result<(), ConfigError> {
+    Err(ConfigError::Value { key: key.into(), problem: problem.to_owned() })
+}
+
+fn notify(config: &NotifyConfig) -> Result<(), ConfigError> {
+    if let Some(program) = config.command.first()
+        && (program.is_empty() || program.contains('/') && !program.starts_with('/'))
+    {
+        // A relative path would be another program in another folder, one of the repository's perhaps.
+        return wrong("notify.command", "has to begin with an absolute path, or a name that is looked up in PATH");
+    }
+    let has_token = config.webhook_token_file.is_some();
+    match &config.webhook {
+        Some(url) => webhook::check(url, has_token).map(|_| ()).or_else(|problem| wrong("notify.webhook", problem)),
+        None if has_token => wrong("notify.webhook_token_file", "is of no use without notify.webhook"),
+        None => Ok(()),
     }
 }
 

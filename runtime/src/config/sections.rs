@@ -1,6 +1,6 @@
 //! The sections of the configuration, field by field, with their defaults.
 
-use std::{fmt, net::SocketAddr, path::PathBuf};
+use std::{fmt, net::SocketAddr, ops::RangeInclusive, path::PathBuf, time::Duration};
 
 use holdpoint_bus::{
     tls::{ClientCertificate, TlsFiles},
@@ -16,6 +16,8 @@ use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::units::{ByteSize, Span};
 
+/// Handoffs of one agent in an hour unless it is configured: five a second, where a turn takes two to a dozen.
+const HANDOFFS_PER_HOUR: u32 = 20_000;
 /// Flights that one operator may have open unless it is configured.
 const OPEN_FLIGHTS: usize = 2_000;
 /// Waypoints of these together: twice as many as a restart is measured with (docs/performance.md).
@@ -175,30 +177,56 @@ pub struct HealthConfig {
 }
 
 /// `[metrics]`
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MetricsConfig {
     /// Where this process serves its metrics to Prometheus, as `address:port`: `http://…/metrics`, without a password and
-    /// without TLS, so an address of this machine or of an internal network. Each process has its own port. Unset: nowhere,
-    /// and nothing is counted.
+    /// without TLS, so an address of this machine or of an internal network. Each process has its own port. Unset: nowhere.
+    /// Nothing is counted unless metrics are served here or sent by OTLP.
     pub listen: Option<SocketAddr>,
+    /// Whether this process also sends them by OTLP over gRPC, to where its traces go.
+    pub otlp: bool,
+    /// How often it sends them.
+    pub otlp_interval: Span,
+}
+
+impl MetricsConfig {
+    /// How often metrics may be sent.
+    pub const OTLP_INTERVAL: RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3600);
+}
+
+impl Default for MetricsConfig {
+    fn default() -> Self {
+        Self { listen: None, otlp: false, otlp_interval: Span::from_secs(15) }
+    }
 }
 
 /// `[notify]`: how people hear that something waits for them, or that a flight is over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct NotifyConfig {
-    /// A program and its arguments, started by `run` and `up` with one JSON object on its standard input. Without one nobody
-    /// is notified.
+    /// A program and its arguments, started by `run` and `up` with one JSON object on its standard input. Empty: none.
     #[serde(deserialize_with = "list")]
     pub command: Vec<String>,
-    /// How long it may take.
+    /// A URL to which `run` and `up` send the same JSON object by POST. Unset: none.
+    pub webhook: Option<String>,
+    /// A file with the bearer token that the webhook wants, read for each request.
+    pub webhook_token_file: Option<PathBuf>,
+    /// How long the command, or a request to the webhook, may take.
     pub timeout: Span,
+}
+
+impl NotifyConfig {
+    /// Whether anybody is notified.
+    #[must_use]
+    pub fn notifies(&self) -> bool {
+        !self.command.is_empty() || self.webhook.is_some()
+    }
 }
 
 impl Default for NotifyConfig {
     fn default() -> Self {
-        Self { command: Vec::new(), timeout: Span::from_secs(30) }
+        Self { command: Vec::new(), webhook: None, webhook_token_file: None, timeout: Span::from_secs(30) }
     }
 }
 
@@ -243,6 +271,14 @@ pub struct OrchestratorConfig {
     /// Credentials of the broker's own account, with which connections are looked at and ended. Without them only the limit
     /// of all agents and operators together holds.
     pub system_creds: Option<PathBuf>,
+    /// Hundredths of what its role's room has left that one key may store in an hour; 100: no bound. Its connections are
+    /// ended beyond it.
+    pub room_per_key: u32,
+    /// Handoffs that one agent may hand off in an hour. Further ones are refused, and beyond twice as many its connections
+    /// are ended.
+    pub handoffs_per_hour: u32,
+    /// Requests to the API that one key may send in a minute, to each orchestrator. Further ones are refused with code 429.
+    pub requests_per_minute: u32,
     /// Flights that one operator may have open at once. Further submissions are refused.
     pub open_flights: usize,
     /// Waypoints that all open flights of one operator may have together; a flight counts with all of its plan.
@@ -266,6 +302,9 @@ impl Default for OrchestratorConfig {
             replicas: 1,
             broker_disk: ByteSize::from_mib(DISK_BYTES >> 20),
             connections_per_key: 32,
+            room_per_key: 50,
+            handoffs_per_hour: HANDOFFS_PER_HOUR,
+            requests_per_minute: holdpoint_bus::api::REQUESTS_PER_MINUTE,
             system_creds: None,
             open_flights: OPEN_FLIGHTS,
             open_waypoints: OPEN_WAYPOINTS,

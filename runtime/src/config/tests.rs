@@ -96,14 +96,23 @@ fn values_that_cannot_be_used_are_refused_by_key() {
         ("[orchestrator]\nhandoff_ack_wait = \"1ms\"\n", "orchestrator.handoff_ack_wait"),
         ("[orchestrator]\nbroker_disk = \"1MiB\"\n", "orchestrator.broker_disk"),
         ("[orchestrator]\nconnections_per_key = 3\n", "orchestrator.connections_per_key"),
+        ("[orchestrator]\nroom_per_key = 0\n", "orchestrator.room_per_key"),
+        ("[orchestrator]\nroom_per_key = 101\n", "orchestrator.room_per_key"),
+        ("[orchestrator]\nhandoffs_per_hour = 59\n", "orchestrator.handoffs_per_hour"),
+        ("[orchestrator]\nrequests_per_minute = 59\n", "orchestrator.requests_per_minute"),
         ("[orchestrator]\nblob_wait = \"1ms\"\n", "orchestrator.blob_wait"),
         ("[orchestrator]\nopen_flights = 0\n", "orchestrator.open_flights"),
         ("[orchestrator]\nopen_waypoints = 0\n", "orchestrator.open_waypoints"),
         ("[telemetry]\nlog = \"a=b=c\"\n", "telemetry.log"),
+        ("[metrics]\notlp_interval = \"100ms\"\n", "metrics.otlp_interval"),
         ("[telemetry]\notlp_endpoint = \"collector:4317\"\n", "telemetry.otlp_endpoint"),
         ("[agents.builder]\ncommand = \" \"\n", "agents.builder.command"),
         ("[notify]\ncommand = [\"./tell\"]\n", "notify.command"),
         ("[notify]\ncommand = [\"\"]\n", "notify.command"),
+        ("[notify]\nwebhook = \"hooks.example.com\"\n", "notify.webhook"),
+        ("[notify]\nwebhook = \"https://me:secret@hooks.example.com\"\n", "notify.webhook"),
+        ("[notify]\nwebhook = \"http://hooks.example.com\"\nwebhook_token_file = \"/t\"\n", "notify.webhook"),
+        ("[notify]\nwebhook_token_file = \"/t\"\n", "notify.webhook_token_file"),
     ] {
         let error = from_file(text).unwrap_err();
         assert!(matches!(&error, ConfigError::Value { key: found, .. } if found == key), "{text}: {error}");
@@ -133,6 +142,7 @@ fn a_written_configuration_reads_back_the_same() {
     config.agents.builder.env.0.insert("TOKEN".to_owned(), "secret".to_owned());
     config.sandbox.waive.push(Property::Loopback);
     config.notify.command = vec!["notify-send".to_owned(), "a b".to_owned()];
+    config.notify.webhook = Some("https://hooks.example.com/a".to_owned());
     config.agent.name = Some("builder-1".parse().unwrap());
     assert_eq!(from_file(&config.to_toml()).unwrap(), config);
 }
@@ -141,6 +151,7 @@ fn a_written_configuration_reads_back_the_same() {
 fn what_is_printed_shows_no_value_of_the_environment() {
     let mut config = Config::default();
     config.agents.repair.env.0.insert("TOKEN".to_owned(), "secret".to_owned());
+    config.notify.webhook = Some("https://hooks.example.com/secret?key=secret".to_owned());
     for shown in [config.to_string(), format!("{config:?}"), format!("{:?}", config.agents)] {
         assert!(shown.contains("TOKEN") && !shown.contains("secret"), "{shown}");
     }

@@ -1,7 +1,7 @@
 //! The endpoint: `GET /metrics`, and nothing else. It reads, and answers nobody anything that is secret; how many ask at
 //! once, how long each may take and how much it may send are bounded.
 
-use std::{convert::Infallible, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
 
 use hyper::{
     Method, Request, Response, StatusCode,
@@ -17,7 +17,7 @@ use tokio::{
     task::JoinHandle,
 };
 
-use super::Metrics;
+use super::{Metrics, MetricsError};
 use crate::telemetry::ErrorChain;
 
 /// What the text is.
@@ -35,25 +35,10 @@ const HEAD_BYTES: usize = 16 << 10;
 /// The pause after a connection that could not be taken.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Why metrics cannot be served.
-#[derive(Debug, thiserror::Error)]
-pub enum MetricsError {
-    /// The address is not this machine's, or something else listens there.
-    #[error("cannot serve metrics on {listen} (metrics.listen): each process needs a port of its own")]
-    Listen {
-        /// The address.
-        listen: SocketAddr,
-        /// What the system said.
-        #[source]
-        source: io::Error,
-    },
-}
-
 /// Serves until it is dropped.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
-    metrics: Metrics,
     task: JoinHandle<()>,
 }
 
@@ -63,14 +48,8 @@ impl Server {
         let refused = |source| MetricsError::Listen { listen, source };
         let listener = TcpListener::bind(listen).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        let task = tokio::spawn(accept(listener, metrics.clone()));
-        Ok(Self { address, metrics, task })
-    }
-
-    /// What it answers at this moment; empty if that cannot be written.
-    #[must_use]
-    pub fn text(&self) -> String {
-        self.metrics.text().unwrap_or_default()
+        let task = tokio::spawn(accept(listener, metrics));
+        Ok(Self { address, task })
     }
 
     /// Where it listens: the port is the system's choice where 0 was asked for.
@@ -151,7 +130,6 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
     use super::*;
-    use crate::config::MetricsConfig;
 
     async fn ask(address: SocketAddr, request: &str) -> String {
         let mut stream = TcpStream::connect(address).await.unwrap();
@@ -161,13 +139,13 @@ mod tests {
         answer
     }
 
-    fn any_port() -> MetricsConfig {
-        MetricsConfig { listen: Some("127.0.0.1:0".parse().unwrap()) }
+    fn any_port() -> Option<SocketAddr> {
+        Some("127.0.0.1:0".parse().unwrap())
     }
 
     #[tokio::test]
     async fn metrics_are_read_with_get_from_one_path_and_nothing_else_is_answered() {
-        let server = Metrics::new("test").serve(&any_port()).await.unwrap().unwrap();
+        let server = Metrics::new("test").serve(any_port()).await.unwrap().unwrap();
         let of = |method: &str, path: &str| format!("{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
         let found = ask(server.address(), &of("GET", "/metrics")).await;
         assert!(found.starts_with("HTTP/1.1 200") && found.contains(OPEN_METRICS), "{found}");
@@ -184,10 +162,10 @@ mod tests {
 
     #[tokio::test]
     async fn a_port_that_is_taken_is_refused_and_without_an_address_nobody_listens() {
-        let server = Metrics::new("test").serve(&any_port()).await.unwrap().unwrap();
-        let taken = MetricsConfig { listen: Some(server.address()) };
-        let refused = Metrics::new("test").serve(&taken).await.unwrap_err();
+        let server = Metrics::new("test").serve(any_port()).await.unwrap().unwrap();
+        let taken = Some(server.address());
+        let refused = Metrics::new("test").serve(taken).await.unwrap_err();
         assert!(refused.to_string().contains("metrics.listen"), "{refused}");
-        assert!(Metrics::new("test").serve(&MetricsConfig::default()).await.unwrap().is_none());
+        assert!(Metrics::new("test").serve(None).await.unwrap().is_none());
     }
 }

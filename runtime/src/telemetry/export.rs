@@ -14,10 +14,27 @@ use opentelemetry_sdk::{
 use super::ErrorChain;
 
 const SDK_DISABLED: &str = "OTEL_SDK_DISABLED";
-const EXPORTER: &str = "OTEL_TRACES_EXPORTER";
-/// The first one that is set counts.
-const ENDPOINTS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"];
-const PROTOCOLS: [&str; 2] = ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"];
+
+/// What is exported, and the variables that say so. Of several the first one that is set counts.
+#[derive(Debug)]
+pub(super) struct Signal {
+    exporter: &'static str,
+    endpoints: [&'static str; 2],
+    protocols: [&'static str; 2],
+}
+
+pub(super) const TRACES: Signal = Signal {
+    exporter: "OTEL_TRACES_EXPORTER",
+    endpoints: ["OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"],
+    protocols: ["OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"],
+};
+
+pub(super) const METRICS: Signal = Signal {
+    exporter: "OTEL_METRICS_EXPORTER",
+    endpoints: ["OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"],
+    protocols: ["OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "OTEL_EXPORTER_OTLP_PROTOCOL"],
+};
+
 const SAMPLER: &str = "OTEL_TRACES_SAMPLER";
 const SAMPLER_ARG: &str = "OTEL_TRACES_SAMPLER_ARG";
 const SAMPLERS: [&str; 6] = [
@@ -41,7 +58,7 @@ pub struct VariableError {
     problem: String,
 }
 
-/// Where spans go.
+/// Where spans or metrics go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Export {
     /// Nowhere.
@@ -58,6 +75,7 @@ pub fn otel_variables() -> Vec<(std::ffi::OsString, std::ffi::OsString)> {
 
 /// Decides by these variables and the configured endpoint. An empty variable is as good as none.
 pub(super) fn export(
+    signal: &Signal,
     configured: Option<&str>,
     variable: impl Fn(&str) -> Option<String>,
 ) -> Result<Export, VariableError> {
@@ -65,22 +83,22 @@ pub(super) fn export(
     if variable(SDK_DISABLED).is_some_and(|value| value.eq_ignore_ascii_case("true")) {
         return Ok(Export::Off);
     }
-    let named = ENDPOINTS.iter().find_map(|name| Some((*name, variable(name)?)));
+    let named = signal.endpoints.iter().find_map(|name| Some((*name, variable(name)?)));
     if let Some((name, _)) = named.as_ref().filter(|(_, endpoint)| endpoint.contains('@')) {
         let problem = "must not hold a user or password: use OTEL_EXPORTER_OTLP_HEADERS".to_owned();
         return Err(VariableError { name, problem });
     }
     let endpoint = named.map(|(_, endpoint)| endpoint).or_else(|| configured.map(str::to_owned));
-    let endpoint = match (variable(EXPORTER).as_deref(), endpoint) {
+    let endpoint = match (variable(signal.exporter).as_deref(), endpoint) {
         (Some("none"), _) | (None, None) => return Ok(Export::Off),
         (None | Some("otlp"), Some(endpoint)) => endpoint,
         (Some("otlp"), None) => DEFAULT_ENDPOINT.to_owned(),
         (Some(other), _) => {
             let problem = format!("is {other:?}: this build exports by `otlp`, or not at all with `none`");
-            return Err(VariableError { name: EXPORTER, problem });
+            return Err(VariableError { name: signal.exporter, problem });
         }
     };
-    if let Some((name, protocol)) = PROTOCOLS.iter().find_map(|name| Some((*name, variable(name)?)))
+    if let Some((name, protocol)) = signal.protocols.iter().find_map(|name| Some((*name, variable(name)?)))
         && protocol != "grpc"
     {
         let problem = format!(
@@ -158,7 +176,8 @@ mod tests {
 
     fn by(configured: Option<&str>, variables: &[(&str, &str)]) -> Result<Export, String> {
         let variables: HashMap<_, _> = variables.iter().copied().collect();
-        export(configured, |name| variables.get(name).map(|value| (*value).to_owned())).map_err(|e| e.to_string())
+        export(&TRACES, configured, |name| variables.get(name).map(|value| (*value).to_owned()))
+            .map_err(|e| e.to_string())
     }
 
     fn to(endpoint: &str) -> Result<Export, String> {
@@ -179,6 +198,20 @@ mod tests {
             (("OTEL_EXPORTER_OTLP_ENDPOINT", "http://b:1"), ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://c:1"));
         assert_eq!(by(Some("http://a:1"), &[general]), to("http://b:1"));
         assert_eq!(by(Some("http://a:1"), &[general, traces]), to("http://c:1"));
+    }
+
+    #[test]
+    fn metrics_have_variables_of_their_own() {
+        let variables = HashMap::from([
+            ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://m:1"),
+            ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://t:1"),
+            ("OTEL_TRACES_EXPORTER", "none"),
+        ]);
+        let found = export(&METRICS, None, |name| variables.get(name).map(|value| (*value).to_owned()));
+        assert_eq!(found, Ok(Export::To("http://m:1".to_owned())));
+        let off =
+            export(&METRICS, Some("http://a:1"), |name| (name == "OTEL_METRICS_EXPORTER").then(|| "none".to_owned()));
+        assert_eq!(off, Ok(Export::Off));
     }
 
     #[test]

@@ -2,7 +2,10 @@
 
 use std::{
     io::IsTerminal as _,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::{
+        OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -25,7 +28,7 @@ use tracing_subscriber::{
 use super::{
     ErrorChain,
     context::TraceContext,
-    export::{self, Export, Telltale, VariableError},
+    export::{self, Export, METRICS, TRACES, Telltale, VariableError},
     lines::{JsonLines, text_fields},
     spans::{self, GivenOrRandom, TRACE, Telling},
 };
@@ -38,6 +41,9 @@ const SCOPE: &str = "holdpoint";
 
 /// Whether log lines are JSON.
 static JSON: AtomicBool = AtomicBool::new(false);
+
+/// What this process is called where spans and metrics go.
+static RESOURCE: OnceLock<Resource> = OnceLock::new();
 
 /// Why logs and spans could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -84,7 +90,9 @@ impl Drop for Guard {
 /// [`TelemetryError`].
 pub fn init(config: &TelemetryConfig, service_name: &str, instance: &str) -> Result<Guard, TelemetryError> {
     let variable = |name: &str| std::env::var(name).ok();
-    let export = export::export(config.otlp_endpoint.as_deref(), variable).map_err(TelemetryError::Variable)?;
+    RESOURCE.get_or_init(|| resource(service_name, instance));
+    let export =
+        export::export(&TRACES, config.otlp_endpoint.as_deref(), variable).map_err(TelemetryError::Variable)?;
     let provider = match &export {
         Export::Off => None,
         Export::To(endpoint) => Some(exporting(endpoint, service_name, instance)?),
@@ -107,6 +115,25 @@ pub fn init(config: &TelemetryConfig, service_name: &str, instance: &str) -> Res
     }
     let telling = provider.zip(tracer).map(|(provider, tracer)| spans::tell_to(&provider, tracer));
     Ok(Guard { telling })
+}
+
+/// Where metrics go that are sent by OTLP; `None`: nowhere, as nothing says where, or a variable says not to.
+///
+/// # Errors
+/// A variable of the environment cannot be followed.
+pub fn metrics_endpoint(config: &TelemetryConfig) -> Result<Option<String>, VariableError> {
+    let variable = |name: &str| std::env::var(name).ok();
+    match export::export(&METRICS, config.otlp_endpoint.as_deref(), variable)? {
+        Export::Off => Ok(None),
+        Export::To(endpoint) => Ok(Some(endpoint)),
+    }
+}
+
+/// The attributes that name this process where spans and metrics go; none before [`init`].
+#[must_use]
+pub fn process_attributes() -> Vec<(String, String)> {
+    let attributes = RESOURCE.get().into_iter().flat_map(Resource::iter);
+    attributes.map(|(name, value)| (name.to_string(), value.to_string())).collect()
 }
 
 /// The ids for the fields `trace_id` and `span_id` of a span that shows in logs. In lines for people the trace's is enough.

@@ -1,21 +1,13 @@
 //! Reading a program's output while it runs, under a cap that both streams share.
 
+use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::io::{AsyncRead, AsyncReadExt};
-use tokio::sync::mpsc;
 
 /// One read: what a pipe holds by default.
 const CHUNK: usize = 64 * 1024;
-
-/// A piece of output, for showing it while the program runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chunk {
-    /// Where it was written.
-    pub stream: Stream,
-    /// What was written; may begin or end inside a character.
-    pub bytes: Vec<u8>,
-}
 
 /// One of the two outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,6 +16,36 @@ pub enum Stream {
     Stdout,
     /// Standard error.
     Stderr,
+}
+
+/// Sees a program's output while it runs: every byte that is kept, in the order of its stream, and none beyond the limit
+/// of output.
+///
+/// It is called where the output is read, so the program is not read from meanwhile: it must not wait, and what it keeps
+/// it bounds by itself. Pieces are of any size, and may begin or end inside a character.
+#[derive(Clone)]
+pub struct Tap(Arc<See>);
+
+type See = dyn Fn(Stream, &[u8]) + Send + Sync;
+
+impl Tap {
+    /// A tap that calls this for every piece of output.
+    pub fn new(see: impl Fn(Stream, &[u8]) + Send + Sync + 'static) -> Self {
+        Self(Arc::new(see))
+    }
+
+    /// Shows it a piece; an empty one is none.
+    pub fn see(&self, stream: Stream, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            (self.0)(stream, bytes);
+        }
+    }
+}
+
+impl fmt::Debug for Tap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Tap")
+    }
 }
 
 /// Bytes that may still be kept, of both streams together.
@@ -49,7 +71,7 @@ pub(super) async fn drain(
     stream: Stream,
     kept: &mut Vec<u8>,
     allowance: &Allowance,
-    tail: Option<&mpsc::Sender<Chunk>>,
+    tap: Option<&Tap>,
     over: impl Fn(),
 ) -> std::io::Result<()> {
     let Some(mut pipe) = pipe else { return Ok(()) };
@@ -62,9 +84,8 @@ pub(super) async fn drain(
         let allowed = allowance.take(count);
         let bytes = chunk.get(..allowed).unwrap_or_default();
         kept.extend_from_slice(bytes);
-        if let Some(tail) = tail.filter(|_| !bytes.is_empty()) {
-            // Full or closed: the tail is for looking at, the record is `kept`.
-            let _ = tail.try_send(Chunk { stream, bytes: bytes.to_vec() });
+        if let Some(tap) = tap {
+            tap.see(stream, bytes);
         }
         if allowed < count {
             over();

@@ -12,10 +12,9 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::process::{Child, Command};
-use tokio::sync::mpsc;
 
 use super::Ended;
-use super::drain::{Allowance, Chunk, Stream, drain};
+use super::drain::{Allowance, Stream, Tap, drain};
 use crate::error::Error;
 use crate::profile::Limits;
 use crate::shim;
@@ -41,7 +40,7 @@ pub(super) async fn run(
     spec: &Spec,
     stdin: &[u8],
     limits: &Limits,
-    tail: Option<mpsc::Sender<Chunk>>,
+    tap: Option<&Tap>,
     end: impl Future<Output = ()>,
 ) -> Result<Run, Error> {
     let start = Instant::now();
@@ -53,8 +52,8 @@ pub(super) async fn run(
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let output = async {
         tokio::try_join!(
-            drain(stdout, Stream::Stdout, &mut out, &allowance, tail.as_ref(), over),
-            drain(stderr, Stream::Stderr, &mut err, &allowance, tail.as_ref(), over)
+            drain(stdout, Stream::Stdout, &mut out, &allowance, tap, over),
+            drain(stderr, Stream::Stderr, &mut err, &allowance, tap, over)
         )
         .map(drop)
     };

@@ -1,3 +1,4 @@
+mod answering;
 mod confined;
 
 use std::time::{Duration, Instant};

@@ -1,8 +1,11 @@
 //! Time, output, file size and processes: what ends a program that wants too much.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
-use holdpoint_sandbox::{Ended, Property, Stream};
+use holdpoint_sandbox::{Ended, Property, Stream, Tap};
 
 use crate::lab::{Lab, runs, text};
 
@@ -38,19 +41,35 @@ async fn output_up_to_the_cap_is_kept_whole() {
 }
 
 #[tokio::test]
-async fn tail_is_told_while_the_program_runs() {
+async fn a_tap_sees_the_output_while_the_program_runs() {
     let lab = Lab::full();
-    let (sender, mut receiver) = tokio::sync::mpsc::channel(16);
     let command = lab.command("echo first; while ! test -e go; do :; done");
-    let run = lab.sandbox.run(&command, Some(sender));
-    let watch = async {
-        let chunk = receiver.recv().await.unwrap();
-        std::fs::write(lab.scratch().join("go"), "").unwrap();
-        chunk
-    };
-    let (outcome, chunk) = tokio::join!(run, watch);
-    assert_eq!(outcome.unwrap().ended, Ended::Exited(0));
-    assert_eq!((chunk.stream, text(&chunk.bytes)), (Stream::Stdout, "first\n".to_owned()));
+    let go = lab.scratch().join("go");
+    let tap = Tap::new(move |stream, bytes| {
+        assert_eq!((stream, text(bytes)), (Stream::Stdout, "first\n".to_owned()));
+        std::fs::write(&go, "").unwrap();
+    });
+    // Without what the tap does the program would run into its time limit.
+    assert_eq!(lab.sandbox.run(&command, Some(&tap)).await.unwrap().ended, Ended::Exited(0));
+}
+
+#[tokio::test]
+async fn a_tap_sees_all_that_is_kept_and_nothing_beyond() {
+    let mut lab = Lab::full();
+    lab.profile.limits.output_bytes = 300_000;
+    let seen = Arc::new(Mutex::new((Vec::new(), Vec::new())));
+    let into = Arc::clone(&seen);
+    let tap = Tap::new(move |stream, bytes| {
+        let mut seen = into.lock().unwrap();
+        let (out, err) = &mut *seen;
+        if stream == Stream::Stdout { out } else { err }.extend_from_slice(bytes);
+    });
+    let command = lab.command("seq 1 20000 >&2; seq 1 100000");
+    let outcome = lab.sandbox.run(&command, Some(&tap)).await.unwrap();
+    assert_eq!(outcome.ended, Ended::OutputLimit);
+    let (out, err) = &*seen.lock().unwrap();
+    assert_eq!((out, err), (&outcome.stdout, &outcome.stderr));
+    assert_eq!(out.len() + err.len(), 300_000);
 }
 
 #[tokio::test]

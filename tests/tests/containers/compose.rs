@@ -14,7 +14,9 @@ use crate::{
 };
 
 /// Every service that stays.
-const SERVICES: [&str; 6] = ["nats", "orchestrator", "builder", "repair", "verifier", "traces"];
+const SERVICES: [&str; 7] = ["nats", "orchestrator", "builder", "repair", "verifier", "reviewer", "traces"];
+/// What it is made of: with a role that the fleet adds.
+const FILES: &str = "compose.yaml:deploy/compose.reviewer.yaml";
 const BUILDERS: usize = 8;
 
 /// One project of one Compose. It goes down with its volumes.
@@ -43,6 +45,7 @@ impl Project {
         let name = format!("{PROJECT}{}", std::process::id());
         let env = vec![
             ("COMPOSE_PROJECT_NAME", name),
+            ("COMPOSE_FILE", FILES.to_owned()),
             ("HOLDPOINT_TAG", TAG.to_owned()),
             ("HOLDPOINT_TRACES_IMAGE", format!("holdpoint/otlp-sink:{TAG}")),
             ("HOLDPOINT_PORT", free_port().to_string()),
@@ -118,6 +121,8 @@ fn compose_up_brings_a_fleet_up_that_flies_the_first_flight() {
         let spans_of_the_flight = ["exec", traces, "grep", "--quiet", "layovers", "/tmp/spans.jsonl"];
         eventually("the flight's spans in the sink", || succeeds(&spans_of_the_flight).then_some(()));
 
+        an_agent_of_an_added_role_completes_its_gate(&world, &door);
+
         // What wants a network is refused before anything is built.
         world.plan("plan: p\nprepare: make fetch\nwaypoints: [{id: w, title: t, goal: g, criteria: [{id: c, statement: s, check: make}]}]\n");
         let refused = world.holdpoint(&args(&door, &["run", "../plan/plan.yaml", "--repo", "."]));
@@ -125,6 +130,40 @@ fn compose_up_brings_a_fleet_up_that_flies_the_first_flight() {
         assert!(refused.stderr.contains("prepare") && refused.stderr.contains("egress"), "{refused}");
 
         hardened(&project);
+    }
+}
+
+/// A workflow of one gate, whose role has its agent in a container of its own. Nothing is built, so that no repository is needed.
+#[track_caller]
+fn an_agent_of_an_added_role_completes_its_gate(world: &World, door: &Door) {
+    world.write("desk/project.yaml", "workflow: {name: look, gates: [{id: look, role: reviewer}]}\n");
+    let run = world.holdpoint(&args(door, &["run", "--task", "Look at it", "--repo", "../desk", "--json"]));
+    assert_eq!(run.expect(0).json()["status"], "accepted", "{run}");
+    let task = world.holdpoint(&args(door, &["task", "look-at-it", "--repo", "../desk", "--json"])).expect(0).json();
+    assert_eq!(task["gateHistory"][0]["agent"], "reviewer-1", "{task}");
+}
+
+/// No engine is needed for this.
+#[test]
+fn compose_can_read_each_file_that_the_fleet_can_be_joined_with() {
+    let program = "docker-compose";
+    if Command::new(program).arg("version").output().is_err() {
+        return say("NOT RUN: there is no docker-compose");
+    }
+    let files = std::fs::read_dir(root().join("deploy")).unwrap().map(|entry| entry.unwrap().file_name());
+    let overlays: Vec<String> = files
+        .map(|name| name.into_string().unwrap())
+        .filter(|name| name.starts_with("compose.") && name.ends_with(".yaml"))
+        .collect();
+    assert!(overlays.len() >= 4, "{overlays:?}");
+    for overlay in overlays {
+        let overlay = format!("deploy/{overlay}");
+        let read = Command::new(program)
+            .args(["-f", "compose.yaml", "-f", &overlay, "config", "--quiet"])
+            .current_dir(root())
+            .output()
+            .unwrap();
+        assert!(read.status.success(), "{overlay}: {}", String::from_utf8_lossy(&read.stderr));
     }
 }
 
@@ -145,7 +184,7 @@ fn hardened(project: &Project) {
         let own_keys = mounts.matches("-keys").count() <= 2 * mounts.matches(&format!("{service}-keys")).count();
         assert!(own_keys, "{service} has keys of others: {mounts}");
     }
-    for service in ["builder", "repair", "verifier"] {
+    for service in ["builder", "repair", "verifier", "reviewer"] {
         let container = &project.containers(service)[0];
         // Doctor ends with 3: there is no nats-server here, and none is needed.
         let script = "holdpoint doctor --json || test $? = 3";

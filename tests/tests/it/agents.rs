@@ -38,14 +38,17 @@ case $prompt in *"Say please"*"Write the result"*) ;; *) exit 3 ;; esac
 echo done >> result
 if [ -n "${HOLDPOINT_FEEDBACK_FILE:-}" ]; then grep -q 'ask politely' "$HOLDPOINT_FEEDBACK_FILE" && echo please >> result; fi"#;
 
-/// Looks at what it gets, and at that only: it cannot change it.
+/// Looks at what it gets, and at that only: it can neither change it nor leave anything for its next turn.
 const REVIEWER: &str = r#"
 prompt=$(cat)
 case $prompt in *"Reads what others write"*"[ ] It is polite"*"+done"*"The coder writes it again"*) ;; *) exit 3 ;; esac
 case $prompt in *"Say please"*) exit 4 ;; esac
 grep -q '^+done' "$HOLDPOINT_DIFF_FILE" && grep -q '"wanted": "complete"' "$HOLDPOINT_TURN_FILE" || exit 5
 if touch mine 2> /dev/null || [ -e .git ]; then exit 6; fi
-if [ ! -e "$HOME/failed" ]; then touch "$HOME/failed"; echo 'no idea'; exit 1; fi
+if [ -e "$HOME/seen" ]; then exit 7; fi
+touch "$HOME/seen" "$TMPDIR/file" || exit 8
+if touch "$NOTES/mine" 2> /dev/null || ! [ -e "$NOTES/others" ]; then exit 9; fi
+if [ "$HOLDPOINT_ATTEMPT" = 2 ] && [ -z "${HOLDPOINT_FEEDBACK_FILE:-}" ]; then echo 'no idea'; exit 1; fi
 if grep -q please result; then
   echo 'Reading.'
   echo
@@ -58,7 +61,12 @@ fn world() -> (World, String) {
     let world = World::new(&[("readme", "x\n"), ("project.yaml", PROJECT), ("org.yaml", CHART)]);
     world.plan(PLAN);
     let (coder, reviewer) = (world.program("coder.sh", CODER), world.program("reviewer.sh", REVIEWER));
-    let config = format!("[agents.coder]\ncommand = {coder:?}\n[agents.reviewer]\ncommand = {reviewer:?}\n");
+    world.write("notes/others", "x\n");
+    let notes = world.path("notes").display().to_string();
+    let config = format!(
+        "[agents.coder]\ncommand = {coder:?}\n[agents.reviewer]\ncommand = {reviewer:?}\nwrite_paths = [{notes:?}]\n\
+         env = {{NOTES = {notes:?}}}\n"
+    );
     world.write("holdpoint.toml", &config);
     let config = world.path("holdpoint.toml").display().to_string();
     (world, config)

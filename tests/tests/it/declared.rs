@@ -1,5 +1,8 @@
 //! Declared workflows with agents of any role, through real processes: with work in a repository, and from a folder without one.
 
+mod bounds;
+mod examples;
+
 use std::path::Path;
 
 use holdpoint_tests::world::{Finished, World};
@@ -13,7 +16,7 @@ fn example(name: &str) -> String {
     std::fs::read_to_string(path).unwrap()
 }
 
-/// A folder that is in no repository, with an example's workflow, the org chart of all, and a plan of one waypoint.
+/// A folder that is in no repository, with a workflow, an org chart and a plan of one waypoint.
 struct Desk {
     world: World,
     agents: Vec<String>,
@@ -21,10 +24,20 @@ struct Desk {
 
 impl Desk {
     fn new(workflow: &str, waypoint: &str, agents: &[(&str, &str)]) -> Self {
+        Self::of_example(workflow, workflow, waypoint, agents)
+    }
+
+    /// With the example of this file, which declares `workflow`.
+    fn of_example(file: &str, workflow: &str, waypoint: &str, agents: &[(&str, &str)]) -> Self {
+        let plan = format!("plan: {workflow}\nworkflow: {workflow}\nwaypoints:\n  - {waypoint}\n");
+        Self::with(&example(&format!("{file}.yaml")), &example("org.yaml"), &plan, agents)
+    }
+
+    fn with(project: &str, chart: &str, plan: &str, agents: &[(&str, &str)]) -> Self {
         let world = World::new(&[]);
-        world.write("desk/project.yaml", &example(&format!("{workflow}.yaml")));
-        world.write("desk/org.yaml", &example("org.yaml"));
-        world.write("desk/plan.yaml", &format!("plan: {workflow}\nworkflow: {workflow}\nwaypoints:\n  - {waypoint}\n"));
+        for (name, text) in [("project.yaml", project), ("org.yaml", chart), ("plan.yaml", plan)] {
+            world.write(&format!("desk/{name}"), text);
+        }
         let commands =
             agents.iter().map(|(role, script)| format!("{role}={}", world.program(&format!("{role}.sh"), script)));
         let agents = commands.flat_map(|command| ["--agent".to_owned(), command]).collect();
@@ -73,7 +86,7 @@ fn sales_go_through_agents_and_people_to_the_end_without_a_repository() {
     let waypoint = "{id: w, goal: Sell it to Acme., metadata: {dealSize: 60000}}";
     let desk = Desk::new("sales", waypoint, &[("sdr", DOES)]);
     let lacking = desk.fly();
-    assert!(lacking.expect(2).stderr.contains("agents of the role ae"), "{lacking}");
+    assert!(lacking.expect(2).stderr.contains("of the roles: ae\n"), "{lacking}");
     let desk = Desk::new("sales", waypoint, &[("sdr", DOES), ("ae", DOES)]);
     let run = desk.fly();
     assert_eq!(run.expect(1).waypoint("w")["gate"], "qualify");
@@ -103,7 +116,12 @@ fn sales_go_through_agents_and_people_to_the_end_without_a_repository() {
 fn a_draft_goes_back_to_its_writer_with_the_editors_words_and_is_published_without_a_repository() {
     // The second draft is written from what the first one lacked.
     let writes = r#"prompt=$(cat); case "$prompt" in *"no source"*) echo "Second draft, with a source.";; *) echo "First draft.";; esac"#;
-    let facts = r#"cat > /dev/null; echo '{"outcome": "complete", "summary": "Every claim has a source."}'"#;
+    // Learns from the refusal in the same turn; what it prints afterwards does not count.
+    let facts = r#"cat > /dev/null
+        holdpoint-ask complete --outcome complete 2> "$TMPDIR/error" && exit 9
+        grep -q '"error":"missing_summary"' "$TMPDIR/error" || exit 8
+        holdpoint-ask complete --outcome complete --summary "Every claim has a source." || exit 7
+        echo '{"outcome": "blocked", "summary": "No.", "blockers": ["nothing works today"]}'"#;
     let agents = [("writer", writes), ("fact-checker", facts), ("publisher", DOES)];
     let desk = Desk::new("publishing", "{id: w, goal: The story., tags: [news]}", &agents);
     let run = desk.fly();
@@ -125,6 +143,8 @@ fn a_draft_goes_back_to_its_writer_with_the_editors_words_and_is_published_witho
         "publish publisher-1 complete",
     ];
     assert_eq!(desk.visits(), expected);
+    let task = desk.holdpoint(&["task", "w", "--json"]).expect(0).json();
+    assert_eq!(task["gateHistory"][4]["summary"], "Every claim has a source.");
     desk.is_sound(&flight);
 }
 

@@ -177,7 +177,11 @@ fn agent_check_names_what_a_rude_agent_does_wrong() {
                 "await self.nc.publish('hp.v1.blob.builder.x.0', b'')",
             ),
             ("holdpoint_agent.py", "await message.in_progress()", "pass"),
-            ("holdpoint_agent.py", "if self.stopping:\n            return \"this process ends\"", "return None"),
+            (
+                "holdpoint_agent.py",
+                "if self.stopping:\n            return {\"reason\": \"this process ends\"}",
+                "return None",
+            ),
             // The broker gives nothing to who asks for several: none of the turns here is of that priority.
             (
                 "holdpoint_agent.py",

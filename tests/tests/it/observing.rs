@@ -6,7 +6,11 @@ use std::{
     process::Command,
 };
 
-use holdpoint_tests::world::{World, eventually};
+use holdpoint_otlp_sink::Point;
+use holdpoint_tests::{
+    collector::Collector,
+    world::{World, eventually},
+};
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
 
@@ -132,6 +136,77 @@ fn the_orchestrator_of_a_local_fleet_serves_metrics_and_other_commands_leave_it_
         scrape(address).filter(|text| text.contains(waits))
     });
     world.start_with(measured(&["gates", &flight])).finish().expect(0);
+    up.signal(Signal::SIGINT);
+    up.finish();
+}
+
+/// The value of a series as it is served: the metric's name with its suffix, and words of its labels.
+fn served(text: &str, name: &str, labels: &[&str]) -> Option<f64> {
+    let is_it = |line: &&str| {
+        let rest = line.strip_prefix(name);
+        rest.is_some_and(|rest| rest.starts_with('{') && labels.iter().all(|label| rest.contains(label)))
+    };
+    text.lines().find(is_it)?.rsplit(' ').next()?.parse().ok()
+}
+
+/// The last series of this name with these labels that a service sent.
+fn sent(points: &[Point], service: &str, name: &str, labels: &[(&str, &str)]) -> Option<Point> {
+    let is_it = |point: &&Point| {
+        let has = |(label, value): &(&str, &str)| point.attributes.get(*label).is_some_and(|found| found == value);
+        point.name == name && point.resource["service.name"] == service && labels.iter().all(has)
+    };
+    points.iter().rfind(is_it).cloned()
+}
+
+#[test]
+fn the_metrics_of_each_process_arrive_over_otlp_with_the_values_that_are_served() {
+    const ORCHESTRATOR: &str = "holdpoint-orchestrator";
+    let (world, collector) = (World::new(&[("readme", "x\n")]), Collector::start());
+    world.plan(PLAN);
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let builder = world.program("builder.sh", "echo done > result");
+    let mut command = collector.told_by(world.command(&["up", "--builder", &builder]));
+    command.env("HOLDPOINT__METRICS__LISTEN", address.to_string());
+    command.env("HOLDPOINT__METRICS__OTLP", "true").env("HOLDPOINT__METRICS__OTLP_INTERVAL", "1s");
+    let mut up = world.start_with(command);
+    eventually("the fleet", || up.printed().contains("nats://").then_some(()));
+    world.holdpoint(&["submit", "../plan/plan.yaml"]).expect(0);
+    let person = [("gate", "approve"), ("kind", "person")];
+    let gauge = up.until("the approval", || {
+        let sent = sent(&collector.points(), ORCHESTRATOR, "holdpoint_gate_waiting_waypoints", &person);
+        sent.filter(|point| point.value > 0.0)
+    });
+    assert_eq!(gauge.kind, "gauge");
+    // What is served and what was sent last are read together: either may be the older one until nothing moves any more.
+    let mut both = |name: &str, suffix: &str, labels: &[(&str, &str)]| {
+        let quoted: Vec<String> = labels.iter().map(|(label, value)| format!("{label}=\"{value}\"")).collect();
+        let quoted: Vec<&str> = quoted.iter().map(String::as_str).collect();
+        up.until(&format!("{name} as it is served"), || {
+            let text = scrape(address)?;
+            let value = served(&text, &format!("{name}{suffix}"), &quoted).filter(|value| *value > 0.0)?;
+            let sent = sent(&collector.points(), ORCHESTRATOR, name, labels)?;
+            (sent.value == value).then_some((sent, text))
+        })
+    };
+    both("holdpoint_gate_waiting_waypoints", "", &person);
+    let built = [("from_gate", "build"), ("to_gate", "verify"), ("outcome", "complete")];
+    let (counter, _) = both("holdpoint_gate_transitions", "_total", &built);
+    assert_eq!(counter.kind, "counter");
+    assert!(counter.start_ns > 0 && counter.start_ns < counter.time_ns, "{counter:?}");
+
+    let left = [("gate", "build"), ("outcome", "complete")];
+    let (duration, text) = both("holdpoint_gate_duration_seconds", "_count", &left);
+    let labels = ["gate=\"build\"", "outcome=\"complete\""];
+    assert_eq!(duration.kind, "histogram");
+    assert_eq!(duration.sum, served(&text, "holdpoint_gate_duration_seconds_sum", &labels));
+    assert_eq!(duration.buckets.iter().sum::<u64>() as f64, duration.value);
+    assert_eq!(duration.buckets.len(), duration.bounds.len() + 1);
+
+    // Agents serve nothing here, and send what they count all the same.
+    let turns = up.until("a builder's turn", || {
+        sent(&collector.points(), "holdpoint-builder", "holdpoint_agent_turns", &[("outcome", "done")])
+    });
+    assert_eq!((turns.value, turns.resource["service.instance.id"].as_str()), (1.0, Some("builder-1")));
     up.signal(Signal::SIGINT);
     up.finish();
 }

@@ -3,6 +3,7 @@
 
 use std::process::{Command, Stdio};
 
+use holdpoint_protocol::export::Line;
 use holdpoint_tests::world::{Finished, Running, World, eventually};
 use nix::sys::signal::Signal;
 use serde_json::Value;
@@ -343,6 +344,24 @@ waypoints:
     world.holdpoint(&["run", "--resume", &flight, "--json"]).expect(0);
     world.holdpoint(&["export", &flight, "--out", "../flight.jsonl"]).expect(0);
     world.holdpoint(&["audit", "../flight.jsonl"]).expect(0);
+    world.write("flipped.jsonl", &with_a_byte_of_the_approval_flipped(&world));
+    let audited = world.holdpoint(&["audit", "../flipped.jsonl", "--json"]);
+    let first = audited.expect(1).json()["findings"][0].clone();
+    assert_eq!(first["link"], "cause", "{first}");
+    assert!(first["expected"].as_str().unwrap().starts_with("handoff HP_HANDOFF_OPERATOR/"), "{first}");
+}
+
+fn with_a_byte_of_the_approval_flipped(world: &World) -> String {
+    let text = std::fs::read_to_string(world.path("flight.jsonl")).unwrap();
+    let mut lines: Vec<Line> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let approval = lines.iter_mut().rev().find_map(|line| match line {
+        Line::Message(message) if message.subject.ends_with(".completion") => Some(message),
+        _ => None,
+    });
+    let payload = &mut approval.unwrap().payload;
+    let middle = payload.len() / 2;
+    payload[middle] ^= 1;
+    lines.iter().map(|line| serde_json::to_string(line).unwrap() + "\n").collect()
 }
 
 #[test]

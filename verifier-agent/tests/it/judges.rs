@@ -1,11 +1,11 @@
 //! Criteria that only a judge can settle.
 
+use holdpoint_harness::ask::Ask;
 use holdpoint_protocol::{
-    artifact::Clarified,
+    artifact::{Clarified, PersonVerdict},
     facts::Verdict::{Fail, Inconclusive, Pass},
     reason::CriterionReason as Reason,
 };
-use holdpoint_runtime::ask::Ask;
 
 use crate::support::{Rig, check, criterion, judged, of, only, with_judge};
 
@@ -37,6 +37,27 @@ async fn judge_may_refuse_and_must_show() {
     assert_eq!(only(&asked("echo looks fine to me").await), (Inconclusive, None));
     let failed = asked(r#"echo '{"verdict": "pass", "evidence": ["x"], "doubts": []}'; exit 1"#).await;
     assert_eq!(only(&failed), (Inconclusive, Some(Reason::ExitCode)));
+}
+
+#[tokio::test]
+async fn a_persons_verdict_stands_in_place_of_a_judges_and_never_of_a_checks() {
+    let rig = Rig::with(&[("a.txt", "a\n")], |settings| with_judge(settings, "touch \"$TMPDIR/asked\"; exit 1")).await;
+    for verdict in [Pass, Fail] {
+        let mut request = rig.request(&rig.base, vec![criterion("check", check("false")), judged("words")]).await;
+        let said = |id: &str, verdict| PersonVerdict {
+            criterion: id.parse().unwrap(),
+            verdict,
+            note: "read it".to_owned(),
+            by: "human-ann".parse().unwrap(),
+        };
+        request.judged = vec![said("check", Pass), said("words", verdict)];
+        let findings = rig.verify(&request).await;
+        assert_eq!(of(&findings.criteria[0]), (Fail, Some(Reason::ExitCode)), "a person overrides no check");
+        assert_eq!(of(&findings.criteria[1]), (verdict, None));
+        let note = findings.criteria[1].note.as_deref().unwrap();
+        assert!(note.starts_with("human-ann said") && note.ends_with(": read it"), "{note}");
+        assert_eq!(findings.receipt.checks.len(), 1, "the judge was not asked: {:?}", findings.receipt.checks);
+    }
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use holdpoint_protocol::{
     plan::Check,
 };
 
-use holdpoint_runtime::ask::Nobody;
+use holdpoint_harness::ask::Nobody;
 
 use crate::support::{Rig, check, criterion, guard, judged, tested, wait_until_empty};
 

@@ -6,7 +6,7 @@ use holdpoint_protocol::{
     reason::CriterionReason,
 };
 
-use holdpoint_runtime::ask::Nobody;
+use holdpoint_harness::ask::Nobody;
 use holdpoint_sandbox::{Bounds, Error, Sandbox};
 
 use crate::support::{Rig, SHIM, check, criterion, only, settings};

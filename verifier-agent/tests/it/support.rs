@@ -6,6 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use holdpoint_harness::ask::Nobody;
 use holdpoint_protocol::{
     Timestamp,
     artifact::{
@@ -19,7 +20,6 @@ use holdpoint_protocol::{
     time::Millis,
     workflow::GateBrief,
 };
-use holdpoint_runtime::ask::Nobody;
 use holdpoint_sandbox::Sandbox;
 use holdpoint_verifier_agent::{Bench, Findings, JudgeSettings, Settings};
 use holdpoint_workspace::{CommitMeta, Import, Limits, Mirror, ObjectFormat, Oid, SNAPSHOT_REF, UserRepo};
@@ -122,6 +122,7 @@ impl Rig {
         VerificationRequest::new(
             origin,
             VerificationRequestBody {
+                judged: Vec::new(),
                 purpose: VerificationPurpose::Handoff,
                 base: self.base.as_str().parse().unwrap(),
                 commit: commit.as_str().parse().unwrap(),
@@ -179,6 +180,7 @@ pub(crate) fn settings(temp: &Path) -> Settings {
 
 pub(crate) fn with_judge(settings: &mut Settings, command: &str) {
     settings.judge = Some(JudgeSettings {
+        dialect: holdpoint_runtime::config::Dialect::Plain,
         command: command.to_owned(),
         env: BTreeMap::new(),
         read_paths: Vec::new(),

@@ -6,6 +6,7 @@ use holdpoint_bus::{
     Bus, blobs,
     broker::{LocalBroker, LocalSpec, ServerBinary},
 };
+use holdpoint_harness::agent::{Final, Job, JobArgs, Plan, StopReason, Stopper, Worker as _, stop_signal};
 use holdpoint_protocol::{
     Digest,
     artifact::{GuidancePacket, GuidancePacketBody, VerificationReport, VerificationRequest},
@@ -16,11 +17,7 @@ use holdpoint_protocol::{
     turn::{Turn, TurnRequest},
     version,
 };
-use holdpoint_runtime::{
-    agent::{Final, Job, JobArgs, Plan, StopReason, Stopper, Worker as _, stop_signal},
-    clock,
-    config::Config,
-};
+use holdpoint_runtime::{clock, config::Config};
 use holdpoint_sandbox::{Sandbox, Tool, service::Lifetime};
 use holdpoint_verifier_agent::VerifyWorker;
 use holdpoint_workspace::{HANDOFF_REF, Oid};

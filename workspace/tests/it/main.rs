@@ -9,6 +9,7 @@ mod capture;
 mod clones;
 mod empty;
 mod headers;
+mod looks;
 mod merges;
 mod repositories;
 mod support;

@@ -5,4 +5,5 @@ mod files;
 mod manifests;
 mod monitoring;
 mod sources;
+mod words;
 mod yaml;

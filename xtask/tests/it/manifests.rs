@@ -7,16 +7,19 @@ use crate::files;
 const PREFIX: &str = "holdpoint-";
 
 const CORE: &[&str] = &["protocol", "core", "faults"];
-const SHARED: &[&str] = &["protocol", "core", "faults", "sandbox", "conditions", "workspace", "bus", "runtime"];
+const SHARED: &[&str] =
+    &["protocol", "core", "faults", "sandbox", "conditions", "outline", "workspace", "bus", "runtime", "harness"];
 const ALL: &[&str] = &[
     "protocol",
     "core",
     "faults",
     "sandbox",
     "conditions",
+    "outline",
     "workspace",
     "bus",
     "runtime",
+    "harness",
     "orchestrator",
     "builder-agent",
     "verifier-agent",
@@ -27,17 +30,23 @@ const ALL: &[&str] = &[
 ];
 
 /// Per member, the members it may depend on.
-const MAY_USE: [(&str, &[&str]); 17] = [
+const MAY_USE: [(&str, &[&str]); 19] = [
     ("protocol", &[]),
     ("faults", &[]),
     ("core", &["protocol"]),
     ("sandbox", CORE),
     ("conditions", &["sandbox"]),
+    ("outline", &["sandbox"]),
     ("workspace", &["protocol", "core", "faults", "sandbox"]),
     // The local broker is a process, and processes are started by the sandbox.
     ("bus", &["protocol", "core", "faults", "sandbox"]),
     ("runtime", &["protocol", "core", "faults", "sandbox", "workspace", "bus"]),
-    ("orchestrator", SHARED),
+    ("harness", &["protocol", "core", "faults", "sandbox", "outline", "workspace", "bus", "runtime"]),
+    (
+        "orchestrator",
+        // Not the harness: an orchestrator never runs an agent's program. Its tests receive traces.
+        &["protocol", "core", "faults", "sandbox", "conditions", "workspace", "bus", "runtime", "otlp-sink"],
+    ),
     ("builder-agent", SHARED),
     ("verifier-agent", SHARED),
     ("repair-agent", SHARED),
@@ -50,18 +59,20 @@ const MAY_USE: [(&str, &[&str]); 17] = [
 ];
 
 /// Foreign crates (by prefix) and the only members that may depend on them. Tests look from outside at everything.
-const ONLY_IN: [(&str, &[&str]); 11] = [
+const ONLY_IN: [(&str, &[&str]); 13] = [
     // The benchmark measures the protocol against the raw client.
     ("async-nats", &["bus", "bench", "tests"]),
     ("opentelemetry", &["runtime", "otlp-sink"]),
     ("tracing-opentelemetry", &["runtime"]),
-    ("tonic", &["otlp-sink"]),
+    ("tonic", &["otlp-sink", "runtime"]),
     ("hyper", &["otlp-sink", "runtime"]),
+    ("tokio-rustls", &["runtime"]),
     ("prometheus-client", &["runtime"]),
-    ("ractor", &["runtime", "orchestrator", "builder-agent", "verifier-agent", "repair-agent", "cli"]),
+    ("ractor", &["runtime", "harness", "orchestrator", "builder-agent", "verifier-agent", "repair-agent", "cli"]),
     ("landlock", &["sandbox"]),
     ("seccompiler", &["sandbox"]),
     ("rquickjs", &["conditions"]),
+    ("tree-sitter", &["outline"]),
     ("testcontainers", &["tests"]),
 ];
 

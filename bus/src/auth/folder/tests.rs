@@ -86,6 +86,28 @@ fn what_is_there_is_left_as_it_is_and_what_is_missing_is_added() {
     assert_eq!(read()[..2], before[..2]);
 }
 
+#[test]
+fn a_role_that_was_added_keeps_its_keys_whatever_is_made_after_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let (dir, reviewer) = (dir.path(), role::id("reviewer"));
+    KeyFolder::open_or_create(dir).unwrap().ensure(&counts(1)).unwrap();
+    let mut folder = KeyFolder::open(dir).unwrap();
+    folder.add_role(&reviewer, false).unwrap();
+    folder.ensure(&[(reviewer.clone(), 2)]).unwrap();
+    assert!(folder.changed().broker && folder.changed().trust);
+    drop(folder);
+    let read = || [".", "authority", "broker", "reviewer"].map(|below| everything(&dir.join(below)));
+    let before = read();
+    // As the containers' keys step does at each start.
+    let mut folder = KeyFolder::open_or_create(dir).unwrap();
+    assert_eq!(folder.ensure(&counts(1)).unwrap(), []);
+    folder.add_role(&reviewer, false).unwrap();
+    assert_eq!(folder.ensure(&[(reviewer.clone(), 2)]).unwrap(), []);
+    drop(folder);
+    assert_eq!(read(), before);
+    assert_eq!(roots(dir).check_credentials(&of(dir, "reviewer", "reviewer-2"), soon()), Ok(reviewer));
+}
+
 /// Names and contents of a folder's files.
 fn everything(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let files = fs::read_dir(dir).unwrap().map(Result::unwrap).filter(|entry| entry.path().is_file());

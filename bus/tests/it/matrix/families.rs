@@ -209,7 +209,7 @@ fn broker_api() -> Vec<Family> {
     ] {
         all.push(Family::fixed(subject).sending(""));
     }
-    for endpoint in ["status", "submit", "progress"] {
+    for endpoint in ["status", "submit", "progress", "complete", "task"] {
         all.push(Family::new(format!("api {endpoint}"), move |_, _| subjects::api(endpoint)));
     }
     all

@@ -68,9 +68,9 @@ impl Lab {
             owner.ask(known, "known").await;
         }
         let answer = |_: ApiRequest| async { Ok("{}".into()) };
-        let endpoints = ["status", "submit", "progress"];
+        let endpoints = ["status", "submit", "progress", "complete", "task"];
         let users = KnownUsers::new(broker.roots());
-        let api = api::serve(&broker.orchestrator, users, &endpoints, answer).await.unwrap();
+        let api = api::serve(&broker.orchestrator, users, &endpoints, api::REQUESTS_PER_MINUTE, answer).await.unwrap();
         let mut spies = Vec::new();
         for account in Account::ALL {
             spies.push(Spy::start(&broker.local.broker.url(), &broker.keys(), account).await);

@@ -45,6 +45,12 @@ builder verifier repair          | pull <role>_high_fleet | publish request mess
 builder verifier repair          | api progress           | publish                                                        | agents holdpoint
 builder verifier repair          | api progress           | request message-id schedule-* rollup ttl batch                 | agents holdpoint refused
 builder verifier repair          | api progress           | reply-*                                                        | agents agents-elsewhere holdpoint
+builder verifier repair operator | api complete           | publish                                                        | agents holdpoint
+builder verifier repair operator | api complete           | request message-id schedule-* rollup ttl batch                 | agents holdpoint refused
+builder verifier repair operator | api complete           | reply-*                                                        | agents agents-elsewhere holdpoint
+builder verifier repair operator | api task               | publish                                                        | agents holdpoint
+builder verifier repair operator | api task               | request message-id schedule-* rollup ttl batch                 | agents holdpoint refused
+builder verifier repair operator | api task               | reply-*                                                        | agents agents-elsewhere holdpoint
 operator                         | api status             | publish                                                        | agents holdpoint
 operator                         | api status             | request message-id schedule-* rollup ttl batch                 | agents holdpoint refused
 operator                         | api status             | reply-*                                                        | agents agents-elsewhere holdpoint

@@ -13,7 +13,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{offer, reply::Refusal};
-use crate::people::{act::About, find::Found};
+use crate::{
+    failure::Failure,
+    people::{act::About, find::Found},
+};
 
 /// The tool's name.
 pub(super) const NAME: &str = "complete";
@@ -32,7 +35,23 @@ Examples:
 {"waypoint": "pricing", "outcome": "complete", "summary": "Checked every claim of the draft against its source; all hold."}
 {"waypoint": "pricing", "outcome": "needs_review", "summary": "Two claims have no source.", "blockers": ["The price in section 2 has no source", "Section 4 names the wrong release date: it was in May"]}
 
-The answer says how the waypoint stands now. A refusal is {"error": {code, message, hint, details}} and changed nothing: correct the call and send it again. After answer_late somebody else was first: look with status before you act again. Only act_pending and act_not_stored are different: no orchestrator has looked at the completion yet, or the broker did not acknowledge it. Look with status before you send it again."#;
+The answer says how the waypoint stands now, with a `warning` where blockers are vague. A refusal is {"error": {code, message, hint, details}} and changed nothing: correct the call and send it again. After answer_late somebody else was first: look with status before you act again. Only act_pending and act_not_stored are different: no orchestrator has looked at the completion yet, or the broker did not acknowledge it. Look with status before you send it again."#;
+
+/// What the tool says of itself in an agent's turn.
+pub(super) const IN_TURN: &str = r#"Completes the gate whose turn this is: says what you looked at, and what it comes to. For turns that look at something; one that makes or judges work answers not_completed_here, with what ends it instead. Call get_task or context before, and do what the gate expects.
+
+Outcomes:
+- complete: the work is done as far as this gate is concerned, and goes on to the next gate.
+- needs_review: something has to change. The work is sent back; `blockers` are what the next turn is told to change. A gate may refuse this (reject_not_allowed).
+- blocked: you cannot get any further. The work is held for a person; `blockers` say what is in the way.
+
+`summary` says in one or two sentences what was looked at. `blockers` are needed for needs_review and blocked, each one thing that somebody can act on.
+
+The answer is {"outcome"}, and `warning` where blockers are vague. The last completion counts once your program ends with exit code 0, whatever it prints: call again to replace it. A refusal is {"error": {code, message, hint, details}} and recorded nothing: correct the call and send it again.
+
+Examples:
+{"outcome": "complete", "summary": "Checked every claim of the draft against its source; all hold."}
+{"outcome": "needs_review", "summary": "Two claims have no source.", "blockers": ["The price in section 2 has no source", "Section 4 names the wrong release date: it was in May"]}"#;
 
 /// How the gate is left.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
@@ -72,6 +91,43 @@ pub(super) struct Arguments {
     metadata: BTreeMap<String, serde_json::Value>,
 }
 
+/// Arguments in a turn, where the harness knows what they are about. They go to the harness as they are: it teaches what is
+/// wrong with them.
+#[derive(Debug, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[expect(dead_code, reason = "it is a schema")]
+pub(super) struct Completing {
+    /// What the turn comes to.
+    outcome: Outcome,
+    /// What was done or looked at, in one or two sentences.
+    summary: String,
+    /// What has to change (needs_review), or what is in the way (blocked): one thing each.
+    #[serde(default)]
+    blockers: Vec<String>,
+    /// What else the next one to have the work has to know.
+    #[serde(default)]
+    rejection_notes: Option<String>,
+    /// Anything; it is kept with the completion, and nothing is decided by it.
+    #[serde(default)]
+    metadata: BTreeMap<String, serde_json::Value>,
+}
+
+/// Refuses a field that a completion in a turn does not have: it would be lost.
+///
+/// # Errors
+/// The field, and those that there are.
+pub(super) fn check_names(arguments: &JsonObject) -> Result<(), Refusal> {
+    const NAMES: [&str; 6] = ["outcome", "summary", "blockers", "rejectionNotes", "rejection_notes", "metadata"];
+    match arguments.keys().find(|key| !NAMES.contains(&key.as_str())) {
+        None => Ok(()),
+        Some(key) => {
+            let message = format!("`complete` in a turn has no field {key:?}");
+            let hint = "its fields are outcome, summary, blockers, rejectionNotes and metadata";
+            Err(Failure::usage("invalid_arguments", message, hint).into())
+        }
+    }
+}
+
 /// Which waypoint a call is about; the rest is looked at once it is known where that waits.
 #[derive(Debug, Deserialize)]
 pub(super) struct Whose {
@@ -107,6 +163,12 @@ pub(super) fn act(arguments: JsonObject, about: &About, found: Found, agent: Age
         ..CompletionBody::of_person(agent, found.seen, outcome)
     };
     Ok(Act::Complete(Box::new(Completion::new(about.origin(), body))))
+}
+
+/// What could be better about blockers that are taken as they are.
+pub(super) fn warning(arguments: &JsonObject) -> Option<serde_json::Value> {
+    let blockers = arguments.get("blockers")?.as_array()?.iter().filter_map(|blocker| blocker.as_str());
+    completion::warning(&blockers.map(str::to_owned).collect::<Vec<_>>())
 }
 
 /// What is looked for in the inbox.
@@ -165,6 +227,15 @@ mod tests {
         ] {
             assert_eq!(refused(&said), code, "{said}");
         }
+    }
+
+    #[test]
+    fn in_a_turn_a_field_that_would_be_lost_is_refused_and_the_rest_is_the_harness_to_judge() {
+        let check = |said: Value| check_names(said.as_object().unwrap()).is_ok();
+        assert!(check(json!({"outcome": "maybe", "rejectionNotes": 7})) && check(json!({})));
+        assert!(!check(json!({"outcome": "complete", "summary": "s", "blocker": ["x"]})));
+        let tool = offer::tool::<Completing>(NAME, IN_TURN, false);
+        assert_eq!(tool.input_schema["required"], json!(["outcome", "summary"]));
     }
 
     #[test]

@@ -41,7 +41,7 @@ Example: {"waypoint": "pricing"}"#;
 
 const STATUS_SAYS: &str = r#"Shows how a flight stands, and what waits for people. Changes nothing.
 
-With a flight: {"flight": {flight, plan, status, branch, waypoints, …}, "waiting": [items]}. Without one: {"flights": [all flights, newest first], "waiting": [items of all flights]}. An item has `kind` (question, help, approval, held, failed), `flight`, `waypoint`, `gate`, `context` (what the gate expects, and what its outcomes mean), `doubts` and `actions`. Items of the kind approval are completed with the tool complete; the others are moved on with the commands `holdpoint answer` and `holdpoint retry`.
+With a flight: {"flight": {flight, plan, status, branch, waypoints, …}, "waiting": [items]}. Without one: {"flights": [all flights, newest first], "waiting": [items of all flights]}. An item has `kind` (question, help, approval, taken, held, failed), `flight`, `waypoint`, `gate`, `context` (what the gate expects, and what its outcomes mean), `doubts` and `actions`. Items of the kind approval are completed with the tool complete; the others are moved on with the commands `holdpoint answer` and `holdpoint retry`, and of the kind taken only by the person in `taken_by`.
 
 Example: {"flight": "harden-client-0a1b2c3d"}"#;
 
@@ -118,6 +118,7 @@ impl Fleet {
         let flight = self.flight(whose.flight);
         let target = Target::for_person(&self.args.place, self.args.person.as_ref()).await?;
         let local = target.fleet.is_some();
+        let warning = completion::warning(&arguments);
         let work = async |client: &Client| {
             let verb = completion::verb(&arguments);
             let found = find::waypoint(client, flight.as_ref(), &whose.waypoint, verb).await?;
@@ -131,12 +132,17 @@ impl Fleet {
             Ok(Ok((about.flight.clone(), client.status(&about.flight).await.ok())))
         };
         let (flight, view) = target.serve(work).await??;
-        let Some(view) = view else {
-            let hint = "it is completed; call status to see how it stands now";
-            return Ok(Reply::Json(json!({"flight": flight, "hint": hint})));
+        let mut said = match view {
+            Some(view) => {
+                let hint = if local { goes_on_with(&self.args.place, &view).await.unwrap_or_default() } else { None };
+                completed(&view, &whose.waypoint, hint)
+            }
+            None => json!({"flight": flight, "hint": "it is completed; call status to see how it stands now"}),
         };
-        let hint = if local { goes_on_with(&self.args.place, &view).await.unwrap_or_default() } else { None };
-        Ok(Reply::Json(completed(&view, &whose.waypoint, hint)))
+        if let Some(warning) = warning {
+            said["warning"] = warning;
+        }
+        Ok(Reply::Json(said))
     }
 }
 

@@ -20,8 +20,8 @@ pub(super) enum Reply {
 pub(super) enum Refusal {
     /// In the words of commands.
     Failed(Failure),
-    /// What a completion lacks, with an example.
-    Taught(Lesson),
+    /// What a completion lacks, with an example: `{"error", "message", …}`.
+    Taught(Value),
 }
 
 impl From<Failure> for Refusal {
@@ -32,7 +32,7 @@ impl From<Failure> for Refusal {
 
 impl From<Lesson> for Refusal {
     fn from(lesson: Lesson) -> Self {
-        Self::Taught(lesson)
+        Self::Taught(lesson.to_json())
     }
 }
 
@@ -52,14 +52,16 @@ impl Refusal {
 }
 
 /// A lesson in the form of all refusals: what is wrong, then what to do with the example.
-fn taught(lesson: &Lesson) -> Value {
-    let mut details = lesson.to_json();
-    if let Some(details) = details.as_object_mut() {
-        details.remove("error");
-        details.remove("message");
-    }
-    let (message, hint) = lesson.message.split_once("\n\n").unwrap_or((&lesson.message, ""));
-    json!({"error": {"code": lesson.code.as_str(), "message": message, "hint": hint, "details": details}})
+fn taught(lesson: &Value) -> Value {
+    let mut details = lesson.clone();
+    let mut fields = details.as_object_mut();
+    let mut text = |key: &str| {
+        let value = fields.as_mut().and_then(|fields| fields.remove(key));
+        value.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let (code, said) = (text("error"), text("message"));
+    let (message, hint) = said.split_once("\n\n").unwrap_or((&said, ""));
+    json!({"error": {"code": code, "message": message, "hint": hint, "details": details}})
 }
 
 /// The result as the protocol has it. Nothing in it is invisible: characters of others that move a cursor are written out.

@@ -2,14 +2,15 @@
 //! interruption. What is flown, and by what, is remembered before any process of it is started: whatever was begun can
 //! be resumed.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use holdpoint_bus::api::ApiError;
 use holdpoint_core::workflows;
 use holdpoint_protocol::{
     ids::{FlightId, RoleId},
     streams,
-    view::FlightView,
+    view::{FlightView, FlownWorkflow},
+    workflow::RecordedWorkflow,
 };
 use holdpoint_runtime::{
     config::Config,
@@ -20,17 +21,18 @@ use holdpoint_workspace::UserRepo;
 
 use super::{BUILDERS_DEFAULT, Following, facts, stays};
 use crate::{
-    args::RunArgs,
+    args::{RunArgs, Work},
     branch,
     client::Client,
     failure::{Exit, Failure},
-    fleet::{self, Crew, Fleet},
+    fleet::{self, Crew, Fleet, Recruiter},
     ground,
     interrupt::Interrupts,
     notify::Notifier,
     output,
     preflight::{self, Cleared, Ready},
     program,
+    reload::{Files, Watcher, flown},
     state::{FlightRecord, Lock, StateDir, Submission},
 };
 
@@ -38,9 +40,10 @@ use crate::{
 const NOT_FOUND: u16 = 404;
 
 /// A new flight.
-pub(super) async fn fly(args: &RunArgs, plan_file: &Path) -> Result<FlightView, Failure> {
-    let plan = preflight::read_plan(plan_file, &args.place.repo).await?;
-    let config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
+pub(super) async fn fly(args: &RunArgs, work: Work<'_>) -> Result<FlightView, Failure> {
+    let plan = preflight::read_work(work, &args.place.repo).await?;
+    let mut config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
+    args.commands.for_all(&mut config);
     if preflight::needs_builder(&plan) {
         preflight::check_builder(&config)?;
     }
@@ -49,7 +52,7 @@ pub(super) async fn fly(args: &RunArgs, plan_file: &Path) -> Result<FlightView, 
     let claim = FlightRecord::claim(&state, &flight)?;
     let record = FlightRecord {
         flight,
-        plan: std::path::absolute(plan_file).unwrap_or_else(|_| plan_file.to_owned()),
+        plan: work.file().map(|file| std::path::absolute(file).unwrap_or_else(|_| file.to_owned())),
         builders: args.commands.builders.or(config.agents.builder.count).unwrap_or(BUILDERS_DEFAULT),
         config: config.to_toml(),
         submission: Some(Submission {
@@ -58,8 +61,15 @@ pub(super) async fn fly(args: &RunArgs, plan_file: &Path) -> Result<FlightView, 
             base: to_wire(&ready.base),
         }),
     };
-    preflight::check_agents(&config, &workflows::declared_roles(&ready.workflows))?;
-    let local = Local { state, repo: ready.repo.clone(), record, config, stays: stays(args.json), _claim: claim };
+    let specs = workflows::specs(&ready.plan, &ready.workflows);
+    preflight::check_agents(&config, &workflows::declared_roles(&specs))?;
+    if let Some(failure) = preflight::lacks_second(&config, record.builders, &ready.plan, &ready.workflows) {
+        return Err(failure);
+    }
+    preflight::warn(&preflight::crowded(&config, &specs));
+    let files = Files::of(&args.place.repo, None, None).await?;
+    let local =
+        Local { state, repo: ready.repo.clone(), record, config, files, stays: stays(args.json), _claim: claim };
     Box::pin(local.fly(Some(ready))).await
 }
 
@@ -77,21 +87,31 @@ pub(super) async fn resume(args: &RunArgs, flight: &FlightId) -> Result<FlightVi
     })?;
     let claim = FlightRecord::claim(&state, flight)?;
     branch::check(&repo, flight).await?;
-    let config = remembered(&record)?;
+    let mut config = remembered(&record, args.commands.overrides(), &repo).await?;
+    args.commands.for_all(&mut config);
+    let record = FlightRecord { config: config.to_toml(), ..record };
     if let Some(Submission { base, .. }) = &record.submission {
         program::check_there(&config, &repo, Some(&from_wire(base))).await?;
     }
     preflight::check_sandbox(&config).await?;
-    let local = Local { state, repo, record, config, stays: stays(args.json), _claim: claim };
+    let files = Files::of(&args.place.repo, None, None).await?;
+    let local = Local { state, repo, record, config, files, stays: stays(args.json), _claim: claim };
     Box::pin(local.fly(None)).await
 }
 
-/// The configuration as it was; the environment of today has no say.
-fn remembered(record: &FlightRecord) -> Result<Config, Failure> {
-    let damaged = |error: std::io::Error| crate::state::unusable("read", &record.plan, &error);
+/// The configuration as it was, with programs for more roles; the environment of today has no say.
+async fn remembered(
+    record: &FlightRecord,
+    programs: Vec<(String, String)>,
+    repo: &UserRepo,
+) -> Result<Config, Failure> {
+    let place = record.plan.clone().unwrap_or_default();
+    let damaged = |error: std::io::Error| crate::state::unusable("read", &place, &error);
     let file = tempfile::NamedTempFile::new().map_err(damaged)?;
     std::fs::write(file.path(), &record.config).map_err(damaged)?;
-    Ok(Config::load_from(Some(file.path()), std::collections::BTreeMap::new(), Vec::new())?)
+    let mut config = Config::load_from(Some(file.path()), BTreeMap::new(), programs)?;
+    program::anchor_all(&mut config, &repo.places().await?);
+    Ok(config)
 }
 
 /// How a flight stands when its fleet begins.
@@ -102,12 +122,27 @@ enum Stands {
     Begun(Box<FlightView>),
 }
 
+impl Stands {
+    /// The workflows that it goes by today.
+    fn workflows(&self) -> Vec<FlownWorkflow> {
+        match self {
+            Self::Begun(view) => view.workflows.clone(),
+            Self::New(ready) => workflows::specs(&ready.plan, &ready.workflows)
+                .into_iter()
+                .map(|spec| FlownWorkflow::from(&RecordedWorkflow::from(spec)))
+                .collect(),
+        }
+    }
+}
+
 /// A flight with a fleet of its own. It is remembered, and nobody else flies it.
 struct Local {
     state: StateDir,
     repo: UserRepo,
     record: FlightRecord,
     config: Config,
+    /// Where its workflows are declared.
+    files: Files,
     /// Whether the command stays while something waits for people.
     stays: bool,
     _claim: Lock,
@@ -142,15 +177,30 @@ impl Local {
         self.record
             .submission
             .as_ref()
-            .map(|submission| workflows::declared_roles(&submission.workflows))
+            .map(|Submission { plan, workflows, .. }| workflows::declared_roles(&workflows::specs(plan, workflows)))
             .unwrap_or_default()
     }
 
-    async fn keep(&self, fleet: &mut Fleet, new: Option<Ready>) -> Result<FlightView, Failure> {
-        if new.is_some() {
-            // First of all: from here on the flight can be resumed, whatever happens.
-            self.record.save(&self.state)?;
+    /// The roles that a flight which goes by `today` has got since it was submitted, or would get by the files as they stand, as far as
+    /// they have a program. Anybody may have it go on by these files, at any time: the roles need keys before that.
+    async fn later_roles(&self, today: &[FlownWorkflow]) -> Vec<(RoleId, bool)> {
+        // Files that are wrong are refused when they are to be reloaded.
+        let declared = self.files.workflows().await.unwrap_or_default();
+        let mut roles = workflows::declared_roles(&flown(today, &declared));
+        let gates = today.iter().flat_map(|workflow| &workflow.gates);
+        for role in gates.map(|gate| &gate.role) {
+            if !roles.iter().any(|(known, _)| known == role) {
+                // A flight goes by it, so that its key is there, and says what its turns are.
+                roles.push((role.clone(), false));
+            }
         }
+        roles.retain(|(role, _)| self.config.agents.declared.contains_key(role));
+        roles
+    }
+
+    async fn keep(&self, fleet: &mut Fleet, new: Option<Ready>) -> Result<FlightView, Failure> {
+        // First of all: from here on the flight can be resumed, whatever happens, and with the programs that it got now.
+        self.record.save(&self.state)?;
         let client = fleet.client().await?;
         let pool = streams::flight_pool(&self.record.flight);
         let mut config = self.config.clone();
@@ -161,11 +211,13 @@ impl Local {
             Some(ready) => Stands::New(Box::new(ready)),
         };
         let deny = self.repo.places().await?;
-        let read = fleet::plan_folder(&self.record.plan, &deny);
+        let read = self.record.plan.as_ref().map(|plan| fleet::plan_folder(plan, &deny)).unwrap_or_default();
         let declared = self.roles().into_iter().map(|(role, _)| role).collect();
-        let crew = Crew { config: &self.config, builders: self.record.builders, declared, read, deny };
-        fleet.start_crew(&crew, &pool)?;
-        self.or_trouble(fleet, Box::pin(self.mission(&client, stands))).await
+        let crew = Crew { config: self.config.clone(), pool, builders: self.record.builders, declared, read, deny };
+        fleet.start_crew(Arc::new(crew))?;
+        fleet.take_up(&self.later_roles(&stands.workflows()).await).await?;
+        let recruiter = fleet.recruiter();
+        self.or_trouble(fleet, Box::pin(self.mission(&client, stands, recruiter))).await
     }
 
     /// Does `work` unless the fleet falls apart meanwhile.
@@ -204,7 +256,7 @@ impl Local {
         }
     }
 
-    async fn mission(&self, client: &Client, stands: Stands) -> Result<FlightView, Failure> {
+    async fn mission(&self, client: &Client, stands: Stands, recruiter: Recruiter) -> Result<FlightView, Failure> {
         let flight = &self.record.flight;
         let begun = match stands {
             Stands::Begun(view) => Some(view),
@@ -216,6 +268,9 @@ impl Local {
             }
         };
         let notifier = Notifier::start(client, &self.config.notify, &self.state, Some(flight))?;
+        let submission = self.record.submission.as_ref();
+        let declares = submission.is_some_and(|one| preflight::may_reload(&one.plan, &one.workflows));
+        let _watcher = declares.then(|| Watcher::start(client, self.files.clone(), Some(flight), Some(recruiter)));
         let following = Following { client, repo: &self.repo, flight, stays: self.stays, notifier };
         following.conclude(begun.as_deref()).await
     }
@@ -231,12 +286,12 @@ impl Local {
     }
 
     fn resume_command(&self) -> String {
-        resume_command(&self.record.flight, self.repo.dir())
+        resume_command(&self.record.flight, &self.files.folder())
     }
 }
 
-fn resume_command(flight: &FlightId, repo: &Path) -> String {
-    let here = std::env::current_dir().is_ok_and(|dir| dir == repo);
-    let place = if here { String::new() } else { format!(" --repo {}", repo.display()) };
+fn resume_command(flight: &FlightId, folder: &Path) -> String {
+    let here = std::env::current_dir().is_ok_and(|dir| dir == folder);
+    let place = if here { String::new() } else { format!(" --repo {}", folder.display()) };
     format!("holdpoint run --resume {flight}{place}")
 }

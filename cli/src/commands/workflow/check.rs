@@ -8,7 +8,7 @@ use std::{
 use holdpoint_bus::auth::KeyFolder;
 use holdpoint_core::{
     declared::{self, Checked},
-    gates::{Workflow, obstacles},
+    gates::Workflow,
     plan::{PlanError, PlanErrors},
 };
 use holdpoint_protocol::{ids::AgentName, org::OrgChart, workflow::WorkflowSpec};
@@ -28,7 +28,7 @@ struct Sound<'a> {
     file: &'a str,
     name: &'a str,
     gates: usize,
-    /// What of it no fleet runs yet.
+    /// Why no fleet runs it.
     not_run_yet: Vec<String>,
 }
 
@@ -60,7 +60,7 @@ pub(super) async fn check(args: &WorkflowCheckArgs) -> Result<Exit, Failure> {
     for Sound { file, name, gates, not_run_yet } in &sound {
         output::out(&format!("{file}: {name} is sound: gates {gates}"));
         if !not_run_yet.is_empty() {
-            output::out(&format!("  not run yet: {}", not_run_yet.join(", ")));
+            output::out(&format!("  cannot be run: {}", not_run_yet.join(", ")));
         }
     }
     if let (Some((file, _)), Some(roles)) = (&declarations.org, roles) {
@@ -101,12 +101,8 @@ impl<'a> Sound<'a> {
     }
 }
 
-/// What keeps a fleet from running a workflow: what it says, or else how its gates are with the people of the org chart.
+/// What keeps a fleet from running a workflow: how its gates are with the people of the org chart.
 pub(super) fn not_run_yet(spec: &WorkflowSpec, chart: Option<&OrgChart>) -> Vec<String> {
-    let spec = &declared::resolve(spec.clone(), chart);
-    let found = obstacles(spec);
-    match Workflow::try_new(spec) {
-        Err(error) if found.is_empty() => vec![error.to_string()],
-        _ => found,
-    }
+    let error = Workflow::try_new(&declared::resolve(spec.clone(), chart)).err();
+    error.into_iter().map(|error| error.to_string()).collect()
 }

@@ -9,6 +9,8 @@ use holdpoint_protocol::workflow::{
     Effect, ForkSpec, GateOrFork, GateSpec, JoinStrategy, RejectionStrategy, WorkflowSpec,
 };
 
+use super::show::escalations;
+
 /// The node behind the last gate.
 const DONE: &str = "done";
 
@@ -55,6 +57,9 @@ impl Chart<'_> {
         let mut label = format!("{}<br/>{}", words(gate.id.as_str()), words(gate.role.as_str()));
         if let Some(span) = gate.timeout {
             label += &format!("<br/>{}", span_written(span));
+        }
+        if !gate.escalations.is_empty() {
+            label += &format!("<br/>then {}", words(&escalations(gate)));
         }
         let (open, close) = if gate.require_human { ("[/", "/]") } else { ("[", "]") };
         self.line(&format!("g{node}{open}\"{label}\"{close}"));

@@ -113,9 +113,9 @@ fn table(spec: &WorkflowSpec, chart: Option<&OrgChart>) -> String {
     let description = spec.description.as_deref().map(shown::line);
     let title = description.map_or_else(|| spec.name.clone(), |text| format!("{}: {text}", spec.name));
     let mut text = format!("{title}\n{}", columns(&COLUMNS, rows.into_iter()));
-    let not_yet = not_run_yet(spec, chart);
-    if !not_yet.is_empty() {
-        text += &format!("\nnot run yet: {}", not_yet.join(", "));
+    let not_run = not_run_yet(spec, chart);
+    if !not_run.is_empty() {
+        text += &format!("\ncannot be run: {}", not_run.join(", "));
     }
     text
 }
@@ -139,9 +139,15 @@ fn row(spec: &WorkflowSpec, chart: Option<&OrgChart>, gate: &GateSpec, item: usi
         by.to_owned(),
         rejects,
         gate.timeout.map(span_written).unwrap_or_default(),
-        gate.escalate_to.as_ref().map(ToString::to_string).unwrap_or_default(),
+        escalations(gate),
         gate.when.as_deref().map(shown::line).unwrap_or_default().into_owned(),
     ]
+}
+
+/// The roles that get a turn of the gate that timed out, in their order.
+pub(super) fn escalations(gate: &GateSpec) -> String {
+    let roles: Vec<&str> = gate.escalations.iter().map(|link| link.role.as_str()).collect();
+    roles.join(", then ")
 }
 
 /// Rows under their headings. A column in which nothing stands is left out.

@@ -19,7 +19,8 @@ const TRIAL_LEN: usize = 1 << 20;
 const TRIAL: &str = "room";
 
 /// The room on the disk of one folder.
-pub(super) struct Room {
+#[derive(Debug)]
+pub(crate) struct Room {
     dir: PathBuf,
     next: Instant,
     full: bool,

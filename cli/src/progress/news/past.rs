@@ -67,7 +67,8 @@ impl Tracker {
             let results: Vec<CriterionResult> = state.criteria.iter().chain(&state.guards).cloned().collect();
             let text = format!("{} ({}){}", decision.disposition, decision.reason_code, next_turn(&turn.role));
             let red = all_red(told, Some(decision.reason_code), results);
-            News { red, notes: notes(turn), ..news(&gap.waypoint, text) }
+            let unchanged = decision.reason_code == ReasonCode::NoChange;
+            News { red, unchanged, notes: notes(turn), ..news(&gap.waypoint, text) }
         };
         missed.map(tell).collect()
     }

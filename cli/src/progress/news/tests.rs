@@ -25,6 +25,7 @@ fn running(agent: Option<&str>, purpose: Purpose, role: &str) -> FlightView {
         opened_at: Timestamp::from_millis(NOW),
         deadline: Timestamp::from_millis(NOW + 1_000_000),
         agent: agent.map(|name| name.parse().unwrap()),
+        overdue: 0,
     });
     view
 }
@@ -250,5 +251,47 @@ fn a_question_that_waits_in_its_turn_is_told_each_time_one_opens() {
         );
         assert!(texts(&mut tracker, &asks, 20).is_empty());
         assert!(texts(&mut tracker, &answered, 30).is_empty(), "the turn goes on");
+    }
+}
+
+/// Work whose turn nobody answered in time: it is this role's now, in this turn.
+fn passed_on(status: Status, role: &str, remediation: Option<&str>) -> FlightView {
+    let mut view = running(None, Purpose::Build, role);
+    let waypoint = &mut view.waypoints[0];
+    waypoint.status = status;
+    waypoint.disposition = Some(Disposition::Escalate);
+    waypoint.reason_code = Some(ReasonCode::GateTimeout);
+    waypoint.remediation = remediation.map(str::to_owned);
+    view
+}
+
+#[test]
+fn each_role_that_a_turn_goes_on_to_is_told() {
+    let mut tracker = Tracker::default();
+    let told = |tracker: &mut Tracker, view: &FlightView| texts(tracker, view, 0);
+    let senior = passed_on(Status::Running, "senior", None);
+    assert_eq!(told(&mut tracker, &senior), ["escalate (gate_timeout): senior takes the next turn"]);
+    let chief = passed_on(Status::Running, "chief", None);
+    assert_eq!(told(&mut tracker, &chief), ["escalate (gate_timeout): chief takes the next turn"]);
+    let lead = passed_on(Status::Waiting, "lead", Some("it is lead's now"));
+    assert_eq!(told(&mut tracker, &lead), ["waiting: it is lead's now"]);
+    assert!(told(&mut tracker, &lead).is_empty());
+    let director = passed_on(Status::Waiting, "director", Some("it is director's now"));
+    assert_eq!(told(&mut tracker, &director), ["waiting: it is director's now"]);
+    let mut taken = passed_on(Status::Waiting, "director", None);
+    taken.waypoints[0].turn.as_mut().unwrap().turn = "turn-taken".parse().unwrap();
+    taken.waypoints[0].turn.as_mut().unwrap().agent = Some("human-ada".parse().unwrap());
+    assert!(told(&mut tracker, &taken).is_empty(), "its person knows");
+}
+
+#[test]
+fn a_turn_that_is_offered_to_the_same_role_again_says_why() {
+    let mut view = running(None, Purpose::Build, "builder");
+    for (overdue, expected) in [
+        (1, "waits for a builder: nobody answered its turn in time, and it is open once more"),
+        (3, "waits for a builder: nobody answered its turn in time, 3 times, and it is open once more"),
+    ] {
+        view.waypoints[0].turn.as_mut().unwrap().overdue = overdue;
+        assert_eq!(texts(&mut Tracker::default(), &view, 3_000), [expected]);
     }
 }

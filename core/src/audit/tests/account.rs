@@ -4,8 +4,9 @@ use holdpoint_protocol::{
     Digest, SchemaVersion, Timestamp,
     artifact::{
         Act, Artifact as _, BuildArtifact, BuildArtifactBody, BuildStatus, Cancel, CancelBody, ClarificationRequest,
-        ClarificationRequestBody, ClarificationResponse, Completion, Confidence, Handed, HandedHead, HelpRequest,
-        HelpRequestBody, Metered, Origin, Pause, PauseBody, Resume, ResumeBody, Retry, Verb, WorkInProgress,
+        ClarificationRequestBody, ClarificationResponse, Completion, Confidence, HandIn, Handed, HandedHead,
+        HelpRequest, HelpRequestBody, Metered, Origin, Pause, PauseBody, Reconfigure, ReconfigureBody, Release, Resume,
+        ResumeBody, Retry, Take, Verb, WorkInProgress,
     },
     export::{Cut, HandoffsEnd, JournalEnd},
     facts::{DiffSummary, Harness},
@@ -27,6 +28,8 @@ use crate::{
         },
     },
 };
+
+mod taking;
 
 /// Entries and handoffs of one flight.
 #[derive(Debug, Clone)]
@@ -68,7 +71,7 @@ impl Account {
         Self { entries, handoffs, cut }
     }
 
-    pub(super) fn audit(&self) -> Audit {
+    pub(crate) fn audit(&self) -> Audit {
         self.audit_with(Some(&self.bytes()))
     }
 
@@ -93,7 +96,7 @@ fn handoffs_before(entry: usize, delivery: u32) -> u64 {
 /// The plan of whoever took a delivery of a turn that killed.
 fn plan(entry: &EntryLine, dead: &Dead, delivery: u32, cause: Cause, agent: &str) -> HandoffLine {
     let (turn, role, agent) = (dead.turn.clone(), dead.role.clone(), agent.parse().unwrap());
-    let mut line = line(entry, &Handoff { turn, role, agent, cause, body: () }, "build_plan", Handed::Plan);
+    let mut line = line(entry, &Handoff { turn, role, agent, cause, told: None, body: () }, "build_plan", Handed::Plan);
     if let Ok((head, _)) = &mut line.body {
         head.delivery = delivery;
     }
@@ -136,6 +139,7 @@ fn handoff(entry: &EntryLine, input: &Input) -> Option<HandoffLine> {
         }
         Input::Completed(act) => Some(act_line(entry, &act.by, &act.cause, Act::Complete(act.body.clone()))),
         Input::Retried(act) => Some(act_line(entry, &act.by, &act.cause, Act::Retry(Box::new(act.body.retry.clone())))),
+        Input::Taken(_) | Input::Released(_) | Input::HandedIn(_) => taking::line(entry, input),
         Input::Cancelled(act) => {
             let cancel = act.body.clone()?;
             Some(act_line(entry, &act.by, &act.cause, Act::Cancel(cancel)))
@@ -258,6 +262,10 @@ fn kind_of_act(act: &Act) -> &'static str {
         Act::Cancel(_) => Cancel::KIND,
         Act::Pause(_) => Pause::KIND,
         Act::Resume(_) => Resume::KIND,
+        Act::Take(_) => Take::KIND,
+        Act::Release(_) => Release::KIND,
+        Act::HandIn(_) => HandIn::KIND,
+        Act::Reconfigure(_) => Reconfigure::KIND,
     }
 }
 
@@ -275,6 +283,10 @@ fn steering(entry: &EntryLine) -> Option<HandoffLine> {
     let agent = steered.by.clone();
     let act = match steered.verb {
         Verb::Pause => Act::Pause(Box::new(Pause::new(origin, PauseBody { agent }))),
+        Verb::Reconfigure => {
+            let workflows = steered.workflows.iter().map(|recorded| recorded.workflow.clone()).collect();
+            Act::Reconfigure(Box::new(Reconfigure::new(origin, ReconfigureBody { agent, workflows, watched: false })))
+        }
         Verb::Resume => Act::Resume(Box::new(Resume::new(origin, ResumeBody { agent }))),
         _ => Act::Cancel(Box::new(Cancel::new(origin, CancelBody { agent, reason: None }))),
     };
@@ -309,6 +321,7 @@ fn artifact(handoff: &Handoff<BuildOutcome>, entry: &EntryLine) -> BuildArtifact
             ledger: Vec::new(),
             claims: Vec::new(),
             completion_claim: None,
+            last_words: None,
             metered: Metered::default(),
         },
     )

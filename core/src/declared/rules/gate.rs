@@ -4,10 +4,10 @@
 use holdpoint_protocol::{
     ids::{RoleId, role},
     roles::is_reserved,
-    workflow::{ByOutcome, ForkSpec, GateSpec, RejectionStrategy, WorkflowSpec},
+    workflow::{ByOutcome, ForkSpec, GateKind, GateSpec, RejectionStrategy, WorkflowSpec},
 };
 
-use super::{Conditions, Findings, Roster, duty, is_built_in, people};
+use super::{Conditions, Findings, Roster, duty, escalation, is_built_in, makes, people};
 use crate::{
     gates::Duty,
     plan::{closest, path::At, words::quoted},
@@ -24,16 +24,14 @@ pub(super) struct Cx<'a> {
 /// Holds a gate against every rule that concerns it alone.
 pub(super) fn check(at: At<'_>, gate: &GateSpec, first: bool, cx: Cx<'_>, found: &mut Findings) {
     role(at.key("role"), &gate.role, cx, found);
-    if let Some(role_named) = &gate.escalate_to {
-        role(at.key("escalateTo"), role_named, cx, found);
-    }
+    escalation::check(at.key("escalateTo"), gate, cx, found);
     if let Some(text) = &gate.when {
         when(at.key("when"), text, cx, found);
     }
     if let Some(span) = gate.timeout {
         found.errors.duration(at.key("timeout"), "timeout", span);
     }
-    if duty(&gate.role, cx.roster) == Duty::Judge && !gate.can_reject {
+    if duty(gate, cx.roster) == Duty::Judge && !gate.can_reject {
         let message = format!("gate `{}` judges work and may not send it back", gate.id);
         found.errors.add(
             at.key("canReject"),
@@ -41,9 +39,29 @@ pub(super) fn check(at: At<'_>, gate: &GateSpec, first: bool, cx: Cx<'_>, found:
             "write `canReject: true`: a failing verdict has to lead somewhere",
         );
     }
+    inspection(at, gate, cx, found);
     reject_to(at, gate, cx, found);
     texts(at, gate, found);
     people::check(at, gate, first, cx.roster, found);
+}
+
+/// Whether somebody can take the turns of an inspection (GATE-30).
+fn inspection(at: At<'_>, gate: &GateSpec, cx: Cx<'_>, found: &mut Findings) {
+    if gate.kind != Some(GateKind::Inspection) {
+        return;
+    }
+    if duty(gate, cx.roster) == Duty::Judge {
+        let message = format!("gate `{}` judges work by evidence, and cannot be an inspection", gate.id);
+        found.errors.add(at.key("type"), message, "remove `type`, or give the gate another role");
+    }
+    let role = cx.roster.and_then(|roster| roster.role(&gate.role));
+    if makes(&gate.role, cx.roster) && role.is_some_and(|role| role.agents.len() == 1) {
+        let message = format!(
+            "gate `{}` looks at work of role `{}`, whose one agent never looks at its own work",
+            gate.id, gate.role
+        );
+        found.warnings.add(at.key("role"), message, "give the role a second agent: without one the work waits here");
+    }
 }
 
 /// Holds a fork against every rule that concerns it alone; its branches are gates.
@@ -60,14 +78,15 @@ pub(super) fn fork(at: At<'_>, fork: &ForkSpec, cx: Cx<'_>, found: &mut Findings
     }
     let branches = at.key("branches");
     for (i, branch) in fork.branches.iter().enumerate() {
-        if duty(&branch.role, cx.roster) == Duty::Make {
+        if duty(branch, cx.roster) == Duty::Make {
             let message = format!("gate `{}` makes work in a fork, where others look at it meanwhile", branch.id);
             found.errors.add(branches.item(i).key("role"), message, "put it before the fork");
         }
     }
 }
 
-fn role(at: At<'_>, id: &RoleId, cx: Cx<'_>, found: &mut Findings) {
+/// Whether there is such a role.
+pub(super) fn role(at: At<'_>, id: &RoleId, cx: Cx<'_>, found: &mut Findings) {
     if is_reserved(id) {
         let hint = "name a role of the org chart";
         found.errors.add(at, format!("role `{id}` is reserved for the fleet itself"), hint);

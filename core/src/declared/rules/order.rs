@@ -58,24 +58,30 @@ fn unique(gates: At<'_>, items: &[GateOrFork], found: &mut Findings) {
 }
 
 fn first(gates: At<'_>, items: &[GateOrFork], found: &mut Findings) {
-    each(gates, items, |at, item, gate| {
-        if item == 0 && gate.can_reject {
-            let message = format!("the first gate `{}` cannot reject: there is no gate before it", gate.id);
-            found.errors.add(at.key("canReject"), message, "remove `canReject`");
+    match items.first() {
+        Some(GateOrFork::Fork(fork)) => {
+            let message =
+                format!("the workflow begins with fork `{}`: nobody made anything yet that it could look at", fork.id);
+            found.errors.add(gates.item(0), message, "begin with a gate, and put the fork behind it");
         }
-    });
+        Some(GateOrFork::Gate(gate)) if gate.can_reject => {
+            let message = format!("the first gate `{}` cannot reject: there is no gate before it", gate.id);
+            found.errors.add(gates.item(0).key("canReject"), message, "remove `canReject`");
+        }
+        _ => {}
+    }
 }
 
 /// Work that is made has to be verified, or it could never land.
 fn verified(gates: At<'_>, items: &[GateOrFork], roster: Option<Roster<'_>>, found: &mut Findings) {
     let mut last = None;
     each(gates, items, |_, item, gate| {
-        if duty(&gate.role, roster) == Duty::Judge {
+        if duty(gate, roster) == Duty::Judge {
             last = Some(item);
         }
     });
     each(gates, items, |at, item, gate| {
-        if duty(&gate.role, roster) != Duty::Make || last.is_some_and(|last| last > item) {
+        if duty(gate, roster) != Duty::Make || last.is_some_and(|last| last > item) {
             return;
         }
         let (message, hint) = match last {
@@ -95,9 +101,10 @@ fn verified(gates: At<'_>, items: &[GateOrFork], roster: Option<Roster<'_>>, fou
 fn targets(gates: At<'_>, items: &[GateOrFork], found: &mut Findings) {
     each(gates, items, |at, item, gate| {
         let Some(target) = &gate.reject_to else { return };
-        let before = items.iter().take(item).any(|earlier| earlier.id() == target);
+        let is_target = |earlier: &GateOrFork| matches!(earlier, GateOrFork::Gate(gate) if gate.id == *target);
+        let before = items.iter().take(item).any(is_target);
         if !before && gate.can_reject {
-            let hint = "name a gate or fork that stands before it";
+            let hint = "name a gate that stands before it; a fork takes no work back";
             let message = format!("gate `{}` rejects to `{target}`, which does not stand before it", gate.id);
             found.errors.add(at.key("rejectTo"), message, hint);
         }

@@ -1,6 +1,6 @@
 //! Each rule broken alone: the one finding that it leads to, with its place.
 
-use holdpoint_protocol::org::ROLES_MAX;
+use holdpoint_protocol::{ids::AgentName, org::ROLES_MAX, workflow::ESCALATIONS_MAX};
 
 use super::{ORG, checked, told};
 use crate::gates::GATES_MAX;
@@ -53,6 +53,30 @@ fn each_rule_of_gates_has_its_place_and_its_hint() {
         (
             "role: lead\ntimeout: 1h\nescalateTo: writer",
             &format!("9:19: gate `edit` is for people, and role `writer`, to which it escalates, has none | {person}"),
+        ),
+        (
+            "role: editor\nescalateTo: editor",
+            "8:19: gate `edit` escalates to its own role `editor` | name another role, or remove it: without `escalateTo` its own role has it again",
+        ),
+        (
+            "role: editor\nescalateTo: [lead, writer, lead]",
+            "8:34: gate `edit` escalates to role `lead` twice | name each role once",
+        ),
+        (
+            "role: editor\nescalateTo: [lead, riter]",
+            "8:26: role `riter` is not in the org chart | did you mean `writer`?",
+        ),
+        (
+            "role: editor\nescalateTo: [writer, maker]",
+            "8:28: gate `edit` is completed, and agents of role `maker`, to which it escalates, complete no gates | name a role that neither makes nor judges work",
+        ),
+        (
+            "role: editor\nescalateTo: {to: lead}",
+            "8:19: `escalateTo` is a text, not a mapping | write one text; put it into quotes if it starts with `[`, `{`, `*`, `&`, `!` or has `: ` in it",
+        ),
+        (
+            "role: verifier\ncanReject: true\nescalateTo: [lead, writer]",
+            "9:26: gate `edit` judges work, and escalates to people only: role `writer` is not one of people | name a role of people: they are told that no verifier answers",
         ),
         (
             "role: verifier\ncanReject: true\nrequireHuman: true\ntimeout: 1h",
@@ -134,6 +158,22 @@ fn each_rule_of_workflows_has_its_place() {
             &[draft, "- {id: f, type: join, branches: [{id: a, role: editor}, {id: b, role: lead, timeout: 1h}]}"],
             "5:21: `type: join` is not a type of gate",
         ),
+        ("name: x", &[draft, "- {id: a, role: editor, type: review}"], "5:35: `type: review` is not a type of gate"),
+        (
+            "name: x",
+            &[draft, "- {id: f, type: inspection, branches: [{id: a, role: editor}, {id: b, role: editor}]}"],
+            "5:7: an inspection is one gate and has no branches",
+        ),
+        (
+            "name: x",
+            &[draft, "- {id: a, role: verifier, type: inspection, canReject: true}"],
+            "5:37: gate `a` judges work by evidence, and cannot be an inspection",
+        ),
+        (
+            "name: x",
+            &[draft, "- {id: a, role: builder, type: inspection, requireHuman: true, timeout: 1h}"],
+            "5:62: gate `a` is agents' work and cannot be for people",
+        ),
         (
             "name: x",
             &[draft, "- {id: f, type: fork, branches: [{id: a, role: editor}, {id: draft, role: editor}]}"],
@@ -150,7 +190,7 @@ fn each_rule_of_workflows_has_its_place() {
         (
             "name: x",
             &["- {id: f, type: fork, branches: [{id: a, role: editor}, {id: b, role: editor, canReject: true}]}"],
-            "4:94: the first gate `b` cannot reject: there is no gate before it",
+            "4:7: the workflow begins with fork `f`: nobody made anything yet that it could look at",
         ),
         (
             "name: x",
@@ -184,6 +224,40 @@ fn each_rule_of_workflows_has_its_place() {
     let many: String = (0..=GATES_MAX).map(|n| format!("    - {{id: g{n}, role: writer}}\n")).collect();
     let found = refused(&format!("workflow:\n  name: x\n  gates:\n{many}"), ORG);
     assert_eq!(found, ["4:5: workflow `x` has 33 gates, more than 32 | split it into several workflows"]);
+}
+
+#[test]
+fn those_to_notify_are_people_of_the_org_chart() {
+    let found = |keys: &str, org: Option<&str>| {
+        let text = format!("workflow: {{name: x, gates: [{{id: a, role: writer}}]}}\n{keys}");
+        let checked = checked(&text, org);
+        (told(&checked.errors), checked.projects)
+    };
+    let (errors, projects) = found("owner: human-lea\nstakeholders: [human-eve, human-lea]\n", Some(ORG));
+    assert_eq!((errors, projects[0][0].notified(None)), (vec![], vec![id("human-lea"), id("human-eve")]), "each once");
+    let table = [
+        ("owner: bot\n", "2:8: `bot` in `owner` is no person | ids of people begin with `human-`"),
+        ("owner: human-lee\n", "2:8: `human-lee` in `owner` is not in the org chart | did you mean `human-lea`?"),
+        (
+            "stakeholders: [human-eve, human-somebody]\n",
+            "2:27: `human-somebody` in `stakeholders` is not in the org chart | add that person to a role of the org chart",
+        ),
+        ("owner: [human-lea]\n", "2:8: `owner` is a text, not a list"),
+        ("stakeholder: [human-lea]\n", "2:1: unknown key `stakeholder` in the file | did you mean `stakeholders`?"),
+    ];
+    for (keys, expected) in table {
+        let (errors, _) = found(keys, Some(ORG));
+        assert!(errors.len() == 1 && errors[0].starts_with(expected), "{keys}{errors:#?}");
+    }
+    let (errors, _) = found("owner: human-somebody\n", None);
+    assert_eq!(errors, [""; 0], "without a chart any person can be meant");
+    let crowd = vec!["human-eve"; 51].join(", ");
+    let (errors, _) = found(&format!("stakeholders: [{crowd}]\n"), Some(ORG));
+    assert!(errors.len() == 1 && errors[0].contains("`stakeholders` has 51 items, more than 50"), "{errors:?}");
+}
+
+fn id(name: &str) -> AgentName {
+    name.parse().unwrap()
 }
 
 #[test]
@@ -247,6 +321,10 @@ fn what_will_not_work_as_meant_is_a_warning() {
     assert_eq!(gate("role: editor\nrequireHuman: true"), [waits("1h")]);
     assert_eq!(gate("role: lead\nmetadata: {kind: deploy}"), [waits("45m")]);
     assert_eq!(gate("role: lead\ntimeout: 3d"), [""; 0]);
+    let alone = "7:13: gate `edit` looks at work of role `maker`, whose one agent never looks at its own work | give the \
+                 role a second agent: without one the work waits here";
+    assert_eq!(gate("role: maker\ntype: inspection"), [alone]);
+    assert_eq!(gate("role: builder\ntype: inspection"), [""; 0], "the fleet says how many builders it has");
     let other =
         "8:27: `human-zoe` in `people` does not have role `editor` | add that person to the role, or remove the name";
     assert_eq!(gate("role: editor\npeople: [human-eve, human-zoe]"), [other]);
@@ -296,5 +374,46 @@ fn predicates_are_judged_by_whatever_evaluates_them() {
         told(&found.errors)[0].starts_with("8:13: `when: tags.includes('x')` is no predicate"),
         "{:?}",
         found.errors
+    );
+}
+
+/// A workflow that makes work, with this in `escalateTo` of its first gate.
+fn making(escalate_to: &str) -> String {
+    format!(
+        "workflow:\n  name: x\n  gates:\n    - {{id: a, role: builder, escalateTo: {escalate_to}}}\n    \
+         - {{id: b, role: verifier, canReject: true}}\n"
+    )
+}
+
+#[test]
+fn a_gate_that_makes_work_escalates_to_makers_and_people() {
+    for sound in ["maker", "repair", "lead", "[maker, repair, lead]"] {
+        assert_eq!(refused(&making(sound), ORG), [""; 0], "{sound}");
+    }
+    let hint = "give the role `plane: build` in the org chart, or name a role of people";
+    for (escalate_to, column, role) in [("writer", 42, "writer"), ("[lead, verifier]", 49, "verifier")] {
+        let message =
+            format!("gate `a` makes work, and agents of role `{role}`, to which it escalates, do not | {hint}");
+        assert_eq!(refused(&making(escalate_to), ORG), [format!("4:{column}: {message}")]);
+    }
+    let without_chart = told(&checked(&making("lead"), None).errors);
+    assert!(
+        without_chart[0].contains("agents of role `lead`"),
+        "nobody says that it is one of people: {without_chart:?}"
+    );
+}
+
+#[test]
+fn a_chain_of_escalations_has_a_bound() {
+    let roles: Vec<String> = (0..=ESCALATIONS_MAX).map(|n| format!("r{n}")).collect();
+    let chart: String =
+        roles.iter().map(|role| format!("  {role}: {{agents: [agent-{role}], plane: build}}\n")).collect();
+    let org = format!("roles:\n{chart}");
+    let chain = |count: usize| making(&format!("[{}]", roles[..count].join(", ")));
+    assert_eq!(refused(&chain(ESCALATIONS_MAX), &org), [""; 0]);
+    let hint = "leave some out: each waits for the gate's whole `timeout`";
+    assert_eq!(
+        refused(&chain(ESCALATIONS_MAX + 1), &org),
+        [format!("4:75: gate `a` escalates to 9 roles, more than {ESCALATIONS_MAX} | {hint}")]
     );
 }

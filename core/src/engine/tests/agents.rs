@@ -10,13 +10,13 @@ use holdpoint_protocol::{
     state::{Outcome, Purpose, Status},
     time::Millis,
     turn::{CompletionRequest, Turn, TurnRequest},
-    workflow::{ByOutcome, Effect, GateSpec, RejectionStrategy, WorkflowSpec},
+    workflow::{ByOutcome, Effect, GateKind, GateSpec, RejectionStrategy, WorkflowSpec},
 };
 
 use super::{
     desk::ADA,
     fixture::{Fixture, Taken},
-    parts::{build_request, fleet, plan, waypoint},
+    parts::{build_request, fleet, plan, to_people, waypoint},
 };
 use crate::{
     completion::Code,
@@ -282,6 +282,48 @@ fn agents_of_one_role_look_at_what_their_own_role_wrote_without_a_repository() {
 }
 
 #[test]
+fn a_turn_that_fails_after_a_rejection_still_knows_what_was_rejected() {
+    let spec = WorkflowSpec::new(
+        "declared",
+        [gate("draft", "writer"), GateSpec { can_reject: true, ..gate("edit", "editor") }],
+    );
+    let mut fixture = flown(spec);
+    fixture.fulfil("w", |_| {}).turn();
+    let back = fixture.fulfil("w", says(Outcome::NeedsReview, "it has no source")).turn();
+    let again = fixture.fulfil("w", fails(ReasonCode::AgentTimeout)).turn();
+    let (told, now) = (back.told().unwrap(), again.told().unwrap());
+    assert_eq!((now.reason_code, &now.review), (ReasonCode::AgentTimeout, &told.review));
+    assert_eq!(now.notes, ["it has no source", "exit code 1"]);
+}
+
+#[test]
+fn builders_look_at_what_another_builder_made_before_it_is_verified() {
+    let look = GateSpec {
+        kind: Some(GateKind::Inspection),
+        can_reject: true,
+        expectations: vec!["It is small".to_owned()],
+        ..gate("look", role::BUILDER)
+    };
+    let mut fixture = flown_by([build(), look, verify()]);
+    let turn = fixture.build_ok("w").turn();
+    assert_eq!((turn.gate.as_str(), turn.role.as_str()), ("look", role::BUILDER));
+    assert_eq!(request(&turn).context.expectations, ["It is small"]);
+    let maker = fixture.state("w").work.unwrap().agent;
+    let Input::Fulfilled(handoff) = fixture.fulfilment("w", |_| {}) else { unreachable!("a completion") };
+    let own = fixture.feed("w", Input::Fulfilled(Handoff { agent: maker, ..handoff })).refusal();
+    assert_eq!(own.code(), RefusalCode::OwnWork);
+    assert_eq!(fixture.build_ok("w").refusal().code(), RefusalCode::WrongKind, "it only looks");
+    let back = fixture.fulfil("w", says(Outcome::NeedsReview, "split the second function")).turn();
+    assert_eq!((back.gate.as_str(), back.role.as_str()), ("build", role::BUILDER));
+    assert_eq!(build_request(&back).feedback.as_ref().unwrap().notes, ["split the second function"]);
+    fixture.build_ok("w").turn();
+    assert_eq!(fixture.fulfil("w", |_| {}).turn().gate.as_str(), "verify");
+    fixture.report("w", |_| {}).decided();
+    assert_eq!(fixture.state("w").work.unwrap().role.as_str(), role::BUILDER);
+    fixture.land("w");
+}
+
+#[test]
 fn a_failed_turn_is_no_outcome_and_comes_again_while_reworks_are_left() {
     let spec = WorkflowSpec::new("declared", [build(), verify(), review()]);
     let mut fixture = flown(WorkflowSpec { default_outcome: Some(Outcome::NeedsReview), ..spec });
@@ -327,11 +369,7 @@ fn a_turn_that_no_agent_completes_in_time_opens_again_and_is_dead_after_a_bound(
 
 #[test]
 fn a_turn_that_no_agent_completes_in_time_is_the_role_to_which_its_gate_escalates() {
-    let escalating = |people: &[&str]| GateSpec {
-        escalate_to: Some("lead".parse().unwrap()),
-        escalation_people: people.iter().map(|name| name.parse().unwrap()).collect(),
-        ..review()
-    };
+    let escalating = |people: &[&str]| GateSpec { escalations: vec![to_people("lead", people)], ..review() };
     let flown_to = |people: &[&str]| {
         let mut fixture = flown_by([build(), verify(), escalating(people)]);
         fixture.build_ok("w").turn();
@@ -345,7 +383,6 @@ fn a_turn_that_no_agent_completes_in_time_is_the_role_to_which_its_gate_escalate
     to_people.complete("w", Outcome::Complete).decided();
     let mut to_agents = flown_to(&[]);
     assert_eq!(to_agents.status("w"), Status::Running);
-    assert_eq!(deadline(&mut to_agents).turn().role.as_str(), "lead", "it comes again, and to nobody else");
     assert_eq!(to_agents.fulfil("w", fails(ReasonCode::AgentFailed)).turn().role.as_str(), "lead");
     to_agents.fulfil("w", |_| {}).decided();
 }

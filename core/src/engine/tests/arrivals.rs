@@ -12,7 +12,7 @@ use holdpoint_protocol::{
 
 use super::{
     fixture::{Fixture, Taken},
-    parts::{fleet, plan, waypoint},
+    parts::{fleet, plan, to_people, waypoint},
 };
 use crate::engine::Input;
 
@@ -88,18 +88,37 @@ fn work_passes_over_a_gate_whose_condition_does_not_hold_and_the_entry_says_so()
 
 #[test]
 fn a_condition_sees_the_plans_words_and_the_engines_and_none_of_an_agent() {
-    let mut fixture = flown_by([build(), verify(), when(people("security"))]);
+    let condition = "gateHistory.length > 1 && tags.includes('security')";
+    let security = GateSpec { when: Some(condition.to_owned()), ..people("security") };
+    let mut fixture = flown_by([build(), verify(), security]);
     fixture.feed("w", Input::Open);
     fixture.build_ok("w").turn();
     fixture.report("w", |_| {}).turn();
     let [asked] = fixture.conditions.asked.as_slice() else { panic!("{:?}", fixture.conditions.asked) };
-    assert_eq!(asked.condition, "tags.includes('security')");
+    assert_eq!(asked.condition, condition);
     assert_eq!(asked.scope["tags"], serde_json::json!(["security"]));
     let visit = &asked.scope["gateHistory"][0];
     let mut keys: Vec<&str> = visit.as_object().unwrap().keys().map(String::as_str).collect();
     keys.sort_unstable();
     assert_eq!(keys, ["agent", "duration", "entered", "exited", "gate", "outcome", "role"]);
     assert_eq!((&visit["gate"], &visit["outcome"]), (&"build".into(), &"complete".into()));
+}
+
+#[test]
+fn a_condition_that_cannot_name_the_history_is_asked_with_the_plans_words_alone() {
+    let sees = |condition: &str| {
+        let sign = GateSpec { when: Some(condition.to_owned()), ..people("sign") };
+        let mut fixture = flown_by([build(), verify(), sign]);
+        fixture.feed("w", Input::Open);
+        fixture.build_ok("w").turn();
+        fixture.report("w", |_| {}).turn();
+        let scope = fixture.conditions.asked[0].scope.as_object().unwrap().clone();
+        scope.keys().cloned().collect::<Vec<_>>()
+    };
+    assert_eq!(sees("tags.includes('security') || metadata.risk > 3"), ["metadata", "tags"]);
+    for condition in ["gateHistory.length", "arguments[2].length", "eval('gate' + 'History')", "gate\\u0048istory"] {
+        assert!(sees(condition).contains(&"gateHistory".to_owned()), "{condition}");
+    }
 }
 
 #[test]
@@ -211,8 +230,7 @@ fn rejections_lead_to_the_gate_before_or_to_a_named_one() {
 fn a_gate_that_nobody_completes_in_time_is_the_next_roles_and_then_held() {
     let escalating = GateSpec {
         people: vec!["human-ann".parse().unwrap()],
-        escalate_to: Some("lead".parse().unwrap()),
-        escalation_people: vec!["human-bob".parse().unwrap()],
+        escalations: vec![to_people("lead", &["human-bob"])],
         ..asked_first("sign")
     };
     let mut fixture = flown_by([escalating]);
@@ -237,8 +255,8 @@ fn a_gate_that_nobody_completes_in_time_is_the_next_roles_and_then_held() {
     deadline(&mut fixture).decided();
     assert_eq!((fixture.status("w"), reason(&fixture)), (Status::Blocked, ReasonCode::GateTimeout));
     fixture.retry("w", |_| {});
-    assert_eq!(fixture.open_turn("w").unwrap().role.as_str(), "lead", "a retry opens the turn that was held");
-    by(&mut fixture, "human-bob").decided();
+    assert_eq!(fixture.open_turn("w").unwrap().role.as_str(), "reviewer", "a retry opens the gate for its own role");
+    by(&mut fixture, "human-ann").decided();
     assert_eq!(reason(&fixture), ReasonCode::CriteriaMet);
 }
 

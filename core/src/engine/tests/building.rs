@@ -52,6 +52,23 @@ fn a_build_without_a_change_is_verified_on_the_base() {
 }
 
 #[test]
+fn a_turn_that_fails_passes_on_what_it_was_told() {
+    let mut fixture = Fixture::opened(|_, _| {});
+    fixture.build_ok("w").turn();
+    let rejected = fixture.report("w", |r| r.criteria[0].result.verdict = Verdict::Fail).turn();
+    let told = build_request(&rejected).feedback.clone().unwrap();
+    for _ in 0..2 {
+        let turn = fixture.build("w", failure(ReasonCode::AgentFailed)).turn();
+        let again = build_request(&turn).feedback.clone().unwrap();
+        assert_eq!((again.reason_code, &again.failing), (ReasonCode::AgentFailed, &told.failing));
+        assert_eq!(again.notes, [super::parts::NARRATIVE], "the same failure is named once");
+    }
+    fixture.build_ok("w").turn();
+    let fresh = fixture.report("w", |r| r.criteria[0].result.verdict = Verdict::Fail).decided();
+    assert_eq!(fresh.feedback.unwrap().notes, told.notes, "what failed before is over");
+}
+
+#[test]
 fn a_failed_turn_is_an_attempt_and_another_follows_until_they_are_used_up() {
     let mut fixture = Fixture::opened(|plan, _| plan.policy.max_reworks = 2);
     for attempt in 1..=2 {

@@ -5,26 +5,33 @@ use std::time::Duration;
 use holdpoint_protocol::{
     artifact::{
         Cancel, CancelBody, ClarificationRequest, ClarificationRequestBody, ClarificationResponse,
-        ClarificationResponseBody, Completion, CompletionBody, Confidence, HelpRequest, HelpRequestBody, Origin, Retry,
-        RetryBody, Verb,
+        ClarificationResponseBody, Completion, CompletionBody, Confidence, HelpRequest, HelpRequestBody, Origin,
+        Reconfigure, ReconfigureBody, Retry, RetryBody, Verb,
     },
-    ids::{AgentName, role},
+    ids::{AgentName, TurnId, role},
     journal::{Cause, Entry},
     state::{Outcome, Phase, QuestionKind, Resume},
     turn::{Feedback, Turn},
+    workflow::WorkflowSpec,
 };
 
-use super::fixture::{Fixture, Taken};
+use super::fixture::{Fixture, Stored, Taken};
 use crate::{
-    engine::{Act, Answering, Asked, Commit, Ends, Handoff, Input, Refusal, Retrying, reference, reply},
+    engine::{Act, Answering, Asked, Commit, Ends, Handoff, Input, Migrating, Refusal, Retrying, reference, reply},
     flight,
 };
 
 /// A person of the fleet.
 pub(crate) const ADA: &str = "human-ada";
 
+/// Another one.
+pub(crate) const BOB: &str = "human-bob";
+
 /// The options of every question.
 pub(crate) const OPTIONS: [&str; 2] = ["red", "blue"];
+
+/// A person whose command watches the files.
+pub(crate) const WATCH: &str = "human-watch";
 
 pub(crate) fn person(name: &str) -> AgentName {
     name.parse().unwrap()
@@ -93,14 +100,28 @@ impl Fixture {
 
     /// The turn that was opened last, as it stands.
     pub(crate) fn last_turn(&self, name: &str) -> Option<Box<Turn>> {
-        self.journal(name).iter().fold(None, |last, stored| match (stored.read(), last) {
-            (Entry::Turn(turn), _) => Some(turn),
-            (Entry::Answered(answered), Some(mut turn)) => {
-                reply(&mut turn, &answered.answer);
-                Some(turn)
+        let opened = self.journal(name).iter().rev().find_map(|stored| match stored.read() {
+            Entry::Turn(turn) => Some(turn.turn_id),
+            _ => None,
+        });
+        self.turn_of(name, &opened?)
+    }
+
+    /// A turn as it stands.
+    pub(crate) fn turn_of(&self, name: &str, turn: &TurnId) -> Option<Box<Turn>> {
+        let journal = self.journal(name);
+        // From the end: a long journal is not read again for each turn.
+        let opens = |stored: &Stored| matches!(stored.read(), Entry::Turn(opened) if opened.turn_id == *turn);
+        let (opened, later) = journal.get(journal.iter().rposition(opens)?..)?.split_first()?;
+        let Entry::Turn(mut found) = opened.read() else { return None };
+        for stored in later {
+            if let Entry::Answered(answered) = stored.read()
+                && answered.turn == *turn
+            {
+                reply(&mut found, &answered.answer);
             }
-            (_, last) => last,
-        })
+        }
+        Some(found)
     }
 
     pub(crate) fn answer_act(
@@ -131,7 +152,7 @@ impl Fixture {
         };
         let mut response = ClarificationResponse::new(origin, body);
         change(&mut response);
-        let turn = self.last_turn(name);
+        let turn = self.phase(name).turn().and_then(|open| self.turn_of(name, &open.turn));
         let body = Answering { response, question, options, turn };
         Input::Answered(Act { by: person(by), cause, overtaken: false, body: Box::new(body) })
     }
@@ -145,7 +166,7 @@ impl Fixture {
         let (cause, origin) = self.act_of(name);
         let blockers = if outcome == Outcome::Complete { Vec::new() } else { vec!["name it better".to_owned()] };
         // What waits for nobody has no name.
-        let on = reference(&self.state(name)).or_else(|| Some("gone".to_owned()));
+        let on = reference(&self.state(name), &self.phase(name)).or_else(|| Some("gone".to_owned()));
         let summary = "looked at".to_owned();
         let body = CompletionBody { summary, blockers, ..CompletionBody::of_person(person(by), on, outcome) };
         Input::Completed(Act { by: person(by), cause, overtaken: false, body: Box::new(Completion::new(origin, body)) })
@@ -154,16 +175,15 @@ impl Fixture {
     /// The completion of an agent on the open turn, changed by `change`.
     pub(crate) fn fulfilment(&mut self, name: &str, change: impl FnOnce(&mut Completion)) -> Input {
         let (_, origin) = self.act_of(name);
-        let handoff = Handoff { agent: person("reviewer-1"), ..self.handoff(name, ()) };
+        let handoff = Handoff { agent: person(self.agent), ..self.handoff(name, ()) };
         let body = CompletionBody {
             outcome: Some(Outcome::Complete),
             summary: "looked at".to_owned(),
             ..CompletionBody::of_agent(handoff.agent.clone(), handoff.turn.clone(), 1)
         };
-        let Handoff { turn, role, agent, cause, body: () } = handoff;
         let mut completion = Completion::new(origin, body);
         change(&mut completion);
-        Input::Fulfilled(Handoff { turn, role, agent, cause, body: Box::new(completion) })
+        Input::Fulfilled(handoff.with(Box::new(completion)))
     }
 
     pub(crate) fn fulfil(&mut self, name: &str, change: impl FnOnce(&mut Completion)) -> Taken {
@@ -178,7 +198,7 @@ impl Fixture {
 
     pub(crate) fn retry_act(&mut self, name: &str, change: impl FnOnce(&mut Retry)) -> Input {
         let (cause, origin) = self.act_of(name);
-        let on = reference(&self.state(name));
+        let on = reference(&self.state(name), &self.phase(name));
         let body = RetryBody { agent: person(ADA), on, from: None, reworks: 0, note: None };
         let mut retry = Retry::new(origin, body);
         change(&mut retry);
@@ -190,8 +210,8 @@ impl Fixture {
     /// What held work goes on with, as the orchestrator finds it in the journal.
     fn kept(&self, name: &str) -> (Option<Box<Turn>>, Option<Box<Feedback>>) {
         let Phase::Held(held) = self.state(name).phase else { return (None, None) };
-        if let Resume::Turn(_) = held.resume {
-            return (self.last_turn(name), None);
+        if let Resume::Turn(open) = held.resume {
+            return (self.turn_of(name, &open.turn), None);
         }
         match self.journal(name).last().map(super::fixture::Stored::read) {
             Some(Entry::Decided(decided)) => (None, decided.feedback),
@@ -223,8 +243,41 @@ impl Fixture {
         steered.record.previous =
             self.log.iter().rev().find(|logged| logged.waypoint.is_none()).map(|logged| logged.digest);
         self.log_own(Entry::Steered(Box::new(steered.clone())));
-        self.flight.steering.take(&steered);
+        self.flight.take_steered(&steered);
         Ok(())
+    }
+
+    /// Somebody has the flight go on by these workflows.
+    pub(crate) fn reload(&mut self, by: &str, workflows: &[WorkflowSpec]) -> Result<(), Refusal> {
+        let flight = self.flight.submitted.flight.clone();
+        let (cause, origin) = self.act_of(flight.as_str());
+        let act = Reconfigure::new(
+            origin,
+            ReconfigureBody { agent: person(by), workflows: workflows.to_vec(), watched: by == WATCH },
+        );
+        let mut steered = flight::reconfigure(&self.flight, &self.waypoints, &act, &cause, self.now, |role| {
+            role.as_str() != "nobody"
+        })?;
+        steered.record.previous =
+            self.log.iter().rev().find(|logged| logged.waypoint.is_none()).map(|logged| logged.digest);
+        self.log_own(Entry::Steered(Box::new(steered.clone())));
+        self.flight.take_steered(&steered);
+        Ok(())
+    }
+
+    /// What a reload does to a waypoint.
+    pub(crate) fn migrate(&mut self, name: &str) -> Taken {
+        let (by, cause) = self.flight.configured.by().expect("the flight was reloaded").clone();
+        let turn = match self.state(name).phase {
+            Phase::Held(held) if !matches!(held.resume, Resume::Turn(_)) => None,
+            _ => self.last_turn(name),
+        };
+        let feedback = match self.journal(name).last().map(super::fixture::Stored::read) {
+            Some(Entry::Decided(decided)) => decided.feedback,
+            _ => None,
+        };
+        let body = Box::new(Migrating { turn, feedback });
+        self.feed(name, Input::Reconfigured(Act { by, cause, overtaken: false, body }))
     }
 
     /// What the end of the whole flight does to one of its waypoints.

@@ -7,7 +7,7 @@ use holdpoint_protocol::{
     artifact::VerificationReport,
     codec::{self, Encoding},
     facts::Violation,
-    ids::{ArtifactId, RoleId, WaypointId},
+    ids::{ArtifactId, RoleId, TurnId, WaypointId},
     journal::{Answered, Cause, ConditionResult, Dead, Decided, Entry, Fleet, Landed, Record, Sequence, Submitted},
     plan::Plan,
     state::{OpenTurn, Phase, Status, WaypointState},
@@ -23,7 +23,7 @@ use crate::{
         self, BuildOutcome, Commit, Context, Evaluate, Folded, Fresh, Handoff, Input, Merge, Merged, Refusal, Reported,
         Step,
     },
-    flight::{self, FlightState, Waypoints},
+    flight::{self, Due, FlightState, Waypoints},
     workflows,
 };
 
@@ -101,6 +101,12 @@ pub(crate) struct Fixture {
     pub(crate) now: Timestamp,
     pub(crate) trace: Vec<Transition>,
     pub(crate) conditions: Conditions,
+    /// The branch of a fork whose turn is meant; without it, the first that is open.
+    pub(crate) at: Option<&'static str>,
+    /// The agent that completes gates.
+    pub(crate) agent: &'static str,
+    /// The agent that answers other turns.
+    pub(crate) maker: &'static str,
     folds: BTreeMap<WaypointId, Folded>,
     journals: BTreeMap<WaypointId, Vec<Stored>>,
     /// All journals together, in the order of their stream.
@@ -195,6 +201,9 @@ impl Fixture {
             now,
             trace: Vec::new(),
             conditions: Conditions::default(),
+            at: None,
+            agent: "reviewer-1",
+            maker: "agent-1",
             folds: BTreeMap::new(),
             journals: BTreeMap::new(),
             log: Vec::new(),
@@ -262,7 +271,7 @@ impl Fixture {
         let fresh = self.fresh();
         let before = self.state(name);
         let planned = self.flight.submitted.plan.waypoint(&waypoint_id).unwrap();
-        let workflow = self.flight.workflow(planned).unwrap();
+        let workflow = self.flight.workflow_of(planned, &before).unwrap();
         let mut conditions = Vec::new();
         let step = loop {
             let cx =
@@ -323,18 +332,45 @@ impl Fixture {
         self.waypoints = waypoints;
     }
 
+    /// What the waypoint is in, or the branch that is meant.
+    pub(crate) fn phase(&self, name: &str) -> Phase {
+        let state = self.state(name);
+        let meant = |phase: &&Phase| self.at.is_none_or(|at| phase.turn().is_some_and(|open| open.gate.as_str() == at));
+        let found = state.phases().find(meant).cloned();
+        found.unwrap_or(state.phase)
+    }
+
     pub(crate) fn open_turn(&self, name: &str) -> Option<OpenTurn> {
-        match self.state(name).phase {
+        match self.phase(name) {
             Phase::InTurn(open) => Some(open),
             _ => None,
         }
     }
 
+    /// Does what is due in forks, as the orchestrator does it.
+    pub(crate) fn fork(&mut self, name: &str) {
+        for _ in 0..100 {
+            let due = flight::due(&self.flight, &self.waypoints, self.now);
+            let of_it = |due: &Due| matches!(due, Due::Open(id) | Due::Join(id) if id.as_str() == name);
+            let taken = match due.into_iter().find(of_it) {
+                Some(Due::Join(_)) => {
+                    let voted = self.journal(name).iter().filter_map(|stored| engine::voted(&stored.read())).collect();
+                    self.feed(name, Input::Joined(voted))
+                }
+                Some(_) => self.feed(name, Input::Open),
+                None => return,
+            };
+            assert!(matches!(taken, Taken::Appended(_)), "what is due gets further: {taken:?}");
+        }
+        panic!("something is due for ever");
+    }
+
     /// The turn that is open, as it stands.
     pub(crate) fn turn(&self, name: &str) -> Turn {
         let open = self.open_turn(name).expect("a turn is open");
-        let turn = self.last_turn(name).expect("an open turn has an entry");
-        assert_eq!(turn.turn_id, open.turn, "the open turn is the last that was opened");
+        let turn = self.turn_of(name, &open.turn).expect("an open turn has an entry");
+        let is_last = self.last_turn(name).is_some_and(|last| last.turn_id == open.turn);
+        assert!(is_last || self.state(name).fork.is_some(), "the open turn is the last that was opened");
         *turn
     }
 
@@ -342,7 +378,15 @@ impl Fixture {
     pub(crate) fn handoff<T>(&mut self, name: &str, body: T) -> Handoff<T> {
         let open = self.open_turn(name).expect("a turn is open");
         let cause = self.cause(&open.role);
-        Handoff { turn: open.turn, role: open.role, agent: "agent-1".parse().unwrap(), cause, body }
+        let told = self.turn(name).told().cloned().map(Box::new);
+        Handoff { turn: open.turn, role: open.role, agent: self.maker.parse().unwrap(), cause, told, body }
+    }
+
+    /// Why another agent has to take this open turn.
+    pub(crate) fn for_others(&self, name: &str, turn: &TurnId, agent: &str) -> Option<&'static str> {
+        let (state, planned) = (self.state(name), self.flight.submitted.plan.waypoint(&id(name)).unwrap());
+        let workflow = self.flight.workflow_of(planned, &state).unwrap();
+        engine::is_for_others(&state, turn, &agent.parse().unwrap(), workflow)
     }
 
     pub(crate) fn cause(&mut self, role: &RoleId) -> Cause {

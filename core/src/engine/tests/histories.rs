@@ -8,21 +8,22 @@ use holdpoint_protocol::{
     facts::{Verdict, Violation, ViolationKind},
     ids::role,
     journal::{Death, Entry, Fleet},
+    org::Plane,
     plan::{Answer, Plan},
     reason::ReasonCode,
-    state::{Outcome, Phase, Purpose, QuestionKind, Status},
+    state::{OpenTurn, Outcome, Phase, Purpose, QuestionKind, Status},
     time::Millis,
-    workflow::{GateSpec, WorkflowSpec},
+    workflow::{Escalation, GateOrFork, GateSpec, WorkflowSpec},
 };
 use proptest::prelude::*;
 
 use super::{
-    desk::ADA,
+    desk::{ADA, BOB},
     fixture::{Fixture, Taken},
-    parts::{NARRATIVE, check, criterion, failure, fleet, guard, id, oid, plan, sound_report, waypoint},
+    parts::{NARRATIVE, check, criterion, failure, fleet, guard, id, oid, plan, sound_report, to, to_people, waypoint},
 };
 use crate::{
-    engine::{BuildOutcome, Died, Ends, Handoff, Input, Merge, Oversize},
+    engine::{BuildOutcome, Died, Ends, Handoff, Input, Merge, Oversize, can_be_taken, waits_to_be_taken},
     flight::{self, Due},
 };
 
@@ -72,8 +73,12 @@ pub(crate) enum Event {
     Cancel(usize),
     /// A person pauses the flight, lets it go on, or ends it.
     Steer(u8),
+    /// A person has the flight go on by other workflows.
+    Reload(u8),
     /// Minutes pass.
     Wait(u16),
+    /// Nobody answers an open turn until its deadline.
+    Overdue(usize),
     /// All memory is lost.
     Crash,
 }
@@ -121,7 +126,9 @@ pub(crate) fn events() -> impl Strategy<Value = Vec<Event>> {
             if it_is { n.prop_map(Event::Cancel).boxed() } else { Just(Event::Crash).boxed() }
         }),
         1 => any::<u8>().prop_map(Event::Steer),
+        1 => any::<u8>().prop_map(Event::Reload),
         2 => (1..400_u16).prop_map(Event::Wait),
+        3 => any_one().prop_map(Event::Overdue),
         2 => Just(Event::Crash),
     ];
     prop::collection::vec(event, 0..70)
@@ -132,6 +139,7 @@ fn flown(setup: &Setup) -> (Plan, Fleet) {
     let waypoints = NAMES.iter().zip(depends).map(|(name, on)| {
         let mut waypoint = waypoint(name, on);
         waypoint.criteria.push(criterion("new", Some(check(setup.red_first))));
+        waypoint.criteria.extend(setup.reviewed.then(|| criterion("read", None)));
         waypoint
     });
     let mut plan = plan(waypoints.collect());
@@ -148,23 +156,52 @@ fn flown(setup: &Setup) -> (Plan, Fleet) {
         let answer = Answer { matches: "(?i)by policy".to_owned(), option: "red".to_owned(), rationale: None };
         plan.answers.push(answer);
     }
-    (plan, Fleet { repair: setup.repair, parallel: setup.parallel, ..fleet() })
+    (plan, Fleet { repair: setup.repair, judge: true, parallel: setup.parallel, ..fleet() })
 }
 
 /// The name of a workflow in which agents look at what was verified.
 const REVIEWED: &str = "reviewed";
 
-/// Build, verify, and an agent's look at it; people get a review that nobody completed in time.
+/// The gate that it may get later, which sends no work back.
+const POLISH: &str = "polish";
+
+/// Build, verify, and an agent's look at it, each with a chain for turns that nobody answers in time.
 fn reviewed() -> WorkflowSpec {
     let gate = |name: &str, role_name: &str| GateSpec::new(name.parse().unwrap(), role_name.parse().unwrap());
-    let verify = GateSpec { can_reject: true, ..gate("verify", role::VERIFIER) };
+    let senior = Escalation { plane: Some(Plane::Build), ..to("senior") };
+    let build = GateSpec { escalations: vec![senior, to_people("boss", &[ADA, BOB])], ..gate("build", role::BUILDER) };
+    let escalations = vec![to_people("lead", &[ADA])];
+    let verify = GateSpec { can_reject: true, escalations, ..gate("verify", role::VERIFIER) };
     let review = GateSpec {
         can_reject: true,
-        escalate_to: Some("lead".parse().unwrap()),
-        escalation_people: vec![ADA.parse().unwrap()],
+        escalations: vec![to("chief"), to_people("lead", &[ADA, BOB])],
         ..gate("review", "reviewer")
     };
-    WorkflowSpec::new(REVIEWED, [gate("build", role::BUILDER), verify, review])
+    WorkflowSpec::new(REVIEWED, [build, verify, review])
+}
+
+/// The same workflow as it may be declared later.
+fn declared_later(how: u8) -> WorkflowSpec {
+    let WorkflowSpec { gates, .. } = reviewed();
+    let mut gates: Vec<GateSpec> = gates
+        .into_iter()
+        .filter_map(|item| match item {
+            GateOrFork::Gate(gate) => Some(gate),
+            GateOrFork::Fork(_) => None,
+        })
+        .collect();
+    let polish = GateSpec::new(POLISH.parse().unwrap(), "writer".parse().unwrap());
+    match how % 8 {
+        7 => gates.iter_mut().for_each(|gate| drop(gate.escalations.pop())),
+        0 => drop(gates.pop()),
+        1 => gates[2].role = "critic".parse().unwrap(),
+        2 => gates[0].id = "make".parse().unwrap(),
+        3 => gates[1].id = "judge".parse().unwrap(),
+        4 => gates.insert(1, polish),
+        5 => gates.insert(0, polish),
+        _ => {}
+    }
+    WorkflowSpec::new(REVIEWED, gates)
 }
 
 impl Story {
@@ -221,9 +258,11 @@ impl Story {
                     self.act(due, *how);
                 }
             }
+            Event::Reload(how) => self.reload(*how),
             Event::Wait(minutes) => {
                 self.fixture.now = self.fixture.now.after(Duration::from_secs(60 * u64::from(*minutes)));
             }
+            Event::Overdue(n) => self.overdue(*n),
             Event::Crash => self.fixture.crash(),
             Event::Again(n) => {
                 if let Some((name, input)) = pick(&self.sent, *n).cloned() {
@@ -280,6 +319,29 @@ impl Story {
         }
     }
 
+    /// Time passes until a turn is overdue that agents or people have.
+    fn overdue(&mut self, n: usize) {
+        let steering = &self.fixture.flight.steering;
+        let open: Vec<&str> = NAMES.into_iter().filter(|name| self.fixture.open_turn(name).is_some()).collect();
+        let Some(name) = pick(&open, n).filter(|_| !steering.is_paused() && steering.cancelled.is_none()) else {
+            return;
+        };
+        let open = self.fixture.open_turn(name).expect("a turn is open");
+        let deadline = self.fixture.flight.deadline_of(&open, self.fixture.now);
+        self.fixture.now = self.fixture.now.max(deadline);
+        self.act(&Due::Deadline(id(name), open.turn), 0);
+    }
+
+    /// A flight by workflows of its own goes on by others; what they move is moved before anything else happens.
+    fn reload(&mut self, how: u8) {
+        if self.fixture.flight.steering.is_paused() || self.fixture.reload(ADA, &[declared_later(how)]).is_err() {
+            return;
+        }
+        while let Some(due) = self.due().into_iter().find(|due| matches!(due, Due::Migrate(_))) {
+            self.act(&due, 0);
+        }
+    }
+
     /// Does something that is due; it always gets further, or the shell would do it for ever.
     fn act(&mut self, due: &Due, how: u8) {
         let fixture = &mut self.fixture;
@@ -294,7 +356,9 @@ impl Story {
                 fixture.feed(name.as_str(), Input::DeadlinePassed(Box::new(last)))
             }
             Due::Budget(name) => fixture.feed(name.as_str(), Input::BudgetExhausted),
+            Due::Migrate(name) => fixture.migrate(name.as_str()),
             Due::Open(name) => fixture.feed(name.as_str(), Input::Open),
+            Due::Join(name) => return fixture.fork(name.as_str()),
             Due::Unanswered(name) => fixture.feed(name.as_str(), Input::AnswerOverdue),
             Due::Cancel(name) => fixture.end_with_flight(name.as_str()),
         };
@@ -343,7 +407,7 @@ impl Story {
         let body = self.fixture.work(Vec::new());
         let agent = "agent-1".parse().unwrap();
         let cause = self.fixture.cause(&turn.role);
-        let handoff = Handoff { turn: turn.turn_id, role: turn.role, agent, cause, body };
+        let handoff = Handoff { turn: turn.turn_id, role: turn.role, agent, cause, told: None, body };
         let taken = self.send(name, Input::Built(handoff));
         assert!(is_open || matches!(taken, Taken::Refused(_)), "a closed turn took {taken:?}");
     }
@@ -393,7 +457,26 @@ impl Story {
             3 => Outcome::Blocked,
             _ => Outcome::Complete,
         };
+        let by = self.judge(name);
         let (fits, act) = match &self.fixture.state(name).phase {
+            Phase::InTurn(OpenTurn { purpose: Purpose::Build, taken_by: Some(holder), .. }) => {
+                self.taken(name, holder.as_str(), how)
+            }
+            Phase::InTurn(OpenTurn { purpose: Purpose::Verify(_), taken_by: Some(holder), .. }) => {
+                let verdict = if how % 8 == 1 { Verdict::Fail } else { Verdict::Pass };
+                (
+                    how != 2,
+                    self.fixture.judge_act(name, holder.as_str(), if how == 2 { &[] } else { &["read"] }, verdict),
+                )
+            }
+            Phase::InTurn(OpenTurn { taken_by: Some(holder), gate, .. }) => {
+                let sends_back = outcome == Outcome::NeedsReview && gate.as_str() == POLISH;
+                (!sends_back, self.fixture.completion(name, holder.as_str(), outcome))
+            }
+            Phase::InTurn(open) if waits_to_be_taken(open) => (true, self.fixture.take_act(name, by)),
+            Phase::InTurn(open) if how % 4 == 3 && self.can_be_taken(name, open) => {
+                (true, self.fixture.take_act(name, by))
+            }
             Phase::Waiting(_) => (
                 true,
                 self.fixture.answer_act(name, ADA, |answer| {
@@ -401,7 +484,7 @@ impl Story {
                 }),
             ),
             Phase::InTurn(open) if open.asking().is_some() => (true, self.fixture.answer_act(name, ADA, |_| {})),
-            Phase::InTurn(open) if open.people => (true, self.fixture.completion(name, ADA, outcome)),
+            Phase::InTurn(open) if open.people => (true, self.fixture.completion(name, by, outcome)),
             Phase::Held(_) => (true, self.fixture.retry_act(name, |retry| retry.reworks = u32::from(how % 2))),
             _ => (false, self.fixture.completion(name, ADA, outcome)),
         };
@@ -409,6 +492,30 @@ impl Story {
         let taken = self.send(name, act);
         let is_taken = matches!(taken, Taken::Appended(_));
         assert!(is_taken == fits || over && !is_taken, "{taken:?}");
+    }
+
+    fn can_be_taken(&self, name: &str, open: &OpenTurn) -> bool {
+        self.fixture.flight.submitted.plan.waypoint(&id(name)).is_some_and(|planned| can_be_taken(open, planned))
+    }
+
+    /// A person who may judge the work.
+    fn judge(&self, name: &str) -> &'static str {
+        let made = self.fixture.state(name).work.is_some_and(|work| work.agent.as_str() == ADA);
+        if made { BOB } else { ADA }
+    }
+
+    /// A person answers a build turn that was taken over; whether it is an answer.
+    fn taken(&mut self, name: &str, holder: &str, how: u8) -> (bool, Input) {
+        match how % 8 {
+            1 => (true, self.fixture.release_act(name, holder)),
+            2 => (false, self.fixture.release_act(name, "human-eve")),
+            3 => (false, self.fixture.hand_in_act(name, holder, failure(ReasonCode::HandoffInvalid))),
+            4 => (false, self.fixture.take_act(name, holder)),
+            _ => {
+                let work = self.outcome(if how == 0 { 0 } else { 3 });
+                (true, self.fixture.hand_in_act(name, holder, work))
+            }
+        }
     }
 
     /// A role answers that the turn does not belong to.

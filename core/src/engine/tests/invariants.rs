@@ -123,7 +123,8 @@ fn invariant_4_every_escalation_says_what_a_person_can_do() {
 #[test]
 fn invariant_5_a_builders_word_alone_finalizes_nothing() {
     in_every_history(|story| {
-        for transition in story.fixture.trace.iter().filter(|t| matches!(t.input, Input::Built(_))) {
+        for transition in story.fixture.trace.iter().filter(|t| matches!(t.input, Input::Built(_) | Input::HandedIn(_)))
+        {
             prop_assert!(!matches!(transition.after.phase, Phase::Accepted { .. }), "{transition:?}");
         }
         for transition in acceptances(story) {
@@ -188,6 +189,7 @@ fn invariant_9_an_open_question_never_ends_complete() {
                 transition.input,
                 Input::Answered(_)
                     | Input::Cancelled(_)
+                    | Input::Reconfigured(_)
                     | Input::AnswerOverdue
                     | Input::BudgetExhausted
                     | Input::TooLarge(_)
@@ -201,7 +203,9 @@ fn invariant_9_an_open_question_never_ends_complete() {
                 Input::Asked(_) if !matches!(transition.after.phase, Phase::InTurn(_)) => {
                     open.insert(&transition.waypoint);
                 }
-                Input::Answered(_) | Input::Retried(_) => drop(open.remove(&transition.waypoint)),
+                Input::Answered(_) | Input::Retried(_) | Input::Reconfigured(_) => {
+                    open.remove(&transition.waypoint);
+                }
                 _ => {}
             }
             let accepted = matches!(transition.after.phase, Phase::Accepted { .. });
@@ -209,6 +213,22 @@ fn invariant_9_an_open_question_never_ends_complete() {
         }
         for landed in &story.fixture.flight.landed {
             prop_assert!(!open.contains(&landed.waypoint), "{} landed", landed.waypoint);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn who_made_the_work_never_completes_a_gate_that_looks_at_it() {
+    in_every_history(|story| {
+        for transition in &story.fixture.trace {
+            let by = match &transition.input {
+                Input::Completed(act) => &act.by,
+                Input::Fulfilled(handoff) => &handoff.agent,
+                _ => continue,
+            };
+            let made = transition.before.work.iter().any(|work| work.makers().any(|maker| maker == by));
+            prop_assert!(!made, "{transition:?}");
         }
         Ok(())
     });

@@ -9,12 +9,13 @@ use holdpoint_protocol::{
         VerificationReportBody,
     },
     facts::{BlobRef, BundleRef, CriterionResult, DiffSummary, Oid, Verdict},
-    ids::{WaypointId, role},
+    ids::{CriterionId, RoleId, WaypointId, role},
     journal::Fleet,
     plan::{Check, Criterion, EvidenceLevel, FlightBudget, Guard, Plan, Policy, Priority, TurnBudget, Waypoint},
     reason::ReasonCode,
     time::Millis,
     turn::{BuildRequest, Turn, TurnRequest},
+    workflow::Escalation,
 };
 
 use crate::engine::BuildOutcome;
@@ -102,6 +103,16 @@ pub(crate) fn fleet() -> Fleet {
 /// What a builder's program says in prose: never shown to a verifier.
 pub(crate) const NARRATIVE: &str = "trust me, it is all fine";
 
+/// A link of an escalation chain whose agents have the turn.
+pub(crate) fn to(role_name: &str) -> Escalation {
+    role_name.parse::<RoleId>().unwrap().into()
+}
+
+/// A link of an escalation chain whose people have the turn.
+pub(crate) fn to_people(role_name: &str, people: &[&str]) -> Escalation {
+    Escalation { people: people.iter().map(|name| name.parse().unwrap()).collect(), ..to(role_name) }
+}
+
 pub(crate) fn failure(reason: ReasonCode) -> BuildOutcome {
     BuildOutcome::Failed(Failure { reason, detail: NARRATIVE.to_owned() })
 }
@@ -140,6 +151,9 @@ pub(crate) fn sound_report(turn: &Turn) -> VerificationReport {
         VerificationPurpose::Baseline => Verdict::Fail,
         VerificationPurpose::Handoff | VerificationPurpose::Merge => Verdict::Pass,
     };
+    // What a person judged is as the person said.
+    let judged = |id: &CriterionId| request.judged.iter().find(|judged| judged.criterion == *id);
+    let said = |id: &CriterionId| judged(id).map(|judged| judged.verdict);
     VerificationReport::new(
         Origin {
             artifact_id: format!("report-{}", turn.turn_id).parse().unwrap(),
@@ -155,7 +169,7 @@ pub(crate) fn sound_report(turn: &Turn) -> VerificationReport {
             purpose: request.purpose,
             commit: request.commit.clone(),
             tree: request.tree.clone(),
-            criteria: request.criteria.iter().map(|c| verdict(c.id.as_str(), wanted)).collect(),
+            criteria: request.criteria.iter().map(|c| verdict(c.id.as_str(), said(&c.id).unwrap_or(wanted))).collect(),
             guards: request.guards.iter().map(|g| verdict(g.id.as_str(), Verdict::Pass)).collect(),
             violations: Vec::new(),
             diff: DiffSummary::default(),

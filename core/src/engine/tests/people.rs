@@ -5,13 +5,15 @@ mod asking;
 mod questions;
 mod retries;
 mod steering;
+mod taking;
+mod verdicts;
 
 use holdpoint_protocol::{artifact::ActCode, reason::ReasonCode};
 
 use super::fixture::{Fixture, Taken};
 use crate::engine::Refusal;
 
-fn code(taken: Taken) -> ActCode {
+pub(super) fn code(taken: Taken) -> ActCode {
     match taken.refusal() {
         Refusal::Act(refused) => refused.code,
         other => panic!("expected a refused act, got {other:?}"),

@@ -49,6 +49,28 @@ fn of_agents(transition: &Transition) -> Option<&'static str> {
     }
 }
 
+/// What became of turns that nobody answered in time, at gates that escalate.
+fn of_chains(transition: &Transition) -> Option<&'static str> {
+    let Phase::InTurn(before) = &transition.before.phase else { return None };
+    match (&transition.input, &transition.after.phase) {
+        (Input::DeadlinePassed(_), Phase::InTurn(open)) if open.link > before.link => match (open.purpose, open.people)
+        {
+            (Purpose::Build, true) => Some("a maker's turn went on to people"),
+            (Purpose::Build, false) => Some("a maker's turn went on to other makers"),
+            (_, true) => Some("a review went on to people"),
+            (_, false) => Some("a review went on to other agents"),
+        },
+        (Input::DeadlinePassed(_), Phase::Held(_)) if before.link > 0 => Some("held at the end of a chain"),
+        (Input::DeadlinePassed(_), Phase::Held(_)) => {
+            let gave_up = decision(transition).is_some_and(|d| d.reason_code == ReasonCode::GateTimeout);
+            (gave_up && matches!(before.purpose, Purpose::Verify(_))).then_some("held because no verifier answered")
+        }
+        (Input::Taken(_), Phase::InTurn(_)) if before.link > 0 => Some("taken by a person of the chain"),
+        (Input::HandedIn(_), _) if before.link > 0 => Some("made by a person of the chain"),
+        _ => None,
+    }
+}
+
 #[test]
 fn histories_reach_what_they_are_meant_to_try() {
     let mut seen: BTreeSet<&str> = BTreeSet::new();
@@ -73,6 +95,7 @@ fn histories_reach_what_they_are_meant_to_try() {
             }
             seen.extend(of_questions(transition));
             seen.extend(of_agents(transition));
+            seen.extend(of_chains(transition));
             if matches!(transition.after.phase, Phase::Accepted { .. }) && asked.contains(&transition.waypoint) {
                 seen.insert("accepted after an answer");
             }
@@ -87,6 +110,10 @@ fn histories_reach_what_they_are_meant_to_try() {
     }
     let wanted = [
         "a completion failed and came again",
+        "a maker's turn went on to other makers",
+        "a maker's turn went on to people",
+        "a review went on to other agents",
+        "a review went on to people",
         "accepted after an answer",
         "accepted behind an agent",
         "agent_failed",
@@ -108,8 +135,11 @@ fn histories_reach_what_they_are_meant_to_try() {
         "evidence_missing",
         "gate_blocked",
         "guard_red",
+        "held at the end of a chain",
+        "held because no verifier answered",
         "help_requested",
         "landing_held",
+        "made by a person of the chain",
         "merge",
         "merge_conflict",
         "no rollback left",
@@ -121,6 +151,7 @@ fn histories_reach_what_they_are_meant_to_try() {
         "rolled back",
         "scope_violation",
         "sent back by an agent",
+        "taken by a person of the chain",
         "waited and ended the turn",
         "withdrawn by a result",
     ];

@@ -64,13 +64,6 @@ impl Fixture {
         self.now = self.now.after(Duration::from_secs(seconds));
     }
 
-    /// The open turn is not answered in time.
-    pub(super) fn pass_deadline(&mut self, name: &str) -> Taken {
-        self.now = self.open_turn(name).unwrap().deadline;
-        let turn = Box::new(self.turn(name));
-        self.feed(name, Input::DeadlinePassed(turn))
-    }
-
     /// So many agents die of the open turn.
     pub(super) fn die(&mut self, name: &str, count: u32) -> Taken {
         let open = self.open_turn(name).unwrap();
@@ -109,7 +102,7 @@ pub(super) fn handed(fixture: &Fixture, role_name: &'static str, agent: &str, tu
     };
     let (agent, body) = (agent.parse().unwrap(), failure(ReasonCode::AgentFailed));
     let entry = Account::of(fixture).entries.into_iter().find(|line| line.journal.waypoint.is_some()).unwrap();
-    built(&entry, &Handoff { turn: turn.clone(), role, agent, cause, body })
+    built(&entry, &Handoff { turn: turn.clone(), role, agent, cause, told: None, body })
 }
 
 /// Another completion of the open turn, by an agent.

@@ -1,5 +1,8 @@
 //! What agents say of how far they are (GATE-20a).
 
+use std::sync::{Arc, Mutex};
+
+use holdpoint_otlp_sink::{Receiver, Span};
 use holdpoint_protocol::{
     api::{HISTORY, History, HistoryQuery},
     artifact::{Artifact as _, BuildArtifact, Origin, StatusUpdate, StatusUpdateBody},
@@ -8,10 +11,16 @@ use holdpoint_protocol::{
     streams,
     turn::{Turn, TurnRequest},
 };
-use holdpoint_runtime::{clock, fresh};
+use holdpoint_runtime::{
+    clock,
+    config::TelemetryConfig,
+    fresh,
+    telemetry::{self, WaypointTrace},
+};
+use tokio::time::{Duration, Instant, sleep};
 
 use super::{PLAN, measured, scrape, until, value};
-use crate::support::{Agent, World};
+use crate::support::{Agent, SOON, World};
 
 const COUNTED: &str =
     "holdpoint_status_updates_total{project=\"p\",workflow=\"fly-approved\",gate=\"build\",role=\"builder\"}";
@@ -36,7 +45,7 @@ async fn say(agent: &mut Agent, turn: &Turn, percent: u8) {
 
 /// How many entries the waypoint's journal has.
 async fn entries(world: &World, turn: &Turn) -> usize {
-    let query = HistoryQuery { flight: world.flight.clone(), waypoint: turn.waypoint.clone() };
+    let query = HistoryQuery { flight: world.flight.clone(), waypoint: turn.waypoint.clone(), after: Vec::new() };
     let history: History = world.call(HISTORY, &query).await.unwrap();
     history.lines.iter().filter(|line| line.reference.starts_with(streams::JOURNAL)).count()
 }
@@ -66,7 +75,45 @@ async fn a_status_update_is_counted_and_changes_no_state() {
     say(&mut builder, &turn, 100).await;
     say(&mut builder, &turn, 101).await;
     let refusal = builder.refusal().await;
-    assert!(refusal.contains("no turn is more than 100 percent done"), "{refusal}");
+    assert!(refusal.contains("at most 100 are taken"), "{refusal}");
     assert_eq!(value(&scrape(address).await, COUNTED), Some(2.0));
     assert_eq!(world.view().await.waypoints[0].status, Status::Running);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_status_update_is_a_span_below_its_handoff_in_the_waypoints_trace() {
+    let receiver = Receiver::listen("127.0.0.1:0".parse().unwrap()).await.unwrap();
+    let endpoint = format!("http://{}", receiver.address());
+    let spans = Arc::<Mutex<Vec<Span>>>::default();
+    let to = spans.clone();
+    let take = move |batch: Vec<Span>| {
+        to.lock().unwrap().extend(batch);
+        Ok(())
+    };
+    tokio::spawn(receiver.serve(take, |_| Ok(())));
+    let config = TelemetryConfig { otlp_endpoint: Some(endpoint), ..TelemetryConfig::default() };
+    let _telling = telemetry::init(&config, "holdpoint-orchestrator", "o1").unwrap();
+
+    let mut world = World::start().await;
+    world.start_orchestrator_with(measured).await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let (turn, _delivery) = builder.take().await;
+    say(&mut builder, &turn, 40).await;
+    let named = |name: &str| spans.lock().unwrap().iter().find(|span| span.name == name).cloned();
+    let deadline = Instant::now() + SOON;
+    let (status, process) = loop {
+        if let (Some(status), Some(process)) = (named("status"), named("process status_update")) {
+            break (status, process);
+        }
+        assert!(Instant::now() < deadline, "{:?}", spans.lock().unwrap());
+        sleep(Duration::from_millis(50)).await;
+    };
+    assert_eq!(status.trace_id, WaypointTrace::of(&world.flight, &turn.waypoint).root().trace_id());
+    assert_eq!(status.parent_span_id.as_ref(), Some(&process.span_id));
+    assert_eq!(
+        (status.text("holdpoint.status.summary"), status.text("holdpoint.agent")),
+        (Some("the tests are written"), Some("b1"))
+    );
+    assert_eq!(status.attributes["holdpoint.status.percent"], 40);
 }

@@ -3,21 +3,47 @@
 use std::time::Duration;
 
 use holdpoint_protocol::{
-    api::SUBMIT,
-    artifact::ActCode,
+    Timestamp,
+    api::{InboxKind, SUBMIT},
+    artifact::{ActCode, Verb},
+    facts::Verdict,
+    ids::{RoleId, role},
     reason::ReasonCode,
-    state::Status,
+    state::{Purpose, Status},
     time::Millis,
     view::{FlightStatus, FlightView, WaypointView},
-    workflow::{GateSpec, WorkflowSpec},
+    workflow::{Escalation, GateSpec, WorkflowSpec},
 };
 use holdpoint_runtime::clock;
 
 use super::{PLAN, W};
 use crate::support::{SOON, World};
 
-/// How long the gate waits for its people.
+/// How long each of a gate's people have.
 const TIMEOUT: Duration = Duration::from_secs(2);
+
+fn to_people(name: &str, person: &str) -> Escalation {
+    let role: RoleId = name.parse().unwrap();
+    Escalation { people: vec![person.parse().unwrap()], ..Escalation::from(role) }
+}
+
+fn timeout() -> Option<Millis> {
+    Some(Millis(u64::try_from(TIMEOUT.as_millis()).unwrap()))
+}
+
+/// Waits until it is later than this.
+async fn passes(deadline: Timestamp) {
+    let passed = async {
+        while clock::now() <= deadline {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(SOON, passed).await.unwrap();
+}
+
+fn is_turn_of(role: &'static str) -> impl Fn(&WaypointView) -> bool {
+    move |w| w.turn.as_ref().is_some_and(|turn| turn.role.as_str() == role)
+}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deadline_that_passes_while_no_orchestrator_runs_escalates_once() {
@@ -27,31 +53,20 @@ async fn a_deadline_that_passes_while_no_orchestrator_runs_escalates_once() {
     let sign = GateSpec {
         require_human: true,
         people: vec!["human-ann".parse().unwrap()],
-        timeout: Some(Millis(u64::try_from(TIMEOUT.as_millis()).unwrap())),
-        escalate_to: Some("lead".parse().unwrap()),
-        escalation_people: vec!["human-bob".parse().unwrap()],
+        timeout: timeout(),
+        escalations: vec![to_people("lead", "human-bob")],
         ..GateSpec::new("sign".parse().unwrap(), "signer".parse().unwrap())
     };
     submit.workflows = vec![WorkflowSpec::new("signed", [sign])];
     let _: FlightView = world.call(SUBMIT, &submit).await.unwrap();
     let (ann, bob) = (world.person("human-ann").await, world.person("human-bob").await);
-    let waits_for = |role: &'static str| {
-        move |w: &WaypointView| {
-            w.status == Status::Waiting && w.turn.as_ref().is_some_and(|turn| turn.role.as_str() == role)
-        }
-    };
-    let opened = world.waypoint_when("the signer's turn", waits_for("signer")).await;
+    let opened = world.waypoint_when("the signer's turn", is_turn_of("signer")).await;
     let deadline = opened.turn.unwrap().deadline;
     world.stop_orchestrator();
-    let passed = async {
-        while clock::now() <= deadline {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
-    };
-    tokio::time::timeout(SOON, passed).await.unwrap();
+    passes(deadline).await;
     world.start_orchestrator().await;
-    let escalated = world.waypoint_when("the lead's turn", waits_for("lead")).await;
-    assert_eq!(escalated.reason_code, Some(ReasonCode::GateTimeout));
+    let escalated = world.waypoint_when("the lead's turn", is_turn_of("lead")).await;
+    assert_eq!((escalated.status, escalated.reason_code), (Status::Waiting, Some(ReasonCode::GateTimeout)));
     assert!(
         escalated.remediation.is_some_and(|text| text.contains("nobody of role signer completed gate sign in time"))
     );
@@ -61,4 +76,68 @@ async fn a_deadline_that_passes_while_no_orchestrator_runs_escalates_once() {
     bob.does(&world, W, &bob.approve()).await;
     world.view_when("the end", |view| view.status == FlightStatus::Accepted).await;
     world.is_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chain_goes_through_its_roles_as_time_passes_and_ends_with_the_work_held() {
+    let world = World::start().await;
+    let mut submit = world.submission(PLAN, Some(1)).await;
+    submit.plan.workflow = "signed".to_owned();
+    let sign = GateSpec {
+        require_human: true,
+        timeout: timeout(),
+        escalations: vec![to_people("lead", "human-bob"), to_people("director", "human-eve")],
+        ..GateSpec::new("sign".parse().unwrap(), "signer".parse().unwrap())
+    };
+    submit.workflows = vec![WorkflowSpec::new("signed", [sign])];
+    let _: FlightView = world.call(SUBMIT, &submit).await.unwrap();
+    let ann = world.person("human-ann").await;
+    for role in ["signer", "lead", "director"] {
+        world.waypoint_when(role, is_turn_of(role)).await;
+    }
+    let held = world.waypoint_when("the end of the chain", |w| w.status == Status::Blocked).await;
+    assert_eq!(held.reason_code, Some(ReasonCode::GateTimeout));
+    let text = held.remediation.unwrap();
+    assert!(text.contains("of the roles signer, lead, director"), "{text}");
+    ann.does(&world, W, &ann.retry()).await;
+    world.waypoint_when("the signer's turn again", is_turn_of("signer")).await;
+    ann.does(&world, W, &ann.cancel()).await;
+    world.is_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_makers_turn_that_nobody_answered_waits_for_the_people_of_its_chain_and_their_work_lands() {
+    let mut world = World::start().await;
+    let mut submit = world.submission(PLAN, Some(1)).await;
+    submit.plan.workflow = "led".to_owned();
+    let gate = |id: &str, role_name: &'static str| GateSpec::new(id.parse().unwrap(), role::id(role_name));
+    let build = GateSpec { escalations: vec![to_people("lead", "human-ada")], ..gate("build", role::BUILDER) };
+    let verify = GateSpec { can_reject: true, ..gate("verify", role::VERIFIER) };
+    let sign = GateSpec { require_human: true, timeout: Some(Millis(3_600_000)), ..gate("sign", "signer") };
+    submit.workflows = vec![WorkflowSpec::new("led", [build, verify, sign])];
+    let _: FlightView = world.call(SUBMIT, &submit).await.unwrap();
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    let (ada, bob) = (world.person("human-ada").await, world.person("human-bob").await);
+    let (turn, delivery) = builder.take().await;
+    delivery.ack().await.unwrap();
+    world.stop_orchestrator();
+    let deadline = world.forge_deadline(&turn.waypoint, TIMEOUT).await;
+    passes(deadline).await;
+    world.start_orchestrator().await;
+    let open = world.waypoint_when("the lead's turn", is_turn_of("lead")).await;
+    assert_eq!((open.status, open.reason_code), (Status::Waiting, Some(ReasonCode::GateTimeout)));
+    let item = world.inbox().await.pop().unwrap();
+    assert_eq!((item.kind, &item.actions[..]), (InboxKind::Turn, &[Verb::Take, Verb::Cancel][..]));
+    let refused = bob.fails(&world, W, &bob.take()).await;
+    assert!(refused.code == ActCode::NotAllowed && refused.message.contains("human-ada may"), "{refused:?}");
+    ada.does(&world, W, &ada.take()).await;
+    let handed = ada.hand_in(&world, world.base.as_str(), &[("a", "ada\n")]).await;
+    ada.does(&world, W, &handed).await;
+    verifier.judges(Verdict::Pass).await;
+    world.waypoint_when("the approval", is_turn_of("signer")).await;
+    assert_eq!(ada.fails(&world, W, &ada.approve()).await.code, ActCode::NotAllowed, "who made it cannot approve it");
+    bob.does(&world, W, &bob.approve()).await;
+    world.waypoint_when("the landing", |w| w.status == Status::Complete && w.commit.is_some()).await;
+    assert!(matches!(open.turn.unwrap().purpose, Purpose::Build));
 }

@@ -22,6 +22,7 @@ use holdpoint_protocol::{
         HelpRequest, HelpRequestBody, Metered, Origin, VerificationReport, VerificationReportBody, WorkInProgress,
     },
     codec::{self, Encoding},
+    completing::{COMPLETE, CompleteAnswer, CompleteCall},
     facts::{BundleRef, CriterionResult, DiffSummary, Oid, Verdict},
     ids::{AgentName, ArtifactId, PoolId, RoleId, role},
     names::PLAN_KINDS,
@@ -318,10 +319,28 @@ impl Agent {
             answers,
             newest,
         };
-        let payload = Bytes::from(codec::encode(&progress, Encoding::Json).unwrap());
-        let call = Call { endpoint: PROGRESS, payload, timeout: SOON, traceparent: None };
-        let answer = api::request(&self.bus, call).await?;
+        self.request(PROGRESS, &progress).await
+    }
+
+    /// Asks an endpoint.
+    pub(crate) async fn request<Q: serde::Serialize, A: serde::de::DeserializeOwned>(
+        &self,
+        endpoint: &str,
+        query: &Q,
+    ) -> Result<A, api::ApiError> {
+        let payload = Bytes::from(codec::encode(query, Encoding::Json).unwrap());
+        let answer = api::request(&self.bus, Call { endpoint, payload, timeout: SOON, traceparent: None }).await?;
         Ok(codec::decode(&answer, Encoding::Json).unwrap())
+    }
+
+    /// Completes a turn by one request, with anything in the place of the artifact.
+    pub(crate) async fn complete_by_request<T: serde::Serialize>(
+        &self,
+        turn: &Turn,
+        artifact: &T,
+    ) -> Result<CompleteAnswer, api::ApiError> {
+        let subject = format!("{}.{}", turn.handoff_subject, Completion::KIND);
+        self.request(COMPLETE, &complete_call(&self.bus, subject, artifact)).await
     }
 
     /// What a refusal says.
@@ -363,6 +382,7 @@ impl Agent {
                 ledger: vec![],
                 claims: vec![],
                 completion_claim: None,
+                last_words: None,
                 metered: Metered::default(),
             },
         )
@@ -422,6 +442,13 @@ impl Agent {
             },
         )
     }
+}
+
+/// A completion on this subject as its sender would have it stored.
+pub(crate) fn complete_call<T: serde::Serialize>(bus: &Bus, subject: String, artifact: &T) -> CompleteCall {
+    let artifact = String::from_utf8(codec::encode(artifact, Encoding::Json).unwrap()).unwrap();
+    let signature = bus.signer().sign(&subject, artifact.as_bytes());
+    CompleteCall { subject, artifact, signature }
 }
 
 fn origin(turn: &Turn, role: &RoleId) -> Origin {

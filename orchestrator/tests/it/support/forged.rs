@@ -1,5 +1,7 @@
 //! Journal entries that no orchestrator of today writes, with the signature of one.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use holdpoint_bus::{
     Outgoing,
@@ -7,14 +9,15 @@ use holdpoint_bus::{
 };
 use holdpoint_core::workflows;
 use holdpoint_protocol::{
-    Digest,
+    Digest, Timestamp,
     api::Submit,
     artifact::{Disposition, OrchestratorDecision, OrchestratorDecisionBody, Origin},
     codec::{self, Encoding},
     ids::{WaypointId, role},
     journal::{Decided, Entry, EntryKind, Record, Sequence, Submitted},
+    plan::Priority,
     reason::ReasonCode,
-    state::WaypointState,
+    state::{Phase, WaypointState},
     subjects::JournalKey,
     version,
 };
@@ -59,6 +62,25 @@ impl World {
         let entry = outgoing(&decided, &EntryKind::Decided);
         let append = Append { key: &key, kind: &EntryKind::Decided, expected: last.sequence, entry };
         journal.append(append).await.unwrap();
+    }
+
+    /// Opens the last turn of a waypoint again, with a deadline that passes soon. Those of agents' turns are minutes away.
+    pub(crate) async fn forge_deadline(&self, waypoint: &WaypointId, soon: Duration) -> Timestamp {
+        let journal = Journal::new(&self.local.connect(&self.local.orchestrator).await.unwrap());
+        let key = JournalKey::waypoint(&self.flight, waypoint);
+        let last = journal.last(&key).await.unwrap().unwrap();
+        let entry = Entry::decode(&last.subject, &last.payload, last.content_type.as_deref()).unwrap();
+        let Entry::Turn(mut turn) = entry else { panic!("no turn was opened last: {entry:?}") };
+        let deadline = clock::now().after(soon);
+        (turn.turn_id, turn.deadline) = (fresh::turn(), deadline);
+        turn.record.previous = Some(Digest::of(&last.payload));
+        let state = turn.record.state.as_mut().unwrap();
+        let Phase::InTurn(open) = &mut state.phase else { panic!("no turn is open: {state:?}") };
+        (open.turn, open.deadline) = (turn.turn_id.clone(), deadline);
+        let kind = EntryKind::Turn { role: turn.role.clone(), priority: Priority::Medium, pool: self.pool.clone() };
+        let append = Append { key: &key, kind: &kind, expected: last.sequence, entry: outgoing(&*turn, &kind) };
+        journal.append(append).await.unwrap();
+        deadline
     }
 
     /// Begins the flight with a plan that nobody holds against any rule, as an orchestrator did that is older than them.

@@ -9,13 +9,16 @@ use holdpoint_protocol::{
     api::{ACT, ActQuery, ActRefused, ActStanding, INBOX, Inbox, InboxItem, InboxQuery},
     artifact::{
         Artifact, Cancel, CancelBody, ClarificationResponse, ClarificationResponseBody, Completion, CompletionBody,
-        Origin, Pause, PauseBody, Resume, ResumeBody, Retry, RetryBody,
+        HandIn, HandInBody, Origin, Pause, PauseBody, Reconfigure, ReconfigureBody, Release, ReleaseBody, Resume,
+        ResumeBody, Retry, RetryBody, Take, TakeBody,
     },
     codec::{self, Encoding},
+    facts::{BundleRef, Oid},
     ids::{AgentName, WaypointId, role},
     journal::Sequence,
     state::Outcome,
     subjects,
+    workflow::WorkflowSpec,
 };
 use holdpoint_runtime::{clock, fresh};
 
@@ -146,8 +149,41 @@ impl Person {
         Pause::new(origin(), PauseBody { agent: self.agent() })
     }
 
+    pub(crate) fn take(&self) -> Take {
+        Take::new(origin(), TakeBody { agent: self.agent(), on: None })
+    }
+
+    pub(crate) fn release(&self) -> Release {
+        Release::new(origin(), ReleaseBody { agent: self.agent(), on: None })
+    }
+
+    /// A commit on the turn's base that changes these files, stored and handed in.
+    pub(crate) async fn hand_in(&self, world: &World, base: &str, files: &[(&str, &str)]) -> HandIn {
+        let (commit, _, bundle) = world.commit_by((&self.bus, &role::id(role::OPERATOR)), base, files).await;
+        self.hands_in(commit, bundle)
+    }
+
+    pub(crate) fn hands_in(&self, commit: Oid, bundle: BundleRef) -> HandIn {
+        let body = HandInBody {
+            agent: self.agent(),
+            on: None,
+            commit: Some(commit),
+            bundle: Some(bundle),
+            verdicts: Vec::new(),
+        };
+        HandIn::new(origin(), body)
+    }
+
     pub(crate) fn resume(&self) -> Resume {
         Resume::new(origin(), ResumeBody { agent: self.agent() })
+    }
+}
+
+impl Person {
+    /// Other workflows for the flight.
+    pub(crate) fn reload(&self, workflows: &[WorkflowSpec]) -> Reconfigure {
+        let workflows = workflows.to_vec();
+        Reconfigure::new(origin(), ReconfigureBody { agent: self.agent(), workflows, watched: false })
     }
 }
 

@@ -4,8 +4,10 @@ use holdpoint_protocol::{
     api::{ActQuery, ActRefused, ActStanding, Inbox, InboxItem, InboxKind, InboxQuery},
     artifact::{
         ActCode, Cancel, CancelBody, ClarificationResponse, ClarificationResponseBody, Completion, CompletionBody,
-        Confidence, Pause, PauseBody, Resume, ResumeBody, Retry, RetryBody, Verb,
+        Confidence, GivenVerdict, HandIn, HandInBody, Pause, PauseBody, Reconfigure, ReconfigureBody, Release,
+        ReleaseBody, Resume, ResumeBody, Retry, RetryBody, Take, TakeBody, Verb,
     },
+    facts::Verdict,
     ids::role,
     journal::Sequence,
     reason::ReasonCode,
@@ -39,7 +41,20 @@ fn acts() -> Kinds {
         reworks: 2,
         note: Some("the server is up again".to_owned()),
     };
+    let looked_at = || Some(LOOKED_AT.to_owned());
+    let brought = bundle('c');
+    let hand_in = HandInBody {
+        agent: person(),
+        on: looked_at(),
+        commit: Some(brought.tip.clone()),
+        bundle: Some(brought),
+        verdicts: Vec::new(),
+    };
+    let verdict =
+        GivenVerdict { criterion: "readable".parse().unwrap(), verdict: Verdict::Pass, note: "read it".to_owned() };
+    let judged = HandInBody { commit: None, bundle: None, verdicts: vec![verdict], ..hand_in.clone() };
     let cancel = CancelBody { agent: person(), reason: Some("not needed any more".to_owned()) };
+    let reconfigure = ReconfigureBody { agent: person(), workflows: vec![workflow()], watched: true };
     vec![
         published("clarification_response", ClarificationResponse::new(origin("answer-1"), answer)),
         published("completion", Completion::new(origin("completion-1"), completion)),
@@ -47,6 +62,11 @@ fn acts() -> Kinds {
         published("cancel", Cancel::new(origin("cancel-1"), cancel)),
         published("pause", Pause::new(origin("pause-1"), PauseBody { agent: person() })),
         published("resume", Resume::new(origin("resume-1"), ResumeBody { agent: person() })),
+        published("take", Take::new(origin("take-1"), TakeBody { agent: person(), on: looked_at() })),
+        published("release", Release::new(origin("release-1"), ReleaseBody { agent: person(), on: looked_at() })),
+        published("hand_in", HandIn::new(origin("hand-in-1"), hand_in)),
+        published("reconfigure", Reconfigure::new(origin("reconfigure-1"), reconfigure)),
+        another("hand_in_verdicts", "hand_in", HandIn::new(origin("hand-in-2"), judged)),
     ]
 }
 
@@ -79,6 +99,8 @@ fn inbox() -> Inbox {
         waypoint: "retry-backoff".parse().unwrap(),
         gate: Some("build".parse().unwrap()),
         since: at(4),
+        taken_by: None,
+        to: Vec::new(),
         context: gate_context(),
         question: Some("Which error type?".to_owned()),
         options: vec!["anyhow".to_owned(), "thiserror".to_owned()],
@@ -94,6 +116,7 @@ fn inbox() -> Inbox {
     };
     let failed = InboxItem {
         kind: InboxKind::Failed,
+        to: vec![person()],
         question: None,
         options: Vec::new(),
         confidence: None,
@@ -106,8 +129,17 @@ fn inbox() -> Inbox {
         actions: vec![Verb::Retry, Verb::Cancel],
         ..question.clone()
     };
+    let taken = InboxItem {
+        kind: InboxKind::Taken,
+        taken_by: Some(person()),
+        question: Some("Retry with backoff".to_owned()),
+        actions: vec![Verb::HandIn, Verb::Release, Verb::Cancel],
+        ..failed.clone()
+    };
+    let turn =
+        InboxItem { kind: InboxKind::Turn, taken_by: None, actions: vec![Verb::Take, Verb::Cancel], ..taken.clone() };
     let next = Some(failed.place());
-    Inbox { items: vec![question, failed], next }
+    Inbox { items: vec![question, taken, turn, failed], next }
 }
 
 pub(super) fn all() -> Kinds {

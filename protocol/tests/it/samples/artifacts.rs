@@ -4,13 +4,14 @@ use holdpoint_protocol::{
     artifact::{
         BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, ClarificationRequest,
         ClarificationRequestBody, CommandRun, Completion, CompletionBody, CompletionPlan, CompletionPlanBody,
-        Confidence, CoverageClaim, Disposition, Doubt, EvidenceWanted, Failure, GivenBack, GivenBackBody,
+        Confidence, CoverageClaim, Disposition, Doubt, EvidenceWanted, ExchangeAttempt, ExchangeError,
+        ExchangeErrorKind, ExchangeRecord, ExchangeRecordBody, ExchangeStatus, Failure, GivenBack, GivenBackBody,
         GuidancePacket, GuidancePacketBody, HelpRequest, HelpRequestBody, LedgerSource, Metered, OrchestratorDecision,
-        OrchestratorDecisionBody, StatusMutation, StatusUpdate, StatusUpdateBody, VerificationPlan,
-        VerificationPlanBody, VerificationPurpose, VerificationReport, VerificationReportBody, VerificationRequest,
-        VerificationRequestBody,
+        OrchestratorDecisionBody, PersonVerdict, StatusMutation, StatusUpdate, StatusUpdateBody, TokenUsage,
+        VerificationPlan, VerificationPlanBody, VerificationPurpose, VerificationReport, VerificationReportBody,
+        VerificationRequest, VerificationRequestBody,
     },
-    facts::DiffSummary,
+    facts::{DiffSummary, Verdict},
     ids::{AgentName, TurnId, role},
     reason::ReasonCode,
     state::{Outcome, Status},
@@ -68,6 +69,12 @@ pub(super) fn request(purpose: VerificationPurpose) -> VerificationRequest {
             protected: vec!["tests/golden/**".to_owned()],
             covenant: "AGENTS.md".to_owned(),
             clarifications: vec![clarified()],
+            judged: vec![PersonVerdict {
+                criterion: "readable".parse().unwrap(),
+                verdict: Verdict::Pass,
+                note: "read every line".to_owned(),
+                by: "human-ada".parse().unwrap(),
+            }],
             tests: Vec::new(),
             gate: GateBrief {
                 description: Some("Nothing lands unread.".to_owned()),
@@ -105,11 +112,14 @@ fn built() -> BuildArtifact {
             ],
             claims: vec![CoverageClaim { criterion: "unit".parse().unwrap(), claim: "they pass".to_owned() }],
             completion_claim: Some("ready".to_owned()),
+            last_words: Some("it was there already".to_owned()),
             metered: Metered {
                 wall: Millis(90_000),
                 output_bytes: 2048,
                 tokens: Some(9),
+                usage: Some(TokenUsage { input: 4, output: 2, cache_read: 3, cache_write: 0 }),
                 cost_usd: Some(0.25),
+                cost_micro_usd: Some(250_000),
                 tool_calls: Some(3),
             },
         },
@@ -134,6 +144,7 @@ fn failed_build() -> BuildArtifact {
             ledger: Vec::new(),
             claims: Vec::new(),
             completion_claim: None,
+            last_words: None,
             metered: Metered::default(),
         },
     )
@@ -212,6 +223,38 @@ fn plans() -> Kinds {
     ]
 }
 
+/// An exchange that recovered after a first failure.
+fn exchange() -> ExchangeRecord {
+    ExchangeRecord::new(
+        origin("exchange-1", role::BUILDER),
+        ExchangeRecordBody {
+            turn: turn(),
+            delivery: 1,
+            agent: agent(),
+            exchange: "0a1b2c3d".to_owned(),
+            component: "builder".to_owned(),
+            criterion: Some("unit".parse().unwrap()),
+            session: Some("session-1".to_owned()),
+            original_error: ExchangeError {
+                kind: ExchangeErrorKind::MissingField,
+                details: "2 required fields are missing: data.todos, data.success".to_owned(),
+                missing: vec!["data.todos".to_owned(), "data.success".to_owned()],
+                output_sample: "{\"component\": \"builder\"".to_owned(),
+                output: Some(digest("7")),
+            },
+            attempts: vec![ExchangeAttempt {
+                attempt: 1,
+                at: at(9),
+                command: "agent --print".to_owned(),
+                prompt: "Print the missing fields".to_owned(),
+                output_sample: "{}".to_owned(),
+                error: None,
+            }],
+            final_status: Some(ExchangeStatus::Recovered),
+        },
+    )
+}
+
 fn conversation() -> Kinds {
     let question = ClarificationRequest::new(
         origin("question-1", role::BUILDER),
@@ -258,6 +301,7 @@ fn conversation() -> Kinds {
     vec![
         published("status_update", status),
         published("given_back", given_back),
+        published("exchange_record", exchange()),
         published("clarification_request", question),
         another("clarification_request_waits", "clarification_request", waits),
         another("clarification_request_waited", "clarification_request", waited),

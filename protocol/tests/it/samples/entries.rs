@@ -6,13 +6,14 @@ use holdpoint_protocol::{
     journal::{self, ConditionResult, Dead, Death, Decided, Landed, Record, Steered, Submitted},
     reason::ReasonCode,
     state::{
-        Acted, Answered, Counters, GateEntries, GateVisit, Held, LastDecision, OpenTurn, Outcome, Phase, Purpose,
-        Question, QuestionKind, QuestionStanding, Resume, Status, TurnQuestion, Verified, WaypointState, Work,
+        Acted, Answered, Branch, BranchStanding, Configured, Counters, GateEntries, GateVisit, Held, LastDecision,
+        OpenFork, OpenTurn, Outcome, Phase, Purpose, Question, QuestionKind, QuestionStanding, Resume, Status,
+        TurnQuestion, Verified, Vote, WaypointState, Work,
     },
     subjects,
     turn::{
-        BuildRequest, Collision, CollisionKind, CompletionRequest, Feedback, LandedMeanwhile, ReviewContext, Turn,
-        TurnRequest,
+        BuildRequest, Collision, CollisionKind, CompletionRequest, DependencyOutcome, Feedback, LandedMeanwhile,
+        ReviewContext, Turn, TurnRequest,
     },
     version,
     workflow::{GateContext, RecordedWorkflow},
@@ -39,6 +40,7 @@ fn state(phase: Phase) -> WaypointState {
             violations: violations(),
             role: role::id(role::REPAIR),
             agent: "repair-1".parse().unwrap(),
+            earlier_makers: vec!["builder-1".parse().unwrap()],
             made_on: Some(oid('d')),
         }),
         counters: Counters { attempts: 2, reworks: 1, conflicts: 1, redeliveries: 3, clarifications: 2, granted: 1 },
@@ -62,11 +64,14 @@ fn state(phase: Phase) -> WaypointState {
             outcome: Some(Outcome::Complete),
         }],
         answered: Some(Answered { turn: turn(), digest: digest("handoff") }),
+        answered_before: Vec::new(),
+        fork: None,
         verified: Some(Verified { report: digest("report"), tree: oid('c'), base: oid('a') }),
         cleared: true,
         after_conflict: true,
         constraints: vec!["use anyhow".to_owned()],
         acted: Some(Acted { by: person(), verb: Verb::Approve, at: at(5), digest: digest("act") }),
+        configured: Configured { began: 1, by: 2 },
     }
 }
 
@@ -124,11 +129,25 @@ fn open_turn(role_name: &'static str, purpose: Purpose) -> OpenTurn {
         role: role::id(role_name),
         gate: if people { "approve" } else { "build" }.parse().unwrap(),
         purpose,
+        link: 0,
         people,
+        taken_by: None,
+        judged: Vec::new(),
         opened_at: at(3),
         deadline: at(1800),
         questions: Vec::new(),
     }
+}
+
+/// A build turn that a person took over.
+fn taken_turn() -> Turn {
+    let mut turn = Turn { decision: None, ..build_turn() };
+    let state = turn.record.state.as_mut().expect("a turn has the state after it");
+    if let Phase::InTurn(open) = &mut state.phase {
+        (open.people, open.link) = (true, 1);
+        open.taken_by = Some("human-ada".parse().unwrap());
+    }
+    turn
 }
 
 /// A turn in which one question was answered by policy, one by a person, one withdrawn, and one is open.
@@ -196,6 +215,11 @@ fn build_turn() -> Turn {
         description: None,
         role_description: None,
         context: GateContext::default(),
+        dependencies: vec![DependencyOutcome {
+            waypoint: "types".parse().unwrap(),
+            title: "The types".to_owned(),
+            commit: oid('d'),
+        }],
     };
     a_turn(role::REPAIR, Purpose::Build, TurnRequest::Build(Box::new(request)))
 }
@@ -240,7 +264,7 @@ fn complete_turn() -> Turn {
 }
 
 /// Of a gate that agents complete.
-fn agents_complete_turn() -> Turn {
+pub(super) fn agents_complete_turn() -> Turn {
     let TurnRequest::Complete(request) = complete_turn().request else { unreachable!("a completion") };
     let request = CompletionRequest {
         tests: Vec::new(),
@@ -297,11 +321,41 @@ fn decisions() -> Kinds {
         ("decided_cancelled", Phase::Cancelled),
     ];
     all.extend(phases.map(|(name, phase)| another(name, "decided", decided(phase))));
+    all.push(another("decided_forked", "decided", forked()));
     all
 }
 
+/// A fork with a branch of each standing.
+fn forked() -> Decided {
+    let branch = |gate: &str, standing, redeliveries| Branch { gate: gate.parse().unwrap(), standing, redeliveries };
+    let vote = Vote {
+        outcome: Outcome::NeedsReview,
+        by: "reviewer-1".parse().unwrap(),
+        disposition: Disposition::Rework,
+        reason_code: ReasonCode::ApprovalRejected,
+        cause: digest("vote"),
+    };
+    let branches = vec![
+        branch("verify", BranchStanding::Due, 0),
+        branch("docs", BranchStanding::Skipped, 0),
+        branch("security", BranchStanding::Open(asking()), 1),
+        branch("style", BranchStanding::Voted(vote), 0),
+    ];
+    let mut decided = decided(Phase::Forked);
+    if let Some(state) = &mut decided.record.state {
+        state.answered_before = vec![Answered { turn: turn(), digest: digest("earlier") }];
+        state.fork = Some(OpenFork { fork: "reviews".parse().unwrap(), since: at(3), branches });
+    }
+    decided
+}
+
 fn steered() -> Steered {
-    Steered { schema_version: version::CURRENT, verb: Verb::Pause, by: person(), record: flight_record() }
+    let workflows = Vec::new();
+    Steered { schema_version: version::CURRENT, verb: Verb::Pause, by: person(), workflows, record: flight_record() }
+}
+
+fn reconfigured() -> Steered {
+    Steered { verb: Verb::Reconfigure, workflows: vec![RecordedWorkflow::from(workflow())], ..steered() }
 }
 
 pub(super) fn deaths() -> Vec<Death> {
@@ -351,6 +405,7 @@ pub(super) fn all() -> Kinds {
         published("submitted", submitted),
         published("landed", landed),
         published("turn", build_turn()),
+        another("turn_taken", "turn", taken_turn()),
         another("turn_build", "turn", Turn { decision: None, ..build_turn() }),
         another("turn_baseline", "turn", verify_turn(VerificationPurpose::Baseline)),
         another("turn_verify", "turn", verify_turn(VerificationPurpose::Handoff)),
@@ -360,6 +415,7 @@ pub(super) fn all() -> Kinds {
         published("dead", dead()),
         published("feedback", feedback()),
         published("steered", steered()),
+        another("steered_reconfigured", "steered", reconfigured()),
         published("answered", answered()),
     ];
     all.extend(decisions());

@@ -12,6 +12,7 @@ use holdpoint_protocol::{
     },
     ids::{AgentName, role},
     journal::{Cause, Fleet, Sequence},
+    org::Plane,
     plan::{
         Answer, Check, Criterion, EvidenceLevel, FlightBudget, Guard, Mode, Plan, Policy, Priority, TurnBudget,
         Waypoint,
@@ -20,8 +21,8 @@ use holdpoint_protocol::{
     state::Outcome,
     time::Millis,
     workflow::{
-        ByOutcome, Effect, ForkKind, ForkSpec, GateContext, GateOrFork, GateSpec, JoinStrategy, RejectionStrategy,
-        WorkflowSpec,
+        ByOutcome, Effect, Escalation, ForkKind, ForkSpec, GateContext, GateKind, GateOrFork, GateSpec, JoinStrategy,
+        RejectionStrategy, WorkflowSpec,
     },
 };
 
@@ -101,8 +102,10 @@ pub(super) fn workflow() -> WorkflowSpec {
         require_human: true,
         people: vec![person()],
         timeout: Some(Millis(86_400_000)),
-        escalate_to: Some("lead".parse().unwrap()),
-        escalation_people: vec![person()],
+        escalations: vec![
+            Escalation { people: vec![person()], ..Escalation::from(role::id("lead")) },
+            Escalation { plane: Some(Plane::Build), ..Escalation::from(role::id("backend")) },
+        ],
         when: Some("!tags.includes('small')".to_owned()),
         reject_to: Some("build".parse().unwrap()),
         expectations: vec!["Every line was read".to_owned()],
@@ -111,13 +114,16 @@ pub(super) fn workflow() -> WorkflowSpec {
         metadata: [("kind".to_owned(), "ready-check".into())].into(),
         ..gate("approve", "reviewer")
     };
+    let look = GateSpec { kind: Some(GateKind::Inspection), can_reject: true, ..gate("look", role::BUILDER) };
     WorkflowSpec {
         name: "approved".to_owned(),
         description: Some("A person has the last word.".to_owned()),
-        gates: vec![gate("build", role::BUILDER).into(), GateOrFork::Fork(fork), approve.into()],
+        gates: vec![gate("build", role::BUILDER).into(), look.into(), GateOrFork::Fork(fork), approve.into()],
         default_outcome: Some(Outcome::Blocked),
         rejection_strategy: RejectionStrategy::Named,
         outcomes: ByOutcome { blocked: Some(Effect::Hold), ..ByOutcome::default() },
+        owner: Some(person()),
+        stakeholders: vec!["human-bob".parse().unwrap()],
     }
 }
 

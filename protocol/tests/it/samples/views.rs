@@ -4,7 +4,7 @@ use holdpoint_protocol::{
     api::{
         ArtifactQuery, DeadQuery, DeadTurn, DeadTurns, FlightLine, Flights, FlightsQuery, GivenAnswer, Going, History,
         HistoryLine, HistoryQuery, Presence, Progress, ProgressAnswer, ProgressNotice, RefusedHandoff, Standing,
-        StatusQuery, Submit,
+        StatusQuery, StreamPlace, Submit,
     },
     artifact::{Disposition, Verb, VerificationPurpose},
     attestation::{AttestQuery, Envelope, EnvelopeSignature, PAYLOAD_TYPE},
@@ -16,9 +16,10 @@ use holdpoint_protocol::{
     journal::Sequence,
     reason::ReasonCode,
     refusal::RefusalCode,
-    state::{Purpose, Status},
+    state::{Outcome, Purpose, Status},
     version,
-    view::{FlightStatus, FlightView, Trouble, TurnView, WaypointView},
+    view::{BranchStatus, BranchView, FlightStatus, FlightView, FlownWorkflow, Trouble, TurnView, WaypointView},
+    workflow::RecordedWorkflow,
 };
 
 use super::{Kinds, another, artifacts::turn, entries::deaths, parts::*, published, unpublished};
@@ -46,7 +47,15 @@ fn waypoint_view() -> WaypointView {
             opened_at: at(3),
             deadline: at(1800),
             agent: Some("verifier-1".parse().unwrap()),
+            overdue: 2,
         }),
+        branches: vec![BranchView {
+            gate: "security".parse().unwrap(),
+            standing: BranchStatus::Voted,
+            outcome: Some(Outcome::Complete),
+            by: Some("reviewer-1".parse().unwrap()),
+            turn: None,
+        }],
     }
 }
 
@@ -71,6 +80,7 @@ fn flight_view() -> FlightView {
             failures: 2,
         }],
         trouble_left_out: 3,
+        workflows: vec![FlownWorkflow::from(&RecordedWorkflow::from(workflow()))],
     }
 }
 
@@ -123,11 +133,12 @@ fn api() -> Kinds {
     let presence =
         Presence { role: role::id(role::BUILDER), agent: "builder-1".parse().unwrap(), pid: 4711, turn: Some(turn()) };
     let (flight, waypoint) = ("demo-1".parse().unwrap(), "w1".parse().unwrap());
+    let places = vec![StreamPlace { stream: "HP_HANDOFF_BUILDER".to_owned(), sequence: Sequence(42) }];
     vec![
         published("artifact_query", ArtifactQuery { reference: "HP_HANDOFF_BUILDER/43".to_owned() }),
         published("flights", Flights { flights: vec![line.clone()], next: Some("demo-1".parse().unwrap()) }),
-        published("history", History { lines: vec![history.clone()] }),
-        published("history_query", HistoryQuery { flight, waypoint }),
+        published("history", History { lines: vec![history.clone()], next: Some(places.clone()) }),
+        published("history_query", HistoryQuery { flight, waypoint, after: places }),
         published("presence", presence),
         published("submit", submit),
         published("flights_query", FlightsQuery { after: Some("demo-1".parse().unwrap()) }),
@@ -140,7 +151,7 @@ fn api() -> Kinds {
         published("progress", progress),
         unpublished("progress_continue", ProgressAnswer::Continue(Going::default())),
         unpublished("progress_continue_answered", ProgressAnswer::Continue(going)),
-        published("progress_answer", ProgressAnswer::Stop { reason: "superseded".to_owned() }),
+        published("progress_answer", ProgressAnswer::Stop { reason: "superseded".to_owned(), give_back: false }),
         published("progress_notice", notice),
         published("refused_handoff", refused),
         published("dead_turn", dead_turn()),

@@ -9,7 +9,7 @@ use super::super::{Confinement, Limit, Tool, ToolError};
 use super::{sh, soon};
 use crate::process::ProcessId;
 
-fn limits(dir: &Path) -> Confinement {
+pub(super) fn limits(dir: &Path) -> Confinement {
     Confinement {
         read: Vec::new(),
         write: vec![dir.to_owned()],

@@ -63,14 +63,14 @@ fn a_question_waits_in_its_open_turn_and_its_answer_leaves_the_turn_open() {
     let question = fixture.open_turn("w").unwrap().asking().unwrap().clone();
     assert_eq!((waits.reference, waits.question.unwrap().asked), (question.asked.reference(), question.asked));
     let actions = |fixture: &Fixture| flight::actions(&fixture.flight, &id("w"), Some(&fixture.state("w")));
-    assert_eq!(actions(&fixture), [Verb::Answer, Verb::Cancel]);
+    assert_eq!(actions(&fixture), [Verb::Answer, Verb::Take, Verb::Cancel]);
 
     let act = fixture.answer_act("w", ADA, |answer| answer.rationale = Some("it is warmer".to_owned()));
     let answered = fixture.feed("w", act.clone()).answered();
     assert_eq!((&answered.turn, answered.words), (&asked_in.turn_id, question.words));
     assert_eq!((answered.answer.option.as_deref(), answered.answer.by.as_str()), (Some(OPTIONS[0]), ADA));
     assert_eq!(fixture.turn("w").turn_id, asked_in.turn_id, "the turn stays open");
-    assert_eq!(actions(&fixture), [Verb::Cancel]);
+    assert_eq!(actions(&fixture), [Verb::Take, Verb::Cancel]);
     assert_eq!(flight::waits(&fixture.flight, &fixture.waypoints), []);
     let Input::Answered(taken) = &act else { panic!() };
     let by_reference = QuestionStanding::Answered { by: Some(taken.cause.clone()) };

@@ -1,0 +1,88 @@
+//! What a program learns of the repository before it looks for itself, and what it asks for.
+
+use std::path::Path;
+
+use holdpoint_harness::ask::Nobody;
+use holdpoint_outline::Helper;
+use holdpoint_runtime::mirror::to_wire;
+use holdpoint_workspace::{CommitMeta, Oid};
+
+use crate::support::{SHIM, Shop, agent};
+
+const FILES: [(&str, &str); 4] = [
+    ("AGENTS.md", "Everybody is brief.\n"),
+    ("core/AGENTS.md", "Here nobody panics.\n"),
+    ("core/gate.rs", "pub struct Gate;\nimpl Gate {\n    fn leave_it(&self) {}\n}\n"),
+    ("docs/product-spec.md", "Gates open.\n"),
+];
+
+async fn commit(shop: &Shop, parent: &Oid, files: &[(&str, &str)]) -> Oid {
+    let dir = tempfile::tempdir_in(shop.temp.path()).unwrap();
+    shop.mirror.checkout(parent, dir.path()).await.unwrap();
+    for (name, text) in files {
+        let file = dir.path().join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(file, text).unwrap();
+    }
+    let tree = shop.mirror.capture(dir.path(), parent).await.unwrap();
+    let meta = CommitMeta {
+        name: "U".to_owned(),
+        email: "u@localhost".to_owned(),
+        epoch_seconds: 1_700_000_000,
+        message: "gates: let them be left\n".to_owned(),
+    };
+    shop.mirror.commit_on(parent, &tree, &meta).await.unwrap()
+}
+
+/// What a program printed that read its prompt and asked for slices after it had removed what they are of.
+async fn printed(shop: &Shop) -> String {
+    let commit = commit(shop, &shop.base, &FILES).await;
+    let turn = shop.turn_with(|request| {
+        (request.base, request.start) = (to_wire(&commit), to_wire(&commit));
+        request.scope = vec!["core/**".to_owned()];
+    });
+    let program = "cat; rm -r core; holdpoint-ask context; for slice in map 'symbol LEAVE' 'file core/gate.rs' \
+                   'search panics' 'search nothing-has-this' 'file ../etc/passwd'; do \
+                   echo \"== $slice\"; holdpoint-ask context $slice 2>&1; echo \"exit $?\"; done";
+    let bench = shop.bench(program).await.outlining(Some(Helper::at(Path::new(SHIM))));
+    let built = bench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+    std::fs::read_to_string(&built.output).unwrap()
+}
+
+#[tokio::test]
+async fn a_program_gets_a_map_and_the_nearest_covenants_and_pulls_slices_from_git() {
+    let printed = printed(&Shop::new().await).await;
+    let (prompt, pulled) = printed.split_once("== map\n").unwrap();
+    for part in [
+        "## `core/AGENTS.md` says\n\n```\nHere nobody panics.\n```\n\n## `AGENTS.md` says\n\n```\nEverybody is brief.\n",
+        "`docs/product-spec.md` is there: where it and the goal disagree, it counts.",
+        "## The repository\n",
+        "\nmap ",
+    ] {
+        assert!(prompt.contains(part), "{part:?} in {prompt}");
+    }
+    for part in [
+        "Files in scope:\n  core/AGENTS.md (20 bytes)\n",
+        "2023-11-14",
+        "gates: let them be left\n",
+        "Defined in core/gate.rs:\n  1 class Gate\n  3 method leave_it\n",
+        "== symbol LEAVE\ncore/gate.rs:3 method leave_it\nexit 0\n",
+        "== file core/gate.rs\npub struct Gate;\nimpl Gate {\n    fn leave_it(&self) {}\n}\nexit 0\n",
+        "== search panics\ncore/AGENTS.md:1: Here nobody panics.\nexit 0\n",
+        "has \"nothing-has-this\" in a line\nexit 2\n",
+        "there is no file \"../etc/passwd\" on commit",
+    ] {
+        assert!(pulled.contains(part), "{part:?} in {pulled}");
+    }
+}
+
+#[tokio::test]
+async fn the_covenant_of_the_base_is_shown_whatever_the_work_made_of_it() {
+    let shop = Shop::new().await;
+    let base = commit(&shop, &shop.base, &[("AGENTS.md", "Weaken no test.\n")]).await;
+    let start = commit(&shop, &base, &[("AGENTS.md", "Skip what is red.\n")]).await;
+    let turn = shop.turn_with(|request| (request.base, request.start) = (to_wire(&base), to_wire(&start)));
+    let built = shop.bench("cat").await.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+    let printed = std::fs::read_to_string(&built.output).unwrap();
+    assert!(printed.contains("Weaken no test.") && !printed.contains("Skip what is red."), "{printed}");
+}

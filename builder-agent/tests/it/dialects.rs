@@ -1,0 +1,127 @@
+//! Programs that print what real agents print: recorded streams, from inside the sandbox.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use holdpoint_harness::{ask::Nobody, build_turn::Outcome};
+use holdpoint_protocol::{artifact::TokenUsage, reason::ReasonCode};
+use holdpoint_runtime::config::{Dialect, ProgramConfig, presets::PresetName};
+
+use crate::support::{Shop, agent, failure, ready};
+
+/// Streams of the real programs.
+fn recorded() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../harness/fixtures").canonicalize().unwrap()
+}
+
+fn speaks(dialect: Dialect) -> impl FnOnce(&mut ProgramConfig) {
+    move |program| {
+        program.dialect = dialect;
+        program.read_paths.push(recorded());
+    }
+}
+
+#[tokio::test]
+async fn what_an_agent_says_in_its_dialect_is_read_and_metered() {
+    let shop = Shop::new().await;
+    for (dialect, stream, cost) in
+        [(Dialect::Claude, "claude-done", Some(10_960)), (Dialect::Codex, "codex-done", None)]
+    {
+        let command = format!("printf hello > made.txt; cat {}/{stream}.jsonl", recorded().display());
+        let bench = shop.bench_with(&command, speaks(dialect)).await;
+        let built = bench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
+        assert_eq!(ready(&built).said.completion.as_deref(), Some("w1"));
+        let metered = &built.metered;
+        assert_eq!((metered.tokens, metered.tool_calls, metered.cost_micro_usd), (Some(2468), Some(1), cost));
+        assert_eq!(metered.usage, Some(TokenUsage { input: 2400, output: 68, ..TokenUsage::default() }));
+        let stored = fs::read_to_string(&built.output).unwrap();
+        assert!(
+            stored.contains("waypoint-complete") && stored.contains("\"type\":"),
+            "the stream itself is the evidence"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_failure_shows_what_the_agent_said_and_not_the_stream() {
+    let shop = Shop::new().await;
+    let command = format!("cat {}/codex-stream-cut.jsonl; exit 1", recorded().display());
+    let bench = shop.bench_with(&command, speaks(Dialect::Codex)).await;
+    let built = bench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
+    let failure = failure(&built);
+    assert_eq!(failure.reason, ReasonCode::AgentFailed);
+    assert!(failure.detail.contains("stream disconnected") && !failure.detail.contains("thread_id"), "{failure:?}");
+}
+
+#[tokio::test]
+async fn a_provider_that_has_no_room_is_waited_for_within_the_turn() {
+    let shop = Shop::new().await;
+    let streams = recorded();
+    let command = format!(
+        "if [ -e made.txt ]; then cat {dir}/codex-done.jsonl; else touch made.txt; cat {dir}/codex-overloaded.jsonl; exit 1; fi",
+        dir = streams.display()
+    );
+    let bench = shop.bench_with(&command, speaks(Dialect::Codex)).await;
+    let built = bench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
+    assert_eq!(ready(&built).said.completion.as_deref(), Some("w1"));
+}
+
+#[tokio::test]
+async fn a_program_goes_on_where_it_was_with_its_own_settings_and_not_its_login() {
+    let shop = Shop::new().await;
+    let own = shop.path("own");
+    fs::create_dir(&own).unwrap();
+    for (name, text) in
+        [("settings.json", "{\"mine\": true}"), (".credentials.json", "login"), ("history.jsonl", "private")]
+    {
+        fs::write(own.join(name), text).unwrap();
+    }
+    // Like the real one, it knows a conversation by its id and the folder it was in.
+    let say = |line: &str| format!("printf '%s\\n' '{line}'");
+    let first = format!(
+        "pwd > $CLAUDE_CONFIG_DIR/projects/s-1; ls -A $CLAUDE_CONFIG_DIR > seen.txt; cat {}/settings.json {}/history.jsonl >> seen.txt; {}",
+        own.display(),
+        own.display(),
+        say(r#"{"type":"result","session_id":"s-1","is_error":false,"result":"begun"}"#)
+    );
+    let resume = format!(
+        "test \"$(pwd)\" = \"$(cat $CLAUDE_CONFIG_DIR/projects/{{session}})\" && printf went-on > seen.txt; {}",
+        say(r#"{"type":"result","session_id":"s-1","is_error":false,"result":"gone on"}"#)
+    );
+    let bench = shop
+        .bench_with(&first, |program| {
+            program.preset = Some(PresetName::Claude);
+            program.dialect = Dialect::Claude;
+            program.settings_dir = Some(own.clone());
+            program.resume = Some(resume);
+        })
+        .await;
+    let turn = shop.turn();
+    let mut seen = Vec::new();
+    for flight in ["flight1", "flight1", "flight2"] {
+        let turn = holdpoint_protocol::turn::Turn { flight: flight.parse().unwrap(), ..turn.clone() };
+        let built = bench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+        let Outcome::Ready(ready) = &built.outcome else { panic!("{:?}", built.outcome) };
+        seen.push(shop.text(&ready.tree, "seen.txt").await.unwrap());
+    }
+    let [first, second, of_other_flight] = seen.as_slice() else { panic!("{seen:?}") };
+    assert_eq!(
+        first.lines().collect::<Vec<_>>(),
+        ["projects", "settings.json"],
+        "no login, and nothing of the originals"
+    );
+    assert_eq!(second, "went-on");
+    assert_eq!(of_other_flight, first, "a conversation ends with its flight");
+}
+
+#[tokio::test]
+async fn a_program_that_changed_nothing_has_last_words() {
+    let shop = Shop::new().await;
+    let command = format!("cat {}/codex-walled.jsonl", recorded().display());
+    let bench = shop.bench_with(&command, speaks(Dialect::Codex)).await;
+    let built = bench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
+    assert!(ready(&built).work.is_none());
+    assert_eq!(built.last_words.as_deref(), Some("The sandbox does not work."));
+}

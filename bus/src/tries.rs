@@ -1,0 +1,60 @@
+//! How often this process sent or asked for something again that the broker did not answer (RETRY-9). Counted only: each
+//! place bounds its tries itself.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What was tried again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tried {
+    /// A blob or a journal entry was stored again.
+    Write,
+    /// A blob was asked for again.
+    Read,
+    /// A handoff was sent again.
+    Dispatch,
+}
+
+impl Tried {
+    /// All of them, with their words.
+    pub const ALL: [(Self, &'static str); 3] =
+        [(Self::Write, "write"), (Self::Read, "read"), (Self::Dispatch, "dispatch")];
+}
+
+static WRITES: AtomicU64 = AtomicU64::new(0);
+static READS: AtomicU64 = AtomicU64::new(0);
+static DISPATCHES: AtomicU64 = AtomicU64::new(0);
+
+fn counter(tried: Tried) -> &'static AtomicU64 {
+    match tried {
+        Tried::Write => &WRITES,
+        Tried::Read => &READS,
+        Tried::Dispatch => &DISPATCHES,
+    }
+}
+
+/// Something is tried again.
+pub(crate) fn again(tried: Tried) {
+    counter(tried).fetch_add(1, Ordering::Relaxed);
+}
+
+/// How often since the process started.
+#[must_use]
+pub fn count(tried: Tried) -> u64 {
+    counter(tried).load(Ordering::Relaxed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writes_reads_and_dispatches_are_counted_apart() {
+        let before = Tried::ALL.map(|(tried, _)| count(tried));
+        again(Tried::Write);
+        again(Tried::Dispatch);
+        again(Tried::Dispatch);
+        let after = Tried::ALL.map(|(tried, _)| count(tried));
+        // Other tests of this process may count as well.
+        assert!(after[0] > before[0] && after[2] >= before[2] + 2, "{before:?} {after:?}");
+    }
+}

@@ -1,0 +1,48 @@
+//! `org`: the workflows and the org chart of a project, for flights that are under way.
+
+use serde_json::json;
+
+use crate::{
+    args::org::{OrgAction, OrgArgs, ReloadArgs},
+    failure::{Exit, Failure},
+    output,
+    reload::{Files, Outcome, Reloaded, Why, open_flights, reload},
+    target::Target,
+};
+
+/// Does what is asked.
+pub(super) async fn org(args: OrgArgs) -> Result<Exit, Failure> {
+    match args.action {
+        OrgAction::Reload(args) => Box::pin(reload_all(args)).await,
+    }
+}
+
+async fn reload_all(args: ReloadArgs) -> Result<Exit, Failure> {
+    let ReloadArgs { project, org, flights, check, acting } = args;
+    let files = Files::of(&acting.place.repo, project.as_deref(), org.as_deref()).await?;
+    let declared = files.workflows().await?;
+    let target = if check {
+        Target::existing(&acting.place).await?
+    } else {
+        Target::for_person(&acting.place, acting.person.as_ref()).await?
+    };
+    let why = if check { Why::Check } else { Why::Command };
+    let work = async |client: &_| {
+        let flights = if flights.is_empty() { open_flights(client).await? } else { flights.clone() };
+        let mut all = Vec::new();
+        for flight in &flights {
+            all.push(Box::pin(reload(client, flight, &declared, why, None)).await?);
+        }
+        Ok(all)
+    };
+    let all: Vec<Reloaded> = target.serve(work).await?;
+    if acting.json {
+        output::json(&json!({"flights": all}));
+    } else if all.is_empty() {
+        output::out("no flight is under way: nothing to reload");
+    } else {
+        all.iter().flat_map(Reloaded::lines).for_each(|line| output::out(&line));
+    }
+    let left = all.iter().any(|one| matches!(one.result, Outcome::Refused { .. } | Outcome::Differs));
+    Ok(if left { Exit::Incomplete } else { Exit::Success })
+}

@@ -1,0 +1,154 @@
+//! People take over agents' turns: the act, the clone that it is worked in, and what is handed in.
+
+use holdpoint_protocol::{
+    artifact::{Act, GivenVerdict, HandIn, HandInBody, Release, ReleaseBody, Take, TakeBody, Verb},
+    facts::Verdict,
+    ids::{AgentName, CriterionId, WaypointId},
+    state::{Purpose, Status},
+    view::{BranchStatus, BranchView, FlightView, TurnView},
+};
+
+use super::act::{on_waypoint, report};
+use crate::{
+    args::taking::{HandInArgs, ReleaseArgs, TakeArgs},
+    client::Client,
+    failure::{Exit, Failure},
+    output,
+    people::{
+        act::{About, perform},
+        find,
+        turn::{self, Desk},
+        words::command,
+    },
+    target::Target,
+};
+
+/// Takes over the open turn of a waypoint, and makes the clone that it is worked in.
+pub(super) async fn take(args: TakeArgs) -> Result<Exit, Failure> {
+    let TakeArgs { whose, into, acting } = args;
+    let target = Target::for_person(&acting.place, acting.person.as_ref()).await?;
+    let desk = Desk::of(into.as_deref(), &acting.place.repo, &whose.waypoint).await?;
+    let work = async |client: &Client| {
+        let by = client.bus().name().clone();
+        let flight = find::turn_of(client, whose.flight.as_ref(), &whose.waypoint, &by).await?;
+        let about = About { flight, waypoint: Some(whose.waypoint.clone()) };
+        let before = client.status(&about.flight).await?;
+        let open = open(&before, &whose.waypoint, &by);
+        if open.is_some_and(|turn| turn.purpose != Purpose::Complete) {
+            desk.check_free()?;
+        }
+        if theirs(&before, &whose.waypoint, &by).is_none() {
+            let body = TakeBody { agent: by.clone(), on: open.map(|turn| turn.turn.to_string()) };
+            perform(client, &about, &Act::Take(Box::new(Take::new(about.origin(), body)))).await?;
+        }
+        let view = client.status(&about.flight).await?;
+        let made = make(client, &about, &view, (&whose.waypoint, &by), &desk).await?;
+        Ok((about, view, made))
+    };
+    let local = target.fleet.is_some();
+    let (about, view, made) = target.serve(work).await?;
+    let exit = report(&acting, Verb::Take, &about, &view, local).await?;
+    next_steps(&about, &view, &whose.waypoint, made.then_some(&desk));
+    Ok(exit)
+}
+
+/// Makes the clone of a turn that makes or judges work; whether it is one.
+async fn make(
+    client: &Client,
+    about: &About,
+    view: &FlightView,
+    (waypoint, by): (&WaypointId, &AgentName),
+    desk: &Desk,
+) -> Result<bool, Failure> {
+    let Some(open) = theirs(view, waypoint, by) else {
+        let message = format!("{waypoint} was taken over, and has moved on since");
+        return Err(Failure::usage("moved_on", message, "`holdpoint history` says what happened"));
+    };
+    if open.purpose == Purpose::Complete {
+        return Ok(false);
+    }
+    let turn = turn::of_waypoint(client, &about.flight, waypoint, &open.turn).await?;
+    let made = desk.make(client, &turn).await;
+    made.map_err(|failure| {
+        let more = format!("the turn of {waypoint} is yours: call it again, or give it back with `holdpoint release`");
+        failure.also(&more)
+    })?;
+    Ok(true)
+}
+
+/// Says what its person does next; never among the JSON.
+fn next_steps(about: &About, view: &FlightView, waypoint: &WaypointId, desk: Option<&Desk>) {
+    if let Some(Desk { clone, brief }) = desk {
+        output::err(&format!("the clone is in {}, and what is wanted in {}", clone.display(), brief.display()));
+    }
+    let known = view.waypoints.iter().find(|known| known.id == *waypoint);
+    for verb in known.into_iter().flat_map(|known| &known.actions) {
+        output::err(&format!("    > {}", command(*verb, &about.flight, waypoint)));
+    }
+}
+
+/// The open turns of a waypoint, in a fork those of its branches, and whether each waits for a person.
+fn turns<'a>(view: &'a FlightView, waypoint: &WaypointId) -> impl Iterator<Item = (&'a TurnView, bool)> {
+    let known = view.waypoints.iter().filter(move |known| known.id == *waypoint);
+    known.flat_map(|known| {
+        let own = known.turn.iter().map(|turn| (turn, known.status == Status::Waiting));
+        let branch = |branch: &'a BranchView| Some((branch.turn.as_ref()?, branch.standing == BranchStatus::Waiting));
+        own.chain(known.branches.iter().filter_map(branch))
+    })
+}
+
+/// The turn that this person has already: an agent's is running, and a gate for people is nobody's.
+fn theirs<'a>(view: &'a FlightView, waypoint: &WaypointId, by: &AgentName) -> Option<&'a TurnView> {
+    turns(view, waypoint).find(|(turn, waits)| *waits && turn.agent.as_ref() == Some(by)).map(|(turn, _)| turn)
+}
+
+/// The turn that a person who takes one over means: theirs, or the first that agents have.
+fn open<'a>(view: &'a FlightView, waypoint: &WaypointId, by: &AgentName) -> Option<&'a TurnView> {
+    let free = || turns(view, waypoint).find(|(_, waits)| !waits).or_else(|| turns(view, waypoint).next());
+    theirs(view, waypoint, by).or_else(|| free().map(|(turn, _)| turn))
+}
+
+/// Hands in what is in the clone.
+pub(super) async fn hand_in(args: HandInArgs) -> Result<Exit, Failure> {
+    let HandInArgs { whose, from, verdicts, note, acting } = args;
+    let target = Target::for_person(&acting.place, acting.person.as_ref()).await?;
+    let desk = Desk::of(from.as_deref(), &acting.place.repo, &whose.waypoint).await?;
+    let work = async |client: &Client| {
+        let found = find::waypoint(client, whose.flight.as_ref(), &whose.waypoint, Verb::HandIn).await?;
+        let about = About { flight: found.flight, waypoint: Some(whose.waypoint.clone()) };
+        let (view, by) = (client.status(&about.flight).await?, client.bus().name().clone());
+        let open = theirs(&view, &whose.waypoint, &by);
+        // Of a turn that is not theirs, or makes no work, nothing is stored: an act that does not fit is refused, and says why.
+        let bundle = match open.filter(|open| open.purpose == Purpose::Build && verdicts.is_empty()) {
+            Some(open) => {
+                let turn = turn::of_waypoint(client, &about.flight, &whose.waypoint, &open.turn).await?;
+                desk.store(client, &turn).await?
+            }
+            None => None,
+        };
+        let commit = bundle.as_ref().map(|bundle| bundle.tip.clone());
+        let given = |(criterion, verdict): &(CriterionId, Verdict)| GivenVerdict {
+            criterion: criterion.clone(),
+            verdict: *verdict,
+            note: note.clone().unwrap_or_default(),
+        };
+        let verdicts = verdicts.iter().map(given).collect();
+        let on = open.map(|turn| turn.turn.to_string()).or(found.seen);
+        let body = HandInBody { agent: by, on, commit, bundle, verdicts };
+        perform(client, &about, &Act::HandIn(Box::new(HandIn::new(about.origin(), body)))).await?;
+        let view = client.status(&about.flight).await?;
+        Ok((about, view))
+    };
+    let local = target.fleet.is_some();
+    let (about, view) = target.serve(work).await?;
+    report(&acting, Verb::HandIn, &about, &view, local).await
+}
+
+/// Gives a turn back.
+pub(super) async fn release(args: ReleaseArgs) -> Result<Exit, Failure> {
+    let ReleaseArgs { whose, acting } = args;
+    on_waypoint(&acting, &whose, Verb::Release, |about, agent, on| {
+        Act::Release(Box::new(Release::new(about.origin(), ReleaseBody { agent, on })))
+    })
+    .await
+}

@@ -1,0 +1,270 @@
+//! Having flights go on by the workflows that the files declare now (GATE-12): by a command, or because the files changed.
+
+mod watch;
+
+use std::path::{Path, PathBuf};
+
+use holdpoint_core::{
+    flight::{Drift, drift},
+    gates::Workflow,
+    workflows,
+};
+use holdpoint_protocol::{
+    Digest,
+    api::ActRefused,
+    artifact::{Act, ActCode, Reconfigure, ReconfigureBody},
+    ids::{FlightId, RoleId},
+    view::{FlightStatus, FlownWorkflow},
+    workflow::WorkflowSpec,
+};
+use holdpoint_workspace::{Error, UserRepo};
+use serde::Serialize;
+pub(crate) use watch::Watcher;
+
+use crate::{
+    client::Client,
+    declared::{Declarations, ORG, PROJECT, read, sound},
+    failure::{Failure, chain},
+    fleet::Recruiter,
+    people::act::{About, perform},
+};
+
+/// The files that declare workflows, as they stand in a folder: not as they were committed.
+#[derive(Debug, Clone)]
+pub(crate) struct Files {
+    project: PathBuf,
+    org: PathBuf,
+    /// The org chart was named: it has to be there.
+    org_wanted: bool,
+}
+
+impl Files {
+    /// These, or those of the working tree or folder at `dir`.
+    pub(crate) async fn of(dir: &Path, project: Option<&Path>, org: Option<&Path>) -> Result<Self, Failure> {
+        let home = match UserRepo::open(dir).await {
+            Ok(repo) => repo.dir().to_path_buf(),
+            Err(Error::NotARepository { .. }) => dir.to_path_buf(),
+            Err(error) => return Err(error.into()),
+        };
+        let project = project.map_or_else(|| home.join(PROJECT), Path::to_path_buf);
+        let org_wanted = org.is_some();
+        let org = org.map_or_else(|| project.with_file_name(ORG), Path::to_path_buf);
+        Ok(Self { project, org, org_wanted })
+    }
+
+    /// The folder that the workflow file is in: of a flight without a repository, the one that it was begun in.
+    pub(crate) fn folder(&self) -> PathBuf {
+        let folder = self.project.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let folder = folder.unwrap_or_else(|| Path::new("."));
+        folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf())
+    }
+
+    /// The workflows that they declare, with what the org chart says; everything that is wrong with them at once.
+    pub(crate) async fn workflows(&self) -> Result<Vec<WorkflowSpec>, Failure> {
+        let org = (self.org_wanted || self.org.exists()).then(|| read(&self.org)).transpose()?;
+        sound(&Declarations { projects: vec![read(&self.project)?], org }).await
+    }
+
+    /// What stands in them; `None`: nothing that can be read.
+    pub(crate) fn digest(&self) -> Option<Digest> {
+        let project = read(&self.project).ok()?;
+        let org = read(&self.org).ok();
+        Some(Digest::of(&serde_json::to_vec(&(project, org)).expect("plain data has a JSON form")))
+    }
+}
+
+/// What became of a flight.
+#[derive(Debug, Serialize)]
+pub(crate) struct Reloaded {
+    /// The flight.
+    pub(crate) flight: FlightId,
+    /// Where it differed from the files.
+    pub(crate) drift: Vec<Drift>,
+    /// Roles that the files bring, and for whose agents the fleet here has no program.
+    #[serde(skip)]
+    pub(crate) unstaffed: Vec<RoleId>,
+    /// What was done.
+    #[serde(flatten)]
+    pub(crate) result: Outcome,
+}
+
+/// What was done about a flight that differs from the files, or not.
+#[derive(Debug, Serialize)]
+#[serde(tag = "result", rename_all = "snake_case")]
+pub(crate) enum Outcome {
+    /// It is flown by exactly what they declare.
+    Same,
+    /// It differs, and nothing was sent.
+    Differs,
+    /// It goes on by them.
+    Reloaded,
+    /// It keeps what it had.
+    Refused {
+        /// Why.
+        error: Box<ActRefused>,
+    },
+}
+
+/// Why flights are given other workflows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// Nothing is sent: where they differ is told.
+    Check,
+    /// A person or script says so.
+    Command,
+    /// The files changed.
+    Watch,
+}
+
+/// The flights that go on or wait.
+pub(crate) async fn open_flights(client: &Client) -> Result<Vec<FlightId>, Failure> {
+    let is_open = |status| matches!(status, FlightStatus::Running | FlightStatus::Waiting);
+    let lines = client.flights().await?.into_iter();
+    Ok(lines.filter(|line| is_open(line.status)).map(|line| line.flight).collect())
+}
+
+/// Has a flight go on by these workflows, if it is flown by any of them and they differ. The fleet of `recruiter` takes up the
+/// roles that they bring first: a flight does not go on by gates of roles that nobody has.
+pub(crate) async fn reload(
+    client: &Client,
+    flight: &FlightId,
+    declared: &[WorkflowSpec],
+    why: Why,
+    recruiter: Option<&Recruiter>,
+) -> Result<Reloaded, Failure> {
+    let view = client.status(flight).await?;
+    let drift = drift(&view.workflows, declared);
+    let workflows = flown(&view.workflows, declared);
+    let told = |drift, unstaffed, result| Ok(Reloaded { flight: flight.clone(), drift, unstaffed, result });
+    if why == Why::Check {
+        let result = if drift.is_empty() { Outcome::Same } else { Outcome::Differs };
+        return told(drift, Vec::new(), result);
+    }
+    let unstaffed = match recruiter {
+        // Also where somebody else reloaded the flight: its agents are the fleet's here.
+        Some(recruiter) => recruiter.take_up(workflows::declared_roles(&workflows)).await?,
+        None => Vec::new(),
+    };
+    if drift.is_empty() {
+        return told(drift, unstaffed, Outcome::Same);
+    }
+    for spec in &workflows {
+        Workflow::try_new(spec).map_err(|error| {
+            let message = format!("workflow {} of {PROJECT} cannot be flown: {}", spec.name, chain(&error));
+            Failure::usage("workflow_not_runnable", message, "`holdpoint workflow show` lists what this version runs")
+        })?;
+    }
+    let about = About { flight: flight.clone(), waypoint: None };
+    let body = ReconfigureBody { agent: client.bus().name().clone(), workflows, watched: why == Why::Watch };
+    match perform(client, &about, &Act::Reconfigure(Box::new(Reconfigure::new(about.origin(), body)))).await {
+        Ok(()) => told(drift, unstaffed, Outcome::Reloaded),
+        // Somebody else was first with the same.
+        Err(Failure::Act(error)) if error.code == ActCode::NothingOpen => told(drift, unstaffed, Outcome::Same),
+        Err(Failure::Act(error)) => told(drift, unstaffed, Outcome::Refused { error }),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Those of the declared workflows that a flight which goes by `today` goes by after a reload: the same ones, and the one that adopts
+/// its work.
+pub(crate) fn flown(today: &[FlownWorkflow], declared: &[WorkflowSpec]) -> Vec<WorkflowSpec> {
+    let drift = drift(today, declared);
+    // The first one adopts what began before the project had any, and goes first.
+    let wanted = |spec: &WorkflowSpec| {
+        let is_flown = today.iter().any(|flown| flown.name == spec.name);
+        is_flown || drift.iter().any(|drift| drift.adopted_by.as_ref() == Some(&spec.name))
+    };
+    declared.iter().filter(|spec| wanted(spec)).cloned().collect()
+}
+
+impl Reloaded {
+    /// Whether there is anything to tell.
+    pub(crate) fn is_news(&self) -> bool {
+        !matches!(self.result, Outcome::Same) || !self.unstaffed.is_empty()
+    }
+
+    /// In words for people, a line each.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let flight = &self.flight;
+        let mut lines: Vec<String> = self.drift.iter().map(|drift| format!("{flight}: {}", differs(drift))).collect();
+        lines.extend(self.unstaffed.iter().map(|role| {
+            format!(
+                "{flight}: no program is configured for agents of the role {role}: give one with --agent {role}='CMD' to \
+                 `holdpoint up` or `holdpoint run --resume {flight}`"
+            )
+        }));
+        lines.push(match &self.result {
+            Outcome::Same => format!("{flight}: flown by what the files declare"),
+            Outcome::Differs => format!("{flight}: `holdpoint org reload --flight {flight}` has it go on by the files"),
+            Outcome::Reloaded => format!("{flight}: reloaded"),
+            Outcome::Refused { error } => {
+                format!("{flight}: goes on by the workflows it had: {} ({})", error.message, error.hint)
+            }
+        });
+        lines
+    }
+}
+
+fn differs(drift: &Drift) -> String {
+    if let Some(adopting) = &drift.adopted_by {
+        return format!("workflow {adopting} adopts work that began without one, at its first gate");
+    }
+    let list = |gates: &[holdpoint_protocol::ids::GateId]| {
+        gates.iter().map(|gate| gate.as_str()).collect::<Vec<_>>().join(", ")
+    };
+    let rerouted = drift.rerouted.iter().map(|one| format!("gate {} goes from {} to {}", one.gate, one.from, one.to));
+    let mut parts: Vec<String> = rerouted.collect();
+    if drift.declared.is_none() {
+        parts.push("it is not declared any more".to_owned());
+    } else {
+        for (what, gates) in [("added", &drift.added), ("removed", &drift.removed)] {
+            if !gates.is_empty() {
+                parts.push(format!("gates {what}: {}", list(gates)));
+            }
+        }
+    }
+    if parts.is_empty() {
+        parts.push("same gates and roles, declared otherwise".to_owned());
+    }
+    format!("workflow {}: {}", drift.workflow, parts.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_say_what_differs_and_what_became_of_it() {
+        let digest = Digest::of(b"");
+        let drift = Drift {
+            workflow: "own".to_owned(),
+            flown: digest,
+            declared: Some(digest),
+            added: vec!["file".parse().unwrap()],
+            removed: vec!["read".parse().unwrap(), "sign".parse().unwrap()],
+            rerouted: Vec::new(),
+            adopted_by: None,
+        };
+        let adopted = Drift { adopted_by: Some("own".to_owned()), ..drift.clone() };
+        let gone = Drift { declared: None, ..drift.clone() };
+        let same = Drift { added: Vec::new(), removed: Vec::new(), ..drift.clone() };
+        let reloaded = Reloaded {
+            flight: "demo-1".parse().unwrap(),
+            drift: vec![drift, gone, same, adopted],
+            unstaffed: vec!["critic".parse().unwrap()],
+            result: Outcome::Reloaded,
+        };
+        assert_eq!(
+            reloaded.lines(),
+            [
+                "demo-1: workflow own: gates added: file; gates removed: read, sign",
+                "demo-1: workflow own: it is not declared any more",
+                "demo-1: workflow own: same gates and roles, declared otherwise",
+                "demo-1: workflow own adopts work that began without one, at its first gate",
+                "demo-1: no program is configured for agents of the role critic: give one with --agent critic='CMD' to `holdpoint up` or \
+                 `holdpoint run --resume demo-1`",
+                "demo-1: reloaded",
+            ]
+        );
+    }
+}

@@ -1,0 +1,107 @@
+//! Which process evaluates what, and when one is replaced.
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use holdpoint_conditions::{Answer, Failure, Helper};
+use holdpoint_sandbox::ProcessId;
+use serde_json::json;
+
+/// A helper that no other test has, so that its processes can be found.
+struct Own {
+    helper: Helper,
+    program: PathBuf,
+    _folder: tempfile::TempDir,
+}
+
+impl Own {
+    fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().canonicalize().unwrap().join("helper");
+        std::fs::copy(env!("CARGO_BIN_EXE_holdpoint-conditions-helper"), &program).unwrap();
+        Self { helper: Helper::at(&program), program, _folder: folder }
+    }
+
+    /// Each with a scope of its own, so that nothing is remembered.
+    async fn answer(&self, owner: &str, condition: &str) -> Answer {
+        static ASKED: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+        let scope = json!({"n": ASKED.fetch_add(1, std::sync::atomic::Ordering::Relaxed)});
+        self.helper.evaluate(owner, &[condition.to_owned()], &scope).await.unwrap().remove(0)
+    }
+
+    fn processes(&self) -> Vec<ProcessId> {
+        running(&self.program)
+    }
+}
+
+fn running(program: &Path) -> Vec<ProcessId> {
+    let all = std::fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
+        let pid: u32 = entry.file_name().to_str()?.parse().ok()?;
+        (std::fs::read_link(entry.path().join("exe")).ok()? == program).then_some(pid)
+    });
+    all.filter_map(ProcessId::of).collect()
+}
+
+async fn soon(condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < Duration::from_secs(20));
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+#[tokio::test]
+async fn a_process_evaluates_many_conditions_of_one_owner_and_none_of_anothers() {
+    let own = Own::new();
+    assert_eq!(own.answer("one", "n >= 0").await, Answer::Holds);
+    let first = own.processes();
+    assert_eq!(first.len(), 1);
+    for condition in ["n < 0", "n === n", "missing.of.this"] {
+        own.answer("one", condition).await;
+    }
+    assert_eq!(own.processes(), first, "what throws is no reason to end a process");
+    own.answer("another", "true").await;
+    assert_eq!(own.processes().len(), 2);
+}
+
+#[tokio::test]
+async fn nothing_that_a_condition_leaves_behind_is_seen_by_the_next() {
+    let own = Own::new();
+    let leaves = "(globalThis.left = 1, Object.prototype.left = 2, Array.prototype.includes = () => true, true)";
+    assert_eq!(own.answer("one", leaves).await, Answer::Holds);
+    let first = own.processes();
+    let clean = "globalThis.left === undefined && ({}).left === undefined && ![1].includes(2)";
+    assert_eq!(own.answer("one", clean).await, Answer::Holds);
+    assert_eq!(own.processes(), first);
+}
+
+#[tokio::test]
+async fn a_process_in_which_a_condition_went_over_its_bounds_evaluates_nothing_more() {
+    let own = Own::new();
+    own.answer("one", "true").await;
+    for (condition, failure) in [
+        ("(() => { while (true) {} })()", Failure::Time),
+        ("(() => { const all = []; while (true) all.push('x'.repeat(100000) + all.length) })()", Failure::Memory),
+    ] {
+        let before = own.processes();
+        assert_eq!(own.answer("one", condition).await, Answer::Failed(failure), "{condition}");
+        soon(|| before.iter().all(|process| !process.alive())).await;
+        assert_eq!(own.answer("one", "n >= 0").await, Answer::Holds);
+    }
+}
+
+#[tokio::test]
+async fn a_process_that_ended_meanwhile_is_replaced_and_all_end_with_their_helper() {
+    let own = Own::new();
+    own.answer("one", "true").await;
+    let [first] = own.processes()[..] else { unreachable!() };
+    first.kill().unwrap();
+    soon(|| !first.alive()).await;
+    assert_eq!(own.answer("one", "n < 0").await, Answer::DoesNotHold);
+    let left = own.processes();
+    assert_eq!(left.len(), 1);
+    drop(own.helper);
+    soon(|| left.iter().all(|process| !process.alive())).await;
+}

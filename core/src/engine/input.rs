@@ -1,0 +1,310 @@
+//! What can happen to a waypoint, and what each of it carries.
+//!
+//! Nothing here decides; what is read off objects or handoffs is the caller's.
+
+use std::collections::BTreeMap;
+
+use holdpoint_protocol::{
+    Digest, Timestamp,
+    artifact::{
+        Cancel, ClarificationRequest, ClarificationResponse, Completion, Failure, HelpRequest, Retry,
+        VerificationReport,
+    },
+    facts::{BundleRef, Oid, Violation},
+    ids::{AgentName, RoleId, TurnId, WaypointId},
+    journal::{Cause, Death},
+    state::QuestionKind,
+    turn::{Feedback, Turn},
+};
+
+use super::{HandingIn, Releasing, Taking, Voted};
+
+/// What happens to a waypoint.
+#[derive(Debug, Clone)]
+pub enum Input {
+    /// Its dependencies are complete and there is room; or a branch of the fork that it is in has no turn yet.
+    Open,
+    /// A build or repair turn ended.
+    Built(Handoff<BuildOutcome>),
+    /// A verifier reported.
+    Reported(Handoff<Box<Reported>>),
+    /// An agent completed a gate, or its turn failed.
+    Fulfilled(Handoff<Box<Completion>>),
+    /// An agent asked a question or called for help.
+    Asked(Handoff<Box<Asked>>),
+    /// A person answers the open question.
+    Answered(Act<Box<Answering>>),
+    /// A person completes a gate.
+    Completed(Act<Box<Completion>>),
+    /// A person has held work tried again.
+    Retried(Act<Box<Retrying>>),
+    /// A person takes over a turn that agents have.
+    Taken(Act<Box<Taking>>),
+    /// A person gives back a turn that was taken over.
+    Released(Act<Box<Releasing>>),
+    /// A person hands in work on a turn that was taken over.
+    HandedIn(Act<Box<HandingIn>>),
+    /// A person ends the waypoint; without a body, its whole flight.
+    Cancelled(Act<Option<Box<Cancel>>>),
+    /// A person had the flight go on by other workflows, and the waypoint stands in a gate that is gone or another role's.
+    Reconfigured(Act<Box<Migrating>>),
+    /// Nothing was handed off in time on this turn, as it stands.
+    DeadlinePassed(Box<Turn>),
+    /// Agents took this turn and were never heard of again.
+    Died(Died),
+    /// The open question got no answer in time.
+    AnswerOverdue,
+    /// The votes of its fork decide; with what the rejecting ones said.
+    Joined(Vec<Voted>),
+    /// Its accepted commit stands on an older head.
+    HeadMoved(Merged),
+    /// Its landing failed again and again; why, in one line.
+    LandingFailed(String),
+    /// The flight's budget is used up.
+    BudgetExhausted,
+    /// What was to follow is larger than a message may be: it can never be appended.
+    TooLarge(Oversize),
+}
+
+impl Input {
+    /// The act that it is, by where it is stored.
+    pub(super) fn act(&self) -> Option<&Cause> {
+        match self {
+            Self::Answered(act) => Some(&act.cause),
+            Self::Completed(act) => Some(&act.cause),
+            Self::Retried(act) => Some(&act.cause),
+            Self::Taken(act) => Some(&act.cause),
+            Self::Released(act) => Some(&act.cause),
+            Self::HandedIn(act) => Some(&act.cause),
+            Self::Cancelled(act) => Some(&act.cause),
+            _ => None,
+        }
+    }
+}
+
+/// An entry that is too large, in bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Oversize {
+    /// Its size.
+    pub bytes: usize,
+    /// The limit.
+    pub most: usize,
+}
+
+/// A final handoff.
+#[derive(Debug, Clone)]
+pub struct Handoff<T> {
+    /// The turn it answers.
+    pub turn: TurnId,
+    /// The role that published it, from its subject.
+    pub role: RoleId,
+    /// The agent that signed it.
+    pub agent: AgentName,
+    /// Where it is stored.
+    pub cause: Cause,
+    /// What its turn had been told, where the turn failed: the next one has to know it as well.
+    pub told: Option<Box<Feedback>>,
+    /// What it says.
+    pub body: T,
+}
+
+impl<B> Handoff<B> {
+    /// The same handoff with another body.
+    #[must_use]
+    pub fn with<T>(self, body: T) -> Handoff<T> {
+        let Self { turn, role, agent, cause, told, body: _ } = self;
+        Handoff { turn, role, agent, cause, told, body }
+    }
+}
+
+/// A verifier's report, with what follows it.
+#[derive(Debug, Clone)]
+pub struct Reported {
+    /// The report. Whether its receipt is foreign is what its sender's key says, in place of what the report says of itself.
+    pub report: VerificationReport,
+    /// What its turn keeps for the build turn behind it.
+    pub for_build: Option<Box<Feedback>>,
+}
+
+/// What a person did.
+#[derive(Debug, Clone)]
+pub struct Act<T> {
+    /// Who signed it.
+    pub by: AgentName,
+    /// Where it is stored.
+    pub cause: Cause,
+    /// Whether the waypoint moved on after the act was stored: then an act that does not name what its person looked at is
+    /// about something that is gone.
+    pub overtaken: bool,
+    /// What it says.
+    pub body: T,
+}
+
+/// A question, or a call for help.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    /// Which of both.
+    pub kind: QuestionKind,
+    /// Its words: kept in the handoff, never in the state (FLY-18).
+    pub question: String,
+    /// The answers that its asker can work with.
+    pub options: Vec<String>,
+    /// Tells it from other questions of the turn: the digest of its words.
+    pub words: Digest,
+    /// Whether it ends its turn.
+    pub ends: Ends,
+    /// What was there when it was asked, as the orchestrator found it in the objects.
+    pub work: Option<Commit>,
+    /// The open turn, as it stands.
+    pub turn: Box<Turn>,
+}
+
+/// Whether a question ends its turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ends {
+    /// It is the turn's result.
+    Turn,
+    /// It is the turn's result now; its agent waited for the answer in the turn before.
+    TurnAfterAll,
+    /// Not before the agent has waited for the answer until then.
+    NotBefore(Timestamp),
+}
+
+impl Asked {
+    /// A question as it was handed off, with the work in progress and the open turn.
+    #[must_use]
+    pub fn question(asked: &ClarificationRequest, work: Option<Commit>, turn: Box<Turn>) -> Self {
+        Self {
+            kind: QuestionKind::Clarification,
+            question: asked.question.clone(),
+            options: asked.options.clone(),
+            words: asked.words(),
+            ends: match asked.waits_until {
+                Some(until) => Ends::NotBefore(until),
+                None if asked.waited => Ends::TurnAfterAll,
+                None => Ends::Turn,
+            },
+            work,
+            turn,
+        }
+    }
+
+    /// A call for help as it was handed off.
+    #[must_use]
+    pub fn help(call: &HelpRequest, work: Option<Commit>, turn: Box<Turn>) -> Self {
+        Self {
+            kind: QuestionKind::Help,
+            question: call.raw_line.clone(),
+            options: Vec::new(),
+            words: Digest::of(call.raw_line.as_bytes()),
+            ends: Ends::Turn,
+            work,
+            turn,
+        }
+    }
+}
+
+/// An answer, with what it answers.
+#[derive(Debug, Clone)]
+pub struct Answering {
+    /// The answer.
+    pub response: ClarificationResponse,
+    /// The words of the question.
+    pub question: String,
+    /// Its options.
+    pub options: Vec<String>,
+    /// The turn in which it was asked, as it stands; `None` where no question is open.
+    pub turn: Option<Box<Turn>>,
+}
+
+/// A retry, with what is needed to go on.
+#[derive(Debug, Clone)]
+pub struct Retrying {
+    /// The act.
+    pub retry: Retry,
+    /// The turn that is held, where it is one.
+    pub turn: Option<Box<Turn>>,
+    /// What the entry that holds the work kept for its next build turn.
+    pub feedback: Option<Box<Feedback>>,
+}
+
+/// What goes with work that leaves its gate because the workflow was declared otherwise.
+#[derive(Debug, Clone)]
+pub struct Migrating {
+    /// The turn that it leaves, as it stands, where it is one.
+    pub turn: Option<Box<Turn>>,
+    /// What the entry that holds the work kept for its next build turn.
+    pub feedback: Option<Box<Feedback>>,
+}
+
+/// A turn was taken once more than its agents answered for.
+#[derive(Debug, Clone)]
+pub struct Died {
+    /// The turn.
+    pub turn: TurnId,
+    /// The plan of whoever has it now.
+    pub cause: Cause,
+    /// Who had it before.
+    pub deaths: Vec<Death>,
+}
+
+/// What a build turn came to, as the orchestrator computed it from the objects.
+#[derive(Debug, Clone)]
+pub enum BuildOutcome {
+    /// One commit on the base; or nothing changed.
+    Work {
+        /// The commit, its tree and the bundle that brings it; `None` when nothing changed.
+        commit: Option<Commit>,
+        /// Broken path rules.
+        violations: Vec<Violation>,
+    },
+    /// Nothing to judge.
+    Failed(Failure),
+}
+
+/// A commit with what brings it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// The commit.
+    pub commit: Oid,
+    /// Its tree.
+    pub tree: Oid,
+    /// The bundle.
+    pub bundle: BundleRef,
+}
+
+/// An accepted commit was merged with a head.
+#[derive(Debug, Clone)]
+pub struct Merged {
+    /// The accepted commit.
+    pub work: Oid,
+    /// The head it was merged with. Either may be outdated by the time of the step.
+    pub head: Oid,
+    /// What came of it.
+    pub merge: Merge,
+}
+
+/// What merging an accepted commit with the head came to.
+#[derive(Debug, Clone)]
+pub enum Merge {
+    /// One commit on the head.
+    Clean {
+        /// The merged commit.
+        commit: Commit,
+        /// Broken path rules of the merged diff.
+        violations: Vec<Violation>,
+        /// It changes exactly what the work changed: the same files, from and to the same contents.
+        same_diff: bool,
+    },
+    /// The head has all that the work changed: nothing is left to land.
+    Contained,
+    /// Both changed the same.
+    Conflict {
+        /// The paths, a bounded list.
+        paths: Vec<String>,
+        /// How many more there are.
+        paths_more: u32,
+        /// Which of `paths` each waypoint changed that landed since the work's base.
+        changed_by: BTreeMap<WaypointId, Vec<String>>,
+    },
+}

@@ -1,0 +1,18 @@
+//! What a project asks of the exchange between programs and their harness: settings, and what a result has to hold
+//! (RETRY-1a, RETRY-8).
+//!
+//! [`mod@file`] reads `.holdpoint/handoff.yaml`, as plans are read: every problem at once, each with its place. [`shape`] holds
+//! `data` against what is required of it. How a failed exchange goes on is the harness's matter.
+
+pub mod file;
+pub mod settings;
+pub mod shape;
+
+pub use file::{Component, HandoffRules};
+pub use settings::{Settings, StuckAfter};
+pub use shape::{Field, Kind, Lack, Shape};
+
+/// Where a project says it, from its root. It is a steering file: no agent changes it.
+pub const FILE: &str = ".holdpoint/handoff.yaml";
+/// The largest such file, in bytes.
+pub const FILE_BYTES_MAX: usize = 64 << 10;

@@ -1,0 +1,130 @@
+//! Where declared workflows differ from those that a flight is flown by (GATE-12).
+
+use holdpoint_protocol::{
+    Digest,
+    ids::{GateId, RoleId},
+    view::{FlownGate, FlownWorkflow},
+    workflow::{RecordedWorkflow, WorkflowSpec},
+};
+use serde::Serialize;
+
+use crate::workflows::ONE_GATE;
+
+/// A workflow that is declared otherwise than a flight is flown by it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Drift {
+    /// Its name.
+    pub workflow: String,
+    /// The digest of what is flown.
+    pub flown: Digest,
+    /// The digest of what is declared; `None`: it is not declared any more.
+    pub declared: Option<Digest>,
+    /// Gates that are declared and not flown.
+    pub added: Vec<GateId>,
+    /// Gates that are flown and not declared any more.
+    pub removed: Vec<GateId>,
+    /// Gates that are another role's.
+    pub rerouted: Vec<Rerouted>,
+    /// The declared workflow that takes in what began before the project had one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub adopted_by: Option<String>,
+}
+
+/// A gate that is another role's than it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Rerouted {
+    /// The gate.
+    pub gate: GateId,
+    /// Whose it is in the flight.
+    pub from: RoleId,
+    /// Whose it is declared to be.
+    pub to: RoleId,
+}
+
+/// Where the declared workflows, with what their org chart says, differ from these.
+#[must_use]
+pub fn drift(flown: &[FlownWorkflow], declared: &[WorkflowSpec]) -> Vec<Drift> {
+    let of = |flown: &FlownWorkflow| {
+        if flown.name == ONE_GATE {
+            return declared.first().map(|adopting| adoption(flown, adopting));
+        }
+        let declared = declared.iter().find(|spec| spec.name == flown.name).cloned().map(RecordedWorkflow::from);
+        let digest = declared.as_ref().map(|recorded| recorded.digest);
+        if digest == Some(flown.digest) {
+            return None;
+        }
+        let gates = declared.as_ref().map(FlownWorkflow::from).map(|declared| declared.gates).unwrap_or_default();
+        let is_in = |gates: &[FlownGate], gate: &FlownGate| gates.iter().any(|other| other.gate == gate.gate);
+        let without = |of: &[FlownGate], others: &[FlownGate]| {
+            of.iter().filter(|gate| !is_in(others, gate)).map(|gate| gate.gate.clone()).collect()
+        };
+        let rerouted = flown.gates.iter().filter_map(|old| {
+            let new = gates.iter().find(|new| new.gate == old.gate && new.role != old.role)?;
+            Some(Rerouted { gate: old.gate.clone(), from: old.role.clone(), to: new.role.clone() })
+        });
+        Some(Drift {
+            workflow: flown.name.clone(),
+            flown: flown.digest,
+            declared: digest,
+            added: without(&gates, &flown.gates),
+            removed: without(&flown.gates, &gates),
+            rerouted: rerouted.collect(),
+            adopted_by: None,
+        })
+    };
+    flown.iter().filter_map(of).collect()
+}
+
+/// What began without a workflow comes to the first gate of the one that is declared first.
+fn adoption(flown: &FlownWorkflow, adopting: &WorkflowSpec) -> Drift {
+    let recorded = RecordedWorkflow::from(adopting.clone());
+    Drift {
+        workflow: flown.name.clone(),
+        flown: flown.digest,
+        declared: Some(recorded.digest),
+        added: FlownWorkflow::from(&recorded).gates.into_iter().map(|gate| gate.gate).collect(),
+        removed: flown.gates.iter().map(|gate| gate.gate.clone()).collect(),
+        rerouted: Vec::new(),
+        adopted_by: Some(adopting.name.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use holdpoint_protocol::workflow::GateSpec;
+
+    use super::*;
+
+    fn declared(name: &str, gates: &[(&str, &str)]) -> WorkflowSpec {
+        let gate = |(id, role): &(&str, &str)| GateSpec::new(id.parse().unwrap(), role.parse().unwrap());
+        WorkflowSpec::new(name, gates.iter().map(gate))
+    }
+
+    #[test]
+    fn drift_names_gates_that_came_went_or_changed_their_role() {
+        let flown = |spec: WorkflowSpec| FlownWorkflow::from(&RecordedWorkflow::from(spec));
+        let all = [
+            flown(declared("own", &[("build", "builder"), ("read", "reviewer"), ("sign", "lead")])),
+            flown(declared("kept", &[("sign", "lead")])),
+            flown(declared("gone", &[("sign", "lead")])),
+            flown(declared("words", &[("sign", "lead")])),
+        ];
+        let words =
+            WorkflowSpec { description: Some("said otherwise".to_owned()), ..declared("words", &[("sign", "lead")]) };
+        let today = [
+            declared("own", &[("build", "builder"), ("sign", "po"), ("file", "lead")]),
+            declared("kept", &[("sign", "lead")]),
+            words,
+        ];
+        let found = drift(&all, &today);
+        let names = |gates: &[GateId]| gates.iter().map(GateId::as_str).collect::<Vec<_>>().join(" ");
+        let short = |drift: &Drift| {
+            let rerouted: Vec<String> =
+                drift.rerouted.iter().map(|one| format!("{}:{}>{}", one.gate, one.from, one.to)).collect();
+            let (added, removed) = (names(&drift.added), names(&drift.removed));
+            format!("{} +{added} -{removed} {} {}", drift.workflow, rerouted.concat(), drift.declared.is_some())
+        };
+        let found: Vec<String> = found.iter().map(short).collect();
+        assert_eq!(found, ["own +file -read sign:lead>po true", "gone + -sign  false", "words + -  true"]);
+    }
+}

@@ -1,0 +1,41 @@
+//! The harness around agents: the turn loop that every role shares.
+//!
+//! ```text
+//! supervisor (root)
+//! ├── presence    says every few seconds who this is and what it does
+//! ├── refusals    logs what the orchestrator found wrong with a handoff
+//! └── puller      takes one turn at a time
+//!     └── runner  one a turn: plan → work → final handoff → acknowledgement; heartbeats and progress meanwhile
+//! ```
+//!
+//! A turn is acknowledged after its final handoff is stored, so a process that dies in between loses nothing: the turn
+//! is delivered again. What a turn means and what its work is are not known here: that is a [`Worker`]'s matter.
+
+mod error;
+mod handoff;
+mod job;
+mod presence;
+pub mod process;
+mod progress;
+mod puller;
+mod refusals;
+mod reply;
+mod runner;
+mod stop;
+mod talk;
+mod trace;
+mod tree;
+mod worker;
+
+pub use error::AgentError;
+pub use handoff::{HandoffError, ask_in_turn, message_id, record_exchange};
+pub use holdpoint_protocol::api::Presence;
+pub use job::{Job, JobArgs};
+pub use progress::{ProgressError, newest};
+pub use stop::{StopReason, StopSignal, Stopper, stop_signal};
+pub use talk::Talk;
+pub use tree::{AgentArgs, run, start};
+pub use worker::{Final, Plan, WorkError, Worker};
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,119 @@
+//! The actors of an agent process.
+
+use std::{sync::Arc, time::Duration};
+
+use holdpoint_bus::{Bus, auth::Trust};
+use holdpoint_protocol::ids::{PoolId, RoleId};
+use ractor::{Actor as _, SpawnErr};
+
+use super::{
+    error::AgentError,
+    presence::{self, CurrentTurn, PresenceActor},
+    puller::{self, Puller},
+    refusals::{self, Refusals},
+    worker::Worker,
+};
+use holdpoint_runtime::{
+    broker::{self, BrokerError},
+    config::Config,
+    health::Beat,
+    metrics,
+    process::{self, DRAIN_DEADLINE, Ended},
+    supervise::{Child, ChildSpec, Started, Tree},
+};
+
+/// What an agent is made of.
+#[derive(Debug)]
+pub struct AgentArgs<W> {
+    /// Its role, which has to be that of its credentials.
+    pub role: RoleId,
+    /// Which turns it takes.
+    pub pool: PoolId,
+    /// How long it may be silent before its turn is given to another.
+    pub ack_wait: Duration,
+    /// The broker. The agent's name is that of the connection.
+    pub bus: Bus,
+    /// Whose signatures count.
+    pub trust: Trust,
+    /// What it does with a turn.
+    pub worker: Arc<W>,
+}
+
+impl<W> Clone for AgentArgs<W> {
+    fn clone(&self) -> Self {
+        Self {
+            role: self.role.clone(),
+            pool: self.pool.clone(),
+            ack_wait: self.ack_wait,
+            bus: self.bus.clone(),
+            trust: self.trust.clone(),
+            worker: self.worker.clone(),
+        }
+    }
+}
+
+/// Runs an agent process: connects, takes turns until it is asked to end, and ends in order.
+///
+/// # Errors
+/// [`AgentError`], with its exit code.
+pub async fn run<W: Worker>(role: RoleId, worker: W, config: &Config) -> Result<Ended, AgentError> {
+    let (bus, trust) = broker::connect(config, &role).await?;
+    let args = AgentArgs {
+        role,
+        pool: config.agent.pool.clone(),
+        ack_wait: config.agent.ack_wait.duration(),
+        bus: bus.clone(),
+        trust,
+        worker: Arc::new(worker),
+    };
+    let _metrics = metrics::publish_agent(args.role.as_str(), config).await.map_err(AgentError::Metrics)?;
+    let tree = start(args).await.map_err(AgentError::Start)?;
+    let _beat = Beat::begin(config.health.file.as_deref(), &bus);
+    let ended = tokio::select! {
+        ended = process::run_process(bus.name().as_str(), tree, DRAIN_DEADLINE) => ended.map_err(AgentError::Process),
+        () = bus.gone() => return Err(BrokerError::Gone { name: bus.name().clone() }.into()),
+    };
+    bus.close().await;
+    ended
+}
+
+/// Starts the actors of an agent.
+///
+/// # Errors
+/// The root of the tree could not be started.
+pub async fn start<W: Worker>(args: AgentArgs<W>) -> Result<Tree, SpawnErr> {
+    let current = CurrentTurn::default();
+    Tree::start(vec![presence_child(&args, &current), refusals_child(&args), puller_child(args, current)]).await
+}
+
+fn presence_child<W: Worker>(args: &AgentArgs<W>, current: &CurrentTurn) -> Child {
+    let (bus, role, current) = (args.bus.clone(), args.role.clone(), current.clone());
+    Child::new(ChildSpec::permanent("presence"), move |supervisor| {
+        let args = presence::Args { bus: bus.clone(), role: role.clone(), current: current.clone() };
+        async move {
+            let (actor, _) = PresenceActor::spawn_linked(None, PresenceActor, args, supervisor).await?;
+            Ok(Started::by_mailbox(&actor))
+        }
+    })
+}
+
+fn refusals_child<W: Worker>(args: &AgentArgs<W>) -> Child {
+    let (bus, role, trust) = (args.bus.clone(), args.role.clone(), args.trust.clone());
+    Child::new(ChildSpec::permanent("refusals"), move |supervisor| {
+        let args = refusals::Args { bus: bus.clone(), role: role.clone(), trust: trust.clone() };
+        async move {
+            let (actor, _) = Refusals::spawn_linked(None, Refusals, args, supervisor).await?;
+            Ok(Started::by_mailbox(&actor))
+        }
+    })
+}
+
+fn puller_child<W: Worker>(args: AgentArgs<W>, current: CurrentTurn) -> Child {
+    Child::new(ChildSpec::permanent("puller"), move |supervisor| {
+        let args = puller::Args { agent: args.clone(), current: current.clone() };
+        async move {
+            let (actor, _) = Puller::spawn_linked(None, Puller::new(), args, supervisor).await?;
+            Ok(Started::by_message(actor, puller::Msg::Drain))
+        }
+    })
+}

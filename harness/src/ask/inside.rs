@@ -1,0 +1,201 @@
+//! What a program can ask about the turn that it is in, and the completion that it gives there (GATE-21, GATE-22).
+//!
+//! Pure: what stands in the turn and what was said in it. A completion is held against the rule by which orchestrators take
+//! one, so that its program corrects it in the same turn.
+
+use holdpoint_core::completion::{self, Said};
+use holdpoint_protocol::{
+    Timestamp,
+    artifact::Clarified,
+    ids::{FlightId, GateId, RoleId, WaypointId},
+    state::Outcome,
+    turn::{CompletionRequest, Turn, TurnRequest},
+};
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::{
+    desk::Desk,
+    message::{Became, Call, Recorded},
+};
+use crate::{complete_turn, context::pull::Repository};
+
+/// What ends a turn that makes work.
+const MAKES: (&str, &str) = (
+    "makes work",
+    "End your program with exit code 0 when the files in the current directory are as they should be: they are what is handed \
+     in, and a verifier judges them. Where you cannot go on, ask: `holdpoint-ask question` or `holdpoint-ask help`.",
+);
+/// What ends the turn of a judge.
+const JUDGES: (&str, &str) = (
+    "judges one criterion",
+    "Print your verdict as your input says, and end your program with exit code 0. Where a decision is missing, ask: \
+     `holdpoint-ask question` or `holdpoint-ask help`.",
+);
+/// What ends a turn that is completed.
+const COMPLETES: &str =
+    "Complete it with `holdpoint-ask complete`, or print the completion; then end your program with exit code 0.";
+
+/// A completion that was recorded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Completed {
+    /// What it says.
+    pub said: Said,
+    /// Whether it names its outcome itself.
+    pub named: bool,
+}
+
+/// The turn of one run of a program, as its line sees it.
+pub struct Inside<'a> {
+    turn: Option<&'a Turn>,
+    repository: Option<&'a Repository<'a>>,
+    desk: &'a dyn Desk,
+    answered: Vec<Clarified>,
+    completed: Option<Completed>,
+}
+
+/// How a turn stands. Of a judge's run, which is a part of a turn, only what ends it and what was answered in it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standing {
+    /// The flight.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flight: Option<FlightId>,
+    /// The waypoint.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waypoint: Option<WaypointId>,
+    /// The gate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateId>,
+    /// The role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub role: Option<RoleId>,
+    /// Which attempt at the waypoint, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+    /// When the turn is opened for somebody else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<Timestamp>,
+    /// What ends the turn.
+    pub ends_with: String,
+    /// Questions of this role that were answered, oldest first, with their answers.
+    pub answered: Vec<Clarified>,
+    /// The completion that counts if the program ends well now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion: Option<InForce>,
+}
+
+/// The completion that is recorded, in short.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InForce {
+    /// What the turn comes to.
+    pub outcome: Outcome,
+    /// Its summary.
+    pub summary: String,
+    /// Its blockers.
+    pub blockers: Vec<String>,
+}
+
+impl<'a> Inside<'a> {
+    /// A program in this turn, whose questions wait at the desk.
+    #[must_use]
+    pub fn of(turn: &'a Turn, desk: &'a dyn Desk) -> Self {
+        Self { turn: Some(turn), repository: None, desk, answered: Vec::new(), completed: None }
+    }
+
+    /// A judge, which is asked about one criterion in a verifier's turn and sees nothing else of it.
+    #[must_use]
+    pub fn judge(desk: &'a dyn Desk) -> Self {
+        Self { turn: None, repository: None, desk, answered: Vec::new(), completed: None }
+    }
+
+    /// With a repository that the program may look into.
+    #[must_use]
+    pub fn looking_into(self, repository: Option<&'a Repository<'a>>) -> Self {
+        Self { repository, ..self }
+    }
+
+    /// The last completion that was recorded.
+    #[must_use]
+    pub fn into_completed(self) -> Option<Completed> {
+        self.completed
+    }
+
+    /// Where questions wait.
+    pub(super) fn desk(&self) -> &'a dyn Desk {
+        self.desk
+    }
+
+    /// A question was answered. The line hears a bounded number of requests.
+    pub(super) fn learn(&mut self, answer: &Clarified) {
+        self.answered.push(answer.clone());
+    }
+
+    /// Answers what is asked about the turn or its repository, and takes its completion.
+    pub(super) async fn reply(&mut self, call: &Call) -> Became {
+        let Call::Pull(slice, name) = call else { return self.answer(call) };
+        let Some(repository) = self.repository else {
+            return Became::Refused("there is no repository to look into in this turn".to_owned());
+        };
+        repository.pull(*slice, name).await.map_or_else(Became::Refused, Became::Pulled)
+    }
+
+    fn answer(&mut self, call: &Call) -> Became {
+        match call {
+            Call::Complete(object) => match self.complete(object) {
+                Ok(recorded) => Became::Completed(Box::new(recorded)),
+                Err(wrong) => Became::Wrong(wrong),
+            },
+            Call::Status => Became::Status(Box::new(self.standing())),
+            Call::Ask(_) | Call::Pull(..) => Became::Refused("this is not about the turn".to_owned()),
+        }
+    }
+
+    fn complete(&mut self, object: &Map<String, Value>) -> Result<Recorded, Value> {
+        let Some((turn, request)) = self.completes() else {
+            let (turn, ends_with) = if self.turn.is_some() { MAKES } else { JUDGES };
+            return Err(completion::elsewhere(turn, ends_with).to_json());
+        };
+        let completed = complete_turn::completed(object, turn, request).map_err(|lesson| lesson.to_json())?;
+        let recorded =
+            Recorded { outcome: completed.said.outcome, warning: completion::warning(&completed.said.blockers) };
+        tracing::info!(outcome = ?recorded.outcome, "the program completed its turn");
+        self.completed = Some(completed);
+        Ok(recorded)
+    }
+
+    fn completes(&self) -> Option<(&'a Turn, &'a CompletionRequest)> {
+        let turn = self.turn?;
+        if let TurnRequest::Complete(request) = &turn.request { Some((turn, request)) } else { None }
+    }
+
+    fn standing(&self) -> Standing {
+        let Some(turn) = self.turn else {
+            return Standing { ends_with: JUDGES.1.to_owned(), answered: self.answered.clone(), ..Standing::default() };
+        };
+        let (feedback, ends_with) = match &turn.request {
+            TurnRequest::Build(request) => (request.feedback.as_ref(), MAKES.1),
+            TurnRequest::Complete(request) => (request.feedback.as_ref(), COMPLETES),
+            TurnRequest::Verify(_) => (None, JUDGES.1),
+        };
+        let earlier = feedback.map_or(&[][..], |feedback| &feedback.clarifications);
+        let in_force = |Completed { said, .. }: &Completed| InForce {
+            outcome: said.outcome,
+            summary: said.summary.clone(),
+            blockers: said.blockers.clone(),
+        };
+        Standing {
+            flight: Some(turn.flight.clone()),
+            waypoint: Some(turn.waypoint.clone()),
+            gate: Some(turn.gate.clone()),
+            role: Some(turn.role.clone()),
+            attempt: Some(turn.attempt),
+            deadline: Some(turn.deadline),
+            ends_with: ends_with.to_owned(),
+            answered: earlier.iter().chain(&self.answered).cloned().collect(),
+            completion: self.completed.as_ref().map(in_force),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

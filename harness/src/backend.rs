@@ -1,0 +1,144 @@
+//! Backends: how a program that is not ours does the work of one turn.
+//!
+//! A backend runs a program in a clone and says how it ended and what it printed. It knows neither git nor the broker,
+//! and judges nothing: what the result is worth is [`crate::build_turn`]'s matter.
+//!
+//! - [`command`]: any program that takes a prompt on standard input, in the sandbox.
+//! - [`installed`], [`own_settings`], [`sessions`]: where a program is, its own settings in a turn, and its conversations.
+//! - [`prompt`], [`markers`], [`question`], [`environment`], [`program`]: pure; what it is told, what its output says,
+//!   what it asks, what it gets.
+
+pub mod command;
+pub mod environment;
+pub mod installed;
+pub mod markers;
+pub mod own_settings;
+pub mod program;
+pub mod prompt;
+pub mod question;
+pub mod sessions;
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use holdpoint_protocol::ids::{FlightId, RoleId, WaypointId};
+use holdpoint_sandbox::{Ended, Tap};
+
+use crate::{
+    ask::{Access, Line},
+    dialect::{Continuation, Said},
+};
+
+pub use command::{CommandBackend, CommandSettings, SettingsError};
+
+/// One turn's work for a program.
+#[derive(Debug, Clone)]
+pub struct BackendTask {
+    /// The flight.
+    pub flight: FlightId,
+    /// The waypoint.
+    pub waypoint: WaypointId,
+    /// The role of the turn.
+    pub role: RoleId,
+    /// Which attempt at the waypoint, from 1.
+    pub attempt: u32,
+    /// The clone it works in, or the checkout it looks at.
+    pub clone: PathBuf,
+    /// It looks, and changes nothing there.
+    pub looks: bool,
+    /// A folder of its own that dies with the turn.
+    pub scratch: PathBuf,
+    /// Where its own settings go if it has any. Not there yet; dies with the turn.
+    pub settings: PathBuf,
+    /// The turn as a JSON file, outside the clone.
+    pub turn_file: PathBuf,
+    /// What was wrong with the last handoff, as a JSON file outside the clone.
+    pub feedback_file: Option<PathBuf>,
+    /// What the work under review changed, as a patch outside the checkout.
+    pub diff_file: Option<PathBuf>,
+    /// The map of the repository, next to the turn's file.
+    pub map_file: Option<PathBuf>,
+    /// Where it asks while it runs.
+    pub line: Option<Access>,
+    /// Sees its output while it runs.
+    pub tap: Option<Tap>,
+    /// What it is told, Markdown.
+    pub prompt: String,
+    /// The turn's own limits; `None`: the configured ones.
+    pub wall: Option<Duration>,
+    /// Bytes of output; `None`: as configured.
+    pub output_bytes: Option<u64>,
+    /// Which retry of the exchange it is, from 1; 0: the first run of the turn.
+    pub retry: u32,
+    /// The conversation that it goes on with; a program that cannot begins a new one.
+    pub go_on: Option<Continuation>,
+}
+
+/// What a program left behind besides its files.
+#[derive(Debug, Clone)]
+pub struct BackendResult {
+    /// The command line that was run.
+    pub command: String,
+    /// How it ended.
+    pub ended: Ended,
+    /// Its standard output as printed, up to the limit: evidence. What it means is in `said`.
+    pub stdout: Vec<u8>,
+    /// What the agent said in it.
+    pub said: Said,
+    /// Whether it went on with the conversation it was given.
+    pub went_on: bool,
+    /// Its standard error, up to the limit.
+    pub stderr: Vec<u8>,
+    /// How long it ran.
+    pub duration: Duration,
+    /// Whether everything it started has ended too.
+    pub tree_ended: bool,
+}
+
+/// The program could not be run. How it ended is never an error.
+#[derive(Debug, thiserror::Error)]
+pub enum BackendError {
+    /// The sandbox could not be set up, or lost the program.
+    #[error("cannot run the agent's program in the sandbox")]
+    Sandbox(#[from] holdpoint_sandbox::Error),
+    /// A folder that the program needs cannot be made.
+    #[error("cannot make {}", path.display())]
+    Io {
+        /// The folder.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+}
+
+/// A way to get the work of a turn done.
+pub trait Backend: Send + Sync + 'static {
+    /// Does the work. The program and everything it started is ended once `end` is there, or when the future is dropped.
+    fn run(
+        &self,
+        task: BackendTask,
+        end: impl Future<Output = ()> + Send,
+    ) -> impl Future<Output = Result<BackendResult, BackendError>> + Send;
+
+    /// The time and bytes of output that a task may use up.
+    fn limits(&self, task: &BackendTask) -> (Duration, u64);
+
+    /// Whether the program prints what it does while it does it.
+    fn streams(&self) -> bool;
+
+    /// Whether the program can go on in a conversation.
+    fn resumes(&self) -> bool;
+
+    /// The conversation about the same waypoint that a program can go on with.
+    fn conversation(&self, task: &BackendTask) -> Option<Continuation>;
+
+    /// Opens a line in the folder `dir` that the program can reach.
+    fn line(&self, dir: &Path) -> impl Future<Output = Result<Line, BackendError>> + Send;
+
+    /// Copies the files in `from`, where a program may be at work, into the empty folder `to`, and says whether all are
+    /// there. No file is copied that the program itself could not read. The clone's own git folder is left out.
+    fn copy(&self, from: &Path, to: &Path) -> impl Future<Output = bool> + Send;
+}

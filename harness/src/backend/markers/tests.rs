@@ -1,0 +1,187 @@
+use proptest::prelude::*;
+
+use holdpoint_protocol::artifact::Confidence;
+
+use super::*;
+
+fn out(text: &str) -> Found {
+    read(text.as_bytes(), b"")
+}
+
+#[test]
+fn plain_output_says_nothing() {
+    for text in
+        ["", "done\n", "<p>hello</p> a < b", "{\"type\":\"result\",\"ok\":true}\n", "<waypoint-completed>w1</x>"]
+    {
+        assert_eq!(out(text), Found::default(), "{text}");
+    }
+}
+
+#[test]
+fn markers_are_read_with_their_attributes() {
+    let found = out("<execution-stage>testing</execution-stage>\n\
+         I ran <validation command=\"cargo test --locked > x\" exit='0'>fine</validation> and\n\
+         <acceptance-criterion id=\"unit\">\nall\ngreen</acceptance-criterion>\
+         <acceptance-criterion>lint: clean</acceptance-criterion>\n\
+         <waypoint-complete> w1 at last </waypoint-complete>\n");
+    let claim = |id: &str, text: &str| Claim { id: id.to_owned(), text: text.to_owned() };
+    assert_eq!(found.markers.stages, ["testing"]);
+    let validation = Validation { command: "cargo test --locked > x".to_owned(), exit_code: Some(0) };
+    assert_eq!(found.markers.validations, [validation]);
+    assert_eq!(found.markers.claims, [claim("unit", "all\ngreen"), claim("lint", "clean")]);
+    assert_eq!(found.markers.completions[0].text, "w1 at last");
+    assert!(!found.markers.unfinished);
+}
+
+#[test]
+fn what_is_in_a_code_fence_is_a_quotation() {
+    for fence in ["```", "~~~~", "  ```xml"] {
+        let close = fence.trim().trim_end_matches("xml");
+        let text = format!("{fence}\n<waypoint-complete>w1</waypoint-complete>\n>>>HELP<<<\n{close}\n");
+        assert_eq!(out(&text), Found::default(), "{text}");
+    }
+    let open_to_the_end = "````\n```\n<waypoint-complete>w1</waypoint-complete>\n";
+    assert!(!out(open_to_the_end).markers.any());
+    let after = "```\nx\n```\n<waypoint-complete>w1</waypoint-complete>\n";
+    assert_eq!(out(after).markers.completions[0].text, "w1");
+    let span = "```not a fence``` <waypoint-complete>w1</waypoint-complete>\n";
+    assert_eq!(out(span).markers.completions[0].text, "w1");
+}
+
+#[test]
+fn a_completion_that_is_never_closed_is_not_one() {
+    let found = out("<waypoint-complete>w1\n");
+    assert!(found.markers.completions.is_empty() && found.markers.unfinished && found.markers.any());
+    let split_by_a_quotation = out("<waypoint-complete>w1\n```\n</waypoint-complete>\n```\n");
+    assert!(split_by_a_quotation.markers.completions.is_empty());
+}
+
+#[test]
+fn help_is_a_line_of_its_own_on_either_stream() {
+    let call = |context| Some(HelpCall { raw_line: ">>>HELP<<<".to_owned(), context });
+    assert_eq!(out("x\n  >>>HELP<<<  \r\nmore\n").help, call(None));
+    assert_eq!(read(b"", b">>>HELP<<<\n{\"why\": 1}\n").help, call(Some(serde_json::json!({"why": 1}))));
+    assert_eq!(out(">>>HELP<<<").help, call(None));
+    assert!(out("CLAUDE_CADENCE_SYSTEM_SIGNAL::HELP_REQUEST\n").help.is_some());
+    assert_eq!(out("print >>>HELP<<< when stuck\n").help, None);
+}
+
+#[test]
+fn an_envelope_is_recognized_also_over_several_lines_and_when_broken() {
+    let whole = "thinking\n{\n \"component\": \"builder\",\n \"status\": \"success\",\n \"data\": {}\n}\n";
+    let Some(Printed::Whole(map)) = out(whole).envelope else { panic!("{whole}") };
+    assert_eq!((&map["component"], &map["status"]), (&"builder".into(), &"success".into()));
+    let Some(Printed::Broken { cut_off, .. }) = out("{\"component\": \"builder\", \"status\": \"succ").envelope else {
+        panic!("it was cut off")
+    };
+    assert!(cut_off);
+    assert_eq!(out("```json\n{\"component\":\"b\",\"status\":\"success\",\"data\":{}}\n```\n").envelope, None);
+    assert_eq!(out("{\"component\": \"builder\"}\n").envelope, None);
+    // What lacks a part is one, and so is what is no JSON.
+    assert!(matches!(out("{\"component\": \"b\", \"status\": \"success\"}\n").envelope, Some(Printed::Whole(_))));
+    let odd = out("{\"component\": \"b\", \"status\": success}\n").envelope;
+    assert!(matches!(odd, Some(Printed::Broken { cut_off: false, .. })), "{odd:?}");
+}
+
+#[test]
+fn the_last_envelope_counts_and_a_reply_may_stand_in_a_json_block() {
+    let both = "{\"component\": \"a\", \"status\": \"s\"}\n{\"component\": \"b\", \"status\": \"s\"}\n";
+    assert!(matches!(out(both).envelope, Some(Printed::Whole(map)) if map["component"] == "b"));
+    let block = "Here it is:\n```json\n{\"data\": {}}\n```\nand a quotation\n```\n{\"x\": 1}\n```\n";
+    assert!(matches!(reply(block.as_bytes()), Some(Printed::Whole(map)) if map.contains_key("data")));
+    assert!(matches!(reply(b"{\"data\": {\"a\""), Some(Printed::Broken { cut_off: true, .. })));
+    assert_eq!(reply(b"nothing\n"), None);
+}
+
+#[test]
+fn a_question_is_recognized_by_name_or_shape() {
+    let shaped =
+        out("{\"question\": \"Which?\", \"options\": [\"a\", 2], \"confidence\": 0.6}\n").question.unwrap().unwrap();
+    assert_eq!((shaped.question.as_str(), shaped.confidence), ("Which?", Confidence::Medium));
+    assert_eq!(shaped.options, ["a", "2"]);
+    for text in [
+        "{\"type\": \"clarification_request\", \"question\": \"Which?\"}",
+        "{\"ClarificationRequest\": {\"question\": \"Which?\"}}",
+        "{\"component\":\"x\"}\n{\"kind\": \"ClarificationRequest\", \"question\": \"Which?\"}",
+    ] {
+        assert_eq!(out(text).question.unwrap().unwrap().question, "Which?", "{text}");
+    }
+    assert_eq!(out("{\"question\": \"rhetorical\"}\n").question, None);
+}
+
+#[test]
+fn a_flood_of_markers_and_open_tags_is_bounded() {
+    let found = out(&"<validation>x</validation>".repeat(10_000));
+    assert_eq!(found.markers.validations.len(), MARKERS_MAX);
+    let long = format!("<waypoint-complete>{}</waypoint-complete>", "ä".repeat(20_000));
+    assert!(out(&long).markers.completions[0].text.len() <= TEXT_BYTES_MAX);
+}
+
+#[test]
+fn the_context_of_a_call_for_help_is_bounded_and_the_call_is_not_lost() {
+    let call = |context: &str| out(&format!(">>>HELP<<<\n{context}\n")).help.expect("a call");
+    assert!(call("{\"why\": [1, {\"a\": 2}]}").context.is_some());
+    assert_eq!(call(&format!("{{\"why\": \"{}\"}}", "x".repeat(CONTEXT_BYTES_MAX))).context, None);
+    let nested = |depth: usize| format!("{{\"a\": {}{}}}", "[".repeat(depth), "]".repeat(depth));
+    assert!(call(&nested(31)).context.is_some());
+    for depth in [32, 120, 1_000] {
+        assert_eq!(call(&nested(depth)).context, None, "{depth}");
+    }
+}
+
+#[test]
+fn objects_that_never_end_and_objects_that_are_too_large_are_not_held_in_memory() {
+    // Each of these lines begins an object that goes on to the end of the output.
+    let nested = "{\"a\": [\n".repeat(12);
+    let text = format!("{nested}{}\n{{\"question\": \"q\", \"options\": []}}\n", "{\"\": 0},".repeat(100_000));
+    assert_eq!(out(&text).question.map(|question| question.unwrap().question).as_deref(), Some("q"));
+    // An envelope is one however large its data is.
+    let data = "x".repeat(1 << 20);
+    let envelope = format!("{{\"component\": \"b\", \"status\": \"success\", \"data\": \"{data}\"}}\n");
+    assert!(out(&envelope).envelope.is_some());
+}
+
+/// Pieces that matter, in any order.
+fn piece() -> impl Strategy<Value = &'static str> {
+    proptest::sample::select(vec![
+        "```\n",
+        "~~~\n",
+        "\n",
+        "<waypoint-complete>",
+        "w1",
+        "</waypoint-complete>",
+        "<acceptance-criterion id=\"unit\">",
+        "</acceptance-criterion>",
+        ">>>HELP<<<\n",
+        "{\"a\": \"ä\"}\n",
+        "{\"component\":\"b\",\"status\":\"s\",\"data\":{}}\n",
+        "{\"question\":\"q\",\"options\":[]}\n",
+        " prose ",
+        "\r\n",
+    ])
+}
+
+proptest! {
+    #[test]
+    fn how_the_output_is_cut_makes_no_difference(
+        pieces in proptest::collection::vec(piece(), 0..24),
+        cuts in proptest::collection::vec(any::<proptest::sample::Index>(), 0..8),
+    ) {
+        let text = pieces.concat().into_bytes();
+        let mut whole = Scanner::default();
+        whole.push(&text);
+        let mut cut_at: Vec<usize> = cuts.iter().map(|cut| cut.index(text.len() + 1)).collect();
+        cut_at.extend([0, text.len()]);
+        cut_at.sort_unstable();
+        let mut split = Scanner::default();
+        for range in cut_at.windows(2) {
+            split.push(&text[range[0]..range[1]]);
+        }
+        prop_assert_eq!(whole.finish(), split.finish());
+    }
+
+    #[test]
+    fn any_bytes_are_read(bytes in proptest::collection::vec(any::<u8>(), 0..512)) {
+        let _ = read(&bytes, &bytes);
+    }
+}

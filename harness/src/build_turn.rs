@@ -1,0 +1,30 @@
+//! Build and repair turns: from a turn to a handoff.
+//!
+//! The harness gives a program a disposable clone, lets a [`crate::backend`] run it, and reads what it left as plain
+//! files. What changed is what git says, never what the program says; whether it is right is a verifier's matter.
+//!
+//! - [`folder`]: the folders of a turn. [`mod@bench`]: the turn itself, without the broker;
+//!   `task`: what a program is given; `capture`: what it left in its files.
+//! - [`answer`]: pure; what an ended program means. [`unsure`]: pure; when that is a question. [`output`]: pure; what is
+//!   kept of its output.
+//! - [`by_hand`]: what a person left who took over a turn.
+//! - [`worker`]: the turn as the broker's agents do it: plan, mirror, bench, upload, handoff. [`process`]: the agent.
+
+pub mod answer;
+pub mod bench;
+pub mod by_hand;
+mod capture;
+pub(crate) mod exchanged;
+pub mod folder;
+mod handoff;
+mod hazards;
+pub mod output;
+pub mod process;
+pub(crate) mod task;
+pub mod unsure;
+pub mod worker;
+
+pub use bench::{BenchError, Built, Outcome, Workbench};
+pub use capture::{Ready, Work};
+pub use folder::{FolderError, TurnFolder, TurnFolders};
+pub use worker::{BuildWorker, StartError};

@@ -1,0 +1,283 @@
+//! What an ended program means: ready, failed, a question, a call for help, or a result that cannot be used. Pure.
+//!
+//! Structured output rules over silence (contract, "`command` backend"). What cannot be used is asked for again: how often is
+//! the matter of [`crate::exchange`].
+
+use holdpoint_protocol::{
+    artifact::{CommandRun, Confidence, CoverageClaim, ExchangeErrorKind, Failure, LedgerSource},
+    envelope::EnvelopeStatus,
+    ids::WaypointId,
+    reason::ReasonCode,
+    time::Millis,
+};
+use holdpoint_sandbox::Ended;
+use serde_json::Value;
+
+use super::{
+    exchanged::failed_by_end,
+    output::last_lines,
+    unsure::{doubt, is_unsure},
+};
+use crate::{
+    backend::{
+        BackendResult,
+        markers::{self, Claim, Completion, Found, HelpCall, Markers, Printed, first_word},
+        program::program_words,
+        question::{Question, confidence_share, confidence_word},
+    },
+    exchange::{
+        Expected, Problem,
+        envelope::{self, Before, Whole, words},
+    },
+};
+
+/// Where an envelope's `data` says in words what was done.
+const SUMMARY_KEYS: [&str; 4] = ["summary", "reason", "guidance", "findings"];
+/// Exit codes by which a shell says that a program cannot be executed, or is not there.
+const CANNOT_EXECUTE: i32 = 126;
+const NOT_FOUND: i32 = 127;
+
+/// What a program's end and output say.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// It is ready for handoff.
+    Ready(Said),
+    /// The turn failed.
+    Failed(Failure),
+    /// It handed over something that cannot be used.
+    Unusable(Problem),
+    /// It asks.
+    Clarify(Question),
+    /// It calls for help.
+    Help(HelpCall),
+}
+
+/// What a ready program says of its work; claims only.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Said {
+    /// Criteria it says it met.
+    pub claims: Vec<CoverageClaim>,
+    /// Commands it says it ran.
+    pub ledger: Vec<CommandRun>,
+    /// The payload of its completion marker.
+    pub completion: Option<String>,
+    /// How sure it says it is of it.
+    pub confidence: Option<Confidence>,
+}
+
+/// What a turn wants of an answer.
+#[derive(Debug, Clone)]
+pub struct Wanted<'a> {
+    /// The waypoint whose completion counts.
+    pub waypoint: &'a WaypointId,
+    /// What an envelope has to hold, and the criteria that can be claimed.
+    pub expected: &'a Expected,
+    /// What is known from earlier runs in the turn.
+    pub before: Before<'a>,
+    /// Below which confidence an answer becomes a question.
+    pub ask_below: Option<Confidence>,
+}
+
+/// Reads a program's end and output.
+#[must_use]
+pub fn answer(result: &BackendResult, wanted: &Wanted<'_>) -> Answer {
+    let Found { markers, envelope, question, help } = markers::read(&result.said.text, &result.stderr);
+    if let Some(help) = help {
+        // Also from a program that crashed or hung after it: the call is not lost.
+        return Answer::Help(help);
+    }
+    let well = bad_end(result).is_none();
+    if let Ended::Exited(_) = result.ended {
+        match question {
+            Some(Ok(question)) => return Answer::Clarify(question),
+            Some(Err(bad)) => {
+                let what = format!("the program's question cannot be asked: {bad}");
+                return if well {
+                    Answer::Unusable(Problem::new(ExchangeErrorKind::Malformed, what))
+                } else {
+                    Answer::Failed(Failure { reason: ReasonCode::HandoffInvalid, detail: with_output(&what, result) })
+                };
+            }
+            None => {}
+        }
+        // What its author doubts is asked about, whatever else is wrong with it.
+        if let Some(Printed::Whole(map)) = &envelope
+            && let Ok(Some(confidence)) = markers::sure(map)
+            && is_unsure(Some(confidence), wanted.ask_below)
+        {
+            let data = map.get("data").and_then(Value::as_object).unwrap_or(map);
+            return Answer::Clarify(doubt(confidence, &markers::cut(words(data, &SUMMARY_KEYS).unwrap_or_default())));
+        }
+    }
+    if let Some(failure) = failed_by_end(result) {
+        return Answer::Failed(failure);
+    }
+    // Who was asked for an envelope may print it in a code block, as models do.
+    let reply = || if wanted.before.asked { markers::reply(&result.said.text) } else { None };
+    let printed = envelope.or_else(reply);
+    if printed.is_none() && markers.any() && !wanted.expected.required {
+        return match validate(&markers, wanted) {
+            Ok(said) => doubtful(&said, wanted.ask_below).map_or(Answer::Ready(said), Answer::Clarify),
+            Err(problem) => Answer::Unusable(problem),
+        };
+    }
+    match envelope::read(printed.as_ref(), wanted.expected, wanted.before) {
+        Ok(None) => Answer::Ready(Said::default()),
+        Ok(Some(whole)) => of_envelope(&whole, &markers, wanted, result),
+        Err(problem) => Answer::Unusable(problem),
+    }
+}
+
+/// What a whole envelope says: ready, or failed.
+fn of_envelope(whole: &Whole, markers: &Markers, wanted: &Wanted<'_>, result: &BackendResult) -> Answer {
+    let Whole { status, data } = whole;
+    let is = |key: &str, word: bool| data.get(key).and_then(Value::as_bool) == Some(word);
+    if *status == EnvelopeStatus::Failure || is("success", false) {
+        let errors = data.get("errors").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        let errors: Vec<&str> = errors.iter().filter_map(Value::as_str).collect();
+        let why = words(data, &SUMMARY_KEYS).map_or_else(|| errors.join("; "), str::to_owned);
+        let what = format!("the program says that it failed: {}", markers::cut(&why));
+        return Answer::Failed(Failure { reason: ReasonCode::AgentFailed, detail: with_output(&what, result) });
+    }
+    if is("completed_normally", false) {
+        let what = "`completed_normally` is false: finish the work, then hand over the result";
+        return Answer::Unusable(Problem::new(ExchangeErrorKind::Partial, what));
+    }
+    let mut said = Said { completion: words(data, &SUMMARY_KEYS).map(markers::cut), ..Said::default() };
+    let confidence = data.get("confidence").filter(|value| !value.is_null());
+    if let Some(value) = confidence {
+        let word = value.as_str().and_then(confidence_word).or_else(|| value.as_f64().and_then(confidence_share));
+        let Some(word) = word else {
+            let what = "`data.confidence` has to be `low`, `medium`, `high` or a number from 0 to 1";
+            return Answer::Unusable(Problem::new(ExchangeErrorKind::Semantic, what));
+        };
+        said.confidence = Some(word);
+    }
+    let claims = data.get("claims").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let claims = claims.iter().take(markers::MARKERS_MAX).map(|claim| Claim {
+        id: claim.get("criterion").and_then(Value::as_str).unwrap_or_default().to_owned(),
+        text: markers::cut(claim.get("claim").and_then(Value::as_str).unwrap_or_default()),
+    });
+    match claimed(claims.collect::<Vec<_>>().iter().chain(&markers.claims), wanted) {
+        Ok(claims) => Answer::Ready(Said { claims, ledger: ledger(markers), ..said }),
+        Err(problem) => Answer::Unusable(problem),
+    }
+}
+
+/// The question that a completion becomes if its author doubts it.
+fn doubtful(said: &Said, ask_below: Option<Confidence>) -> Option<Question> {
+    let confidence = said.confidence.filter(|_| is_unsure(said.confidence, ask_below))?;
+    Some(doubt(confidence, said.completion.as_deref().unwrap_or_default()))
+}
+
+/// Why the program's end alone fails the turn.
+pub(crate) fn bad_end(result: &BackendResult) -> Option<(ReasonCode, String)> {
+    let seconds = result.duration.as_secs();
+    match result.ended {
+        Ended::TimedOut => {
+            Some((ReasonCode::AgentTimeout, format!("the program was ended after {seconds} s: its time was up")))
+        }
+        Ended::OutputLimit => {
+            let bytes = result.stdout.len() + result.stderr.len();
+            Some((
+                ReasonCode::OutputLimit,
+                format!("the program was ended after {bytes} bytes of output: it may print no more"),
+            ))
+        }
+        Ended::MemoryLimit | Ended::DiskLimit => {
+            let what = if result.ended == Ended::MemoryLimit { "memory" } else { "disk space" };
+            Some((ReasonCode::AgentFailed, format!("the program was ended: it used more {what} than it may")))
+        }
+        Ended::Signalled(signal) => Some((ReasonCode::AgentFailed, format!("signal {signal} ended the program"))),
+        Ended::Exited(0) if !result.tree_ended => {
+            let what = "something that the program started could not be ended, so its files may still change";
+            Some((ReasonCode::AgentFailed, what.to_owned()))
+        }
+        Ended::Exited(0) => None,
+        Ended::Exited(code @ (CANNOT_EXECUTE | NOT_FOUND)) => {
+            let why = if code == NOT_FOUND { "is not there" } else { "cannot be executed" };
+            let program = named(&result.command);
+            Some((ReasonCode::NotExecutable, format!("the program {program} {why} (exit code {code})")))
+        }
+        Ended::Exited(code) => Some((ReasonCode::AgentFailed, format!("the program exited with code {code}"))),
+    }
+}
+
+/// The program that a command line runs, or the whole line where it is no simple one.
+fn named(command: &str) -> String {
+    let program = program_words(command).pop().map_or_else(|| command.trim().to_owned(), |word| word.text);
+    format!("`{program}`")
+}
+
+/// The markers of a program that exited with 0: none at all, or a completion of this waypoint with valid claims.
+fn validate(markers: &Markers, wanted: &Wanted<'_>) -> Result<Said, Problem> {
+    let claims = claimed(markers.claims.iter(), wanted)?;
+    let is_ours = |said: &&Completion| first_word(&said.text).0 == wanted.waypoint.as_str();
+    let completion = markers.completions.iter().find(is_ours);
+    for Completion { text, .. } in markers.completions.iter().filter(|said| !is_ours(said)) {
+        tracing::info!(event = "marker_ignored", marker = "waypoint-complete", %text, "ignored a marker");
+    }
+    if markers.any() && completion.is_none() {
+        let what = "the program printed markers, but not <waypoint-complete> with this waypoint's id: it is not ready";
+        let kind = match markers {
+            Markers { unfinished: true, .. } => ExchangeErrorKind::Partial,
+            Markers { completions, .. } if !completions.is_empty() => ExchangeErrorKind::Semantic,
+            _ => ExchangeErrorKind::MissingField,
+        };
+        return Err(Problem::new(kind, what));
+    }
+    let confidence = completion.and_then(|said| said.confidence.as_deref()).map(|word| {
+        let unknown = || {
+            let what = format!("the confidence of <waypoint-complete> is not low, medium or high: {word:?}");
+            Problem::new(ExchangeErrorKind::Semantic, what)
+        };
+        confidence_word(word.trim()).ok_or_else(unknown)
+    });
+    let completion = completion.map(|said| said.text.clone());
+    Ok(Said { claims, ledger: ledger(markers), completion, confidence: confidence.transpose()? })
+}
+
+/// The criteria that are claimed; the last word on each counts.
+fn claimed<'a>(said: impl Iterator<Item = &'a Claim>, wanted: &Wanted<'_>) -> Result<Vec<CoverageClaim>, Problem> {
+    let mut claims: Vec<CoverageClaim> = Vec::new();
+    for claim in said {
+        let Some(criterion) = wanted.expected.criteria.iter().find(|id| id.as_str() == claim.id) else {
+            let what = format!("the program claims a criterion that does not exist: {:?}", claim.id);
+            return Err(Problem::new(ExchangeErrorKind::Semantic, what));
+        };
+        claims.retain(|earlier| &earlier.criterion != criterion);
+        claims.push(CoverageClaim { criterion: criterion.clone(), claim: claim.text.clone() });
+    }
+    Ok(claims)
+}
+
+/// The commands that it says it ran.
+fn ledger(markers: &Markers) -> Vec<CommandRun> {
+    let ran = markers.validations.iter().map(|validation| CommandRun {
+        source: LedgerSource::Agent,
+        command: validation.command.clone(),
+        exit_code: validation.exit_code,
+        duration: Millis(0),
+        evidence: None,
+    });
+    ran.collect()
+}
+
+/// What happened, with the last lines of output: what a person or the next attempt needs.
+#[must_use]
+pub(crate) fn with_output(what: &str, result: &BackendResult) -> String {
+    let mut text = what.to_owned();
+    if let Some(error) = &result.said.error {
+        text.push_str(&format!("\n--- the program reports ---\n{error}"));
+    }
+    for (name, bytes) in [("standard output", &result.said.text), ("standard error", &result.stderr)] {
+        let lines = last_lines(bytes);
+        if !lines.is_empty() {
+            text.push_str(&format!("\n--- last lines of {name} ---\n{lines}"));
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

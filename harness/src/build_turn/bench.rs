@@ -1,0 +1,390 @@
+//! One turn without the broker: clone, run, capture, commit, bundle.
+
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use holdpoint_core::exchange::HandoffRules;
+use holdpoint_faults::Step;
+use holdpoint_outline::Helper;
+use holdpoint_protocol::{
+    artifact::{Failure, Metered, TokenUsage},
+    facts::Oid,
+    ids::AgentName,
+    reason::ReasonCode,
+    turn::{BuildRequest, Turn, TurnRequest},
+};
+use holdpoint_sandbox::Ended;
+use holdpoint_workspace::{AgentClone, Error as GitError, Mirror};
+use tracing::{Instrument as _, Span, field, info_span};
+
+use super::{
+    answer::{Answer, Wanted, answer, with_output},
+    capture::{Capture, Files, Ready, Work},
+    exchanged::{Came, Course, Exchanged, Read},
+    folder::{FolderError, TurnFolder, TurnFolders},
+    output::last_words,
+    task::{Brief, task},
+};
+use crate::{
+    ask::{self, Ask, Completed, Desk, Heard, Inside, parts::MAP_FILE},
+    backend::{
+        Backend, BackendError, BackendResult, BackendTask, markers::HelpCall, prompt::prompt, question::Question,
+    },
+    context::{Context, Subject},
+    dialect::{Said, Usage},
+    exchange::{Expected, RulesError, envelope::Before, rules_at, stall::Stall},
+};
+use holdpoint_runtime::{
+    mirror::from_wire,
+    telemetry::{self, TRACE, fields},
+};
+
+/// What ends a turn that makes work beside an envelope.
+const MARKER: &str = "Or print the marker `waypoint-complete` with the waypoint's id in it, and name in `acceptance-criterion` only criteria that exist.";
+
+/// Our own failure: the turn is given back and counts as no attempt.
+#[derive(Debug, thiserror::Error)]
+pub enum BenchError {
+    /// The turn wants something else.
+    #[error("the turn asks for nothing that this agent does")]
+    NotOurs,
+    /// The turn's folders cannot be used.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// A file of the turn cannot be written.
+    #[error("cannot write {}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The provider of the program's model refuses for longer than the turn has time.
+    #[error("the provider of the program's model refuses requests for the time being")]
+    RateLimited,
+    /// The program could not be run.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// Git failed us.
+    #[error("git failed")]
+    Git(#[from] GitError),
+}
+
+/// A turn that came to its end. Its files live as long as this.
+#[derive(Debug)]
+pub struct Built {
+    /// What came of it.
+    pub outcome: Outcome,
+    /// The command line that was run.
+    pub command: String,
+    /// Its exit code; `None` when a signal or a limit ended it.
+    pub exit_code: Option<i32>,
+    /// The file with the whole output.
+    pub output: PathBuf,
+    /// What was metered.
+    pub metered: Metered,
+    /// The agent's last words.
+    pub last_words: Option<String>,
+    _folder: TurnFolder,
+}
+
+/// What came of a turn. With a question and a call for help goes what there was then.
+#[derive(Debug)]
+pub enum Outcome {
+    /// Ready for handoff.
+    Ready(Box<Ready>),
+    /// The turn failed and counts as an attempt.
+    Failed(Failure),
+    /// The program asks.
+    Clarify(Question, Option<Work>),
+    /// The program calls for help.
+    Help(HelpCall, Option<Work>),
+}
+
+/// Where turns are worked on, one after another.
+#[derive(Debug)]
+pub struct Workbench<B> {
+    pub(crate) backend: B,
+    pub(crate) folders: TurnFolders,
+    outline: Option<Helper>,
+}
+
+impl<B: Backend> Workbench<B> {
+    /// A bench with its folders.
+    #[must_use]
+    pub fn new(backend: B, folders: TurnFolders) -> Self {
+        Self { backend, folders, outline: None }
+    }
+
+    /// With a helper that outlines source files for the map of the repository.
+    #[must_use]
+    pub fn outlining(self, outline: Option<Helper>) -> Self {
+        Self { outline, ..self }
+    }
+
+    /// Does a turn whose objects are in the mirror. Questions that wait do so at the desk. When the future is dropped, the program is ended and its files go.
+    ///
+    /// # Errors
+    /// [`BenchError`]. How the program ended and what it left is never an error.
+    pub async fn run(
+        &self,
+        turn: &Turn,
+        agent: &AgentName,
+        mirror: &Mirror,
+        desk: &dyn Desk,
+    ) -> Result<Built, BenchError> {
+        let TurnRequest::Build(request) = &turn.request else { return Err(BenchError::NotOurs) };
+        let folder = self.folders.create(&turn.flight, &turn.waypoint)?;
+        let (clone, context) = self.lay_out(mirror, request, &folder).await?;
+        let keep = || async {
+            let (from, to) = (folder.clone_dir(), copied(&folder));
+            std::fs::create_dir(&to).is_ok() && self.backend.copy(&from, &to).await
+        };
+        let brief = Brief {
+            feedback: request.feedback.as_ref(),
+            prompt: prompt(turn, request, &context),
+            budget: request.budget.clone(),
+            looks: false,
+            diff_file: None,
+        };
+        let mut task = task(turn, &folder, brief)?;
+        task.go_on = self.backend.conversation(&task);
+        let repository = context.repository(mirror, from_wire(&request.start));
+        let rules = match rules(mirror, &request.base).await? {
+            Ok(rules) => rules,
+            Err(failure) => return refused(folder, failure),
+        };
+        let criteria = request.criteria.iter().map(|criterion| criterion.id.clone()).collect();
+        let expected = Expected::work(&turn.role, &turn.waypoint, criteria, &rules);
+        let repository = Some(&repository);
+        let course = Course { turn, agent, desk, folder: &folder, repository, expected: &expected, instead: MARKER };
+        let read = |result: &BackendResult, before: Before<'_>, _: Option<&Completed>| {
+            let wanted = Wanted { waypoint: &turn.waypoint, expected: &expected, before, ask_below: request.ask_below };
+            match answer(result, &wanted) {
+                Answer::Failed(failure) => Read::Failed(failure),
+                Answer::Unusable(problem) => Read::Bad(problem),
+                good @ (Answer::Ready(_) | Answer::Clarify(_) | Answer::Help(_)) => Read::Good(good),
+            }
+        };
+        let exchanged = Box::pin(self.exchanged(&course, &task, keep, read)).await?;
+        let Exchanged { result, came, output: printed, metered } = exchanged;
+        let output = folder.own().join("output");
+        write(&output, &printed)?;
+        let (said, files) = match came {
+            Came::Asked(Heard { ask, kept }) => (said_over_the_line(ask), kept.then(|| Files::Copy(copied(&folder)))),
+            Came::Good(answer) => (answer, None),
+            Came::Failed(failure) => (Answer::Failed(failure), None),
+        };
+        let files = files.unwrap_or_else(|| Files::Clone(&clone, folder.clone_dir()));
+        let settled = result.tree_ended || matches!(files, Files::Copy(_));
+        let capture = Capture { turn, request, agent, mirror, bundle: folder.own().join("handoff.bundle"), files };
+        let outcome = Box::pin(outcome(&capture, said, &result, settled, rules.settings.quit_too_quickly_below));
+        let outcome = outcome.instrument(info_span!(target: TRACE, "capture")).await?;
+        Ok(Built {
+            outcome,
+            exit_code: if let Ended::Exited(code) = result.ended { Some(code) } else { None },
+            output,
+            metered,
+            last_words: last_words(result.said.answer()),
+            command: result.command,
+            _folder: folder,
+        })
+    }
+
+    /// Makes the clone, and says what its program learns of it beforehand.
+    async fn lay_out(
+        &self,
+        mirror: &Mirror,
+        request: &BuildRequest,
+        folder: &TurnFolder,
+    ) -> Result<(AgentClone, Context), BenchError> {
+        let clone = {
+            let _at = holdpoint_faults::at(Step::Clone);
+            let (start, dir) = (from_wire(&request.start), folder.clone_dir());
+            mirror.clone_for_agent(&start, &dir).instrument(info_span!(target: TRACE, "clone")).await?
+        };
+        let subject = Subject::from(request);
+        let context = Context::of(mirror, &subject, self.outline.as_ref());
+        let context = context.instrument(info_span!(target: TRACE, "context")).await?;
+        write(&folder.input().join(MAP_FILE), context.map.as_bytes())?;
+        Ok((clone, context))
+    }
+
+    /// Runs the program and listens to what it asks meanwhile. What there is when it asks is kept before it hears of it, so
+    /// that nothing it does later counts. A program that is stuck is ended, with everything it started.
+    pub(crate) async fn attended(
+        &self,
+        turn: &Turn,
+        agent: &AgentName,
+        task: BackendTask,
+        keep: impl Future<Output = bool>,
+        inside: &mut Inside<'_>,
+        (dir, stall): (PathBuf, &Stall),
+    ) -> Result<(BackendResult, Option<Heard>), BenchError> {
+        let mut line = self.backend.line(&dir).await?;
+        let tap = Some(stall.tap(task.tap.clone()));
+        let task = BackendTask { line: Some(line.access().clone()), tap, ..task };
+        let (ending, end) = ask::ending();
+        let stuck = stall.clone().stuck();
+        let end = async {
+            tokio::select! {
+                () = end => {}
+                () = stuck => {}
+            }
+        };
+        let (result, heard) = ask::attend(&mut line, inside, keep, ending, self.invoke(turn, agent, task, end)).await;
+        Ok((result?, heard))
+    }
+
+    /// Runs the program.
+    async fn invoke(
+        &self,
+        turn: &Turn,
+        agent: &AgentName,
+        task: BackendTask,
+        end: impl Future<Output = ()> + Send,
+    ) -> Result<BackendResult, BenchError> {
+        let _at = holdpoint_faults::at(Step::RunProgram);
+        let span = invoke_agent(turn, agent);
+        let ran = self.backend.run(task, end).instrument(span.clone()).await;
+        match &ran {
+            Ok(BackendResult { ended: Ended::Exited(code), .. }) => {
+                span.record(fields::EXIT_CODE, *code);
+                if *code != 0 {
+                    telemetry::fail(&span, "the program failed");
+                }
+            }
+            Ok(_) => telemetry::fail(&span, "a signal or a limit ended the program"),
+            Err(_) => telemetry::fail(&span, "the program could not be run"),
+        }
+        Ok(ran?)
+    }
+}
+
+/// Where the copy is that was made when the program asked.
+fn copied(folder: &TurnFolder) -> PathBuf {
+    folder.own().join("copy")
+}
+
+/// What the project asks of exchanges; the inner error is the project's own.
+pub(crate) async fn rules(mirror: &Mirror, base: &Oid) -> Result<Result<HandoffRules, Failure>, BenchError> {
+    match rules_at(mirror, &from_wire(base)).await {
+        Ok(rules) => Ok(Ok(rules)),
+        Err(RulesError::Git(error)) => Err(error.into()),
+        Err(wrong @ (RulesError::Wrong(_) | RulesError::TooLarge)) => {
+            Ok(Err(Failure { reason: ReasonCode::Unsupported, detail: format!("no program was run: {wrong}") }))
+        }
+    }
+}
+
+/// A turn in which nothing was run.
+fn refused(folder: TurnFolder, failure: Failure) -> Result<Built, BenchError> {
+    let output = folder.own().join("output");
+    write(&output, failure.detail.as_bytes())?;
+    Ok(Built {
+        outcome: Outcome::Failed(failure),
+        command: String::new(),
+        exit_code: None,
+        output,
+        metered: Metered::default(),
+        last_words: None,
+        _folder: folder,
+    })
+}
+
+fn said_over_the_line(ask: Ask) -> Answer {
+    match ask {
+        Ask::Question(question) => Answer::Clarify(question),
+        Ask::Help(call) => Answer::Help(call),
+    }
+}
+
+/// What came of the turn, with the files as they are. Those that may still change (`settled` is false) go with nothing.
+async fn outcome(
+    capture: &Capture<'_>,
+    said: Answer,
+    result: &BackendResult,
+    settled: bool,
+    quick: Option<Duration>,
+) -> Result<Outcome, BenchError> {
+    let unfinished = async || if settled { capture.unfinished().await } else { Ok(None) };
+    Ok(match said {
+        Answer::Ready(said) => match capture.finished(said, result).await? {
+            Ok(ready) if ready.work.is_none() && quick.is_some_and(|least| result.duration < least) => {
+                let milliseconds = result.duration.as_millis();
+                let what = format!("quit_too_quickly: the program ended after {milliseconds} ms and changed nothing");
+                Outcome::Failed(Failure { reason: ReasonCode::AgentFailed, detail: with_output(&what, result) })
+            }
+            Ok(ready) => Outcome::Ready(Box::new(ready)),
+            Err(failure) => Outcome::Failed(failure),
+        },
+        Answer::Unusable(problem) => {
+            let detail = with_output(&problem.details, result);
+            Outcome::Failed(Failure { reason: ReasonCode::HandoffInvalid, detail })
+        }
+        Answer::Failed(failure) => Outcome::Failed(failure),
+        Answer::Clarify(question) => Outcome::Clarify(question, unfinished().await?),
+        Answer::Help(call) => Outcome::Help(call, unfinished().await?),
+    })
+}
+
+/// The span of one run of an agent's program.
+fn invoke_agent(turn: &Turn, agent: &AgentName) -> Span {
+    info_span!(
+        target: TRACE, "invoke_agent", otel.name = format!("invoke_agent {agent}"),
+        { fields::GEN_AI_OPERATION } = "invoke_agent", { fields::GEN_AI_AGENT_NAME } = %agent,
+        { fields::GEN_AI_AGENT_ID } = %agent,
+        { fields::GEN_AI_CONVERSATION } = format!("{}/{}", turn.flight, turn.waypoint),
+        { fields::ROLE } = %turn.role, { fields::ATTEMPT } = i64::from(turn.attempt), { fields::EXIT_CODE } = field::Empty,
+    )
+}
+
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), BenchError> {
+    std::fs::write(path, bytes).map_err(|source| BenchError::Write { path: path.to_owned(), source })
+}
+
+/// What two runs used up together.
+pub(crate) fn plus(before: Metered, more: Metered) -> Metered {
+    let both = |a: Option<u64>, b: Option<u64>| a.map(|a| a.saturating_add(b.unwrap_or_default())).or(b);
+    let usage = match (before.usage, more.usage) {
+        (Some(a), Some(b)) => Some(TokenUsage {
+            input: a.input.saturating_add(b.input),
+            output: a.output.saturating_add(b.output),
+            cache_read: a.cache_read.saturating_add(b.cache_read),
+            cache_write: a.cache_write.saturating_add(b.cache_write),
+        }),
+        (a, b) => a.or(b),
+    };
+    Metered {
+        wall: (before.wall.duration() + more.wall.duration()).into(),
+        output_bytes: before.output_bytes.saturating_add(more.output_bytes),
+        tokens: both(before.tokens, more.tokens),
+        usage,
+        cost_usd: None,
+        cost_micro_usd: both(before.cost_micro_usd, more.cost_micro_usd),
+        tool_calls: both(before.tool_calls, more.tool_calls),
+    }
+}
+
+/// What one run used up, by its own word as far as it is not measured.
+pub(crate) fn metered(result: &BackendResult) -> Metered {
+    let output_bytes = (result.stdout.len() + result.stderr.len()) as u64;
+    let Said { usage, cost_micro_usd, tool_calls, .. } = &result.said;
+    Metered {
+        wall: result.duration.into(),
+        output_bytes,
+        tokens: usage.as_ref().map(Usage::total),
+        usage: usage.map(|Usage { input, output, cache_read, cache_write }| TokenUsage {
+            input,
+            output,
+            cache_read,
+            cache_write,
+        }),
+        cost_usd: None,
+        cost_micro_usd: *cost_micro_usd,
+        tool_calls: *tool_calls,
+    }
+}

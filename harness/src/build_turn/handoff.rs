@@ -1,0 +1,128 @@
+//! Handoffs of a turn, from what came of it.
+
+use holdpoint_protocol::{
+    Digest,
+    artifact::{
+        BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, CommandRun, Failure, LedgerSource,
+        WorkInProgress,
+    },
+    facts::{BlobRef, BundleRef, DiffSummary, PathChange},
+    turn::BuildRequest,
+};
+
+use super::{
+    answer::Said,
+    bench::{Built, Outcome},
+    capture::{Ready, Work as CommitOnBase},
+};
+use crate::{
+    agent::{Final, Job},
+    ask::{self, Ask},
+};
+use holdpoint_runtime::mirror::to_wire;
+
+/// Bytes of touched paths in a handoff, well below the largest message. The summary counts all of them, and whoever
+/// judges looks at the trees.
+const TOUCHED_BYTES_MAX: usize = 128 << 10;
+/// What a changed path takes besides its name: status and modes.
+const CHANGE_BYTES: usize = 100;
+
+/// The plan that the harness writes for a program that makes none (FLY-15).
+pub(super) fn plan(job: &Job, request: &BuildRequest) -> BuildPlan {
+    let checks = request.criteria.iter().filter_map(|criterion| criterion.check.as_ref());
+    BuildPlan::new(
+        job.origin(),
+        BuildPlanBody {
+            turn: job.turn.turn_id.clone(),
+            delivery: job.delivery,
+            agent: job.agent.clone(),
+            declared: false,
+            file_targets: request.scope.clone(),
+            validation: checks.map(|check| check.command.clone()).collect(),
+            coverage: request.criteria.iter().map(|criterion| criterion.id.clone()).collect(),
+            budget: request.budget.clone(),
+        },
+    )
+}
+
+/// The final handoff. `output` is the digest of the whole output, `bundle` that of the bundle, where there is one.
+pub(super) fn final_handoff(job: &Job, built: Built, output: Digest, bundle: Option<Digest>) -> Final {
+    let ran = CommandRun {
+        source: LedgerSource::Harness,
+        command: built.command,
+        exit_code: built.exit_code,
+        duration: built.metered.wall,
+        evidence: Some(output),
+    };
+    let work = match built.outcome {
+        Outcome::Ready(ready) => Work::ready(job, *ready, bundle),
+        Outcome::Failed(failure) => Work { failure: Some(failure), ..Work::default() },
+        Outcome::Clarify(question, work) => return asked(job, Ask::Question(question), work, output, bundle),
+        Outcome::Help(call, work) => return asked(job, Ask::Help(call), work, output, bundle),
+    };
+    let unchanged = work.failure.is_none() && work.bundle.is_none();
+    let mut ledger = vec![ran];
+    ledger.extend(work.said.ledger);
+    Final::Build(BuildArtifact::new(
+        job.origin(),
+        BuildArtifactBody {
+            turn: job.turn.turn_id.clone(),
+            delivery: job.delivery,
+            agent: job.agent.clone(),
+            status: if work.failure.is_some() { BuildStatus::Failed } else { BuildStatus::Ok },
+            failure: work.failure,
+            commit: work.bundle.as_ref().map(|bundle| bundle.tip.clone()),
+            tree: work.tree,
+            bundle: work.bundle,
+            touched: bounded(work.touched),
+            diff: work.diff,
+            ledger,
+            claims: work.said.claims,
+            last_words: built.last_words.filter(|_| unchanged),
+            completion_claim: work.said.completion,
+            metered: built.metered,
+        },
+    ))
+}
+
+#[derive(Default)]
+struct Work {
+    failure: Option<Failure>,
+    tree: Option<holdpoint_protocol::facts::Oid>,
+    bundle: Option<BundleRef>,
+    touched: Vec<PathChange>,
+    diff: DiffSummary,
+    said: Said,
+}
+
+impl Work {
+    fn ready(job: &Job, ready: Ready, digest: Option<Digest>) -> Self {
+        let bundle = ready.work.zip(digest).map(|(work, digest)| stored(job, &work, digest));
+        let Ready { tree, touched, diff, said, .. } = ready;
+        Self { failure: None, tree: Some(to_wire(&tree)), bundle, touched, diff, said }
+    }
+}
+
+/// The commit of a work whose bundle is stored under this digest.
+fn stored(job: &Job, (commit, bundle): &CommitOnBase, digest: Digest) -> BundleRef {
+    let blob = BlobRef { role: job.role.clone(), digest, bytes: bundle.bytes };
+    BundleRef { blob, tip: to_wire(commit), index: None }
+}
+
+/// What was asked, with what there was then.
+fn asked(job: &Job, ask: Ask, work: Option<CommitOnBase>, output: Digest, bundle: Option<Digest>) -> Final {
+    let work = work.zip(bundle).map(|(work, digest)| {
+        let bundle = stored(job, &work, digest);
+        WorkInProgress { commit: bundle.tip.clone(), bundle }
+    });
+    ask::handoff(job, ask, work, output)
+}
+
+fn bounded(touched: Vec<PathChange>) -> Vec<PathChange> {
+    let mut bytes = 0;
+    let fits = |change: &PathChange| {
+        bytes += change.path.len() + CHANGE_BYTES;
+        bytes <= TOUCHED_BYTES_MAX
+    };
+    touched.into_iter().take_while(fits).collect()
+}

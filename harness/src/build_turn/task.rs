@@ -1,0 +1,68 @@
+//! What a program is given for a turn, of whatever kind: its input files, and a [`BackendTask`] that names them.
+
+use std::path::PathBuf;
+
+use holdpoint_protocol::{
+    plan::TurnBudget,
+    time::Millis,
+    turn::{Feedback, Turn},
+};
+
+use super::{
+    bench::{BenchError, write},
+    folder::TurnFolder,
+};
+use crate::{ask::parts::MAP_FILE, backend::BackendTask};
+
+/// What differs between the kinds of turns.
+#[derive(Debug)]
+pub(crate) struct Brief<'a> {
+    /// What was wrong with the last handoff.
+    pub(crate) feedback: Option<&'a Feedback>,
+    /// What the program is told.
+    pub(crate) prompt: String,
+    /// What it may use up.
+    pub(crate) budget: TurnBudget,
+    /// It looks, and changes nothing.
+    pub(crate) looks: bool,
+    /// What the work under review changed.
+    pub(crate) diff_file: Option<PathBuf>,
+}
+
+/// Writes the turn's input files and says what the program has to do.
+pub(crate) fn task(turn: &Turn, folder: &TurnFolder, brief: Brief<'_>) -> Result<BackendTask, BenchError> {
+    let Brief { feedback, prompt, budget, looks, diff_file } = brief;
+    let turn_file = folder.input().join("turn.json");
+    write(&turn_file, &json(turn))?;
+    let mut feedback_file = None;
+    if let Some(feedback) = feedback {
+        let file = folder.input().join("feedback.json");
+        write(&file, &json(feedback))?;
+        feedback_file = Some(file);
+    }
+    Ok(BackendTask {
+        flight: turn.flight.clone(),
+        waypoint: turn.waypoint.clone(),
+        role: turn.role.clone(),
+        attempt: turn.attempt,
+        clone: folder.clone_dir(),
+        looks,
+        scratch: folder.scratch(),
+        settings: folder.settings(),
+        turn_file,
+        feedback_file,
+        diff_file,
+        map_file: Some(folder.input().join(MAP_FILE)).filter(|file| file.exists()),
+        line: None,
+        tap: None,
+        prompt,
+        wall: budget.wall.map(Millis::duration),
+        output_bytes: budget.output,
+        retry: 0,
+        go_on: None,
+    })
+}
+
+fn json(value: &impl serde::Serialize) -> Vec<u8> {
+    serde_json::to_vec_pretty(value).expect("plain data with text keys has a JSON form")
+}

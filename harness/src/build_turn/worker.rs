@@ -1,0 +1,237 @@
+//! The worker of every role but the verifier: a turn with the broker around the bench. What the turn wants says whether
+//! work is made or looked at.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use holdpoint_bus::blobs::{self, BlobError};
+use holdpoint_outline::Helper;
+use holdpoint_protocol::{
+    Digest,
+    artifact::{BuildPlan, BuildPlanBody},
+    ids::RoleId,
+    turn::{BuildRequest, CompletionRequest, TurnRequest},
+};
+use holdpoint_sandbox::{PropertyReport, Sandbox};
+use holdpoint_workspace::Limits;
+use tracing::{Instrument as _, info_span};
+
+use super::{
+    bench::{BenchError, Built, Outcome, Workbench},
+    folder::{FolderError, TurnFolders},
+    handoff,
+};
+use crate::{
+    agent::{Final, Job, Plan, WorkError, Worker},
+    ask::TurnDesk,
+    backend::{
+        BackendError, CommandBackend, CommandSettings, SettingsError, command::own_environment, sessions::Sessions,
+    },
+    complete_turn,
+};
+use holdpoint_runtime::{
+    config::{Config, ProgramConfig},
+    mirror::{MirrorError, MirrorStore},
+    process::exit,
+    telemetry::{ErrorChain, TRACE},
+};
+
+/// The variable that names the state folder of a machine (contract, "Commands").
+const STATE_DIR_VARIABLE: &str = "HOLDPOINT_STATE_DIR";
+
+/// Why an agent does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// No program can do what the role does, or none is configured for it.
+    #[error("no program is configured for the role {role}: set `command` in [agents.{role}]")]
+    NotABuilder {
+        /// The role.
+        role: RoleId,
+    },
+    /// The configuration makes no agent.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// The state folder cannot be used.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// A configured path cannot be made absolute.
+    #[error("cannot use {}", path.display())]
+    Io {
+        /// The path.
+        path: PathBuf,
+        /// What the system said.
+        #[source]
+        source: std::io::Error,
+    },
+    /// The sandbox cannot be enforced here.
+    #[error("the sandbox does not work here")]
+    Sandbox(#[source] BackendError),
+}
+
+impl StartError {
+    /// The exit code of a process that fails with this.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Folder(error) if error.lacks_room() => exit::ENVIRONMENT,
+            Self::NotABuilder { .. } | Self::Settings(_) | Self::Folder(_) | Self::Io { .. } => exit::USAGE,
+            Self::Sandbox(_) => exit::ENVIRONMENT,
+        }
+    }
+}
+
+/// Does the turns of one role with a program.
+#[derive(Debug)]
+pub struct BuildWorker {
+    bench: Workbench<CommandBackend>,
+    mirrors: MirrorStore,
+    properties: Vec<PropertyReport>,
+    /// The longest that a question may wait.
+    patience: Duration,
+}
+
+/// A turn that was stopped: what is returned for it is not handed off.
+#[derive(Debug, thiserror::Error)]
+#[error("the turn was stopped")]
+struct Stopped;
+
+impl BuildWorker {
+    /// A worker by the configuration, whose sandbox was tried.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start(config: &Config, role: RoleId, sandbox: Sandbox) -> Result<Self, StartError> {
+        let state_dir = absolute(&config.agent.state_dir)?;
+        let own_env = own_environment();
+        // Where a local fleet keeps its keys, its broker and the other agents.
+        let fleet_dir = own_env.get(STATE_DIR_VARIABLE).filter(|dir| !dir.is_empty()).map(PathBuf::from);
+        let hidden = [Some(&state_dir), fleet_dir.as_ref()].into_iter().flatten().chain(config.nats.secrets());
+        let settings = CommandSettings {
+            role: role.clone(),
+            program: program(config, &role)?.clone(),
+            home: state_dir.join("homes").join(role.as_str()),
+            sessions: Sessions::new(state_dir.join("sessions").join(role.as_str())),
+            hidden: hidden.map(|path| absolute(path)).collect::<Result<_, _>>()?,
+            own_env,
+        };
+        let backend = CommandBackend::try_new(
+            settings,
+            sandbox.waiving(config.sandbox.waive.iter().copied()).bounded(config.sandbox.bounds()),
+        )?;
+        let folders = TurnFolders::open(&state_dir.join("turns")).await?;
+        let trial = folders.trial()?;
+        let properties = backend.prove(&trial.scratch()).await.map_err(StartError::Sandbox)?;
+        drop(trial);
+        let outline =
+            Helper::own().map_err(|error| tracing::warn!(error = %ErrorChain(&error), "maps have no symbols")).ok();
+        let mirrors = MirrorStore::new(state_dir.join("mirrors"), Limits::default());
+        let patience = config.agent.question_patience.duration();
+        Ok(Self { bench: Workbench::new(backend, folders).outlining(outline), mirrors, properties, patience })
+    }
+
+    /// What the sandbox promises to the program, and who keeps it here.
+    #[must_use]
+    pub fn properties(&self) -> &[PropertyReport] {
+        &self.properties
+    }
+
+    async fn complete(&self, job: &Job, request: &CompletionRequest) -> Result<Final, WorkError> {
+        let mirror = if request.bundles.is_empty() {
+            None
+        } else {
+            job.note("fetching the repository");
+            let fetched = self.mirrors.ensure(&job.bus, &job.turn.flight, &request.bundles);
+            let fetched = fetched.instrument(info_span!(target: TRACE, "fetch")).await;
+            Some(fetched.map_err(|error: MirrorError| WorkError::new("fetch the repository", error))?)
+        };
+        job.note("the agent's program runs");
+        let (turn, desk) = (job.turn_as_it_stands(), TurnDesk::new(job, self.patience));
+        let looked = self.bench.complete(&turn, &job.agent, mirror.as_ref(), &desk).await;
+        let looked = looked.map_err(|error: BenchError| WorkError::new("do the turn", error))?;
+        job.note("storing the output");
+        let stored = blobs::put_file(&job.bus, &job.role, &looked.output);
+        let stored = stored.instrument(info_span!(target: TRACE, "store")).await;
+        let output = stored.map_err(|error| WorkError::new("store the output", error))?;
+        Ok(complete_turn::handoff::of(job, looked.outcome, output))
+    }
+
+    async fn build(&self, job: &Job, request: &BuildRequest) -> Result<Final, WorkError> {
+        job.note("fetching the repository");
+        let fetched = self.mirrors.ensure(&job.bus, &job.turn.flight, &request.bundles);
+        let fetched = fetched.instrument(info_span!(target: TRACE, "fetch")).await;
+        let mirror = fetched.map_err(|error: MirrorError| WorkError::new("fetch the repository", error))?;
+        job.note("the agent's program runs");
+        let (turn, desk) = (job.turn_as_it_stands(), TurnDesk::new(job, self.patience));
+        let built = self.bench.run(&turn, &job.agent, &mirror, &desk).await;
+        let built = built.map_err(|error: BenchError| WorkError::new("do the turn", error))?;
+        job.note("storing the result");
+        let stored = store(job, &built).instrument(info_span!(target: TRACE, "store")).await;
+        let (output, bundle) = stored.map_err(|error| WorkError::new("store the result", error))?;
+        Ok(handoff::final_handoff(job, built, output, bundle))
+    }
+}
+
+impl Worker for BuildWorker {
+    fn plan(&self, job: &Job) -> Plan {
+        match &job.turn.request {
+            TurnRequest::Build(request) => Plan::Build(handoff::plan(job, request)),
+            TurnRequest::Complete(_) => Plan::Complete(complete_turn::handoff::plan(job)),
+            // `work` gives such a turn back.
+            TurnRequest::Verify(_) => Plan::Build(empty_plan(job)),
+        }
+    }
+
+    async fn work(&self, job: Arc<Job>) -> Result<Final, WorkError> {
+        let done = async {
+            match &job.turn.request {
+                TurnRequest::Build(request) => self.build(&job, request).await,
+                TurnRequest::Complete(request) => Box::pin(self.complete(&job, request)).await,
+                TurnRequest::Verify(_) => Err(WorkError::new("do the turn", BenchError::NotOurs)),
+            }
+        };
+        tokio::select! {
+            result = done => result,
+            // Dropping the work ends the program.
+            _ = job.stop.stopped() => Err(WorkError::new("do the turn", Stopped)),
+        }
+    }
+}
+
+fn empty_plan(job: &Job) -> BuildPlan {
+    BuildPlan::new(
+        job.origin(),
+        BuildPlanBody {
+            turn: job.turn.turn_id.clone(),
+            delivery: job.delivery,
+            agent: job.agent.clone(),
+            declared: false,
+            file_targets: vec![],
+            validation: vec![],
+            coverage: vec![],
+            budget: Default::default(),
+        },
+    )
+}
+
+/// Stores the output and, where there is one, the bundle.
+async fn store(job: &Job, built: &Built) -> Result<(Digest, Option<Digest>), BlobError> {
+    let output = blobs::put_file(&job.bus, &job.role, &built.output).await?;
+    let work = match &built.outcome {
+        Outcome::Ready(ready) => ready.work.as_ref(),
+        Outcome::Clarify(_, work) | Outcome::Help(_, work) => work.as_ref(),
+        Outcome::Failed(_) => None,
+    };
+    let Some((_, bundle)) = work else { return Ok((output, None)) };
+    Ok((output, Some(blobs::put_file(&job.bus, &job.role, &bundle.path).await?)))
+}
+
+fn program<'a>(config: &'a Config, role: &RoleId) -> Result<&'a ProgramConfig, StartError> {
+    config.agents.program(role).ok_or_else(|| StartError::NotABuilder { role: role.clone() })
+}
+
+fn absolute(path: &Path) -> Result<PathBuf, StartError> {
+    std::path::absolute(path).map_err(|source| StartError::Io { path: path.to_owned(), source })
+}

@@ -1,0 +1,19 @@
+//! Turns that are completed: an agent's program looks at something and says what it comes to (GATE-7, GATE-20, GATE-21).
+//!
+//! The program gets the tree under review to read, what was changed as a patch, and what its gate says. It changes nothing:
+//! what it leaves in its folders goes with them.
+//!
+//! - `prompt`, `answer`: pure; what it is told, and what an ended program means. `bench`: the turn without the broker.
+//! - [`handoff`]: what is handed off. The worker is [`crate::build_turn::BuildWorker`]: a role may make work at one gate and look
+//!   at it at another.
+
+mod answer;
+mod bench;
+pub mod handoff;
+mod prompt;
+
+pub(crate) use answer::completed;
+pub use bench::{Looked, Outcome};
+
+#[cfg(test)]
+pub(crate) use prompt::tests as samples;

@@ -1,0 +1,180 @@
+//! What an ended program means: completed, failed, a question or a call for help. Pure.
+//!
+//! A completion is a JSON object; a program that prints none and exits with 0 came to the workflow's default outcome, and its
+//! last words are the summary (GATE-7). A completion that says too little fails the turn with what it has to say (GATE-22).
+
+use holdpoint_core::{
+    completion::{self, Lesson, Said, Wanted},
+    handed,
+};
+use holdpoint_protocol::{
+    artifact::{ExchangeErrorKind, Failure, Handed},
+    envelope::EnvelopeStatus,
+    reason::ReasonCode,
+    state::Outcome,
+    turn::{CompletionRequest, Turn},
+};
+use holdpoint_sandbox::Ended;
+use serde_json::{Map, Value};
+
+use crate::{
+    ask::{Ask, Completed},
+    backend::{
+        BackendResult,
+        markers::{self, BadCompletion, Found, Printed},
+    },
+    build_turn::{answer::with_output, exchanged::failed_by_end, output::last_words},
+    exchange::{
+        Expected, Problem,
+        envelope::{self, Before, Whole, words},
+    },
+};
+
+/// The summary of a program that says nothing.
+const SILENT: &str = "The program ended well and printed nothing.";
+
+/// What a program's end and output say.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Answer {
+    /// The gate is completed.
+    Completed { said: Said, named: bool },
+    /// The turn failed.
+    Failed(Failure),
+    /// It handed over something that cannot be used.
+    Unusable(Problem),
+    /// It asks, or calls for help.
+    Asks(Ask),
+}
+
+/// What a program's output is held against.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Held<'a> {
+    pub(super) turn: &'a Turn,
+    pub(super) request: &'a CompletionRequest,
+    pub(super) expected: &'a Expected,
+    /// What is known from earlier runs in the turn.
+    pub(super) before: Before<'a>,
+}
+
+/// Reads a program's end and output. What it completed over the line counts if it ended well, whatever it printed.
+pub(super) fn answer(result: &BackendResult, held: Held<'_>, recorded: Option<&Completed>) -> Answer {
+    let bad_end = failed_by_end(result);
+    if let (Some(Completed { said, named }), None) = (recorded, &bad_end) {
+        return Answer::Completed { said: said.clone(), named: *named };
+    }
+    let Found { markers: _, envelope, question, help } = markers::read(&result.said.text, &result.stderr);
+    if let Some(help) = help {
+        return Answer::Asks(Ask::Help(help));
+    }
+    let completion = markers::completion(&result.said.text);
+    if let (Ended::Exited(_), None, Some(question)) = (result.ended, &completion, question) {
+        return match (question, bad_end) {
+            (Ok(question), _) => Answer::Asks(Ask::Question(question)),
+            (Err(_), Some(failure)) => Answer::Failed(failure),
+            (Err(bad), None) => {
+                let what = format!("the program's question cannot be asked: {bad}");
+                Answer::Unusable(Problem::new(ExchangeErrorKind::Malformed, what))
+            }
+        };
+    }
+    if let Some(failure) = bad_end {
+        return Answer::Failed(failure);
+    }
+    match object(completion, envelope, result, held) {
+        Ok(object) => match completed(&object, held.turn, held.request) {
+            Ok(Completed { said, named }) => Answer::Completed { said, named },
+            Err(lesson) => Answer::Unusable(of_lesson(&lesson)),
+        },
+        Err(Bad::Unusable(problem)) => Answer::Unusable(problem),
+        Err(Bad::Failed(what)) => {
+            Answer::Failed(Failure { reason: ReasonCode::AgentFailed, detail: with_output(&what, result) })
+        }
+    }
+}
+
+/// Why there is no completion.
+enum Bad {
+    Unusable(Problem),
+    /// The program says that it failed.
+    Failed(String),
+}
+
+/// The completion as the program printed it: by itself, as an envelope's data, or as its last words.
+fn object(
+    completion: Option<Result<Map<String, Value>, BadCompletion>>,
+    envelope: Option<Printed>,
+    result: &BackendResult,
+    held: Held<'_>,
+) -> Result<Map<String, Value>, Bad> {
+    let Held { expected, before, .. } = held;
+    // An envelope whose data is a completion is an envelope.
+    match completion.filter(|_| envelope.is_none()) {
+        Some(Ok(object)) if !expected.required => return Ok(object),
+        Some(Err(bad)) => {
+            let kind = if bad.cut_off { ExchangeErrorKind::Partial } else { ExchangeErrorKind::Malformed };
+            return Err(Bad::Unusable(Problem::new(kind, bad.to_string())));
+        }
+        Some(Ok(_)) | None => {}
+    }
+    let reply = || if before.asked { markers::reply(&result.said.text) } else { None };
+    match envelope::read(envelope.or_else(reply).as_ref(), expected, before).map_err(Bad::Unusable)? {
+        None => Ok(Map::from_iter([(
+            "summary".to_owned(),
+            Value::from(last_words(result.said.answer()).unwrap_or_else(|| SILENT.to_owned())),
+        )])),
+        Some(Whole { status: EnvelopeStatus::Failure, data }) => {
+            let why = words(&data, &["summary", "reason", "guidance"]).unwrap_or_default();
+            Err(Bad::Failed(format!("the program says that it failed: {}", markers::cut(why))))
+        }
+        Some(Whole { data, .. }) => Ok(of_data(data)),
+    }
+}
+
+/// A completion in the words of a supervisor, as an artifact has it.
+fn of_data(mut data: Map<String, Value>) -> Map<String, Value> {
+    let action = data.remove("action");
+    let outcome = match action.as_ref().and_then(Value::as_str) {
+        Some("execute" | "complete") => Some("complete"),
+        Some("review") => Some("needs_review"),
+        Some("error") => Some("blocked"),
+        _ => None,
+    };
+    if let (Some(outcome), false) = (outcome, data.contains_key("outcome")) {
+        data.insert("outcome".to_owned(), outcome.into());
+    }
+    for (from, to) in [("reason", "summary"), ("guidance", "rejectionNotes")] {
+        if let (Some(words), false) = (data.remove(from), data.contains_key(to)) {
+            data.insert(to.to_owned(), words);
+        }
+    }
+    data
+}
+
+/// What a lesson is to the exchange: something is missing, or it is wrong.
+fn of_lesson(lesson: &Lesson) -> Problem {
+    let missing = lesson.to_json().get("requiredField").and_then(Value::as_str).map(|field| format!("data.{field}"));
+    let kind = if missing.is_some() { ExchangeErrorKind::MissingField } else { ExchangeErrorKind::Semantic };
+    Problem { missing: missing.into_iter().collect(), ..Problem::new(kind, lesson.to_string()) }
+}
+
+/// Holds a completion against its turn, by the rule by which orchestrators take one.
+///
+/// # Errors
+/// A [`Lesson`]: the first thing that is wrong.
+pub(crate) fn completed(
+    object: &Map<String, Value>,
+    turn: &Turn,
+    request: &CompletionRequest,
+) -> Result<Completed, Lesson> {
+    let default = request.default_outcome.unwrap_or(Outcome::Complete);
+    let wanted = Wanted { waypoint: &turn.waypoint, gate: &turn.gate, can_reject: request.can_reject, default };
+    let said = completion::read(object, wanted)?;
+    if let Some(size) = handed::oversized(&Handed::Act(super::handoff::sized(turn, &said))) {
+        return Err(completion::too_long(&size));
+    }
+    let named = object.get("outcome").is_some_and(|outcome| !outcome.is_null());
+    Ok(Completed { said, named })
+}
+
+#[cfg(test)]
+mod tests;

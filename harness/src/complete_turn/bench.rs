@@ -1,0 +1,146 @@
+//! One turn without the broker: checkout, patch, run, answer.
+
+use std::path::PathBuf;
+
+use holdpoint_core::{completion::Said, exchange::HandoffRules};
+use holdpoint_protocol::{
+    artifact::Failure,
+    ids::AgentName,
+    turn::{CompletionRequest, Turn, TurnRequest},
+};
+use holdpoint_workspace::Mirror;
+use tracing::{Instrument as _, info_span};
+
+use super::{
+    answer::{Answer, Held, answer},
+    prompt::{Shown, prompt},
+};
+use crate::{
+    ask::{Ask, Completed, Desk},
+    backend::{Backend, BackendResult},
+    build_turn::{
+        BenchError, TurnFolder, Workbench,
+        bench::{rules, write},
+        exchanged::{Came, Course, Exchanged, Read},
+        task::{Brief, task},
+    },
+    context::pull::Repository,
+    exchange::{Expected, envelope::Before},
+};
+use holdpoint_runtime::{mirror::from_wire, telemetry::TRACE};
+
+/// The longest patch that is made, in bytes: more than this nobody reads.
+const PATCH_BYTES_MAX: usize = 8 << 20;
+
+/// What completes a gate beside an envelope.
+const COMPLETION: &str = "Or call `holdpoint-ask complete`, or print the completion by itself: an object with `outcome`, `summary` and `blockers`.";
+
+/// A turn that came to its end. Its files live as long as this.
+#[derive(Debug)]
+pub struct Looked {
+    /// What came of it.
+    pub outcome: Outcome,
+    /// The file with the whole output.
+    pub output: PathBuf,
+    _folder: TurnFolder,
+}
+
+/// What came of a turn.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The gate is completed.
+    Completed {
+        /// What the program says.
+        said: Said,
+        /// Whether it named the outcome itself.
+        named: bool,
+    },
+    /// The turn failed.
+    Failed(Failure),
+    /// The program asks, or calls for help.
+    Asks(Ask),
+}
+
+impl<B: Backend> Workbench<B> {
+    /// Does a turn that is completed. Without a mirror there is nothing to look at: the program's folder is empty. Questions
+    /// that wait do so at the desk. When the future is dropped, the program is ended and its files go.
+    ///
+    /// # Errors
+    /// [`BenchError`]. How the program ended and what it said is never an error.
+    pub async fn complete(
+        &self,
+        turn: &Turn,
+        agent: &AgentName,
+        mirror: Option<&Mirror>,
+        desk: &dyn Desk,
+    ) -> Result<Looked, BenchError> {
+        let TurnRequest::Complete(request) = &turn.request else { return Err(BenchError::NotOurs) };
+        let folder = self.folders.create(&turn.flight, &turn.waypoint)?;
+        let shown = match mirror {
+            Some(mirror) => lay_out(mirror, request, &folder).instrument(info_span!(target: TRACE, "checkout")).await?,
+            None => {
+                let dir = folder.clone_dir();
+                std::fs::create_dir(&dir).map_err(|source| BenchError::Write { path: dir, source })?;
+                Shown::Nothing
+            }
+        };
+        let brief = Brief {
+            feedback: request.feedback.as_ref(),
+            prompt: prompt(turn, request, &shown),
+            budget: request.budget.clone().unwrap_or_default(),
+            looks: true,
+            diff_file: shown.into_file(),
+        };
+        let task = task(turn, &folder, brief)?;
+        let repository = mirror.map(|mirror| Repository::new(mirror, from_wire(&request.commit), &[]));
+        let output = folder.own().join("output");
+        let rules = match mirror {
+            Some(mirror) => rules(mirror, &request.base).await?,
+            None => Ok(HandoffRules::default()),
+        };
+        let rules = match rules {
+            Ok(rules) => rules,
+            Err(failure) => {
+                write(&output, failure.detail.as_bytes())?;
+                return Ok(Looked { outcome: Outcome::Failed(failure), output, _folder: folder });
+            }
+        };
+        let expected = Expected::decision(&turn.role, &turn.waypoint, &rules);
+        let repository = repository.as_ref();
+        let course =
+            Course { turn, agent, desk, folder: &folder, repository, expected: &expected, instead: COMPLETION };
+        // There is nothing of the program's to keep.
+        let keep = || std::future::ready(true);
+        let read = |result: &BackendResult, before: Before<'_>, recorded: Option<&Completed>| match answer(
+            result,
+            Held { turn, request, expected: &expected, before },
+            recorded,
+        ) {
+            Answer::Completed { said, named } => Read::Good(Outcome::Completed { said, named }),
+            Answer::Asks(ask) => Read::Good(Outcome::Asks(ask)),
+            Answer::Unusable(problem) => Read::Bad(problem),
+            Answer::Failed(failure) => Read::Failed(failure),
+        };
+        let Exchanged { came, output: printed, .. } = Box::pin(self.exchanged(&course, &task, keep, read)).await?;
+        write(&output, &printed)?;
+        let outcome = match came {
+            Came::Asked(heard) => Outcome::Asks(heard.ask),
+            Came::Good(outcome) => outcome,
+            Came::Failed(failure) => Outcome::Failed(failure),
+        };
+        Ok(Looked { outcome, output, _folder: folder })
+    }
+}
+
+/// Writes the tree under review, and what was changed in it.
+async fn lay_out(mirror: &Mirror, request: &CompletionRequest, folder: &TurnFolder) -> Result<Shown, BenchError> {
+    mirror.checkout(&from_wire(&request.tree), &folder.clone_dir()).await?;
+    let (base, commit) = (from_wire(&request.base), from_wire(&request.commit));
+    if base == commit {
+        return Ok(Shown::Tree);
+    }
+    let Some(patch) = mirror.patch(&base, &commit, PATCH_BYTES_MAX).await? else { return Ok(Shown::LargeWork) };
+    let file = folder.input().join("diff.patch");
+    write(&file, &patch)?;
+    Ok(Shown::Work { patch: String::from_utf8_lossy(&patch).into_owned(), file })
+}

@@ -1,0 +1,203 @@
+//! What a turn's program learns of the repository before it looks for itself (FLY-17, FLY-19, FLY-31, FLY-33): a bounded map,
+//! the covenants nearest to its files as they are on the base, and which source counts.
+//!
+//! - [`Context`]: what is laid out and pushed with the prompt.
+//! - [`pull`]: slices that a program asks for by name, over its line.
+//!
+//! Everything is read from git's objects, never from a working tree. It is the repository's words: shown in blocks, bounded,
+//! and never to a verifier. What a map says is `holdpoint_core::map`'s matter.
+
+pub mod pull;
+
+use std::collections::BTreeSet;
+
+use holdpoint_core::{
+    guides,
+    map::{self, LogLine, MapFile, Outline},
+};
+use holdpoint_outline::{Helper, Source};
+use holdpoint_protocol::turn::BuildRequest;
+use holdpoint_workspace::{Error as GitError, Mirror, Oid, RepoPath, TreeEntry};
+
+use self::pull::Repository;
+use holdpoint_runtime::{mirror::from_wire, telemetry::ErrorChain};
+
+/// Bytes of all covenants together that are shown.
+const GUIDES_BYTES_MAX: usize = 24 << 10;
+/// Bytes of the largest covenant that is read.
+const GUIDE_BYTES_READ_MAX: u64 = 256 << 10;
+/// Commits in the map.
+const LOG_COUNT: u32 = 10;
+/// Paths by which commits are looked for.
+const LOG_PATHS_MAX: usize = 100;
+/// Characters of a commit's id that are shown.
+const COMMIT_CHARS: usize = 12;
+
+/// A covenant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Guide {
+    /// Its path on the base.
+    pub path: String,
+    /// What it says, or its beginning.
+    pub text: String,
+    /// Whether that is not all of it.
+    pub cut: bool,
+}
+
+/// What a program learns of the repository.
+#[derive(Debug, Default)]
+pub struct Context {
+    /// The map.
+    pub map: String,
+    /// Covenants, the nearest first.
+    pub guides: Vec<Guide>,
+    /// The source that counts, on the base.
+    pub source: Option<String>,
+    /// What files define, as far as that was looked at.
+    pub outlines: Vec<Outline>,
+}
+
+/// What a turn is about.
+#[derive(Debug, Clone)]
+pub struct Subject<'a> {
+    /// The commit that its work stands on.
+    pub base: Oid,
+    /// The commit whose files it starts from.
+    pub start: Oid,
+    /// Globs of the paths that it may touch; empty: all.
+    pub scope: &'a [String],
+    /// The path of the repository's covenant.
+    pub covenant: &'a str,
+    /// The plan's sources, the first wins.
+    pub sources: &'a [String],
+}
+
+impl<'a> From<&'a BuildRequest> for Subject<'a> {
+    fn from(request: &'a BuildRequest) -> Self {
+        Self {
+            base: from_wire(&request.base),
+            start: from_wire(&request.start),
+            scope: &request.scope,
+            covenant: &request.covenant,
+            sources: &request.sources,
+        }
+    }
+}
+
+impl Context {
+    /// Looks at the commit that a turn starts from. Files that cannot be outlined are named in the map all the same.
+    ///
+    /// # Errors
+    /// Git failed us.
+    pub async fn of(mirror: &Mirror, subject: &Subject<'_>, outline: Option<&Helper>) -> Result<Self, GitError> {
+        let Subject { base, start, scope, covenant, sources } = subject;
+        let entries = mirror.list_tree(start).await?;
+        let named: Vec<(MapFile<'_>, &TreeEntry)> = entries.iter().filter_map(named).collect();
+        let files: Vec<MapFile<'_>> = named.iter().map(|(file, _)| *file).collect();
+        let mut changed = Vec::new();
+        if base != start {
+            let changes = mirror.diff(base, start).await?;
+            changed.extend(changes.iter().filter_map(|change| change.path.as_str()).map(str::to_owned));
+        }
+        let focus = map::focus(&files, scope, &changed);
+        let outlined: Vec<&(MapFile<'_>, &TreeEntry)> =
+            map::to_outline(&files, &focus).into_iter().filter_map(|at| named.get(at)).collect();
+        let outlines = outlines(mirror, &outlined, outline).await?;
+        let log = log(mirror, start, &files, &focus).await?;
+        let map = map::map(start.as_str(), &files, &focus, &outlines, &log);
+        let on_base = if base == start { entries.clone() } else { mirror.list_tree(base).await? };
+        let focused: Vec<&str> = focus.iter().filter_map(|at| files.get(*at)).map(|file| file.path).collect();
+        let guides = guides_of(mirror, covenant, &on_base, &focused).await?;
+        let is_there = |path: &str| on_base.iter().any(|entry| entry.path.as_str() == Some(path));
+        let source = guides::source(sources, is_there).map(str::to_owned);
+        Ok(Self { map, guides, source, outlines })
+    }
+
+    /// The commit that a turn starts from, for slices of it.
+    #[must_use]
+    pub fn repository<'a>(&'a self, mirror: &'a Mirror, start: Oid) -> Repository<'a> {
+        Repository::new(mirror, start, &self.outlines)
+    }
+}
+
+/// A file whose name is text; links and submodules are none.
+fn named(entry: &TreeEntry) -> Option<(MapFile<'_>, &TreeEntry)> {
+    use holdpoint_workspace::Mode;
+    let is_file = matches!(entry.mode, Mode::File | Mode::Executable);
+    let file = MapFile { path: entry.path.as_str().filter(|_| is_file)?, bytes: entry.bytes? };
+    Some((file, entry))
+}
+
+async fn outlines(
+    mirror: &Mirror,
+    files: &[&(MapFile<'_>, &TreeEntry)],
+    helper: Option<&Helper>,
+) -> Result<Vec<Outline>, GitError> {
+    let Some(helper) = helper else { return Ok(Vec::new()) };
+    let oids: Vec<Oid> = files.iter().map(|(_, entry)| entry.oid.clone()).collect();
+    let cap = usize::try_from(map::OUTLINE_BYTES_MAX).unwrap_or(usize::MAX);
+    let texts = mirror.read_blobs(&oids, cap).await?;
+    let sources: Vec<Source> = files
+        .iter()
+        .zip(texts)
+        .map(|((file, _), text)| Source {
+            name: file.path.to_owned(),
+            text: String::from_utf8_lossy(&text).into_owned(),
+        })
+        .collect();
+    match helper.outline(&sources).await {
+        Ok(found) => {
+            Ok(sources.into_iter().zip(found).map(|(source, symbols)| outlined(source.name, symbols)).collect())
+        }
+        Err(error) => {
+            tracing::warn!(error = %ErrorChain(&error), "the map of the repository has no symbols");
+            Ok(Vec::new())
+        }
+    }
+}
+
+fn outlined(path: String, symbols: Vec<holdpoint_outline::Symbol>) -> Outline {
+    let symbols =
+        symbols.into_iter().map(|symbol| map::Symbol { line: symbol.line, kind: symbol.kind, name: symbol.name });
+    Outline { path, symbols: symbols.collect() }
+}
+
+async fn log(mirror: &Mirror, start: &Oid, files: &[MapFile<'_>], focus: &[usize]) -> Result<Vec<LogLine>, GitError> {
+    // With as many paths as that the whole history is as telling.
+    let by_path = focus.len() < files.len() && focus.len() <= LOG_PATHS_MAX;
+    let focused = focus.iter().filter(|_| by_path).filter_map(|at| files.get(*at));
+    let paths: Vec<RepoPath> = focused.filter_map(|file| RepoPath::new(file.path).ok()).collect();
+    let logged = mirror.log(start, &paths, LOG_COUNT).await?;
+    let lines = logged.into_iter().map(|logged| LogLine {
+        commit: logged.commit.as_str().chars().take(COMMIT_CHARS).collect(),
+        day: logged.day,
+        subject: logged.subject,
+    });
+    Ok(lines.collect())
+}
+
+/// The covenants as they are on the base, the nearest first, until their bytes are used up.
+async fn guides_of(
+    mirror: &Mirror,
+    covenant: &str,
+    on_base: &[TreeEntry],
+    focus: &[&str],
+) -> Result<Vec<Guide>, GitError> {
+    let named: Vec<(MapFile<'_>, &TreeEntry)> =
+        on_base.iter().filter_map(named).filter(|(file, _)| file.bytes <= GUIDE_BYTES_READ_MAX).collect();
+    let paths: BTreeSet<&str> = named.iter().map(|(file, _)| file.path).collect();
+    let chosen = guides::guides(covenant, &paths, focus);
+    let oid = |path: &&str| named.iter().find(|(file, _)| file.path == *path).map(|(_, entry)| entry.oid.clone());
+    let oids: Vec<Oid> = chosen.iter().filter_map(oid).collect();
+    let cap = usize::try_from(GUIDE_BYTES_READ_MAX).unwrap_or(usize::MAX).saturating_mul(oids.len());
+    let texts = mirror.read_blobs(&oids, cap).await?;
+    let mut left = GUIDES_BYTES_MAX;
+    let mut guides = Vec::new();
+    for (path, text) in chosen.into_iter().zip(texts) {
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let shown = text.get(..text.floor_char_boundary(left)).unwrap_or_default().to_owned();
+        left -= shown.len();
+        guides.push(Guide { path: path.to_owned(), cut: shown.len() < text.len(), text: shown });
+    }
+    Ok(guides)
+}

@@ -1,0 +1,124 @@
+//! Dialects: what an agent's program says, read from what it prints.
+//!
+//! Coding agents print JSON lines in which the agent's words are escaped strings. A [`Reader`] takes the bytes as they come
+//! and says what the agent [`Said`]; markers, envelopes, questions, calls for help, failures and metering read that and
+//! never the raw stream. In the dialect `plain` the agent's words are the standard output itself.
+//!
+//! Pure, and bounded whatever a program prints: a line that is too long or no JSON is passed over, and texts are cut.
+//! Nothing here judges: whether a session may go on, a pause is made or a turn fails is for others to decide. What
+//! is metered is the program's own word.
+
+mod claude;
+mod codex;
+mod lines;
+mod said;
+mod words;
+
+use serde::de::IgnoredAny;
+use serde_json::Value;
+
+pub use holdpoint_runtime::config::Dialect;
+pub use said::{Continuation, Limited, Said, Usage};
+
+use lines::Lines;
+
+/// Reads one run's standard output piece by piece; how it is cut makes no difference.
+#[derive(Debug)]
+pub struct Reader {
+    dialect: Dialect,
+    lines: Lines,
+    said: Said,
+    state: State,
+}
+
+/// What a dialect remembers between lines.
+#[derive(Debug)]
+enum State {
+    Plain,
+    Claude(claude::State),
+    Codex(codex::State),
+}
+
+impl Reader {
+    /// A reader of a run that goes on in this conversation, if in any.
+    #[must_use]
+    pub fn new(dialect: Dialect, before: Option<&Continuation>) -> Self {
+        let state = match dialect {
+            Dialect::Plain => State::Plain,
+            Dialect::Claude => State::Claude(claude::State::default()),
+            Dialect::Codex => State::Codex(codex::State::new(before.and_then(|before| before.used))),
+        };
+        let said = Said { finished: dialect.is_plain(), ..Said::default() };
+        Self { dialect, lines: Lines::default(), said, state }
+    }
+
+    /// Takes the next bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
+        if self.dialect.is_plain() {
+            self.said.text.extend_from_slice(bytes);
+            return;
+        }
+        let Self { lines, said, state, .. } = self;
+        lines.push(bytes, |line| take(line, said, state));
+    }
+
+    /// What was said so far.
+    #[must_use]
+    pub fn said(&self) -> &Said {
+        &self.said
+    }
+
+    /// What was said, the last line included.
+    #[must_use]
+    pub fn finish(mut self) -> Said {
+        let Self { lines, said, state, .. } = &mut self;
+        lines.end(|line| take(line, said, state));
+        self.said
+    }
+}
+
+/// What a whole output says.
+#[must_use]
+pub fn read(dialect: Dialect, stdout: &[u8], before: Option<&Continuation>) -> Said {
+    let mut reader = Reader::new(dialect, before);
+    reader.push(stdout);
+    reader.finish()
+}
+
+/// Takes one line of a dialect of JSON lines.
+fn take(line: lines::Line<'_>, said: &mut Said, state: &mut State) {
+    let lines::Line::Whole(line) = line else {
+        said.unread = said.unread.saturating_add(1);
+        return;
+    };
+    let is_event = |value: &Value| value.get("type").is_some_and(Value::is_string);
+    match serde_json::from_slice::<Value>(line).ok().filter(is_event) {
+        Some(event) => match state {
+            State::Claude(state) => state.take(&event, said),
+            State::Codex(state) => state.take(&event, said),
+            State::Plain => {}
+        },
+        // An event that broke off is nobody's words.
+        None if broke_off(line) => said.unread = said.unread.saturating_add(1),
+        // A script around the program may print as well, and says what it says.
+        None => words::plain(&mut said.text, line),
+    }
+}
+
+/// Whether a line is the beginning of a JSON object, and no more of one.
+fn broke_off(line: &[u8]) -> bool {
+    line.starts_with(b"{\"") && serde_json::from_slice::<IgnoredAny>(line).is_err()
+}
+
+/// A text of an event.
+fn text<'a>(event: &'a Value, path: &str) -> Option<&'a str> {
+    event.pointer(path).and_then(Value::as_str)
+}
+
+/// A count in an event; 0 where it has none.
+fn count(event: &Value, name: &str) -> u64 {
+    event.get(name).and_then(Value::as_u64).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

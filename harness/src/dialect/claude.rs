@@ -1,0 +1,192 @@
+//! The JSON lines of `claude -p --output-format stream-json --verbose`.
+//!
+//! Seen of Claude Code 2.1.331: `system/init` names the session; `assistant` lines have the words and tool calls, those of
+//! sub-agents with a `parent_tool_use_id`, and errors of the API as words of a `<synthetic>` model; `system/api_retry` tells of
+//! each request that is tried again; `result` ends the run. In a session that is gone on with, `total_cost_usd` and
+//! `modelUsage` count the whole session, `model_usage_since_last_result` and `usage` this run.
+
+use serde_json::Value;
+
+use super::{Limited, Said, Usage, count, text, words};
+
+/// Statuses by which a provider says: not now.
+const NOT_NOW: [u16; 3] = [429, 503, 529];
+/// The model of words that are the program's own.
+const SYNTHETIC: &str = "<synthetic>";
+/// Why a run ended whose conversation is too long, and what the program says then.
+const TOO_LONG: [&str; 2] = ["prompt_too_long", "Prompt is too long"];
+const MICRO: f64 = 1_000_000.0;
+
+/// What is remembered between lines.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// The message whose tokens were counted last, and what of them was.
+    counted: Option<(String, Usage)>,
+    /// Results so far, of a run that has several.
+    results: Option<Usage>,
+    cost: Option<u64>,
+}
+
+impl State {
+    pub(super) fn take(&mut self, event: &Value, said: &mut Said) {
+        if let Some(session) = text(event, "/session_id") {
+            said.set_session(session);
+        }
+        match text(event, "/type").unwrap_or_default() {
+            "system" => system(event, said),
+            "assistant" => self.assistant(event, said),
+            "rate_limit_event" => rate_limit(event, said),
+            "result" => self.result(event, said),
+            _ => {}
+        }
+    }
+
+    fn assistant(&mut self, event: &Value, said: &mut Said) {
+        let is_error = event.get("is_api_error_message").and_then(Value::as_bool) == Some(true);
+        let blocks = event.pointer("/message/content").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+        if is_error || text(event, "/message/model") == Some(SYNTHETIC) {
+            if is_error && let Some(error) = blocks.iter().find_map(|block| text(block, "/text")) {
+                said.set_error(error);
+                said.context_full |= TOO_LONG.contains(&error);
+            }
+            return;
+        }
+        // The provider answers again.
+        said.rate_limited = None;
+        self.tokens(event, said);
+        let of_sub_agent = event.get("parent_tool_use_id").is_some_and(|parent| !parent.is_null());
+        for block in blocks {
+            match text(block, "/type") {
+                Some("text") if !of_sub_agent => {
+                    said.last = words::message(&mut said.text, text(block, "/text").unwrap_or_default());
+                }
+                Some("tool_use" | "server_tool_use") => {
+                    said.call(text(block, "/name").unwrap_or_default(), detail(block));
+                }
+                _ => {}
+            }
+        }
+        said.tool_calls.get_or_insert(0);
+    }
+
+    /// Counts as messages come, for a run that does not come to its result. Blocks of one message repeat its tokens.
+    fn tokens(&mut self, event: &Value, said: &mut Said) {
+        let Some(usage) = event.pointer("/message/usage") else { return };
+        let (id, usage) = (text(event, "/message/id").unwrap_or_default(), of_usage(usage));
+        let before = match &self.counted {
+            Some((counted, of_it)) if counted == id => *of_it,
+            _ => Usage::default(),
+        };
+        let total = said.usage.unwrap_or_default().plus(usage.beyond(before));
+        said.usage = Some(total);
+        self.counted = Some((id.chars().take(64).collect(), usage));
+    }
+
+    fn result(&mut self, event: &Value, said: &mut Said) {
+        said.finished = true;
+        let (usage, cost) = spent(event);
+        if let Some(usage) = usage {
+            let total = self.results.unwrap_or_default().plus(usage);
+            self.results = Some(total);
+            said.usage = Some(total);
+        }
+        let since = |cost: u64| self.cost.unwrap_or_default().saturating_add(cost);
+        self.cost = match cost {
+            Some(Cost::Since(cost)) => Some(since(cost)),
+            Some(Cost::Total(cost)) => Some(cost),
+            None => self.cost,
+        };
+        said.cost_micro_usd = self.cost;
+        for denied in event.get("permission_denials").and_then(Value::as_array).into_iter().flatten() {
+            said.deny(text(denied, "/tool_name").unwrap_or_default());
+        }
+        let result = text(event, "/result");
+        if event.get("is_error").and_then(Value::as_bool) == Some(true) {
+            let subtype = text(event, "/subtype").filter(|subtype| *subtype != "success");
+            said.set_error(result.or(subtype).unwrap_or("the run ended with an error"));
+            said.context_full |= text(event, "/terminal_reason").is_some_and(|reason| TOO_LONG.contains(&reason));
+            let status = event.get("api_error_status").and_then(Value::as_u64);
+            limited(status, said);
+        } else {
+            (said.error, said.context_full, said.rate_limited) = (None, false, None);
+            // The answer is there already, unless the program does not print messages.
+            if let Some(result) = result.filter(|_| said.text.is_empty()) {
+                said.last = words::message(&mut said.text, result);
+            }
+        }
+    }
+}
+
+fn system(event: &Value, said: &mut Said) {
+    match text(event, "/subtype") {
+        Some("api_retry") => limited(event.get("error_status").and_then(Value::as_u64), said),
+        Some("permission_denied") => said.deny(text(event, "/tool_name").unwrap_or_default()),
+        _ => {}
+    }
+}
+
+/// What a plan of a subscription says: `rejected` until a time.
+fn rate_limit(event: &Value, said: &mut Said) {
+    if text(event, "/rate_limit_info/status") == Some("rejected") {
+        let until = event.pointer("/rate_limit_info/resetsAt").and_then(Value::as_i64);
+        said.rate_limited = Some(Limited { status: Some(429), until });
+    }
+}
+
+fn limited(status: Option<u64>, said: &mut Said) {
+    let status = status.and_then(|status| u16::try_from(status).ok()).filter(|status| NOT_NOW.contains(status));
+    if let Some(status) = status {
+        let until = said.rate_limited.and_then(|limited| limited.until);
+        said.rate_limited = Some(Limited { status: Some(status), until });
+    }
+}
+
+/// The cost that a result names, in millionths of a dollar.
+enum Cost {
+    /// Since the result before.
+    Since(u64),
+    /// Of the whole process.
+    Total(u64),
+}
+
+/// What a result says was used up, by the most exact of its accounts.
+fn spent(event: &Value) -> (Option<Usage>, Option<Cost>) {
+    if let Some(models) = event.get("model_usage_since_last_result").and_then(Value::as_object) {
+        let usage = models.values().map(of_model).fold(Usage::default(), Usage::plus);
+        let dollars = models.values().filter_map(|model| model.get("costUSD")?.as_f64()).sum();
+        return (Some(usage), micro(dollars).map(Cost::Since));
+    }
+    let total = event.get("total_cost_usd").and_then(Value::as_f64).and_then(micro).map(Cost::Total);
+    (event.get("usage").map(of_usage), total)
+}
+
+fn of_usage(usage: &Value) -> Usage {
+    Usage {
+        input: count(usage, "input_tokens"),
+        output: count(usage, "output_tokens"),
+        cache_read: count(usage, "cache_read_input_tokens"),
+        cache_write: count(usage, "cache_creation_input_tokens"),
+    }
+}
+
+fn of_model(model: &Value) -> Usage {
+    Usage {
+        input: count(model, "inputTokens"),
+        output: count(model, "outputTokens"),
+        cache_read: count(model, "cacheReadInputTokens"),
+        cache_write: count(model, "cacheCreationInputTokens"),
+    }
+}
+
+/// Dollars as millionths; `None` for what is no amount.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked first")]
+fn micro(dollars: f64) -> Option<u64> {
+    let micro = (dollars * MICRO).round();
+    (micro >= 0.0 && micro < u64::MAX as f64).then_some(micro as u64)
+}
+
+/// What a tool call is about: the first of the inputs that people know tools by.
+fn detail(block: &Value) -> &str {
+    let names = ["command", "file_path", "path", "pattern", "url", "query", "description"];
+    names.iter().find_map(|name| block.get("input")?.get(name)?.as_str()).unwrap_or_default()
+}

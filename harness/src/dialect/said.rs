@@ -1,0 +1,162 @@
+//! What an agent said in one run of its program.
+
+use std::fmt;
+
+use holdpoint_core::shown;
+use serde::{Deserialize, Serialize};
+
+/// The longest id of a session, in bytes: it becomes an argument of a command line.
+const SESSION_BYTES_MAX: usize = 128;
+/// The longest error that is kept, in bytes.
+const ERROR_BYTES_MAX: usize = 2 << 10;
+/// The longest line about a tool call, in bytes.
+const DOING_BYTES_MAX: usize = 200;
+/// The most names of refused tools that are kept.
+const DENIED_MAX: usize = 16;
+/// The longest of them, in bytes.
+const TOOL_BYTES_MAX: usize = 128;
+
+/// What an agent said in one run of its program. Everything is the program's own word.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Said {
+    /// The agent's words: its messages, one paragraph after another; the whole standard output of a plain program.
+    pub text: Vec<u8>,
+    /// Where in the text its last message begins.
+    pub(super) last: usize,
+    /// The session that can be gone on with. Safe as an argument.
+    pub session: Option<String>,
+    /// Tokens of this run; `None`: the program did not say.
+    pub usage: Option<Usage>,
+    /// Tokens of the whole session, where the program counts those.
+    pub session_usage: Option<Usage>,
+    /// Cost of this run in millionths of a US dollar.
+    pub cost_micro_usd: Option<u64>,
+    /// Tool calls, those of sub-agents too; `None`: the program does not tell.
+    pub tool_calls: Option<u64>,
+    /// The last tool call as one short line.
+    pub doing: Option<String>,
+    /// The model's provider refuses for the time being: too many requests, overload, a quota that is used up.
+    pub rate_limited: Option<Limited>,
+    /// The conversation no longer fits into the model's context.
+    pub context_full: bool,
+    /// What the program reports as its failure.
+    pub error: Option<String>,
+    /// Tools that the program did not let the agent use.
+    pub permission: Vec<String>,
+    /// Whether the program said that its run is over, well or not. Always true of a plain one.
+    pub finished: bool,
+    /// Lines that are too long, or that broke off.
+    pub unread: u32,
+}
+
+/// Tokens, each kind counted once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Usage {
+    /// Read by the model, without those from a cache.
+    pub input: u64,
+    /// Written by the model.
+    pub output: u64,
+    /// Read from the provider's cache.
+    pub cache_read: u64,
+    /// Put into the provider's cache.
+    pub cache_write: u64,
+}
+
+/// What a provider says when it refuses for the time being.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Limited {
+    /// The HTTP status, where the program names it.
+    pub status: Option<u16>,
+    /// When it will take requests again, in seconds since 1970, where the program says so.
+    pub until: Option<i64>,
+}
+
+/// A conversation to go on with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Continuation {
+    /// The session's id.
+    pub session: String,
+    /// What the session had used up by then, where the program counts whole sessions.
+    pub used: Option<Usage>,
+}
+
+impl Said {
+    /// The agent's last message; the whole text of a plain program.
+    #[must_use]
+    pub fn answer(&self) -> &[u8] {
+        self.text.get(self.last..).unwrap_or_default()
+    }
+
+    /// How to go on in this conversation.
+    #[must_use]
+    pub fn continuation(&self) -> Option<Continuation> {
+        Some(Continuation { session: self.session.clone()?, used: self.session_usage })
+    }
+
+    /// Keeps a session's id if it is one: letters, digits, `-`, `_` and `.`, and no option.
+    pub(super) fn set_session(&mut self, id: &str) {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        let first = id.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+        if first && id.len() <= SESSION_BYTES_MAX && id.bytes().all(plain) {
+            self.session = Some(id.to_owned());
+        }
+    }
+
+    pub(super) fn set_error(&mut self, text: &str) {
+        self.error = Some(bounded(&shown::lines(text), ERROR_BYTES_MAX)).filter(|text| !text.is_empty());
+    }
+
+    pub(super) fn call(&mut self, tool: &str, detail: &str) {
+        let calls = self.tool_calls.get_or_insert(0);
+        *calls = calls.saturating_add(1);
+        self.doing = Some(bounded(&shown::line(format!("{tool} {detail}").trim_end()), DOING_BYTES_MAX));
+    }
+
+    pub(super) fn deny(&mut self, tool: &str) {
+        let tool = bounded(&shown::line(tool), TOOL_BYTES_MAX);
+        if self.permission.len() < DENIED_MAX && !self.permission.contains(&tool) {
+            self.permission.push(tool);
+        }
+    }
+}
+
+impl Usage {
+    /// All tokens.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        let Self { input, output, cache_read, cache_write } = *self;
+        [input, output, cache_read, cache_write].into_iter().fold(0, u64::saturating_add)
+    }
+
+    /// Both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        self.with(other, u64::saturating_add)
+    }
+
+    /// What is more here than there.
+    #[must_use]
+    pub fn beyond(self, other: Self) -> Self {
+        self.with(other, u64::saturating_sub)
+    }
+
+    fn with(self, other: Self, of: impl Fn(u64, u64) -> u64) -> Self {
+        Self {
+            input: of(self.input, other.input),
+            output: of(self.output, other.output),
+            cache_read: of(self.cache_read, other.cache_read),
+            cache_write: of(self.cache_write, other.cache_write),
+        }
+    }
+}
+
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { input, output, cache_read, cache_write } = self;
+        write!(f, "{input} in, {output} out, {cache_read} read from and {cache_write} put into the cache")
+    }
+}
+
+fn bounded(text: &str, max: usize) -> String {
+    text.get(..text.floor_char_boundary(max)).unwrap_or_default().trim_end().to_owned()
+}

@@ -1,0 +1,216 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::backend::markers;
+
+/// What real programs printed, trimmed.
+macro_rules! recorded {
+    ($name:literal) => {
+        include_bytes!(concat!("../../fixtures/", $name, ".jsonl")).as_slice()
+    };
+}
+
+fn claude(stdout: &[u8]) -> Said {
+    read(Dialect::Claude, stdout, None)
+}
+
+fn codex(stdout: &[u8]) -> Said {
+    read(Dialect::Codex, stdout, None)
+}
+
+fn words(said: &Said) -> &str {
+    std::str::from_utf8(&said.text).unwrap()
+}
+
+fn tokens(input: u64, output: u64) -> Option<Usage> {
+    Some(Usage { input, output, ..Usage::default() })
+}
+
+#[test]
+fn both_agents_say_the_same_of_the_same_work() {
+    let (one, other) = (claude(recorded!("claude-done")), codex(recorded!("codex-done")));
+    for said in [&one, &other] {
+        assert_eq!(words(said), "Done.\n\n<waypoint-complete>w1</waypoint-complete>\n");
+        assert_eq!((said.usage, said.tool_calls), (tokens(2400, 68), Some(1)));
+        assert!(said.finished && said.error.is_none() && said.rate_limited.is_none() && said.unread == 0);
+        let markers = markers::read(&said.text, b"").markers;
+        assert_eq!(markers.completions[0].text, "w1");
+    }
+    assert_eq!(one.session.as_deref(), Some("8260d20e-d484-4adb-8634-935a09630c37"));
+    assert_eq!(other.session.as_deref(), Some("01a210c5-8d3e-7132-b243-854cb4426604"));
+    assert_eq!((one.cost_micro_usd, other.cost_micro_usd), (Some(10_960), None));
+    assert_eq!(one.doing.as_deref(), Some("Bash printf hello > made.txt; cat made.txt"));
+}
+
+#[test]
+fn a_session_that_is_gone_on_with_is_metered_for_its_last_run_only() {
+    let said = claude(recorded!("claude-resumed"));
+    assert_eq!((said.usage, said.cost_micro_usd), (tokens(1200, 34), Some(5_480)));
+    let before = codex(recorded!("codex-done")).continuation().unwrap();
+    let said = read(Dialect::Codex, recorded!("codex-resumed"), Some(&before));
+    assert_eq!((said.usage, said.session_usage), (tokens(1200, 34), tokens(3600, 102)));
+    assert_eq!(said.session.as_deref(), Some(before.session.as_str()));
+}
+
+#[test]
+fn a_provider_that_refuses_for_the_time_being_is_told_from_other_failures() {
+    let status = |said: &Said| said.rate_limited.and_then(|limited| limited.status);
+    for (said, expected, error) in [
+        (claude(recorded!("claude-rate-limited")), Some(429), Some("API Error: Request rejected (429) · rate limited")),
+        (claude(recorded!("claude-overloaded-then-done")), None, None),
+        (
+            codex(recorded!("codex-rate-limited")),
+            Some(429),
+            Some("exceeded retry limit, last status: 429 Too Many Requests"),
+        ),
+        (
+            codex(recorded!("codex-overloaded")),
+            Some(503),
+            Some("unexpected status 503 Service Unavailable: overloaded, url: http://127.0.0.1:8080/v1/responses"),
+        ),
+        (
+            codex(recorded!("codex-stream-cut")),
+            None,
+            Some("stream disconnected before completion: stream closed before response.completed"),
+        ),
+    ] {
+        assert_eq!((status(&said), said.error.as_deref()), (expected, error));
+        assert!(said.finished);
+    }
+    let said = claude(recorded!("claude-stream-cut"));
+    assert!(said.rate_limited.is_none() && said.error.unwrap().contains("stream_truncated") && said.text.is_empty());
+    let rejected = br#"{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1800000000},"session_id":"s"}"#;
+    assert_eq!(claude(rejected).rate_limited, Some(Limited { status: Some(429), until: Some(1_800_000_000) }));
+    let quota = "{\"type\":\"turn.failed\",\"error\":{\"message\":\"You\u{2019}ve hit your usage limit.\"}}";
+    assert_eq!(codex(quota.as_bytes()).rate_limited, Some(Limited::default()));
+}
+
+#[test]
+fn a_conversation_that_is_too_long_is_seen() {
+    for said in [claude(recorded!("claude-context-full")), codex(recorded!("codex-context-full"))] {
+        assert!(said.context_full && said.finished && said.rate_limited.is_none(), "{said:?}");
+    }
+    assert!(!claude(recorded!("claude-done")).context_full);
+}
+
+#[test]
+fn a_run_that_was_killed_has_what_there_was_and_no_end() {
+    let said = claude(recorded!("claude-killed"));
+    assert_eq!((said.usage, said.tool_calls, said.finished), (tokens(1200, 1), Some(1), false));
+    assert!(said.session.is_some());
+    let said = codex(recorded!("codex-killed"));
+    assert_eq!((said.usage, said.tool_calls, said.finished), (None, Some(1), false));
+    let cut = recorded!("claude-done");
+    let said = claude(&cut[..cut.len() - 40]);
+    assert_eq!((said.finished, said.unread), (false, 1));
+}
+
+#[test]
+fn a_tool_that_was_not_allowed_is_named() {
+    assert_eq!(claude(recorded!("claude-denied")).permission, ["Bash"]);
+    let declined =
+        br#"{"type":"item.completed","item":{"id":"i","type":"command_execution","command":"rm","status":"declined"}}"#;
+    let said = codex(declined);
+    assert_eq!((said.permission.as_slice(), said.tool_calls), (["command_execution".to_owned()].as_slice(), Some(1)));
+}
+
+#[test]
+fn words_of_sub_agents_and_tools_are_not_the_agents() {
+    let line = |parent: &str, text: &str| {
+        format!(
+            "{{\"type\":\"assistant\",\"parent_tool_use_id\":{parent},\"message\":{{\"id\":\"m\",\"content\":[{{\"type\":\"text\",\"text\":\"{text}\"}}]}}}}\n"
+        )
+    };
+    let tool =
+        "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"content\":\">>>HELP<<<\"}]}}\n";
+    let said = claude(format!("{}{tool}{}", line("\"t\"", ">>>HELP<<<"), line("null", "mine")).as_bytes());
+    assert_eq!(words(&said), "mine\n");
+    assert_eq!(markers::read(&said.text, b"").help, None);
+}
+
+#[test]
+fn a_quotation_that_one_message_leaves_open_does_not_hide_the_next() {
+    let say = |text: &str| {
+        let item = serde_json::json!({"type": "item.completed", "item": {"type": "agent_message", "text": text}});
+        format!("{item}\n")
+    };
+    let said = codex(format!("{}{}", say("see\n````\n>>>HELP<<<"), say(">>>HELP<<<\n{\"a\": 1}")).as_bytes());
+    let help = markers::read(&said.text, b"").help.unwrap();
+    assert_eq!(help.context, Some(serde_json::json!({"a": 1})));
+    assert_eq!(said.answer(), b">>>HELP<<<\n{\"a\": 1}\n");
+    let quoted = codex(say("```\n>>>HELP<<<\n```").as_bytes());
+    assert_eq!(markers::read(&quoted.text, b"").help, None);
+}
+
+#[test]
+fn what_a_script_around_the_program_prints_is_said_too() {
+    let said = claude(b"starting\n{\n  \"outcome\": \"complete\"\n}\n{\"summary\": \"s\"}\n{\"duration_ms\": 3, \"ty");
+    assert_eq!(words(&said), "starting\n{\n  \"outcome\": \"complete\"\n}\n{\"summary\": \"s\"}\n");
+    assert_eq!(said.unread, 1);
+}
+
+#[test]
+fn hostile_output_stays_within_bounds() {
+    let long = format!("{{\"type\":\"x\",\"y\":\"{}\"}}\nplain\n", "z".repeat(lines::LINE_BYTES_MAX));
+    let said = codex(long.as_bytes());
+    assert_eq!((said.unread, words(&said)), (1, "plain\n"));
+    for session in ["--dangerous", "a b", "$(reboot)", "", "a/../b", &"a".repeat(200)] {
+        let line = serde_json::json!({"type": "thread.started", "thread_id": session}).to_string();
+        assert_eq!(codex(line.as_bytes()).session, None, "{session}");
+    }
+    let error =
+        serde_json::json!({"type": "error", "message": format!("\u{1b}[2J{}", "e".repeat(1 << 20))}).to_string();
+    let error = codex(error.as_bytes()).error.unwrap();
+    assert!(error.len() <= 2 << 10 && !error.contains('\u{1b}'));
+    let cost = |dollars: &str| {
+        let line =
+            format!("{{\"type\":\"result\",\"total_cost_usd\":{dollars},\"usage\":{{\"input_tokens\":{}}}}}", u64::MAX);
+        claude(format!("{line}\n{line}\n").as_bytes())
+    };
+    assert_eq!((cost("-1").cost_micro_usd, cost("1e300").cost_micro_usd), (None, None));
+    assert_eq!(cost("0.25").usage.unwrap().total(), u64::MAX);
+    let denied: Vec<_> = (0..100).map(|n| serde_json::json!({"tool_name": format!("t{n}")})).collect();
+    let line = serde_json::json!({"type": "result", "permission_denials": denied}).to_string();
+    assert_eq!(claude(line.as_bytes()).permission.len(), 16);
+}
+
+#[test]
+fn a_plain_program_says_what_it_prints() {
+    let said = read(Dialect::Plain, b"{\"type\":\"result\"}\n\xff", None);
+    assert_eq!(
+        (said.text.as_slice(), said.answer()),
+        (b"{\"type\":\"result\"}\n\xff".as_slice(), said.text.as_slice())
+    );
+    assert!(said.finished && said.usage.is_none() && said.tool_calls.is_none());
+}
+
+proptest! {
+    #[test]
+    fn how_a_stream_is_cut_makes_no_difference(cuts in prop::collection::vec(1usize..400, 1..40), which in 0usize..4) {
+        let (dialect, bytes) = [
+            (Dialect::Claude, recorded!("claude-done")),
+            (Dialect::Claude, recorded!("claude-context-full")),
+            (Dialect::Codex, recorded!("codex-done")),
+            (Dialect::Plain, recorded!("codex-overloaded")),
+        ][which];
+        let mut reader = Reader::new(dialect, None);
+        let mut rest = bytes;
+        for cut in cuts.iter().cycle() {
+            if rest.is_empty() {
+                break;
+            }
+            let (piece, after) = rest.split_at((*cut).min(rest.len()));
+            reader.push(piece);
+            rest = after;
+        }
+        prop_assert_eq!(reader.finish(), read(dialect, bytes, None));
+    }
+
+    #[test]
+    fn no_output_breaks_a_reader(lines in prop::collection::vec("(\\{\"type\": ?\"(assistant|result|error|item.completed|system)\"[ -~]{0,60}|[ -~]{0,40})\n", 0..20)) {
+        for dialect in [Dialect::Claude, Dialect::Codex] {
+            let said = read(dialect, lines.concat().as_bytes(), None);
+            prop_assert!(said.text.len() <= 4 * lines.concat().len() + 8);
+        }
+    }
+}

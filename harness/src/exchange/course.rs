@@ -1,0 +1,164 @@
+//! Whether a failed exchange is tried again, and how: the one place that bounds it (RETRY-3, RETRY-4, RETRY-4a). Pure.
+//!
+//! Each kind of failure has a bound of its own: format retries, fresh starts, and the same error twice running. So every
+//! exchange ends, whatever its program does.
+
+use std::time::Duration;
+
+use holdpoint_core::exchange::{Settings, settings::FRESH_STARTS_MAX};
+use holdpoint_protocol::{
+    Digest,
+    artifact::{ExchangeErrorKind, ExchangeStatus},
+};
+
+use super::{
+    problem::Problem,
+    prompt::{self, Ask},
+};
+
+/// How far an exchange is.
+#[derive(Debug, Clone)]
+pub struct Course {
+    settings: Settings,
+    /// Format retries so far.
+    retries: u32,
+    /// Fresh starts so far.
+    fresh: u32,
+    /// The last format error.
+    last: Option<Digest>,
+    /// Bytes of the last retry's prompt.
+    prompt_bytes: usize,
+    /// The template alone was asked for: nothing shorter is left.
+    least: bool,
+}
+
+/// What is done about a failure.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    /// The program is asked again, with this prompt, after a pause.
+    Ask {
+        /// What it is told.
+        prompt: String,
+        /// The pause before.
+        delay: Duration,
+        /// Whether in the same conversation, where it has one.
+        same_conversation: bool,
+    },
+    /// It is started afresh with its first prompt, after a pause.
+    Fresh {
+        /// The pause before.
+        delay: Duration,
+    },
+    /// Nothing more is tried in this turn.
+    End(End),
+}
+
+/// Why nothing more is tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The program ended badly.
+    BadEnd,
+    /// It was stuck or killed after each fresh start.
+    FreshStartsUsedUp,
+    /// The retries are used up.
+    RetriesUsedUp,
+    /// The same error came twice running.
+    SameErrorTwice,
+    /// The prompts cannot get any shorter.
+    NothingShorter,
+    /// The turn's time or output is used up.
+    TurnUsedUp,
+}
+
+impl End {
+    /// What a record says of it.
+    #[must_use]
+    pub fn status(self) -> ExchangeStatus {
+        match self {
+            Self::BadEnd | Self::FreshStartsUsedUp | Self::TurnUsedUp => ExchangeStatus::Fatal,
+            Self::RetriesUsedUp | Self::SameErrorTwice | Self::NothingShorter => ExchangeStatus::Escalated,
+        }
+    }
+
+    /// Why, in words.
+    #[must_use]
+    pub fn why(self) -> &'static str {
+        match self {
+            Self::BadEnd => "the program ended badly",
+            Self::FreshStartsUsedUp => "it was started afresh twice, and ended in the same way",
+            Self::RetriesUsedUp => "all retries are used up",
+            Self::SameErrorTwice => "the same error came twice running",
+            Self::NothingShorter => "it was asked for no more than what is missing",
+            Self::TurnUsedUp => "the turn has no time or output left for another retry",
+        }
+    }
+}
+
+impl Course {
+    /// An exchange that has not failed yet.
+    #[must_use]
+    pub fn new(settings: Settings) -> Self {
+        Self { settings, retries: 0, fresh: 0, last: None, prompt_bytes: usize::MAX, least: false }
+    }
+
+    /// Format retries so far.
+    #[must_use]
+    pub fn retries(&self) -> u32 {
+        self.retries
+    }
+
+    /// What is done about this failure. `can_start` says that a program which ended so may be started afresh; `chance` is a
+    /// random number from 0 to 1.
+    #[must_use]
+    pub fn next(&mut self, problem: &Problem, can_start: bool, ask: &Ask<'_>, chance: f64) -> Next {
+        match problem.kind {
+            ExchangeErrorKind::Stuck | ExchangeErrorKind::Crashed if can_start => self.fresh(chance),
+            ExchangeErrorKind::Stuck | ExchangeErrorKind::Crashed => Next::End(End::BadEnd),
+            ExchangeErrorKind::Malformed
+            | ExchangeErrorKind::MissingField
+            | ExchangeErrorKind::Semantic
+            | ExchangeErrorKind::Partial
+            | ExchangeErrorKind::ContextWindow => self.retry(problem, ask, chance),
+        }
+    }
+
+    fn fresh(&mut self, chance: f64) -> Next {
+        if self.fresh >= FRESH_STARTS_MAX {
+            return Next::End(End::FreshStartsUsedUp);
+        }
+        self.fresh += 1;
+        Next::Fresh { delay: self.settings.delay(self.fresh, chance) }
+    }
+
+    fn retry(&mut self, problem: &Problem, ask: &Ask<'_>, chance: f64) -> Next {
+        let digest = problem.digest();
+        if self.last.replace(digest) == Some(digest) {
+            return Next::End(End::SameErrorTwice);
+        }
+        if self.retries >= self.settings.max_json_retries {
+            return Next::End(End::RetriesUsedUp);
+        }
+        self.retries += 1;
+        let is_full = problem.kind == ExchangeErrorKind::ContextWindow;
+        let delay = self.settings.delay(self.retries, chance);
+        let same_conversation = !is_full;
+        if !self.settings.retry_prompt_reduction && !is_full {
+            return Next::Ask { prompt: prompt::whole(problem, ask), delay, same_conversation };
+        }
+        if self.least {
+            return Next::End(End::NothingShorter);
+        }
+        let is_last = self.retries == self.settings.max_json_retries;
+        let longer =
+            if is_full || is_last { None } else { prompt::shorter(problem, ask, self.retries, self.prompt_bytes) };
+        let prompt = longer.unwrap_or_else(|| {
+            self.least = true;
+            prompt::least(problem, ask)
+        });
+        self.prompt_bytes = prompt.len();
+        Next::Ask { prompt, delay, same_conversation }
+    }
+}
+
+#[cfg(test)]
+mod tests;

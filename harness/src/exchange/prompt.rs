@@ -1,0 +1,111 @@
+//! What a program is told when its result cannot be used (RETRY-3, RETRY-5). Pure.
+//!
+//! Each prompt is shorter than the last, and the least of them is the template of what is missing. Templates stand in a code
+//! fence and are no JSON: a program that echoes them has said nothing.
+
+use std::fmt::Write;
+
+use super::problem::Problem;
+
+/// Bytes of what is wrong that the first retry tells; each later one tells half as much.
+const DETAILS_BYTES: usize = 2 << 10;
+
+/// What is asked for, whatever is wrong.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask<'a> {
+    /// A template of the whole result.
+    pub whole: &'a str,
+    /// A template of the fields that are missing.
+    pub missing: &'a str,
+    /// What else ends the turn well, in a sentence; empty: nothing.
+    pub instead: &'a str,
+    /// Where to look for the task in a conversation that begins with this prompt; empty where it goes on.
+    pub context: &'a str,
+}
+
+/// The longest prompt.
+#[must_use]
+pub fn whole(problem: &Problem, ask: &Ask<'_>) -> String {
+    at(problem, ask, 1, DETAILS_BYTES)
+}
+
+/// The prompt of a retry, from 1, that has fewer than `most` bytes; `None`: only [`least`] may.
+#[must_use]
+pub fn shorter(problem: &Problem, ask: &Ask<'_>, retry: u32, most: usize) -> Option<String> {
+    let room = DETAILS_BYTES >> retry.saturating_sub(1).min(16);
+    let fixed = at(problem, ask, retry, 0).len();
+    // The words "what is wrong" take some room of their own.
+    let details = room.min(most.saturating_sub(fixed + 1).saturating_sub(WRONG.len()));
+    let prompt = at(problem, ask, retry, details);
+    // Whatever is wrong next, what is asked for last has to be shorter.
+    (prompt.len() < most && prompt.len() > fenced(ask.whole).len().max(least(problem, ask).len())).then_some(prompt)
+}
+
+/// The template of what is missing, and nothing else.
+#[must_use]
+pub fn least(problem: &Problem, ask: &Ask<'_>) -> String {
+    fenced(if problem.kept.is_some() { ask.missing } else { ask.whole })
+}
+
+fn fenced(template: &str) -> String {
+    format!("```\n{template}\n```\n")
+}
+
+const WRONG: &str = "Error: \n\n";
+
+/// A prompt with at most this many bytes of what is wrong. Words around it get fewer with each retry.
+fn at(problem: &Problem, ask: &Ask<'_>, retry: u32, details: usize) -> String {
+    let mut text = String::new();
+    let kept = problem.kept.is_some();
+    match retry {
+        0 | 1 => {
+            text.push_str("Your work is kept, but the result that you printed cannot be used.\n\n");
+        }
+        2 => text.push_str("The result that you printed cannot be used, again.\n\n"),
+        3 => text.push_str("The result cannot be used.\n\n"),
+        _ => {}
+    }
+    let wrong = problem.details.get(..problem.details.floor_char_boundary(details)).unwrap_or_default();
+    if !wrong.is_empty() {
+        let _ = write!(text, "Error: {wrong}\n\n");
+    }
+    if retry <= 1 {
+        for words in [ask.context, ask.instead].into_iter().filter(|words| !words.is_empty()) {
+            let _ = write!(text, "{words}\n\n");
+        }
+    }
+    match retry {
+        0 | 1 => text.push_str(if kept {
+            "The rest of it was read. Do not begin the work again: print only these fields, as one JSON object that begins a line \
+             of its own, then end with exit code 0:\n\n"
+        } else {
+            "Do not begin the work again: print only the result, as one JSON object that begins a line of its own, then end with \
+             exit code 0:\n\n"
+        }),
+        2 => text.push_str("Print one JSON object that begins a line of its own, and nothing else:\n\n"),
+        3 => text.push_str("Print this JSON object only:\n\n"),
+        _ => text.push_str("JSON only:\n\n"),
+    }
+    text.push_str(&least(problem, ask));
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use holdpoint_protocol::artifact::ExchangeErrorKind;
+
+    use super::*;
+
+    const ASK: Ask<'_> =
+        Ask { whole: "{\"a\": <text>, \"b\": <text>}", missing: "{\"b\": <text>}", instead: "", context: "Look." };
+
+    #[test]
+    fn the_first_prompt_says_what_is_wrong_and_the_least_only_what_is_missing() {
+        let kept = Some(serde_json::Map::new());
+        let problem = Problem { kept, ..Problem::new(ExchangeErrorKind::MissingField, "data.b is missing") };
+        let first = shorter(&problem, &ASK, 1, usize::MAX).unwrap();
+        assert!(first.contains("Error: data.b is missing") && first.contains("Look."), "{first}");
+        assert!(first.contains("{\"b\": <text>}") && !first.contains("\"a\""), "{first}");
+        assert_eq!(least(&problem, &ASK), "```\n{\"b\": <text>}\n```\n");
+    }
+}

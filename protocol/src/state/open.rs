@@ -1,0 +1,122 @@
+//! Turns that are open, and the questions that are asked in them.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Purpose;
+use crate::{
+    Timestamp,
+    facts::Verdict,
+    ids::{AgentName, CriterionId, GateId, RoleId, TurnId},
+    journal::Cause,
+};
+
+/// The turn a waypoint waits for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OpenTurn {
+    /// The fencing token.
+    pub turn: TurnId,
+    /// Which role may answer it.
+    pub role: RoleId,
+    /// The gate it belongs to.
+    pub gate: GateId,
+    /// What it is for.
+    pub purpose: Purpose,
+    /// How far the turn came in its gate's escalations: 0 is the gate's own role, 1 the first role to which it escalates.
+    #[serde(default, skip_serializing_if = "is_own")]
+    pub link: u32,
+    /// Only a person can answer it: it waits, and no agent pulls it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub people: bool,
+    /// The person who took it over from its role (GATE-33): nobody else can answer it or give it back. Then `people` is set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken_by: Option<AgentName>,
+    /// Of a verifier's turn: what a person said of criteria without a check, who had taken the turn over. No report says
+    /// anything else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub judged: Vec<JudgedCriterion>,
+    /// When it was opened.
+    pub opened_at: Timestamp,
+    /// When it is opened anew if nothing was handed off.
+    pub deadline: Timestamp,
+    /// Questions that its agents asked and wait for while it stays open, oldest first, a bounded list. Only the last may be
+    /// open.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub questions: Vec<TurnQuestion>,
+}
+
+fn is_own(link: &u32) -> bool {
+    *link == 0
+}
+
+/// A person's verdict on a criterion, without its words (FLY-18).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct JudgedCriterion {
+    /// The criterion.
+    pub criterion: CriterionId,
+    /// `pass` or `fail`.
+    pub verdict: Verdict,
+}
+
+/// A question that waits in its turn: a reference, never its words (FLY-18).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TurnQuestion {
+    /// The handoff that asks.
+    pub asked: Cause,
+    /// Tells it from other questions: the digest of its words.
+    pub words: crate::Digest,
+    /// Since when.
+    pub since: Timestamp,
+    /// How long its asker waits, by the asker's clock. Then the question ends the turn.
+    pub until: Timestamp,
+    /// What became of it.
+    pub standing: QuestionStanding,
+}
+
+/// What became of a question that waits in its turn.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum QuestionStanding {
+    /// It is open.
+    Open,
+    /// It was answered.
+    Answered {
+        /// The act of a person; `None`: the plan's `answers` did.
+        by: Option<Cause>,
+    },
+    /// Another question took its place.
+    Withdrawn,
+}
+
+impl OpenTurn {
+    /// The question that waits for an answer.
+    #[must_use]
+    pub fn asking(&self) -> Option<&TurnQuestion> {
+        self.questions.last().filter(|question| question.standing == QuestionStanding::Open)
+    }
+}
+
+/// An open question: a reference, never its words (FLY-18).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Question {
+    /// The turn in which it was asked, which the answer opens again.
+    pub turn: OpenTurn,
+    /// The handoff that asks.
+    pub asked: Cause,
+    /// A question, or a call for help.
+    pub kind: QuestionKind,
+    /// Since when.
+    pub since: Timestamp,
+    /// When it is held for want of an answer; `None`: never.
+    pub deadline: Option<Timestamp>,
+}
+
+/// What kind of question waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum QuestionKind {
+    /// A `clarification_request`.
+    Clarification,
+    /// A `help_request`.
+    Help,
+}

@@ -1,0 +1,11 @@
+//! The way to the broker, as configured: credentials, trust roots that follow their file, and the connection.
+
+mod connect;
+mod error;
+mod trust;
+
+pub use connect::connect;
+pub use error::BrokerError;
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,70 @@
+//! The way to the broker, as configured.
+
+use std::{sync::Arc, time::Duration};
+
+use holdpoint_bus::{
+    Bus, ConnectArgs, ConnectError,
+    auth::{Claim, Credentials, Trust, TrustRoots, claim},
+};
+use holdpoint_protocol::ids::RoleId;
+use tokio::time::Instant;
+
+use super::{error::BrokerError, trust};
+use crate::{clock, config::Config, telemetry::ErrorChain};
+
+/// How long a broker that is not there is waited for: fleets start all at once.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The pause between two attempts.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Reads the credentials and the trust roots, and connects; waits a while for a broker that is not there yet. The trust roots
+/// follow their file from now on.
+///
+/// # Errors
+/// Keys that are missing, unreadable or for another role, or a broker that cannot be used.
+pub async fn connect(config: &Config, role: &RoleId) -> Result<(Bus, Trust), BrokerError> {
+    let (credentials, claim, roots) = keys(config)?;
+    // Whether they count at all is the broker's to say. It does not say that they are somebody else's.
+    if let Ok(found) = roots.check_credentials(&credentials, clock::now())
+        && found != *role
+    {
+        return Err(BrokerError::OtherRole { name: credentials.name().clone(), expected: role.clone(), found });
+    }
+    if let Some(configured) = config.agent.name.as_ref().filter(|name| *name != credentials.name()) {
+        return Err(BrokerError::OtherName { configured: configured.clone(), found: credentials.name().clone() });
+    }
+    let args = ConnectArgs { url: config.nats.url.clone(), credentials, claim, tls: config.nats.tls.files() };
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        match Bus::connect(args.clone()).await {
+            Ok(bus) => {
+                let trust = Trust::from(Arc::new(roots));
+                trust::follow(config.nats.trust.clone().unwrap_or_default(), &trust, trust::LOOK_EVERY);
+                return Ok((bus, trust));
+            }
+            Err(error @ ConnectError::NoBroker { .. }) if Instant::now() < deadline => {
+                tracing::warn!(error = %ErrorChain(&error), "waiting for the broker");
+                tokio::time::sleep(PAUSE).await;
+            }
+            Err(error) => return Err(BrokerError::Connect(error)),
+        }
+    }
+}
+
+/// The credentials that are configured, or free ones of the folder that is.
+fn keys(config: &Config) -> Result<(Credentials, Option<Claim>, TrustRoots), BrokerError> {
+    let nats = &config.nats;
+    let load_roots = || {
+        let trust = nats.trust.as_ref().ok_or(BrokerError::Missing { key: "nats.trust" })?;
+        TrustRoots::load(trust).map_err(BrokerError::Trust)
+    };
+    if let Some(dir) = &nats.creds_dir {
+        let roots = load_roots()?;
+        let (credentials, claim) = claim(dir, config.agent.name.as_ref(), &roots).map_err(BrokerError::Claim)?;
+        tracing::info!(name = %credentials.name(), "took free credentials");
+        return Ok((credentials, Some(claim), roots));
+    }
+    let creds = nats.creds.as_ref().ok_or(BrokerError::Missing { key: "nats.creds" })?;
+    let credentials = Credentials::load(creds).map_err(BrokerError::Credentials)?;
+    Ok((credentials, None, load_roots()?))
+}

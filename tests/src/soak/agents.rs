@@ -1,0 +1,171 @@
+//! The programs of real coding agents through whole flights, with their presets as they stand, against a model that says what it
+//! is told to: `tests/agents/model.py` on the loopback. No network is used, and no account.
+
+#![expect(clippy::print_stdout, reason = "its table is what a long run is for")]
+
+mod model;
+
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use super::Terms;
+use crate::world::World;
+use model::{Model, Request};
+
+/// How long one flight may take.
+const FLIGHT_MAX: Duration = Duration::from_secs(240);
+
+const PLAN: &str = "plan: agents\nwaypoints:\n\
+                    \x20 - {id: w1, title: Make made.txt, goal: It says hello., criteria: [{id: c, statement: It says hello, check: \
+                    'grep -qx hello made.txt'}]}\n";
+
+/// A coding agent.
+struct Agent {
+    /// Its preset, which is the name of its program.
+    preset: &'static str,
+    /// The variable with the program's path.
+    variable: &'static str,
+    /// Tells it where the model is.
+    configure: fn(&mut Command, &World, u16),
+    /// A refusal that passes, which it tries again by itself.
+    overload: &'static str,
+}
+
+const AGENTS: [Agent; 2] = [
+    Agent { preset: "claude", variable: "HOLDPOINT_SOAK_CLAUDE", configure: claude, overload: "fail 529 overloaded" },
+    Agent { preset: "codex", variable: "HOLDPOINT_SOAK_CODEX", configure: codex, overload: "fail 503 overloaded" },
+];
+
+/// A flight, and what has to come of it.
+struct Scenario {
+    name: &'static str,
+    /// What the model says, request by request; `overload` stands for the agent's own kind of it.
+    steps: &'static [&'static str],
+    attempts: u64,
+    /// What its requests have to be like.
+    looks: fn(&[Request]) -> Result<(), String>,
+}
+
+const RIGHT: &str = "run printf 'hello\\n' > made.txt";
+const DONE: &str = "say Done.\n\n<waypoint-complete>w1</waypoint-complete>";
+
+const SCENARIOS: [Scenario; 5] = [
+    Scenario { name: "right the first time", steps: &[RIGHT, DONE], attempts: 1, looks: |_| Ok(()) },
+    Scenario {
+        name: "wrong, then right, in one conversation",
+        steps: &["run printf 'hullo\\n' > made.txt", DONE, RIGHT, DONE],
+        attempts: 2,
+        looks: went_on,
+    },
+    Scenario {
+        name: "overload first, no attempt used",
+        steps: &["overload", "overload", RIGHT, DONE],
+        attempts: 1,
+        looks: |_| Ok(()),
+    },
+    Scenario { name: "a stream that breaks off", steps: &["cut", RIGHT, DONE], attempts: 1, looks: |_| Ok(()) },
+    Scenario {
+        name: "killed in its turn, then right",
+        steps: &["run kill -9 $(ps -o ppid= -p $PPID) $PPID", RIGHT, DONE],
+        attempts: 2,
+        looks: |_| Ok(()),
+    },
+];
+
+/// Flies all agents through all scenarios whose name is asked for.
+pub fn run(terms: &Terms) -> Result<(), String> {
+    let (mut wrong, mut flown) = (Vec::new(), 0);
+    println!(
+        "  {:<8} {:<40} {:<10} {:>8} {:>8} {:>10}",
+        "agent", "flight", "came to", "attempts", "requests", "seconds"
+    );
+    for agent in &AGENTS {
+        let program = std::env::var(agent.variable).map_err(|_| {
+            format!("{} is not set: `cargo xtask soak agents` gets the programs and sets it", agent.variable)
+        })?;
+        for scenario in &SCENARIOS {
+            let name = format!("{} {}", agent.preset, scenario.name);
+            if terms.only.as_ref().is_some_and(|only| !name.contains(only)) {
+                continue;
+            }
+            flown += 1;
+            if let Err(problem) = fly(agent, Path::new(&program), scenario) {
+                println!("  {:<8} {:<40} wrong", agent.preset, scenario.name);
+                wrong.push(format!("{name}: {problem}"));
+            }
+        }
+    }
+    if flown == 0 {
+        return Err("no flight's name has that in it".to_owned());
+    }
+    if wrong.is_empty() { Ok(()) } else { Err(wrong.join("\n")) }
+}
+
+fn fly(agent: &Agent, program: &Path, scenario: &Scenario) -> Result<(), String> {
+    let world = World::new(&[("kept", "kept\n")]);
+    world.plan(PLAN);
+    fs::create_dir(world.path("bin")).map_err(|error| error.to_string())?;
+    symlink(program, world.path("bin").join(agent.preset)).map_err(|error| error.to_string())?;
+    let steps: Vec<&str> =
+        scenario.steps.iter().map(|step| if *step == "overload" { agent.overload } else { *step }).collect();
+    let model = Model::start(&steps, &world.path("requests.jsonl"))?;
+    let args = world.run_args(&["--builder", agent.preset, "--pass-env", "SOAK_MODEL_KEY"]);
+    let mut command = world.command(&args);
+    let path = std::env::var("PATH").unwrap_or_default();
+    command.env("PATH", format!("{}:{path}", world.path("bin").display())).env("SOAK_MODEL_KEY", "none");
+    (agent.configure)(&mut command, &world, model.port());
+    let begun = Instant::now();
+    let run = world.start_with(command);
+    let run = run.finish_by(begun + FLIGHT_MAX).map_err(|_| format!("no end after {FLIGHT_MAX:?}"))?;
+    let took = begun.elapsed();
+    let requests = model.requests()?;
+    if run.code != 0 {
+        return Err(run.to_string());
+    }
+    let waypoint = run.waypoint("w1");
+    let attempts = waypoint["attempts"].as_u64().unwrap_or_default();
+    let came_to = run.json()["status"].as_str().unwrap_or_default().to_owned();
+    println!(
+        "  {:<8} {:<40} {:<10} {:>8} {:>8} {:>10.1}",
+        agent.preset,
+        scenario.name,
+        came_to,
+        attempts,
+        requests.len(),
+        took.as_secs_f64()
+    );
+    if attempts != scenario.attempts {
+        return Err(format!("{attempts} attempts, and not {}:\n{run}", scenario.attempts));
+    }
+    (scenario.looks)(&requests)
+}
+
+/// The second attempt has all messages of the first before its own.
+fn went_on(requests: &[Request]) -> Result<(), String> {
+    let messages = |at: usize| requests.get(at).map_or(0, |request| request.messages);
+    if messages(2) > messages(1) {
+        return Ok(());
+    }
+    Err(format!("the second attempt began a new conversation: {requests:?}"))
+}
+
+fn claude(command: &mut Command, world: &World, port: u16) {
+    let settings = world.path("claude");
+    fs::create_dir_all(&settings).expect("a world's folder");
+    command.env("ANTHROPIC_BASE_URL", format!("http://127.0.0.1:{port}")).env("ANTHROPIC_API_KEY", "none");
+    command.env("CLAUDE_CONFIG_DIR", settings).env("CLAUDE_CODE_MAX_RETRIES", "3");
+}
+
+fn codex(command: &mut Command, world: &World, port: u16) {
+    let config = format!(
+        "model = \"gpt-soak\"\nmodel_provider = \"soak\"\n[model_providers.soak]\nname = \"soak\"\n\
+         base_url = \"http://127.0.0.1:{port}/v1\"\nwire_api = \"responses\"\nenv_key = \"SOAK_MODEL_KEY\"\n"
+    );
+    world.write("codex/config.toml", &config);
+    command.env("CODEX_HOME", world.path("codex"));
+}

@@ -1,0 +1,134 @@
+//! Looking into a commit without a checkout: many files at once, lines with a text, and the last commits that changed paths.
+//!
+//! What it finds was written by others: nothing here shows it to anybody.
+
+use super::Mirror;
+use crate::error::Error;
+use crate::git::unexpected;
+use crate::oid::Oid;
+use crate::path::RepoPath;
+use crate::tree::ascii;
+
+/// Bytes of a line of `cat-file --batch` that says what follows: an id, a kind and a size.
+const BATCH_HEADER_BYTES: usize = 128;
+/// Bytes that a search may find.
+const FOUND_BYTES_MAX: usize = 4 << 20;
+
+/// A line that has the text that was looked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoundLine {
+    /// The file.
+    pub path: RepoPath,
+    /// Which line, from 1.
+    pub line: u64,
+    /// The line, without what is no text.
+    pub text: String,
+}
+
+/// A commit in short.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Logged {
+    /// The commit.
+    pub commit: Oid,
+    /// The day it was made, as `YYYY-MM-DD`, as its committer says.
+    pub day: String,
+    /// The first line of its message.
+    pub subject: String,
+}
+
+impl Mirror {
+    /// The bytes of blobs, in their order, by one call of git.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchObject`]; together they have more than `cap` bytes.
+    pub async fn read_blobs(&self, blobs: &[Oid], cap: usize) -> Result<Vec<Vec<u8>>, Error> {
+        if blobs.is_empty() {
+            return Ok(Vec::new());
+        }
+        let ids: String = blobs.iter().map(|oid| format!("{oid}\n")).collect();
+        let git = self.git("cat-file").arg("--batch").stdin(ids.into_bytes());
+        let output =
+            git.output_cap(cap.saturating_add(blobs.len().saturating_mul(BATCH_HEADER_BYTES))).run_ok().await?;
+        let mut rest = output.as_slice();
+        blobs.iter().map(|oid| next_blob(&mut rest, oid)).collect()
+    }
+
+    /// The first lines of a commit's or tree's text files that have this text, `per_file` of each file at most.
+    ///
+    /// # Errors
+    /// No such commit; git fails. More than 4 MiB of lines count as an error of git.
+    pub async fn find_text(&self, commit: &Oid, text: &str, per_file: u32) -> Result<Vec<FoundLine>, Error> {
+        let git = self.git("grep").args(["-n", "-I", "-F", "-z", "--no-color", "--full-name", "--threads=1"]);
+        let git = git.arg(format!("--max-count={per_file}")).arg("-e").arg(text).arg(commit);
+        let output = git.output_cap(FOUND_BYTES_MAX).run().await?;
+        match output.code {
+            Some(0) => found_lines(&output.stdout),
+            // Nothing is found.
+            Some(1) if output.stderr.is_empty() => Ok(Vec::new()),
+            _ => Err(unexpected("grep", &output.stderr)),
+        }
+    }
+
+    /// The last commits up to `commit` that changed one of these paths (or anything, without paths), newest first.
+    ///
+    /// # Errors
+    /// No such commit; git fails.
+    pub async fn log(&self, commit: &Oid, paths: &[RepoPath], count: u32) -> Result<Vec<Logged>, Error> {
+        let git = self.git("log").args(["-z", "--no-color", "--no-show-signature", "--format=%H%x09%cs%x09%s"]);
+        let git = git.arg(format!("--max-count={count}")).arg(commit).arg("--");
+        let output = git.args(paths.iter().map(RepoPath::as_path)).run_ok().await?;
+        output.split(|byte| *byte == 0).filter(|record| !record.is_empty()).map(logged).collect()
+    }
+}
+
+/// Takes the next object of a batch.
+fn next_blob(rest: &mut &[u8], oid: &Oid) -> Result<Vec<u8>, Error> {
+    let missing = || Error::NoSuchObject { kind: "blob", oid: oid.clone() };
+    let end = rest.iter().position(|byte| *byte == b'\n').ok_or_else(missing)?;
+    let (header, behind) = rest.split_at(end);
+    let header = String::from_utf8_lossy(header);
+    let size = header.strip_prefix(&format!("{oid} blob ")).and_then(|size| size.parse::<usize>().ok());
+    let size = size.ok_or_else(missing)?;
+    let object = behind.get(1..=size).ok_or_else(|| unexpected("cat-file", header.as_bytes()))?;
+    // A line feed stands behind each.
+    *rest = behind.get(size + 2..).unwrap_or_default();
+    Ok(object.to_vec())
+}
+
+/// Records of `grep -z -n <commit>`: `COMMIT:PATH`, NUL, the line's number, NUL, the line, line feed. A path may have a line feed
+/// itself.
+fn found_lines(output: &[u8]) -> Result<Vec<FoundLine>, Error> {
+    let (mut rest, mut found) = (output, Vec::new());
+    while !rest.is_empty() {
+        let read = |rest: &mut &[u8]| {
+            let (place, line, text) = (until(rest, 0)?, until(rest, 0)?, until(rest, b'\n')?);
+            let colon = place.iter().position(|byte| *byte == b':')?;
+            Some(FoundLine {
+                path: RepoPath::new(place.get(colon + 1..)?).ok()?,
+                line: ascii(line)?.parse().ok()?,
+                text: String::from_utf8_lossy(text).into_owned(),
+            })
+        };
+        let before = rest;
+        found.push(read(&mut rest).ok_or_else(|| unexpected("grep", before))?);
+    }
+    Ok(found)
+}
+
+/// Takes what stands before the next `end`, and `end` itself.
+fn until<'a>(rest: &mut &'a [u8], end: u8) -> Option<&'a [u8]> {
+    let at = rest.iter().position(|byte| *byte == end)?;
+    let (taken, behind) = rest.split_at(at);
+    *rest = behind.get(1..)?;
+    Some(taken)
+}
+
+fn logged(record: &[u8]) -> Result<Logged, Error> {
+    let text = String::from_utf8_lossy(record);
+    let read = || {
+        let mut parts = text.splitn(3, '\t');
+        let (commit, day) = (parts.next()?.parse().ok()?, parts.next()?.to_owned());
+        Some(Logged { commit, day, subject: parts.next()?.to_owned() })
+    };
+    read().ok_or_else(|| unexpected("log", record))
+}

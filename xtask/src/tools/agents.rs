@@ -1,0 +1,68 @@
+//! The coding agents that `soak agents` flies: the programs of their makers, from wheels with pinned digests.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::PathBuf;
+
+use anyhow::{Context as _, bail};
+
+use crate::layout::Layout;
+use crate::process;
+
+/// The wheels that are downloaded, with the digests of the files that are accepted.
+const REQUIREMENTS: &str = "xtask/agents.txt";
+/// The variables that tell the long runs where a program is, and where the wheels have it.
+pub(crate) const PROGRAMS: [(&str, &str); 2] = [
+    ("HOLDPOINT_SOAK_CLAUDE", "claude_agent_sdk/_bundled/claude"),
+    ("HOLDPOINT_SOAK_CODEX", "codex_cli_bin/bin/codex"),
+];
+/// A copy of the requirements says that all is there, and in which versions.
+const DONE: &str = "agents.txt";
+
+/// The variables with the programs' paths. They are downloaded where they are not there in these versions: some 320 MB, 800 MB
+/// unpacked.
+///
+/// # Errors
+/// They cannot be had here; what to do.
+pub(crate) fn find_or_get(layout: &Layout) -> anyhow::Result<Vec<(&'static str, PathBuf)>> {
+    let file = layout.root.join(REQUIREMENTS);
+    let wanted = fs::read(&file).with_context(|| format!("failed to read {}", file.display()))?;
+    let folder = layout.tools().join("agents");
+    let programs: Vec<_> = PROGRAMS.iter().map(|(variable, path)| (*variable, folder.join(path))).collect();
+    let done = folder.join(DONE);
+    let there = programs.iter().all(|(_, path)| path.is_file());
+    if there && fs::read(&done).is_ok_and(|text| text == wanted) {
+        return Ok(programs);
+    }
+    if folder.exists() {
+        fs::remove_dir_all(&folder).with_context(|| format!("failed to remove {}", folder.display()))?;
+    }
+    println!("agents       getting the programs of two coding agents with pip (320 MB)");
+    let remedy = "The agents need python3 with pip (Debian: apt-get install python3-pip), a way to the Python package index, and \
+                  Linux on x86-64.";
+    let (to, from) = (folder.to_string_lossy(), file.to_string_lossy());
+    let arguments = [
+        "-m",
+        "pip",
+        "install",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--only-binary=:all:",
+        "--require-hashes",
+        "--target",
+        to.as_ref(),
+        "--requirement",
+        from.as_ref(),
+    ];
+    process::output(&mut process::command("python3", &arguments, &layout.root), remedy)?;
+    for (_, path) in &programs {
+        if !path.is_file() {
+            bail!("pip ended well but left no {}", path.display());
+        }
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).context("failed to make an agent executable")?;
+    }
+    // Last: a folder that was left half made is made again.
+    fs::write(&done, wanted).with_context(|| format!("failed to write {}", done.display()))?;
+    Ok(programs)
+}
