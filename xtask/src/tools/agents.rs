@@ -2,12 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 
+use super::python;
 use crate::layout::Layout;
-use crate::process;
 
 /// The wheels that are downloaded, with the digests of the files that are accepted.
 const REQUIREMENTS: &str = "xtask/agents.txt";
@@ -41,21 +41,8 @@ pub(crate) fn find_or_get(layout: &Layout) -> anyhow::Result<Vec<(&'static str, 
     let remedy = "The agents need python3 with pip (Debian: apt-get install python3-pip), a way to the Python package index, and \
                   Linux on x86-64.";
     let (to, from) = (folder.to_string_lossy(), file.to_string_lossy());
-    let arguments = [
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-        "--only-binary=:all:",
-        "--require-hashes",
-        "--target",
-        to.as_ref(),
-        "--requirement",
-        from.as_ref(),
-    ];
-    process::output(&mut process::command("python3", &arguments, &layout.root), remedy)?;
+    let requirements = ["--require-hashes", "--target", to.as_ref(), "--requirement", from.as_ref()];
+    python::install(layout, Path::new("python3"), &requirements, remedy)?;
     for (_, path) in &programs {
         if !path.is_file() {
             bail!("pip ended well but left no {}", path.display());

@@ -2,7 +2,7 @@
 //! environment with what they name.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
@@ -35,21 +35,16 @@ pub(super) fn find_or_get(layout: &Layout) -> anyhow::Result<PathBuf> {
     let make = ["-m", "venv", "--clear", folder_text.as_ref()];
     process::output(&mut process::command("python3", &make, &layout.root), remedy)?;
     let [agents, tests] = wanted.each_ref().map(|file| file.to_string_lossy());
-    let install = [
-        "-m",
-        "pip",
-        "install",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-        "--only-binary=:all:",
-        "--requirement",
-        agents.as_ref(),
-        "--requirement",
-        tests.as_ref(),
-    ];
-    process::output(&mut process::command(&program, &install, &layout.root), remedy)?;
-    // Last: an environment that was left half made is made anew.
+    let requirements = ["--requirement", agents.as_ref(), "--requirement", tests.as_ref()];
+    install(layout, &program, &requirements, remedy)?;
+    // Last: an environment that was left half made is made again.
     fs::write(&done, wanted_text).with_context(|| format!("failed to write {}", done.display()))?;
     Ok(program)
+}
+
+/// Has the pip of this Python install wheels by requirements that name every package; nothing is built.
+pub(super) fn install(layout: &Layout, python: &Path, arguments: &[&str], remedy: &str) -> anyhow::Result<()> {
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:"];
+    let mut command = process::command(python, &[&pip, arguments].concat(), &layout.root);
+    process::output(&mut command, remedy).map(drop)
 }
