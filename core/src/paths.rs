@@ -7,6 +7,7 @@
 //! The lists of `steering` and `test_path` go by names. They cannot know that a product file decides what a check
 //! does; that is why exit codes, counts and tests as on the base are looked at as well.
 
+mod agents;
 mod follow;
 mod glob;
 mod includes;
@@ -26,6 +27,7 @@ use std::collections::BTreeSet;
 
 use holdpoint_protocol::facts::{PathChange, Violation, ViolationKind};
 
+pub use agents::SetAside;
 pub use follow::{FOLLOWED_BYTES_MAX, Follow};
 pub use glob::{Glob, InvalidGlob};
 pub use links::{LINKS_MAX, Links};

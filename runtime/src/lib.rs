@@ -13,6 +13,7 @@ pub mod mirror;
 pub mod path_rules;
 pub mod process;
 pub mod put_away;
+pub mod set_aside;
 pub mod supervise;
 pub mod telemetry;
 pub mod webhook;

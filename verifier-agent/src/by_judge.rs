@@ -17,7 +17,8 @@ use holdpoint_protocol::{
     plan::Criterion,
 };
 use holdpoint_runtime::{
-    mirror::from_wire,
+    mirror::{from_wire, to_wire},
+    set_aside::set_aside,
     telemetry::{TRACE, fields},
 };
 use holdpoint_sandbox::{Ended, Outcome};
@@ -48,11 +49,13 @@ pub(crate) async fn by_judge(
     judge: Option<&JudgeSettings>,
     shown: &[CriterionReport],
 ) -> Result<ByJudge, BenchError> {
-    let tree = Tree::new(subject.tree, TreeTested::Handoff);
     let Some(judge) = judge else {
         let evidence = Evidence::of_reason("there is no judge");
         return Ok(ByJudge::open(report_of_judge(runs, criterion, Judged::nobody(), evidence)));
     };
+    // The judge's program would load the work's settings, and run its hooks with the judge's keys.
+    let quiet = to_wire(&set_aside(subject.mirror, &from_wire(subject.tree)).await?);
+    let tree = Tree::new(&quiet, TreeTested::Handoff);
     if let Some(failed) = runs.failed_prepare(tree).await? {
         let mut report = report_of_prepare(&criterion.id, &failed);
         report.command = None;

@@ -8,6 +8,8 @@ use std::path::Path;
 
 use holdpoint_core::shown;
 
+use crate::fit::unfit_path;
+
 /// A path inside a repository: relative, `/` between components, any bytes but NUL, no `.`, `..` or `.git` component.
 ///
 /// `Display` escapes what a terminal or a log line must not get; it is for people, not for comparing.
@@ -49,6 +51,12 @@ impl RepoPath {
     #[must_use]
     pub fn as_path(&self) -> &Path {
         Path::new(OsStr::from_bytes(&self.0))
+    }
+
+    /// Whether it is short enough to be checked out: as a whole, and each of its names.
+    #[must_use]
+    pub fn fits(&self) -> bool {
+        unfit_path(&self.0).is_none()
     }
 
     /// How many folders the entry lies below the root: 0 for one in the root.
@@ -96,5 +104,12 @@ mod tests {
             assert!(RepoPath::new(bytes).is_err(), "{bytes:?}");
         }
         assert!(RepoPath::new(".github/workflows/ci.yml").is_ok());
+    }
+
+    #[test]
+    fn a_path_or_a_name_in_it_that_no_file_system_takes_does_not_fit() {
+        let fits = |path: String| RepoPath::new(path).unwrap().fits();
+        assert!(fits("a".repeat(255)) && !fits("a".repeat(256)));
+        assert!(fits("a/".repeat(1_791) + "b") && !fits("a/".repeat(1_792) + "b"));
     }
 }

@@ -183,3 +183,13 @@ async fn a_bot_that_reads_only_the_error_repairs_every_wrong_completion_in_its_t
 fn python(file: &Path) -> String {
     format!("python3 -u {}", file.display())
 }
+
+#[tokio::test]
+async fn whoever_completes_a_gate_sees_no_agents_settings_of_the_work_under_names_that_its_program_loads() {
+    let shop = Shop::with_file("CLAUDE.md", "told\n").await;
+    let command = r#"test ! -e CLAUDE.md && grep -q told CLAUDE.md.set-aside && test -f a.txt &&
+        echo '{"outcome": "complete", "summary": "nothing to load"}'"#;
+    let bench = shop.bench(command).await;
+    let looked = bench.complete(&turn(&shop, true), &agent(), Some(&shop.mirror), &Nobody).await.unwrap();
+    assert_eq!(said(&looked).0, Outcome::Complete);
+}

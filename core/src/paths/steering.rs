@@ -1,10 +1,10 @@
 //! Steering files: files that decide what a check runs, or what agents are told.
 //!
 //! By ecosystem, and by name alone: an entry of a list is matched wherever in the tree the file lies, because a runner
-//! started in a sub-folder reads the one it finds there. Lock files, `.gitignore` and `go.mod` are not in the lists:
-//! they hold dependencies and ignored paths.
+//! started in a sub-folder reads the one it finds there. What coding agents read is in [`super::agents`]. Lock files,
+//! `.gitignore` and `go.mod` are not in the lists: they hold dependencies and ignored paths.
 
-use super::python::PYTHON_MODULES;
+use super::{agents, python::PYTHON_MODULES};
 
 /// Holdpoint's own files at the root: the covenant's default name, workflows, the org chart.
 const OWN_ROOT: &[&str] = &["project.yaml", "org.yaml"];
@@ -41,8 +41,6 @@ const FOLDERS: &[&str] = &[
 
 /// File names that are steering, at any depth.
 const NAMES: &[&str] = &[
-    // Guidance.
-    "AGENTS.md",
     // Continuous integration.
     ".gitlab-ci.yml",
     ".travis.yml",
@@ -213,6 +211,7 @@ const NAME_ENDS: &[&str] = &[".mk", ".runsettings", ".gradle", ".gradle.kts", ".
 pub fn is_steering(path: &str) -> bool {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     in_steering_folder(folders)
+        || agents::is_agents_settings(path)
         || NAMES.contains(&name)
         || NAME_STARTS.iter().any(|start| name.starts_with(start))
         || NAME_ENDS.iter().any(|end| name.ends_with(end))
@@ -222,7 +221,7 @@ pub fn is_steering(path: &str) -> bool {
 
 /// Whether one of the folders of a path (without its file name) is a steering folder.
 pub(super) fn in_steering_folder(folders: &str) -> bool {
-    folders.split('/').any(|segment| FOLDERS.contains(&segment))
+    folders.split('/').any(|segment| FOLDERS.contains(&segment) || agents::FOLDERS.contains(&segment))
 }
 
 fn shadows_runner(path: &str) -> bool {

@@ -27,7 +27,7 @@ use crate::{
     context::pull::Repository,
     exchange::{Expected, envelope::Before},
 };
-use holdpoint_runtime::{mirror::from_wire, telemetry::TRACE};
+use holdpoint_runtime::{mirror::from_wire, set_aside::set_aside, telemetry::TRACE};
 
 /// The longest patch that is made, in bytes: more than this nobody reads.
 const PATCH_BYTES_MAX: usize = 8 << 20;
@@ -134,7 +134,9 @@ impl<B: Backend> Workbench<B> {
 
 /// Writes the tree under review, and what was changed in it.
 async fn lay_out(mirror: &Mirror, request: &CompletionRequest, folder: &TurnFolder) -> Result<Shown, BenchError> {
-    mirror.checkout(&from_wire(&request.tree), &folder.clone_dir()).await?;
+    // Its program would load the work's settings, and run its hooks with this agent's keys.
+    let tree = set_aside(mirror, &from_wire(&request.tree)).await?;
+    mirror.checkout(&tree, &folder.clone_dir()).await?;
     let (base, commit) = (from_wire(&request.base), from_wire(&request.commit));
     if base == commit {
         return Ok(Shown::Tree);

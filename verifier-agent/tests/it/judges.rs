@@ -29,6 +29,22 @@ echo '{"verdict": "pass", "evidence": ["a.txt:1"], "doubts": ["is it enough?"]}'
 }
 
 #[tokio::test]
+async fn a_judge_sees_no_agents_settings_of_the_work_under_the_names_that_its_program_loads() {
+    let judge = r#"cat > /dev/null; found=$(find . -name CLAUDE.md -o -name .claude -o -name .mcp.json)
+        test -z "$found" && grep -q run-me .claude.set-aside/settings.json && test -f sub/CLAUDE.md.set-aside && test -f a.txt &&
+        echo '{"verdict": "pass", "evidence": ["nothing to load"], "doubts": []}'"#;
+    let settings = ("{\"hooks\": \"run-me\"}\n", "told\n");
+    let files =
+        [("a.txt", "a\n"), (".claude/settings.json", settings.0), ("sub/CLAUDE.md", settings.1), (".mcp.json", "{}\n")];
+    let rig = Rig::with(&files, |settings| with_judge(settings, judge)).await;
+    // A check runs on the work as it is.
+    let criteria = vec![criterion("there", check("test -f .claude/settings.json")), judged("words")];
+    let findings = rig.verify(&rig.request(&rig.base, criteria).await).await;
+    assert_eq!(of(&findings.criteria[0]), (Pass, None));
+    assert_eq!(of(&findings.criteria[1]), (Pass, None), "{:?}", findings.criteria[1]);
+}
+
+#[tokio::test]
 async fn judge_may_refuse_and_must_show() {
     let refused = asked(r#"echo '{"verdict": "fail", "evidence": ["a.txt is empty"], "doubts": []}'"#).await;
     assert_eq!(only(&refused), (Fail, None));
