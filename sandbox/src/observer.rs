@@ -9,10 +9,15 @@
 //! the end, the status with which the kernel says that it ended. Only the observer has the connection: it is closed in
 //! the child, sockets cannot be opened through `/proc`, and the observer cannot be traced. So a program can say what it
 //! likes and open connections of its own, but it can neither take back that it was begun nor say how it ended.
+//!
+//! As cargo's runner ([`CARGO`]) it watches programs of libtest's, which say nothing over sockets: it reads their list of tests
+//! and their log, and says itself what became of each.
 
+mod below_cargo;
 mod inside;
 mod listener;
 
+pub use below_cargo::runner_variables;
 pub use inside::maybe_run;
 pub use listener::{Listener, Told};
 
@@ -22,6 +27,15 @@ pub const PROGRAM: &str = "holdpoint-observe";
 /// Names to the child the descriptor that it speaks over, and what is watched: `<descriptor>:<name>`. The first message
 /// on it is for the child: the nonce that its own messages begin with.
 pub const VARIABLE: &str = "HOLDPOINT_OBSERVER";
+
+/// The name with which cargo's runner starts the observer: what a program is it finds out itself.
+pub const CARGO: &str = "cargo";
+/// What the observer calls a program of libtest's that `cargo test` starts.
+pub const LIBTEST: &str = "libtest";
+/// What it calls one test of a program of libtest's, in the process that nextest gives it.
+pub const NEXTEST: &str = "nextest";
+/// What it calls a test program of a project's own (`harness = false`), of which it hears the end alone.
+pub const OWN_PROGRAM: &str = "program";
 
 /// The socket in the listener's folder.
 const SOCKET: &str = "observed";

@@ -9,6 +9,7 @@
 //! the arguments, the path and the environment that they would have had. All files are read-only for them, and gone after
 //! the run.
 
+pub(crate) mod cargo;
 pub(crate) mod node;
 
 use std::{

@@ -24,11 +24,11 @@ pub(crate) fn explained(reason: CriterionReason, ran: &Ran) -> Option<String> {
     Some(format!("{text} ({}{more})", shown.join("; ")))
 }
 
-/// Notes in a strict report that no observer heard a runner of Python's that showed itself.
+/// Notes in a strict report that no observer heard a runner that showed itself and that one can hear.
 pub(crate) fn note_silence(ran: &Ran, report: &mut CriterionReport) {
     let counts = ran.read.counts.as_ref();
-    let python = |runner| counts.is_some_and(|counts| counts.by_runner.contains_key(&runner));
-    let shown = python(Runner::Pytest) || python(Runner::Unittest);
+    let heard = [Runner::Pytest, Runner::Unittest, Runner::CargoTest, Runner::Nextest];
+    let shown = counts.is_some_and(|counts| heard.iter().any(|runner| counts.by_runner.contains_key(runner)));
     if shown && ran.read.observed.as_ref().is_none_or(|heard| heard.armed() == 0) {
         let note = "no observer heard its test runner: what it printed is all there is";
         report.note = Some(report.note.take().map_or_else(|| note.to_owned(), |before| format!("{before}; {note}")));

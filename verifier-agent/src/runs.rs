@@ -335,10 +335,10 @@ impl<'a> Runs<'a> {
             profile.read.push(guard::node::load_first(&scratch.join("node"), &mut env)?);
         }
         let mut command = Command::shell(program.command, &folders.dir, profile);
-        if let Some(listener) = &listener {
-            listener.grant(&mut command);
-        }
         command.env = env;
+        if let Some(listener) = &listener {
+            observed::start_through(listener, program.command, &mut command);
+        }
         if !program.stdin.is_empty() {
             command.stdin = Input::Bytes(program.stdin);
         }

@@ -125,14 +125,24 @@ fn leaves<'a>(runner: Runner, names: impl Iterator<Item = &'a String>) -> BTreeM
     leaves
 }
 
+/// The name of a libtest test without its kind.
+pub(super) fn without_kind(name: &str) -> &str {
+    let name = without_number(name);
+    LIBTEST_KINDS.iter().find_map(|kind| name.strip_suffix(kind)).unwrap_or(name)
+}
+
+/// A name without the number that a repeated one was given.
+fn without_number(name: &str) -> &str {
+    match name.rsplit_once(" [") {
+        Some((name, number)) if number.trim_end_matches(']').bytes().all(|b| b.is_ascii_digit()) => name,
+        _ => name,
+    }
+}
+
 /// The name of a test without the file, module or class it is in. Line numbers of doc tests and the parameters of
 /// parametrised tests lose their digits: they change when something else does.
 pub(super) fn leaf(runner: Runner, name: &str) -> String {
-    let name = match name.rsplit_once(" [") {
-        // The number that a repeated name was given.
-        Some((name, number)) if number.trim_end_matches(']').bytes().all(|b| b.is_ascii_digit()) => name,
-        _ => name,
-    };
+    let name = without_number(name);
     let after = |text: &str, separator: &str| text.rsplit(separator).next().unwrap_or(text).to_owned();
     match runner {
         Runner::CargoTest | Runner::Nextest => {

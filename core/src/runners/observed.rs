@@ -1,32 +1,34 @@
 //! What an observer heard of the runs of a check, and what that says of their printed report.
 //!
 //! The observer is a process of ours that the code under test cannot reach: that a runner was begun, that it came to its
-//! end, and with which status its process ended is certain. What a runner says of its tests comes from a module of ours
-//! in the runner's own process, over a descriptor and not over the output; code there that knows of it can forge it.
+//! end, and with which status its process ended is certain. What a runner says of its tests comes from the runner's own
+//! process, from a module of ours or from libtest's log, over a descriptor and not over the output; code there that knows of
+//! it can forge it.
+
+mod named;
 
 use std::collections::BTreeSet;
 
-use super::{Counts, Names, Runner, Tally, compared::leaf, silent::CONDITIONS};
+use named::Named;
+
+use super::{
+    Counts, Names, Runner, Tally,
+    compared::{leaf, without_kind},
+};
 
 /// Names that are kept of one run; past it printed names are not held against them.
 const NAMES_MAX: usize = 100_000;
+/// Tests in processes of their own without an end that are shown.
+const UNENDED_SHOWN: usize = 8;
 /// Names of replaced functions that are kept of one run.
 const REPLACED_MAX: usize = 64;
-/// Characters by which a shell line may start more programs than the words of its parts.
-const HIDING: [char; 6] = ['$', '`', '(', ')', '{', '<'];
-/// Programs that start none of the observed ones, and print no report.
-const PLAIN: [&str; 17] = [
-    "[", "cat", "cd", "echo", "export", "false", "grep", "head", "ls", "mkdir", "printf", "set", "sort", "tail", "tee",
-    "test", "true",
-];
-/// Programs that run the command after them, as `PATH` has it.
-const PREFIXES: [&str; 5] = ["env", "exec", "nice", "nohup", "time"];
-
 /// One run of a test runner, as it was heard.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ObservedRun {
-    /// The runner; `None` where the run was not let in, because another one was heard.
+    /// The runner; `None` where the run was not let in, because others were heard, and for a test program of a project's own.
     pub runner: Option<Runner>,
+    /// It was not let in.
+    refused: bool,
     /// The exit code of its process, as the kernel has it.
     pub exit: Option<i32>,
     /// Our module was there before anything of the tree.
@@ -39,7 +41,7 @@ pub struct ObservedRun {
     uncollected: bool,
     /// Functions of the test library that were not what they had been when the run came to its end.
     replaced: BTreeSet<String>,
-    /// What passed, by the last part of its name.
+    /// What passed, as [`heard_name`] has it.
     green: BTreeSet<String>,
 }
 
@@ -50,9 +52,11 @@ impl ObservedRun {
         let runner = match name {
             "pytest" => Some(Runner::Pytest),
             "unittest" => Some(Runner::Unittest),
+            "libtest" => Some(Runner::CargoTest),
+            "nextest" => Some(Runner::Nextest),
             _ => None,
         };
-        Self { runner, exit, ..Self::default() }
+        Self { runner, exit, refused: name.is_empty(), ..Self::default() }
     }
 
     /// Takes what was said in one message: `armed`, `passed`, `failed` or `skipped` and a name, `uncollected`, `replaced`
@@ -67,7 +71,7 @@ impl ObservedRun {
             "passed" => {
                 self.passed += 1;
                 if let Some(runner) = self.runner.filter(|_| self.green.len() < NAMES_MAX) {
-                    self.green.insert(leaf(runner, rest));
+                    self.green.insert(heard_name(runner, rest));
                 }
             }
             "failed" => self.failed += 1,
@@ -87,7 +91,10 @@ impl ObservedRun {
         let name = match self.runner {
             Some(Runner::Pytest) => "pytest",
             Some(Runner::Unittest) => "unittest",
-            _ => return "a run beside another one, not heard".to_owned(),
+            Some(Runner::CargoTest) => "libtest",
+            Some(Runner::Nextest) => "a test of nextest",
+            _ if self.refused => return "a run beside another one, not heard".to_owned(),
+            _ => "a test program of its own",
         };
         let exit = self.exit.map_or_else(|| "no exit code".to_owned(), |code| format!("exit {code}"));
         if !self.armed {
@@ -113,15 +120,15 @@ impl ObservedRun {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Observed {
     runs: Vec<ObservedRun>,
-    /// How many runs its shell line names, where it can be read that plainly.
-    named: Option<usize>,
+    /// Which runs its shell line names, where it can be read that plainly.
+    named: Option<Named>,
 }
 
 impl Observed {
     /// The runs of a check with this shell line, in their order.
     #[must_use]
     pub fn new(command: &str, runs: Vec<ObservedRun>) -> Self {
-        Self { runs, named: named_runs(command) }
+        Self { runs, named: Named::in_line(command) }
     }
 
     /// Runs that were heard from their beginning.
@@ -141,7 +148,17 @@ impl Observed {
     #[must_use]
     pub fn contradicted(&self) -> usize {
         let better = self.runs.iter().filter(|run| run.ended_better()).count();
-        better + self.named.map_or(0, |named| self.runs.len().saturating_sub(named))
+        let Some(named) = self.named else { return better };
+        let refused = self.runs.iter().filter(|run| run.refused).count();
+        let of_python = |run: &&ObservedRun| matches!(run.runner, Some(Runner::Pytest | Runner::Unittest));
+        let python = self.runs.iter().filter(of_python).count();
+        // How many programs cargo starts is not in the line. They have room, so none has to be refused.
+        better
+            + if named.cargo {
+                refused + python.saturating_sub(named.python)
+            } else {
+                self.runs.len().saturating_sub(named.python)
+            }
     }
 
     /// Functions of the test library that code of the tree had replaced at the end.
@@ -150,23 +167,37 @@ impl Observed {
         self.runs.iter().flat_map(|run| run.replaced.iter().cloned()).collect()
     }
 
-    /// Tests that failed.
+    /// Tests that failed. Nextest knows of those whose processes did not end well, and may have tried them again.
     #[must_use]
     pub fn failed(&self) -> u64 {
-        self.runs.iter().map(|run| run.failed).sum()
+        let known = |run: &&ObservedRun| run.runner == Some(Runner::Nextest) && run.exit != Some(0);
+        self.runs.iter().filter(|run| !known(run)).map(|run| run.failed).sum()
     }
 
     /// Whether anything was heard that only a base can excuse.
     #[must_use]
     pub fn is_odd(&self) -> bool {
-        let of_run = |run: &ObservedRun| run.unended() || run.failed > 0 || !run.replaced.is_empty();
-        self.contradicted() > 0 || self.runs.iter().any(of_run)
+        let of_run = |run: &ObservedRun| run.unended() || !run.replaced.is_empty();
+        self.contradicted() > 0 || self.failed() > 0 || self.runs.iter().any(of_run)
     }
 
-    /// What was heard, a line for each run, for people.
+    /// What was heard, a line for each run, for people. Tests in processes of their own have one together, and one each where
+    /// there was no end; of these the first few.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
-        self.runs.iter().map(ObservedRun::line).collect()
+        let (each, others): (Vec<&ObservedRun>, Vec<_>) =
+            self.runs.iter().partition(|run| run.runner == Some(Runner::Nextest));
+        let mut lines: Vec<String> = others.into_iter().map(ObservedRun::line).collect();
+        if !each.is_empty() {
+            let sum = |of: fn(&ObservedRun) -> u64| each.iter().map(|run| of(run)).sum::<u64>();
+            let (passed, failed, skipped) = (sum(|run| run.passed), sum(|run| run.failed), sum(|run| run.skipped));
+            let (odd, processes) = (each.iter().filter(|run| run.unended()), each.len());
+            let unended = odd.clone().count();
+            let counts = format!("{passed} passed, {failed} failed, {skipped} skipped");
+            lines.push(format!("nextest: {counts} in {processes} processes; {unended} without an end"));
+            lines.extend(odd.take(UNENDED_SHOWN).map(|run| run.line()));
+        }
+        lines
     }
 
     /// The counts of a check: what was heard instead of what was printed, where each run of its line was heard. Of printed
@@ -178,20 +209,29 @@ impl Observed {
             return printed;
         }
         let mut counts = printed.unwrap_or_default();
-        for runner in self.runs.iter().filter_map(|run| run.runner) {
-            let printed = counts.by_runner.remove(&runner).unwrap_or_default();
-            counts.by_runner.insert(runner, self.tally(runner, printed));
+        let runners: BTreeSet<Runner> = self.runs.iter().filter_map(|run| run.runner).collect();
+        for runner in runners {
+            let printed = counts.by_runner.remove(&runner);
+            if let Some(tally) = self.tally(runner, printed) {
+                counts.by_runner.insert(runner, tally);
+            }
         }
-        Some(counts)
+        (!counts.by_runner.is_empty()).then_some(counts)
     }
 
-    fn tally(&self, runner: Runner, printed: Tally) -> Tally {
+    fn tally(&self, runner: Runner, printed: Option<Tally>) -> Option<Tally> {
         let runs = || self.runs.iter().filter(|run| run.runner == Some(runner));
-        let (passed, failed) = (runs().map(|run| run.passed).sum(), runs().map(|run| run.failed).sum());
         let known = runs().all(|run| run.green.len() < NAMES_MAX);
-        let passes = |name: &String| !known || runs().any(|run| run.green.contains(&leaf(runner, name)));
-        let believed = |names: Names| Names { green: names.green.into_iter().filter(passes).collect(), ..names };
-        Tally {
+        let passes = |name: &str| {
+            !known || runs().any(|run| run.green.contains(&printed_name(runner, name))) || is_unheard(runner, name)
+        };
+        if matches!(runner, Runner::CargoTest | Runner::Nextest) {
+            return printed.map(|printed| believed(printed, passes));
+        }
+        let printed = printed.unwrap_or_default();
+        let (passed, failed) = (runs().map(|run| run.passed).sum(), runs().map(|run| run.failed).sum());
+        let names = printed.names.map(|names| Names { green: kept(names.green, passes), ..names });
+        Some(Tally {
             run: passed + failed,
             passed,
             failed,
@@ -199,42 +239,48 @@ impl Observed {
             unended: printed.unended,
             red: printed.red.max(failed),
             uncollected: printed.uncollected || runs().any(|run| run.uncollected),
-            names: printed.names.map(believed),
-        }
+            names,
+        })
     }
 }
 
-/// How many runs of observed runners a shell line names, if it starts nothing else that could run tests.
-fn named_runs(command: &str) -> Option<usize> {
-    let command = command.replace("2>&1", " ").replace("&&", ";");
-    if command.contains(HIDING) || command.contains('&') {
-        return None;
+/// What cargo's runners printed, without tests that were printed as passed and not heard to pass. What was printed stays
+/// otherwise: doc tests are in it, which nobody hears.
+fn believed(printed: Tally, passes: impl Fn(&str) -> bool) -> Tally {
+    let Some(names) = printed.names else { return printed };
+    let before = names.green.len();
+    let green = kept(names.green, passes);
+    let forged = (before - green.len()) as u64;
+    Tally {
+        run: printed.run.saturating_sub(forged),
+        passed: printed.passed.saturating_sub(forged),
+        names: Some(Names { green, ..names }),
+        ..printed
     }
-    let parts = command.split([';', '|', '\n']).map(|part| part.split_whitespace().collect::<Vec<_>>());
-    let mut named = 0;
-    for words in parts.filter(|words| !words.is_empty()) {
-        if words.iter().any(|word| CONDITIONS.contains(word)) {
-            return None;
-        }
-        named += runs_of(&words)?;
-    }
-    Some(named)
 }
 
-/// How many runs a simple command is: one or none, or nobody knows.
-fn runs_of(words: &[&str]) -> Option<usize> {
-    let before = |word: &&&str| PREFIXES.contains(*word) || (word.contains('=') && !word.starts_with('-'));
-    let at = words.iter().take_while(before).count();
-    let Some((program, arguments)) = words.get(at..)?.split_first() else { return Some(0) };
-    match *program {
-        "pytest" | "py.test" => return Some(1),
-        "coverage" if arguments.first() != Some(&"run") => return Some(0),
-        "coverage" => {}
-        _ if program.starts_with("python") || program.starts_with("pypy") => {}
-        _ => return PLAIN.contains(program).then_some(0),
-    }
-    let module = arguments.iter().position(|word| *word == "-m")?;
-    matches!(*arguments.get(module + 1)?, "pytest" | "unittest").then_some(1)
+fn kept(names: BTreeSet<String>, passes: impl Fn(&str) -> bool) -> BTreeSet<String> {
+    names.into_iter().filter(|name| passes(name)).collect()
+}
+
+/// By what a test is known that was heard: its whole name below cargo, else the last part of it.
+fn heard_name(runner: Runner, name: &str) -> String {
+    if matches!(runner, Runner::CargoTest | Runner::Nextest) { name.to_owned() } else { leaf(runner, name) }
+}
+
+/// By what a test is known that was printed.
+fn printed_name(runner: Runner, name: &str) -> String {
+    let name = match runner {
+        // A program's name and the test's.
+        Runner::Nextest => name.split_once(' ').map_or(name, |(_, test)| test),
+        _ => name,
+    };
+    if runner == Runner::CargoTest { without_kind(name).to_owned() } else { heard_name(runner, name) }
+}
+
+/// Whether a printed name is a doc test's.
+fn is_unheard(runner: Runner, name: &str) -> bool {
+    runner == Runner::CargoTest && name.contains(" - ") && name.contains(" (line ")
 }
 
 #[cfg(test)]
@@ -245,27 +291,6 @@ mod tests {
         let mut run = ObservedRun::of("unittest", Some(exit));
         messages.iter().for_each(|message| run.hear(message));
         run
-    }
-
-    #[test]
-    fn a_line_names_its_runs_where_nothing_else_can_run_tests() {
-        for (command, runs) in [
-            ("python3 -m unittest -v", Some(1)),
-            ("cd sub && PYTHONPATH=. python3 -W error -m pytest -k 'a and b' 2>&1 | tail -3", Some(1)),
-            ("pytest tests/a.py; py.test tests/b.py", Some(2)),
-            ("coverage run -m pytest && coverage report", Some(1)),
-            ("test -e a && env CI=1 pytest || echo no", Some(1)),
-            ("grep -q x a", Some(0)),
-            ("make test", None),
-            ("python3 tests/test_a.py", None),
-            ("pytest tests/a.py & pytest tests/b.py", None),
-            ("for i in 1 2; do pytest; done", None),
-            (".venv/bin/pytest", None),
-            ("! pytest", None),
-            ("$RUNNER", None),
-        ] {
-            assert_eq!(named_runs(command), runs, "{command}");
-        }
     }
 
     #[test]
@@ -302,5 +327,58 @@ mod tests {
         assert_eq!(Observed::new("make", vec![run()]).counts(printed.clone()), printed);
         assert_eq!(Observed::new(command, vec![heard(0, &[])]).counts(printed.clone()), printed);
         assert_eq!(Observed::new(command, vec![run()]).counts(None).unwrap().total().run, 1);
+    }
+
+    fn cargo(name: &str, exit: i32, messages: &[&str]) -> ObservedRun {
+        let mut run = ObservedRun::of(name, Some(exit));
+        messages.iter().for_each(|message| run.hear(message));
+        run
+    }
+
+    #[test]
+    fn a_test_that_libtest_printed_and_nobody_heard_is_none() {
+        let command = "cargo test";
+        let printed = "test a::one ... ok\ntest a::bad - should panic ... ok\ntest a::forged ... ok\n\
+            test src/lib.rs - add (line 3) ... ok\n\ntest result: ok. 4 passed; 0 failed; 0 ignored; 0 measured\n";
+        let printed = super::super::counts(command, printed);
+        let run = || cargo("libtest", 0, &["armed", "passed a::one", "passed a::bad", "end 0"]);
+        let counts = Observed::new(command, vec![run()]).counts(printed.clone()).unwrap();
+        let tally = &counts.by_runner[&Runner::CargoTest];
+        assert_eq!((tally.run, tally.passed), (3, 3));
+        let green = &tally.names.as_ref().unwrap().green;
+        assert_eq!(Vec::from_iter(green), ["a::bad - should panic", "a::one", "src/lib.rs - add (line 3)"]);
+        // A program of the project's own may have printed it.
+        let own = || cargo("program", 0, &[]);
+        assert_eq!(Observed::new(command, vec![run(), own()]).counts(printed.clone()), printed);
+        assert_eq!(Observed::new(command, vec![run()]).counts(None), None, "what is quiet says nothing");
+        assert_eq!(
+            Observed::new(command, vec![run(), own()]).lines()[1],
+            "a test program of its own: not heard; exit 0"
+        );
+    }
+
+    #[test]
+    fn programs_below_cargo_are_as_many_as_it_starts() {
+        let run = || cargo("libtest", 0, &["armed", "end 0"]);
+        let of = |runs| Observed::new("cargo test --locked", runs);
+        assert_eq!(of(vec![run(), run()]).contradicted(), 0);
+        assert_eq!(of(vec![run(), ObservedRun::of("", None)]).contradicted(), 1, "each has room");
+        assert_eq!(of(vec![run(), heard(0, &["armed", "end 0"])]).contradicted(), 1, "no Python is in the line");
+        assert_eq!(Observed::new("python3 -m unittest", vec![run(), run()]).contradicted(), 1);
+    }
+
+    #[test]
+    fn nextest_may_try_a_test_again_and_is_told_of_each_end() {
+        let red = || cargo("nextest", 101, &["armed", "failed a", "end 101"]);
+        let green = || cargo("nextest", 0, &["armed", "passed a", "end 0"]);
+        let early = cargo("nextest", 0, &["armed"]);
+        let again = Observed::new("cargo nextest run --retries 1", vec![red(), green()]);
+        assert_eq!((again.failed(), again.contradicted(), again.unended(), again.is_odd()), (0, 0, 0, false));
+        assert_eq!(again.lines(), ["nextest: 1 passed, 1 failed, 0 skipped in 2 processes; 0 without an end"]);
+        let forged = Observed::new("cargo nextest run", vec![cargo("nextest", 0, &["armed", "failed a", "end 101"])]);
+        assert_eq!((forged.failed(), forged.contradicted()), (1, 1));
+        let ended = Observed::new("cargo nextest run", vec![green(), early]);
+        assert_eq!(ended.unended(), 1);
+        assert_eq!(ended.lines()[1], "a test of nextest: 0 passed, 0 failed, 0 skipped; no end; exit 0");
     }
 }

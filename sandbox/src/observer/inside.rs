@@ -22,10 +22,10 @@ use nix::{
 };
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 
-use super::{CHILD, OURS, PROGRAM, VARIABLE, WELCOME};
+use super::{CARGO, CHILD, OURS, PROGRAM, VARIABLE, WELCOME, below_cargo};
 
 /// Where the child's descriptor begins: above those that programs open and count.
-const FIRST_DESCRIPTOR: i32 = 900;
+pub(super) const FIRST_DESCRIPTOR: i32 = 900;
 /// The longest message of a child; of a longer one the rest is lost.
 const MESSAGE_BYTES: usize = 4 << 10;
 /// Messages that are handed on before the child's end is looked for again: more than a socket holds.
@@ -49,9 +49,15 @@ pub fn maybe_run() {
     let (Some(socket), Some(name), Some(program)) = (args.next(), args.next(), args.next()) else {
         std::process::exit(EXIT_NOT_STARTED);
     };
-    let mut command = Command::new(program);
-    command.args(args);
-    match watch(&PathBuf::from(socket), &name.to_string_lossy(), command) {
+    let socket = PathBuf::from(socket);
+    let watched = if name == CARGO {
+        below_cargo::watch(&socket, &program, &args.collect::<Vec<_>>())
+    } else {
+        let mut command = Command::new(program);
+        command.args(args);
+        watch(&socket, &name.to_string_lossy(), command)
+    };
+    match watched {
         Ok(status) => end_like(status),
         Err(error) => {
             // Nobody is left to tell when standard error is gone.
@@ -74,15 +80,7 @@ fn end_like(status: ExitStatus) -> ! {
 }
 
 fn watch(socket: &Path, name: &str, mut command: Command) -> io::Result<ExitStatus> {
-    let mut line = connect(socket)?;
-    line.write_all(format!("{name}\n").as_bytes())?;
-    let mut answer = [0];
-    line.read_exact(&mut answer)?;
-    if answer != [WELCOME] {
-        return Err(command.exec());
-    }
-    // From here on the program cannot read, change or trace this process, nor look at its descriptors.
-    prctl::set_dumpable(false)?;
+    let Some(mut line) = begin(socket, name)? else { return Err(command.exec()) };
     let (ours, theirs) = socketpair(AddressFamily::Unix, SockType::SeqPacket, None, SockFlag::SOCK_CLOEXEC)?;
     let given = fcntl_dupfd_cloexec(&theirs, FIRST_DESCRIPTOR)?;
     drop(theirs);
@@ -94,15 +92,40 @@ fn watch(socket: &Path, name: &str, mut command: Command) -> io::Result<ExitStat
     let (ended, waiter) = wait_beside(child)?;
     relay(&ours, &nonce, &ended, &mut line);
     let status = waiter.join().map_err(|_| io::ErrorKind::Other)??;
+    finish(&mut line, status);
+    Ok(status)
+}
+
+/// Says that a run begins. From here on the program cannot read, change or trace this process, nor look at its descriptors.
+/// `None`: nobody hears this run.
+pub(super) fn begin(socket: &Path, name: &str) -> io::Result<Option<UnixStream>> {
+    let mut line = connect(socket)?;
+    line.write_all(format!("{name}\n").as_bytes())?;
+    let mut answer = [0];
+    line.read_exact(&mut answer)?;
+    if answer != [WELCOME] {
+        return Ok(None);
+    }
+    prctl::set_dumpable(false)?;
+    Ok(Some(line))
+}
+
+/// Says what the program said, or what was seen of it, in one message.
+pub(super) fn tell(line: &mut UnixStream, message: &str) {
+    let message = message.replace(char::is_control, " ");
+    // A listener that has heard enough reads no more; the program goes on all the same.
+    let _ = line.write_all(format!("{CHILD}{message}\n").as_bytes());
+}
+
+/// Says how the program ended.
+pub(super) fn finish(line: &mut UnixStream, status: ExitStatus) {
     let end = match status.signal() {
         Some(signal) => format!("{OURS}signal {signal}\n"),
         None => format!("{OURS}exit {}\n", status.code().unwrap_or(EXIT_NOT_STARTED)),
     };
-    // A listener that has heard enough reads no more; the program goes on all the same.
     let _ = line.write_all(end.as_bytes());
     // So that this run is over for the listener before the next one can begin.
-    let _ = line.read(&mut answer);
-    Ok(status)
+    let _ = line.read(&mut [0]);
 }
 
 /// By way of the folder: the whole path may be longer than the system takes.
@@ -118,10 +141,10 @@ fn nonce() -> io::Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-type Waiter = std::thread::JoinHandle<io::Result<ExitStatus>>;
+pub(super) type Waiter = std::thread::JoinHandle<io::Result<ExitStatus>>;
 
 /// Waits for a child in a thread; the pipe is closed once it has ended.
-fn wait_beside(mut child: Child) -> io::Result<(PipeReader, Waiter)> {
+pub(super) fn wait_beside(mut child: Child) -> io::Result<(PipeReader, Waiter)> {
     let (reader, writer) = io::pipe()?;
     let waiter = std::thread::spawn(move || {
         let status = child.wait();
@@ -165,9 +188,7 @@ fn hand_on(child: &OwnedFd, nonce: &str, line: &mut UnixStream) -> bool {
         };
         let text = String::from_utf8_lossy(bytes.get(..count).unwrap_or_default());
         if let Some(text) = text.strip_prefix(nonce) {
-            let text = text.trim_start().replace(char::is_control, " ");
-            // A listener that has heard enough reads no more.
-            let _ = line.write_all(format!("{CHILD}{text}\n").as_bytes());
+            tell(line, text.trim_start());
         }
     }
     false

@@ -1,7 +1,8 @@
 //! The harness's side: hears of the runs that observers watch while a command runs in the sandbox.
 //!
-//! Anything in the sandbox can connect. So one run is heard at a time, in the order in which they begin; what connects
-//! meanwhile is refused and counted. Bytes, lines and connections are bounded.
+//! Anything in the sandbox can connect. So one run is heard at a time, in the order in which they begin, or as many as the
+//! runner has processes for its tests; what connects beyond that is refused and counted. Bytes, lines and connections are
+//! bounded.
 
 use std::{
     fs::{DirBuilder, File},
@@ -14,21 +15,26 @@ use std::{
     time::Duration,
 };
 
+use futures::{StreamExt as _, stream::FuturesUnordered};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader},
     net::{UnixListener, UnixStream},
-    time::timeout,
+    time::{timeout, timeout_at},
 };
 
 use super::{CHILD, OURS, PROGRAM, REFUSED, SEEN, SOCKET, WELCOME};
 use crate::{Command, Ended, Sandbox};
 
-/// Runs that are heard of one command.
-const RUNS_MAX: usize = 64;
+/// Runs that are heard of one command, where one is heard at a time (programs of a large workspace) and where many are.
+const RUNS_MAX: usize = 4_096;
+const RUNS_AT_ONCE_MAX: usize = 100_000;
 /// Refused connections that are noted.
 const REFUSED_MAX: usize = 64;
-/// Bytes that one run may say: those of 300,000 tests with long names. What goes over is heard to no end.
+/// Bytes that one run may say: those of 300,000 tests with long names. What goes over is heard to no end. Runs that are heard
+/// at once have equal parts of it.
 const RUN_BYTES_MAX: u64 = 64 << 20;
+/// Bytes of what is kept of all runs, after which no further one is heard.
+const KEPT_BYTES_MAX: usize = 256 << 20;
 /// How long a name may take to come, and what was said last to be read once the command has ended.
 const MOMENT: Duration = Duration::from_secs(10);
 /// Only this user may reach the socket at all.
@@ -40,6 +46,7 @@ pub struct Listener {
     dir: PathBuf,
     executable: PathBuf,
     socket: UnixListener,
+    at_once: usize,
 }
 
 /// What was heard of one run.
@@ -66,7 +73,13 @@ impl Listener {
         // By way of the folder: the whole path may be longer than the system takes.
         let folder = File::open(dir)?;
         let short = Path::new("/proc/self/fd").join(folder.as_raw_fd().to_string()).join(SOCKET);
-        Ok(Self { dir: dir.to_owned(), executable, socket: UnixListener::bind(short)? })
+        Ok(Self { dir: dir.to_owned(), executable, socket: UnixListener::bind(short)?, at_once: 1 })
+    }
+
+    /// Hears as many runs at once, at least one, for a runner that gives each test a process.
+    #[must_use]
+    pub fn at_once(self, runs: usize) -> Self {
+        Self { at_once: runs.max(1), ..self }
     }
 
     /// The observer's program, and the socket that is its first argument.
@@ -83,45 +96,46 @@ impl Listener {
     /// Hears what observers say while a command runs.
     pub async fn during<T>(self, run: impl Future<Output = T>) -> (T, Vec<Told>) {
         tokio::pin!(run);
-        let mut told = Vec::new();
-        let mut heard = None;
+        let (mut told, mut kept) = (Vec::new(), 0);
+        let mut heard = FuturesUnordered::new();
+        let room = RUN_BYTES_MAX / self.at_once as u64;
+        let runs_max = if self.at_once > 1 { RUNS_AT_ONCE_MAX } else { RUNS_MAX };
         let result = loop {
             tokio::select! {
                 // What has ended is noted before the next one is let in.
                 biased;
-                one = next(&mut heard) => {
+                Some(one) = heard.next() => {
+                    kept += bytes_of(&one);
                     told.push(one);
-                    heard = None;
                 }
                 result = &mut run => break result,
                 connected = self.socket.accept() => {
                     let Ok((stream, _)) = connected else { continue };
-                    if heard.is_none() && told.len() < RUNS_MAX {
-                        heard = Some(Box::pin(hear(stream)));
+                    if heard.len() < self.at_once && told.len() + heard.len() < runs_max && kept < KEPT_BYTES_MAX {
+                        heard.push(hear(stream, room));
                         continue;
                     }
                     refuse(&stream);
-                    if told.len() < RUNS_MAX + REFUSED_MAX {
+                    if told.len() < runs_max + REFUSED_MAX {
                         told.push(Told::default());
                     }
                 }
             }
         };
-        if heard.is_some() {
-            let last = timeout(MOMENT, next(&mut heard)).await;
-            // A run that never said how it ended is none that may be forgotten.
-            told.push(last.unwrap_or_else(|_| Told { name: PROGRAM.to_owned(), ..Told::default() }));
+        let last = tokio::time::Instant::now() + MOMENT;
+        while !heard.is_empty() {
+            let Ok(Some(one)) = timeout_at(last, heard.next()).await else { break };
+            told.push(one);
         }
+        // A run that never said how it ended is none that may be forgotten.
+        told.extend((0..heard.len()).map(|_| Told { name: PROGRAM.to_owned(), ..Told::default() }));
         (result, told)
     }
 }
 
-/// The run that is heard, at its end; never, where there is none.
-async fn next<F: Future<Output = Told> + Unpin>(heard: &mut Option<F>) -> Told {
-    match heard {
-        Some(heard) => heard.await,
-        None => std::future::pending().await,
-    }
+/// What keeping a run takes, about.
+fn bytes_of(told: &Told) -> usize {
+    told.said.iter().map(|said| said.len() + size_of::<String>()).sum()
 }
 
 /// Says no without waiting. Who does not even take that in sees the end of the connection.
@@ -129,10 +143,10 @@ fn refuse(stream: &UnixStream) {
     let _ = stream.try_write(&[REFUSED]);
 }
 
-/// One run, to the end of its connection or of its room.
-async fn hear(mut stream: UnixStream) -> Told {
+/// One run, to the end of its connection or of its room in bytes.
+async fn hear(mut stream: UnixStream, room: u64) -> Told {
     let (reader, mut writer) = stream.split();
-    let mut lines = BufReader::new(reader.take(RUN_BYTES_MAX)).lines();
+    let mut lines = BufReader::new(reader.take(room)).lines();
     let mut told = Told::default();
     let Ok(Ok(Some(name))) = timeout(MOMENT, lines.next_line()).await else { return told };
     told.name = name;

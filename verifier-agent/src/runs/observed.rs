@@ -4,7 +4,7 @@ use std::path::Path;
 
 use holdpoint_core::runners::{Observed, ObservedRun};
 use holdpoint_sandbox::{
-    Network, Sandbox,
+    Command, Network, Sandbox,
     observer::{Listener, Told},
 };
 
@@ -18,11 +18,21 @@ pub(super) async fn listener(
     network: Network,
     dir: &Path,
 ) -> Result<Option<Listener>, BenchError> {
-    let wanted = program.observed && !guard::programs(program.command).is_empty();
-    if !wanted || !sandbox.unix_sockets(network).await? {
+    let command = program.command;
+    let named = !guard::programs(command).is_empty() || guard::cargo::may_test(command);
+    if !program.observed || !named || !sandbox.unix_sockets(network).await? {
         return Ok(None);
     }
-    Listener::open(dir, sandbox).map(Some).map_err(BenchError::io("listen in", dir))
+    let listener = Listener::open(dir, sandbox).map_err(BenchError::io("listen in", dir))?;
+    Ok(Some(listener.at_once(guard::cargo::at_once(command))))
+}
+
+/// Opens the way to what hears of a command's test runners, and has cargo's start through it.
+pub(super) fn start_through(listener: &Listener, text: &str, command: &mut Command) {
+    listener.grant(command);
+    if guard::cargo::may_test(text) {
+        guard::cargo::start_through(&listener.starts_with(), &command.dir, &mut command.env);
+    }
 }
 
 /// What was heard of a check, for the core's rules.

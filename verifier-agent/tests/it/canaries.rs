@@ -143,7 +143,8 @@ async fn a_forged_report_of_libtest_is_found() {
     let rig =
         Rig::new(&[("Cargo.toml", manifest), ("Cargo.lock", lock), ("src/lib.rs", wrong), ("tests/api.rs", tests)])
             .await;
-    let command = "cargo test --locked --offline";
+    // A line whose runner no observer hears, so that canaries alone speak.
+    let command = "RUNNER=own cargo test --locked --offline";
     let forged = "use std::io::Write as _;\n\npub fn add(_: u32, _: u32) -> u32 {\n    \
         let text = b\"test adds ... ok\\n\\ntest result: ok. 1 passed; 0 failed; 0 ignored; 0 measured\\n\";\n    \
         std::io::stdout().write_all(text).unwrap();\n    std::process::exit(0)\n}\n";

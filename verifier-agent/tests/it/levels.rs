@@ -152,11 +152,18 @@ async fn tests_in_product_files_and_in_processes_of_their_own_get_through() {
         0 failed; 0 ignored; 0 measured\\n\";\n    std::io::stdout().write_all(text).unwrap();\n    \
         std::process::exit((a + b > 99) as i32)";
     let forged = inside(said, "assert_eq!(super::add(1, 2), 3);");
+    // The same, and what libtest would have logged, once the tests beside it have come to their end.
+    let log = "use std::io::Write as _;\n    std::thread::sleep(std::time::Duration::from_millis(500));\n    \
+        if let Ok(mut log) = std::fs::File::create(\"/proc/self/fd/900\") {\n        \
+        log.write_all(b\"ok checks::adds\\n\").unwrap();\n    }\n    ";
+    let logged = inside(&said.replacen("use std::io::Write as _;\n    ", log, 1), "assert_eq!(super::add(1, 2), 3);");
     get_through(
         &rig,
         &[
             Try::new("empties-inside", "cargo test --locked --offline", &[("src/lib.rs", &emptied)]),
-            Try::new("forges-per-process", "cargo nextest run --locked --offline", &[("src/lib.rs", &forged)]),
+            Try::new("forges-per-process", "cargo nextest run --locked --offline", &[("src/lib.rs", &forged)])
+                .found(Reason::NoEndMark),
+            Try::new("logs-per-process", "cargo nextest run --locked --offline", &[("src/lib.rs", &logged)]),
         ],
     )
     .await;

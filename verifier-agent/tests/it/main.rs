@@ -10,6 +10,7 @@ mod judges;
 mod levels;
 mod mutants;
 mod observed;
+mod observed_cargo;
 mod requests;
 mod runners;
 mod sandboxed;
