@@ -172,7 +172,13 @@ impl Client {
 
     /// The turns that are dead, oldest first.
     pub(crate) async fn dead(&self, flight: Option<&FlightId>) -> Result<Vec<DeadTurn>, ApiError> {
-        Ok(self.patiently::<DeadTurns>(DEAD, &DeadQuery { flight: flight.cloned() }).await?.turns)
+        let (mut all, mut query) = (Vec::new(), DeadQuery { flight: flight.cloned(), after: None });
+        loop {
+            let page: DeadTurns = self.patiently(DEAD, &query).await?;
+            all.extend(page.turns);
+            let Some(next) = page.next else { return Ok(all) };
+            query.after = Some(next);
+        }
     }
 
     /// What waits for people, longest first.

@@ -8,9 +8,9 @@ use holdpoint_core::{flight as core_flight, pages};
 use holdpoint_protocol::{
     Digest,
     api::{
-        ACT, ARTIFACT, ATTEST, ActQuery, ActStanding, ArtifactQuery, DEAD, DeadQuery, DeadTurns, EXPORT, FLIGHTS,
-        Flights, FlightsQuery, HISTORY, HistoryQuery, INBOX, Inbox, InboxQuery, MESSAGES, PROGRESS, Progress,
-        ProgressAnswer, STATUS, SUBMIT, StatusQuery, Submit,
+        ACT, ARTIFACT, ATTEST, ActQuery, ActStanding, ArtifactQuery, DEAD, DeadQuery, EXPORT, FLIGHTS, Flights,
+        FlightsQuery, HISTORY, HistoryQuery, INBOX, Inbox, InboxQuery, MESSAGES, PROGRESS, Progress, ProgressAnswer,
+        STATUS, SUBMIT, StatusQuery, Submit,
     },
     codec::{self, Encoding},
     completing::{COMPLETE, TASK, TaskAnswer, TaskQuery},
@@ -26,7 +26,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
     attest,
-    catalog::{self, Wanted},
+    catalog::{self, Catalog, Wanted},
     completing, dead, export,
     flight::{self, Followed, Follows, Held},
     history,
@@ -41,8 +41,10 @@ pub(crate) const ENDPOINTS: [&str; 14] =
     [SUBMIT, STATUS, FLIGHTS, HISTORY, ARTIFACT, EXPORT, MESSAGES, ATTEST, DEAD, INBOX, ACT, PROGRESS, COMPLETE, TASK];
 /// Flights that one look into the inbox reads.
 const INBOX_FLIGHTS_MAX: usize = 200;
-/// Requests that read whole waypoints at once: a page of a history, a task, an artifact.
+/// Requests that read whole waypoints at once: a page of a history, a task, an artifact, of dead turns.
 const READINGS_AT_ONCE: usize = 4;
+/// Requests that read all journals at once: the flights, and an inbox of all of them.
+const CATALOGS_AT_ONCE: usize = 2;
 /// How long an actor may take to answer: it may be reading a journal.
 const ANSWER_WITHIN: Duration = Duration::from_secs(20);
 
@@ -53,12 +55,14 @@ pub(crate) struct Api {
     pub(crate) router: RouterHandle,
     pub(crate) config: OrchestratorConfig,
     readings: Arc<Semaphore>,
+    catalogs: Arc<Semaphore>,
 }
 
 impl Api {
     /// Answers by these.
     pub(crate) fn new(shell: Shell, router: RouterHandle, config: OrchestratorConfig) -> Self {
-        Self { shell, router, config, readings: Arc::new(Semaphore::new(READINGS_AT_ONCE)) }
+        let places = |at_once| Arc::new(Semaphore::new(at_once));
+        Self { shell, router, config, readings: places(READINGS_AT_ONCE), catalogs: places(CATALOGS_AT_ONCE) }
     }
 
     /// Answers one request.
@@ -82,9 +86,9 @@ impl Api {
             ATTEST => write(&attest::attest(&self.shell, &read(&request)?).await?),
             DEAD => {
                 let query: DeadQuery = read(&request)?;
-                let turns = dead::list(&self.shell, query.flight.as_ref()).await;
-                let turns = turns.map_err(|e| Failure::new(503, ErrorChain(&e).to_string()))?;
-                write(&DeadTurns { turns })
+                let _reading = self.reading().await?;
+                let page = dead::page(&self.shell, &query).await;
+                write(&page.map_err(|e| Failure::new(503, ErrorChain(&e).to_string()))?)
             }
             INBOX => write(&self.inbox(read(&request)?).await?),
             ACT => write(&self.standing(read(&request)?).await?),
@@ -109,12 +113,23 @@ impl Api {
 
     /// A place among those who read whole waypoints: each holds some messages of every stream.
     async fn reading(&self) -> Result<OwnedSemaphorePermit, Failure> {
-        let place = tokio::time::timeout(ANSWER_WITHIN, self.readings.clone().acquire_owned()).await;
-        place.ok().and_then(Result::ok).ok_or_else(|| {
+        place(&self.readings).await.ok_or_else(|| {
             let what =
                 format!("{READINGS_AT_ONCE} whole waypoints are being read, as many as may be at once: try again");
             Failure::new(503, what)
         })
+    }
+
+    /// What all journals say. Each reader has the flights that are open in its memory, so that few read at once.
+    async fn catalog(&self) -> Result<Catalog, Failure> {
+        let place = place(&self.catalogs).await.ok_or_else(|| {
+            let what =
+                format!("all flights are being read {CATALOGS_AT_ONCE} times, as often as may be at once: try again");
+            Failure::new(503, what)
+        })?;
+        let catalog = catalog::read(&self.shell, Sequence(0), &Wanted::All).await;
+        drop(place);
+        catalog.map_err(|e| Failure::new(503, ErrorChain(&e).to_string()))
     }
 
     fn router(&self) -> Result<ActorRef<router::Msg>, Failure> {
@@ -133,9 +148,7 @@ impl Api {
     }
 
     async fn flights(&self, query: &FlightsQuery) -> Result<Flights, Failure> {
-        let catalog = catalog::read(&self.shell, Sequence(0), &Wanted::All).await;
-        let lines = catalog.map_err(|e| Failure::new(503, ErrorChain(&e).to_string()))?.lines();
-        let page = pages::of_flights(lines, query.after.as_ref());
+        let page = pages::of_flights(self.catalog().await?.lines(), query.after.as_ref());
         page.ok_or_else(|| Failure::new(404, "there is no flight to go on behind"))
     }
 
@@ -175,10 +188,7 @@ impl Api {
     async fn inbox(&self, query: InboxQuery) -> Result<Inbox, Failure> {
         let flights = match query.flight {
             Some(flight) => vec![flight],
-            None => {
-                let catalog = catalog::read(&self.shell, Sequence(0), &Wanted::All).await;
-                catalog.map_err(|e| Failure::new(503, ErrorChain(&e).to_string()))?.waiting()
-            }
+            None => self.catalog().await?.waiting(),
         };
         let mut waiting = Vec::new();
         for flight in flights.iter().take(INBOX_FLIGHTS_MAX) {
@@ -216,6 +226,12 @@ impl Api {
         let agent = request.caller.name.clone();
         answered(actor.call(|reply| flight::Msg::Progress(progress, agent, reply), Some(ANSWER_WITHIN)).await)?
     }
+}
+
+/// A place of these, unless none gets free in time.
+async fn place(places: &Arc<Semaphore>) -> Option<OwnedSemaphorePermit> {
+    let place = tokio::time::timeout(ANSWER_WITHIN, places.clone().acquire_owned()).await;
+    place.ok().and_then(Result::ok)
 }
 
 fn answered<T>(result: Result<CallResult<T>, ractor::MessagingErr<impl Sized>>) -> Result<T, Failure> {

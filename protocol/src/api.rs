@@ -180,18 +180,24 @@ pub struct ArtifactQuery {
     pub reference: String,
 }
 
-/// Asks which turns are dead; the answer is [`DeadTurns`].
+/// Asks which turns are dead, a page at a time; the answer is [`DeadTurns`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeadQuery {
     /// Of this flight; `None`: of all.
     pub flight: Option<FlightId>,
+    /// The page behind this place in the journal: `next` of the page before. Absent for the first one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub after: Option<Sequence>,
 }
 
-/// Turns that are given up, and that nobody had tried again.
+/// A page of turns that are given up, and that nobody had tried again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeadTurns {
-    /// One line each.
+    /// One line each, oldest first.
     pub turns: Vec<DeadTurn>,
+    /// There may be more: ask again with this as `after`. Absent on the last page.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<Sequence>,
 }
 
 /// A turn that is given up.

@@ -6,7 +6,7 @@ use holdpoint_protocol::{
     api::{DEAD, DeadQuery, DeadTurns},
     artifact::{ActCode, Artifact as _, BuildArtifact, GivenBack, GivenBackBody, Origin},
     ids::role,
-    journal::Death,
+    journal::{Death, Sequence},
     reason::ReasonCode,
     state::{Purpose, Status},
     turn::Turn,
@@ -52,7 +52,11 @@ async fn a_turn_is_dead_when_three_agents_took_it_and_neither_answered_nor_gave_
     }
     let dead = world.waypoint_when("the dead turn", |w| w.status == Status::Blocked).await;
     assert_eq!((dead.reason_code, dead.attempts), (Some(ReasonCode::TurnPoisoned), 0));
-    let listed: DeadTurns = world.call(DEAD, &DeadQuery { flight: Some(world.flight.clone()) }).await.unwrap();
+    let page = |after| DeadQuery { flight: Some(world.flight.clone()), after };
+    let behind: DeadTurns = world.call(DEAD, &page(Some(Sequence(u64::MAX)))).await.unwrap();
+    assert_eq!((behind.turns, behind.next), (vec![], None), "a page goes on behind a place");
+    let listed: DeadTurns = world.call(DEAD, &page(None)).await.unwrap();
+    assert_eq!(listed.next, None);
     // By the fourth delivery there were two; the fifth counts it, too.
     let deaths = [1, 3, 4].map(|delivery| Death { delivery, agent: builder.name.clone() });
     assert_eq!((&listed.turns[0].turn, &listed.turns[0].deaths), (&turn.turn_id, &deaths.to_vec()));
@@ -87,7 +91,7 @@ async fn a_dead_turn_opens_again_once_a_person_asks_and_is_refused_where_none_is
     };
     assert_eq!(again.request, turn.request);
     assert_eq!(again.record.cause.map(|cause| cause.artifact), Some(retry.artifact_id), "the person's act caused it");
-    let listed: DeadTurns = world.call(DEAD, &DeadQuery { flight: None }).await.unwrap();
+    let listed: DeadTurns = world.call(DEAD, &DeadQuery { flight: None, after: None }).await.unwrap();
     assert_eq!(listed.turns, []);
     world.is_sound().await;
 }

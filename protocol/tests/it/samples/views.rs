@@ -220,8 +220,8 @@ fn export() -> Kinds {
         published("cut_query", CutQuery { flight: flight() }),
         published("message_query", query),
         published("attest_query", AttestQuery { flight: flight(), waypoint: "retry-backoff".parse().unwrap() }),
-        published("dead_query", DeadQuery { flight: Some(flight()) }),
-        published("dead_turns", DeadTurns { turns: vec![dead_turn()] }),
+        published("dead_query", DeadQuery { flight: Some(flight()), after: Some(Sequence(4)) }),
+        published("dead_turns", DeadTurns { turns: vec![dead_turn()], next: Some(Sequence(9)) }),
     ]
 }
 
