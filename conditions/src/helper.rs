@@ -3,15 +3,17 @@
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use holdpoint_sandbox::ToolError;
 use serde_json::Value;
+use tokio::sync::Semaphore;
 
 use crate::{
     Answer,
-    evaluator::{Evaluated, Evaluator, Kept},
+    evaluator::{Evaluated, Evaluator, IDLE_MAX, Kept, RUNNING_MAX, locked},
     memo::{self, Memo},
     message::Request,
 };
@@ -36,11 +38,16 @@ pub enum HelperError {
 }
 
 /// Evaluates conditions in confined processes, which are killed when a condition goes over its bounds. Cheap to clone.
+///
+/// At most four processes evaluate something at the same time, and at most four more stay for the next requests, each for a minute
+/// at most while nobody asks it. Its methods need a Tokio runtime.
 #[derive(Debug, Clone)]
 pub struct Helper {
     program: PathBuf,
     memo: Arc<Mutex<Memo>>,
     kept: Arc<Mutex<Kept<Evaluator>>>,
+    running: Arc<Semaphore>,
+    idle: Duration,
 }
 
 impl Helper {
@@ -56,7 +63,14 @@ impl Helper {
     /// Another executable that calls [`maybe_run`](crate::maybe_run).
     #[must_use]
     pub fn at(program: &Path) -> Self {
-        Self { program: program.to_owned(), memo: Arc::default(), kept: Arc::default() }
+        let running = Arc::new(Semaphore::new(RUNNING_MAX));
+        Self { program: program.to_owned(), memo: Arc::default(), kept: Arc::default(), running, idle: IDLE_MAX }
+    }
+
+    /// A process stays for this long while nobody asks it, in place of a minute.
+    #[must_use]
+    pub fn kept_for(self, idle: Duration) -> Self {
+        Self { idle, ..self }
     }
 
     /// What comes of each condition. Each sees the members of `scope`, a JSON object, under their names. No process is
@@ -124,20 +138,18 @@ impl Helper {
     async fn run(&self, owner: &str, conditions: &[String], scope: Option<&Value>) -> Result<Evaluated, HelperError> {
         let request = Request { conditions: conditions.to_vec(), scope: scope.cloned() };
         let failed = |source| HelperError::Run { source };
+        // Nobody closes it, so that there is always a permit in the end.
+        let _running = self.running.acquire().await;
         let kept = locked(&self.kept).take(owner).filter(|kept| !kept.is_done());
         if let Some(kept) = kept
             && let Ok((evaluated, Some(kept))) = kept.ask(&request).await
         {
-            locked(&self.kept).put(owner, kept);
+            Kept::put_for(&self.kept, owner, kept, self.idle);
             return Ok(evaluated);
         }
         let new = Evaluator::start(&self.program).await.map_err(failed)?;
         let (evaluated, kept) = new.ask(&request).await.map_err(failed)?;
-        kept.into_iter().for_each(|kept| locked(&self.kept).put(owner, kept));
+        kept.into_iter().for_each(|kept| Kept::put_for(&self.kept, owner, kept, self.idle));
         Ok(evaluated)
     }
-}
-
-fn locked<T>(one: &Mutex<T>) -> MutexGuard<'_, T> {
-    one.lock().unwrap_or_else(PoisonError::into_inner)
 }

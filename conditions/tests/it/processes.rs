@@ -105,3 +105,36 @@ async fn a_process_that_ended_meanwhile_is_replaced_and_all_end_with_their_helpe
     drop(own.helper);
     soon(|| left.iter().all(|process| !process.alive())).await;
 }
+
+#[tokio::test]
+async fn a_process_that_nobody_asks_ends_after_a_while_and_another_one_answers_then() {
+    let own = Own::new();
+    let own = Own { helper: own.helper.clone().kept_for(Duration::from_millis(50)), ..own };
+    for _ in 0..2 {
+        assert_eq!(own.answer("one", "n >= 0").await, Answer::Holds);
+        assert_eq!(own.answer("another", "n >= 0").await, Answer::Holds);
+        soon(|| own.processes().is_empty()).await;
+    }
+}
+
+#[tokio::test]
+async fn however_many_ask_at_the_same_time_few_processes_live_and_everybody_is_answered() {
+    let own = std::sync::Arc::new(Own::new());
+    let many: Vec<_> = (0..24)
+        .map(|n| {
+            let own = own.clone();
+            tokio::spawn(async move { own.answer(&format!("flight-{n}"), "n >= 0").await })
+        })
+        .collect();
+    let mut most = 0;
+    while !many.iter().all(tokio::task::JoinHandle::is_finished) {
+        most = most.max(own.processes().len());
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    for one in many {
+        assert_eq!(one.await.unwrap(), Answer::Holds);
+    }
+    // Four that evaluate, four that stay; and one that was killed may be there for a moment.
+    assert!((1..=9).contains(&most), "{most} at the same time");
+    assert!(own.processes().len() <= 5, "of those that stay");
+}
