@@ -15,6 +15,7 @@ mod forking;
 mod handoff;
 mod input;
 mod landing;
+mod listing;
 mod migrating;
 mod opening;
 mod oversize;
@@ -48,6 +49,7 @@ pub use input::{
     Act, Answering, Asked, BuildOutcome, Commit, Died, Ends, Handoff, Input, Merge, Merged, Migrating, Oversize,
     Reported, Retrying,
 };
+pub use listing::unlisted;
 pub use migrating::has_to_migrate;
 pub use questions::{ANSWER_BYTES_MAX, CONSTRAINT_BYTES_MAX, CONSTRAINTS_MAX};
 pub use refusal::Refusal;

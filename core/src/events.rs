@@ -15,6 +15,7 @@ mod entry;
 mod event;
 mod gates;
 mod reader;
+mod refused;
 mod spread;
 mod task;
 #[cfg(test)]

@@ -8,7 +8,7 @@ mod duty;
 mod error;
 mod fork;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use holdpoint_protocol::{
     ids::{AgentName, GateId, RoleId, role},
@@ -44,6 +44,8 @@ pub struct Workflow {
     outcomes: ByOutcome<Effect>,
     /// What a completion of an agent comes to that names no outcome (GATE-7).
     pub default_outcome: Outcome,
+    /// The roles whose turns only these agents answer (GATE-2); of any other role whoever has a key of it.
+    pub listed: BTreeMap<RoleId, Vec<AgentName>>,
 }
 
 /// One gate.
@@ -135,7 +137,8 @@ impl Workflow {
         if let Some(made) = made.filter(|made| judged.is_none_or(|judged| judged < *made)) {
             return Err(GateError::Unverified { gate: gates[made].id.clone() });
         }
-        Ok(Self { name, gates, forks, entries_max: None, strategy, outcomes: spec.outcomes.clone(), default_outcome })
+        let (outcomes, listed) = (spec.outcomes.clone(), spec.listed.clone());
+        Ok(Self { name, gates, forks, entries_max: None, strategy, outcomes, default_outcome, listed })
     }
 
     /// The gate where work begins, and to which a rejection goes.

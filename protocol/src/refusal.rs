@@ -53,6 +53,8 @@ pub enum RefusalCode {
     OwnWork,
     /// An agent votes once in a fork.
     AlreadyVoted,
+    /// The flight's org chart binds the role to agents whom it names, and its sender is none of them.
+    NotListed,
     /// The handed-off work cannot be taken: the turn was decided as failed, with `handoff_invalid`.
     WorkRefused,
     /// What the handoff refers to did not appear in the time that an orchestrator waits for it.
@@ -77,7 +79,7 @@ pub enum RefusalAction {
 
 impl RefusalCode {
     /// All of them, in the order in which a handoff is looked at.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::BadSubject,
         Self::Unsigned,
         Self::ContentType,
@@ -95,6 +97,7 @@ impl RefusalCode {
         Self::PlanMissing,
         Self::TurnNotOpen,
         Self::WrongRole,
+        Self::NotListed,
         Self::WrongKind,
         Self::RequestMismatch,
         Self::CompletionInvalid,
@@ -132,6 +135,7 @@ impl RefusalCode {
             Self::CompletionInvalid => "completion_invalid",
             Self::OwnWork => "own_work",
             Self::AlreadyVoted => "already_voted",
+            Self::NotListed => "not_listed",
             Self::WorkRefused => "work_refused",
             Self::NeverStored => "never_stored",
             Self::Superseded => "superseded",
@@ -147,6 +151,7 @@ impl RefusalCode {
             | Self::WrongRole
             | Self::OwnWork
             | Self::AlreadyVoted
+            | Self::NotListed
             | Self::WorkRefused
             | Self::Superseded => RefusalAction::Drop,
             Self::EvidenceMissing | Self::WorkMissing => RefusalAction::Store,
@@ -201,6 +206,10 @@ impl RefusalCode {
             Self::OwnWork => "acknowledge the delivery: another agent of the role has to look at what this one made",
             Self::AlreadyVoted => {
                 "acknowledge the delivery: another agent of the role has to vote in this branch of the fork"
+            }
+            Self::NotListed => {
+                "acknowledge the delivery: the org chart says onlyListed of the role; to take its turns, have your name added to the \
+                 role's agents in org.yaml, and `holdpoint org reload`"
             }
             Self::EvidenceMissing => "store the output under its digest on your role's blob subjects, chunk 0 last",
             Self::WorkMissing => "store the bundle under its digest on your role's blob subjects, chunk 0 last",

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use crate::{
     ids::{RoleId, role},
     streams::roles_collide,
+    workflow::HUMAN_PREFIX,
 };
 
 /// The most roles that a fleet has besides the built-in ones. Each has two streams with a reserved share of the broker's
@@ -26,6 +27,15 @@ pub enum RoleRefused {
     /// The fleet uses the name itself.
     #[error("`{role}` is reserved for the fleet itself")]
     Reserved {
+        /// The name.
+        role: RoleId,
+    },
+    /// Names that begin so are people's (GATE-2), and those of its agents begin with the role's.
+    #[error(
+        "`{role}` begins with `{HUMAN_PREFIX}`, as the names of people do, and so would the names of its agents: choose another name. \
+         A person is made with `holdpoint keys add operator human-NAME`"
+    )]
+    Persons {
         /// The name.
         role: RoleId,
     },
@@ -70,6 +80,9 @@ impl Roles {
         }
         if self.is_agents(role) {
             return Ok(());
+        }
+        if is_persons(role) {
+            return Err(RoleRefused::Persons { role: role.clone() });
         }
         if let Some(other) = self.agents().into_iter().find(|other| roles_collide(other, role)) {
             return Err(RoleRefused::Collides { role: role.clone(), other });
@@ -120,6 +133,12 @@ pub fn is_reserved(role: &RoleId) -> bool {
     [role::ORCHESTRATOR, role::OPERATOR].iter().any(|own| role.as_str().eq_ignore_ascii_case(own))
 }
 
+/// Whether the name begins as people's do, in any letters: no role has such a name.
+#[must_use]
+pub fn is_persons(role: &RoleId) -> bool {
+    role.as_str().get(..HUMAN_PREFIX.len()).is_some_and(|begins| begins.eq_ignore_ascii_case(HUMAN_PREFIX))
+}
+
 fn is_own(role: &RoleId) -> bool {
     is_reserved(role) || role::AGENTS.contains(&role.as_str())
 }
@@ -153,6 +172,14 @@ mod tests {
         let roles = fleet(&["code-review"]);
         for own in ["orchestrator", "operator", "OPERATOR"] {
             assert_eq!(roles.accepts(&id(own)), Err(RoleRefused::Reserved { role: id(own) }));
+        }
+        for persons in ["human-x", "Human-review", "human-"] {
+            let refused = roles.accepts(&id(persons)).unwrap_err();
+            assert_eq!(refused, RoleRefused::Persons { role: id(persons) });
+            assert!(refused.to_string().contains("keys add operator human-NAME"), "{refused}");
+        }
+        for other in ["humans", "human_review", "a-human-x"] {
+            assert_eq!(roles.accepts(&id(other)), Ok(()), "{other}");
         }
         let ambiguous = [("code_review", "code-review"), ("Builder", "builder"), ("repair_low", "repair")];
         for (name, other) in ambiguous {

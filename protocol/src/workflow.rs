@@ -46,6 +46,10 @@ pub struct WorkflowSpec {
     /// More people to notify. Recorded like `owner`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stakeholders: Vec<AgentName>,
+    /// The roles whose turns only these agents answer (`onlyListed` of the org chart); of any other role whoever has a key of it.
+    /// Never written in a file: a flight records what the org chart of its day says.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub listed: BTreeMap<RoleId, Vec<AgentName>>,
 }
 
 impl WorkflowSpec {
@@ -61,6 +65,7 @@ impl WorkflowSpec {
             outcomes: ByOutcome::default(),
             owner: None,
             stakeholders: Vec::new(),
+            listed: BTreeMap::new(),
         }
     }
 

@@ -22,7 +22,7 @@ pub(super) const KIND: FileKind = FileKind {
 /// The keys of the file.
 pub(super) const FILE_KEYS: &[&str] = &["roles"];
 /// The keys of a role.
-pub(super) const ROLE_KEYS: &[&str] = &["agents", "description", "requireHuman", "plane"];
+pub(super) const ROLE_KEYS: &[&str] = &["agents", "description", "requireHuman", "onlyListed", "plane"];
 
 /// Reads an org chart.
 pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<OrgChart> {
@@ -51,6 +51,7 @@ fn spec(node: &Node, name: &str, problems: &mut Problems) -> Option<RoleSpec> {
         agents: fields.ids("agents", AgentName::try_new, problems),
         description: fields.text("description", problems),
         require_human: fields.flag("requireHuman", problems).unwrap_or(false),
+        only_listed: fields.flag("onlyListed", problems).unwrap_or(false),
         plane: fields.choice("plane", "a plane", &[("build", Plane::Build)], problems),
     })
 }

@@ -1,6 +1,8 @@
 //! Reading `project.yaml`: one `workflow:`, or several `workflows:` (spec GATE-1), and the people to notify of stuck work. Gates
 //! are read by [`super::gate`].
 
+use std::collections::BTreeMap;
+
 use holdpoint_protocol::{
     ids::{AgentName, WaypointId},
     state::Outcome,
@@ -99,6 +101,7 @@ fn workflow(node: &Node, problems: &mut Problems) -> Option<Declared> {
             }),
             owner: None,
             stakeholders: Vec::new(),
+            listed: BTreeMap::new(),
         },
     })
 }

@@ -1,8 +1,10 @@
 //! A declared workflow as it is flown: with what the org chart and the defaults say of its gates (spec GATE-2, GATE-15,
 //! GATE-16). What a flight records is this, so that a later change of either file changes nothing for it.
 
+use std::collections::BTreeMap;
+
 use holdpoint_protocol::{
-    ids::{AgentName, RoleId},
+    ids::{AgentName, RoleId, role},
     org::{OrgChart, RoleSpec},
     workflow::{GateOrFork, GateSpec, WorkflowSpec, is_human},
 };
@@ -11,7 +13,8 @@ use super::timeouts::default_timeout;
 use crate::gates::Duty;
 
 /// The workflow with what the chart says of each gate's role; with a time limit at each gate that is completed; and at each gate
-/// for people with those who may complete it: whom the gate names, else the people of its role.
+/// for people with those who may complete it: whom the gate names, else the people of its role. Roles of which the chart says
+/// `onlyListed` come with their agents.
 #[must_use]
 pub fn resolve(mut spec: WorkflowSpec, chart: Option<&OrgChart>) -> WorkflowSpec {
     for (place, item) in spec.gates.iter_mut().enumerate() {
@@ -20,7 +23,21 @@ pub fn resolve(mut spec: WorkflowSpec, chart: Option<&OrgChart>) -> WorkflowSpec
             GateOrFork::Fork(fork) => fork.branches.iter_mut().for_each(|gate| of_gate(gate, place == 0, chart)),
         }
     }
+    spec.listed = chart.map(|chart| listed(&spec, chart)).unwrap_or_default();
     spec
+}
+
+/// The roles that can have turns of the workflow and are bound to the agents whom the chart names.
+fn listed(spec: &WorkflowSpec, chart: &OrgChart) -> BTreeMap<RoleId, Vec<AgentName>> {
+    // A base is tried by verifiers, and work that was sent back is repaired, whatever roles the gates name.
+    let is_ours = |id: &RoleId| matches!(id.as_str(), role::VERIFIER | role::REPAIR);
+    let has_turns = |id: &RoleId| {
+        let of_gate = |gate: &GateSpec| gate.role == *id || gate.escalations.iter().any(|link| link.role == *id);
+        is_ours(id) || spec.all_gates().any(of_gate)
+    };
+    let bound = chart.roles.iter().filter(|(id, role)| role.only_listed && has_turns(id) && !is_peoples(id, role));
+    let agents = |role: &RoleSpec| role.agents.iter().filter(|agent| !is_human(agent)).cloned().collect();
+    bound.map(|(id, role)| (id.clone(), agents(role))).collect()
 }
 
 fn of_gate(gate: &mut GateSpec, first: bool, chart: Option<&OrgChart>) {
@@ -119,6 +136,31 @@ mod tests {
         let coder = Escalation { plane, ..Escalation::from(role("coder")) };
         assert_eq!(review.escalations, [lead.clone(), coder]);
         assert_eq!(escalated.escalations, [lead], "of a gate that makes work, too");
+    }
+
+    #[test]
+    fn roles_that_the_chart_binds_come_with_their_agents_where_they_can_have_turns() {
+        let bound = |names: &[&str]| RoleSpec {
+            agents: names.iter().map(|name| name.parse().unwrap()).collect(),
+            only_listed: true,
+            ..RoleSpec::default()
+        };
+        let roles = [
+            ("writer", bound(&["w1", "human-ann", "w2"])),
+            ("verifier", bound(&["v1"])),
+            ("editor", bound(&["e1"])),
+            ("idle", bound(&["i1"])),
+            ("lead", bound(&["human-bob"])),
+            ("reader", RoleSpec { only_listed: false, ..bound(&["r1"]) }),
+        ];
+        let chart = OrgChart { roles: roles.map(|(name, spec)| (role(name), spec)).into() };
+        let editing = GateSpec { escalations: vec![role("editor").into()], ..gate("reader") };
+        let spec = WorkflowSpec::new("x", vec![gate("writer"), editing, gate("lead")]);
+        let listed = resolve(spec.clone(), Some(&chart)).listed;
+        let names = |agents: &Vec<AgentName>| agents.iter().map(AgentName::as_str).collect::<Vec<_>>().join(" ");
+        let found: Vec<_> = listed.iter().map(|(role, agents)| (role.as_str(), names(agents))).collect();
+        assert_eq!(found, [("editor", "e1".into()), ("verifier", "v1".into()), ("writer", "w1 w2".into())]);
+        assert!(resolve(spec, None).listed.is_empty());
     }
 
     #[test]

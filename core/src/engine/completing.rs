@@ -29,7 +29,7 @@ pub(super) fn fulfilled(
     cx: &Context<'_>,
     fresh: &Fresh,
 ) -> Step {
-    let open = match open_turn(state, &handoff) {
+    let open = match open_turn(state, &handoff, cx) {
         Ok(open) => open,
         Err(step) => return step,
     };

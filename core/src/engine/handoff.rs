@@ -10,7 +10,7 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    BuildOutcome, Commit, Context, Fresh, Handoff, Refusal, Step, branches, taking,
+    BuildOutcome, Commit, Context, Fresh, Handoff, Refusal, Step, branches, listing, taking,
     transition::{Ruled, Transition, met},
 };
 use crate::{feedback, policy};
@@ -27,7 +27,11 @@ pub(super) const FAILURES: [ReasonCode; 6] = [
 
 /// The turn that a handoff answers. The redelivery of the winning handoff is a no-op, every other late one a refusal
 /// (architecture §2).
-pub(super) fn open_turn<'a, T>(state: &'a WaypointState, handoff: &Handoff<T>) -> Result<&'a OpenTurn, Step> {
+pub(super) fn open_turn<'a, T>(
+    state: &'a WaypointState,
+    handoff: &Handoff<T>,
+    cx: &Context<'_>,
+) -> Result<&'a OpenTurn, Step> {
     if state.taken().any(|taken| taken.turn == handoff.turn && taken.digest == handoff.cause.digest) {
         return Err(Step::Nothing);
     }
@@ -51,6 +55,10 @@ pub(super) fn open_turn<'a, T>(state: &'a WaypointState, handoff: &Handoff<T>) -
             expected: open.role.clone(),
             found: handoff.role.clone(),
         }));
+    }
+    if !listing::is_listed(open, &handoff.agent, cx.flight, cx.waypoint) {
+        let (turn, role, agent) = (handoff.turn.clone(), open.role.clone(), handoff.agent.clone());
+        return Err(Step::Refuse(Refusal::NotListed { turn, role, agent }));
     }
     if branches::has_voted(state, &handoff.agent) {
         return Err(Step::Refuse(Refusal::Voted { turn: handoff.turn.clone(), agent: handoff.agent.clone() }));
@@ -90,7 +98,7 @@ pub(super) fn wanted(purpose: Purpose) -> &'static str {
 
 /// A turn that makes work ended: its gate is left, or another turn of it opens.
 pub(super) fn built(state: &WaypointState, handoff: Handoff<BuildOutcome>, cx: &Context<'_>, fresh: &Fresh) -> Step {
-    let open = match open_turn(state, &handoff) {
+    let open = match open_turn(state, &handoff, cx) {
         Ok(open) => open,
         Err(step) => return step,
     };

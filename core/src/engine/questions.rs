@@ -37,7 +37,7 @@ const POLICY: &str = "policy";
 
 /// An agent asked, or called for help.
 pub(super) fn asked(state: &WaypointState, handoff: Handoff<Box<Asked>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
-    let open = match open_turn(state, &handoff) {
+    let open = match open_turn(state, &handoff, cx) {
         Ok(open) => open.clone(),
         Err(step) => return step,
     };

@@ -69,6 +69,19 @@ pub enum Refusal {
         /// Who.
         agent: AgentName,
     },
+    /// The org chart binds the role to agents whom it names (GATE-2).
+    #[error(
+        "turn {turn} is for those agents of role {role} whom the flight's org chart names, and {agent} is none of them: add it to \
+         the role's `agents` in org.yaml, then `holdpoint org reload`"
+    )]
+    NotListed {
+        /// The turn.
+        turn: TurnId,
+        /// Whose it is.
+        role: RoleId,
+        /// Who answered.
+        agent: AgentName,
+    },
     /// What follows from it is larger than a message may be; the waypoint is held.
     #[error("what follows from the handoff on turn {turn} has {} bytes, and a message may have {}: the waypoint waits for a person", size.bytes, size.most)]
     TooLarge {
@@ -97,6 +110,7 @@ impl Refusal {
             Self::Completion { .. } => RefusalCode::CompletionInvalid,
             Self::OwnWork { .. } => RefusalCode::OwnWork,
             Self::Voted { .. } => RefusalCode::AlreadyVoted,
+            Self::NotListed { .. } => RefusalCode::NotListed,
         }
     }
 

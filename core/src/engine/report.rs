@@ -27,7 +27,7 @@ pub(super) fn reported(
     cx: &Context<'_>,
     fresh: &Fresh,
 ) -> Step {
-    let open = match open_turn(state, &handoff) {
+    let open = match open_turn(state, &handoff, cx) {
         Ok(open) => open,
         Err(step) => return step,
     };

@@ -15,6 +15,7 @@ pub(crate) mod histories;
 mod invariants;
 mod judging;
 mod landing;
+mod listing;
 mod makers;
 mod migrating;
 mod opening;

@@ -16,7 +16,7 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    Context, Fresh, Step, opening,
+    Context, Fresh, Step, listing, opening,
     requests::{build_request, completion_request, guidance, start, verify_request},
     taking,
     transition::{Transition, phase_status},
@@ -146,6 +146,7 @@ pub(super) fn open_again(mut transition: Transition<'_>, earlier: &OpenTurn, tur
         deadline: taking::deadline(gate, earlier, cx)
             .unwrap_or_else(|| deadline(gate, earlier.purpose, earlier.people, cx)),
         questions: Vec::new(),
+        listed_by: listing::opens_by(&earlier.role, cx),
         ..earlier.clone()
     };
     transition.visit(&open);
@@ -211,6 +212,7 @@ fn open_turn(opening: &Opening<'_>, cx: &Context<'_>, fresh: &Fresh) -> OpenTurn
         Purpose::Build | Purpose::Complete => opening.gate.role_at(opening.link).clone(),
     };
     let people = !matches!(opening.purpose, Purpose::Verify(_)) && opening.gate.is_peoples_at(opening.link);
+    let listed_by = listing::opens_by(&role, cx);
     OpenTurn {
         turn: fresh.turn.clone(),
         role,
@@ -220,6 +222,7 @@ fn open_turn(opening: &Opening<'_>, cx: &Context<'_>, fresh: &Fresh) -> OpenTurn
         people,
         taken_by: None,
         judged: Vec::new(),
+        listed_by,
         opened_at: cx.now,
         deadline: deadline(opening.gate, opening.purpose, people, cx),
         questions: Vec::new(),

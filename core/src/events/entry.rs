@@ -14,7 +14,7 @@ use super::{
     event::{Event, SkipReason, What},
     visits,
 };
-use crate::engine;
+use crate::{completion, engine, gates::Duty};
 
 /// Blockers that an event names.
 const BLOCKERS_MAX: usize = 50;
@@ -177,13 +177,17 @@ impl Change<'_> {
         };
         let mut whats = vec![(transition, None)];
         if self.scene.rejects(visit) {
+            let blockers = self.blockers();
+            let is_completed = self.scene.gate(&visit.gate).is_some_and(|gate| Duty::of_gate(gate) == Duty::Complete);
+            let vague = if is_completed { completion::vague(&blockers) } else { Vec::new() };
             let rejection = What::GateRejection {
                 gate: visit.gate.clone(),
                 target_gate: to_gate,
                 role: visit.role.clone(),
                 agent: visit.agent.clone(),
                 work_of: self.maker(),
-                blockers: self.blockers(),
+                vague_blockers: vague.into_iter().map(str::to_owned).collect(),
+                blockers,
                 duration,
             };
             whats.push((rejection, None));

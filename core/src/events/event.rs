@@ -95,6 +95,9 @@ pub enum What {
         work_of: Option<AgentName>,
         /// What has to change, as the next turn is told.
         blockers: Vec<String>,
+        /// Those of them that are too vague to act on, where its agent or person completed the gate.
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        vague_blockers: Vec<String>,
         /// How long the gate was open, in seconds.
         #[serde(serialize_with = "seconds")]
         duration: Millis,

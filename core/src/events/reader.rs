@@ -1,11 +1,13 @@
 //! The events of a whole flight: its journals and handoffs, as they come. Names of agents and summaries are the handoffs';
 //! so are conflicts, which no entry records.
 
+mod settling;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use holdpoint_protocol::{
     Digest, Timestamp,
-    artifact::{Act, Handed, HandedHead, Verb},
+    artifact::{Act, Completion, Handed, HandedHead, Verb},
     ids::{AgentName, FlightId, GateId, RoleId, TurnId, WaypointId},
     journal::{Entry, Sequence, Submitted},
     state::{OpenTurn, Phase, WaypointState},
@@ -15,6 +17,7 @@ use holdpoint_protocol::{
 use super::{
     entry::{Scene, of_entry},
     event::{Event, What},
+    refused::Listings,
 };
 use crate::{
     audit::HandoffLine,
@@ -48,6 +51,7 @@ struct Flight {
     workflow: String,
     specs: BTreeMap<String, WorkflowSpec>,
     own: BTreeMap<WaypointId, String>,
+    listings: Listings,
 }
 
 #[derive(Debug)]
@@ -59,6 +63,10 @@ struct Opened {
     answered: Option<(String, Digest)>,
     /// The role to which its gate went while it was open.
     taken_back_for: Option<RoleId>,
+    /// As in [`OpenTurn::listed_by`].
+    listed_by: Option<u32>,
+    /// When it was over.
+    over: Option<Timestamp>,
 }
 
 /// What a final handoff says in words: its sender's, cut.
@@ -82,6 +90,8 @@ struct Final {
     role: Option<RoleId>,
     agent: AgentName,
     at: Timestamp,
+    /// An agent's completion.
+    completion: Option<Box<Completion>>,
 }
 
 /// What an entry came to.
@@ -147,6 +157,9 @@ impl Reader {
         if let (Entry::Steered(steered), Some(flight)) = (entry, &mut self.flight) {
             flight.adopt(steered.workflows.iter().map(|recorded| recorded.workflow.name.as_str()));
             let specs = steered.workflows.iter().map(|recorded| &recorded.workflow);
+            if !steered.workflows.is_empty() {
+                flight.listings.push(steered.record.at, specs.clone());
+            }
             flight.specs.extend(specs.map(|spec| (spec.name.clone(), spec.clone())));
         }
         let nothing = || Told { waypoint: waypoint.cloned(), before: WaypointState::default(), events: Vec::new() };
@@ -179,9 +192,12 @@ impl Reader {
         }
         if let Some(state) = &entry.record().state {
             for open in state.open_turns() {
-                let (gate, role) = (open.gate.clone(), open.role.clone());
-                let opened = Opened { waypoint: waypoint.clone(), gate, role, answered: None, taken_back_for: None };
-                self.turns.entry(open.turn.clone()).or_insert(opened);
+                self.turns.entry(open.turn.clone()).or_insert_with(|| Opened::of(waypoint, open));
+            }
+            for open in before.open_turns().filter(|open| state.open_turn(&open.turn).is_none()) {
+                if let Some(opened) = self.turns.get_mut(&open.turn) {
+                    opened.over = Some(entry.record().at);
+                }
             }
             self.states.insert(waypoint.clone(), state.clone());
         }
@@ -217,105 +233,12 @@ impl Reader {
         let Some(turn) = answers(head, body) else { return };
         let is_persons = matches!(body, Handed::Act(_)) && head.turn.is_none();
         let role = (!is_persons).then(|| line.subject.role.clone());
-        self.unsettled.push(Final { reference, digest: line.digest, turn, role, agent, at });
+        let completion = match body {
+            Handed::Act(Act::Complete(completion)) if !is_persons => Some(completion.clone()),
+            _ => None,
+        };
+        self.unsettled.push(Final { reference, digest: line.digest, turn, role, agent, at, completion });
     }
-
-    /// The conflicts and wrong roles of which it is known by now, oldest first. Each is told once.
-    pub fn conflicts(&mut self) -> Vec<Event> {
-        let mut events = Vec::new();
-        for handed in std::mem::take(&mut self.unsettled) {
-            match self.settle(&handed) {
-                Settled::Taken => {}
-                Settled::Open => self.unsettled.push(handed),
-                Settled::Told(event) => events.push(*event),
-            }
-        }
-        events.sort_by_key(|event| event.timestamp);
-        events
-    }
-
-    fn settle(&self, handed: &Final) -> Settled {
-        if self.causes.contains(&handed.reference) {
-            return Settled::Taken;
-        }
-        // A turn that was never opened may be opened yet, or is a word of its sender's.
-        let Some(opened) = self.turns.get(&handed.turn) else { return Settled::Open };
-        let (waypoint, gate) = (&opened.waypoint, opened.gate.clone());
-        if let Some(actual_role) = handed.role.clone().filter(|role| *role != opened.role) {
-            let message = format!(
-                "{waypoint} at gate '{gate}' was answered by '{}' (role: {actual_role}), and its turn is for role '{}'",
-                handed.agent, opened.role
-            );
-            let (expected_role, agent) = (opened.role.clone(), handed.agent.clone());
-            return self.told(
-                handed,
-                waypoint,
-                What::GateAssignmentError { gate, expected_role, actual_role, agent },
-                message,
-            );
-        }
-        if let Some(expected_role) = opened.taken_back_for.clone() {
-            let (actual_role, agent) = (opened.role.clone(), handed.agent.clone());
-            let message = format!(
-                "{waypoint} at gate '{gate}' was answered by '{agent}' (role: {actual_role}), and the gate went to role \
-                 '{expected_role}' meanwhile"
-            );
-            let what = What::GateAssignmentError { gate, expected_role, actual_role, agent };
-            return self.told(handed, waypoint, what, message);
-        }
-        match &opened.answered {
-            Some((_, digest)) if *digest == handed.digest => Settled::Taken,
-            None if self.is_open(waypoint, &handed.turn) => Settled::Open,
-            answered => {
-                let answer = answered.as_ref().map(|(reference, _)| reference);
-                let winner = answer.and_then(|reference| self.handed.get(reference));
-                let winning_agent = winner.and_then(|winner| winner.agent.clone());
-                // It was refused, and its agent corrected it: nobody lost anything.
-                if winning_agent.as_ref() == Some(&handed.agent)
-                    && answer.is_some_and(|answer| is_before(&handed.reference, answer))
-                {
-                    return Settled::Taken;
-                }
-                let first = match &winning_agent {
-                    Some(winner) => format!("{winner} was first"),
-                    None => "its turn was over".to_owned(),
-                };
-                let message =
-                    format!("{waypoint} at gate '{gate}': the completion of {} was discarded, {first}", handed.agent);
-                let losing_agent = handed.agent.clone();
-                self.told(handed, waypoint, What::GateConflict { gate, winning_agent, losing_agent }, message)
-            }
-        }
-    }
-
-    fn is_open(&self, waypoint: &WaypointId, turn: &TurnId) -> bool {
-        let state = self.states.get(waypoint);
-        state.is_some_and(|state| state.open_turn(turn).is_some())
-    }
-
-    fn told(&self, handed: &Final, waypoint: &WaypointId, what: What, message: String) -> Settled {
-        let (Some(flight), Some(workflow)) = (&self.flight, self.workflow(waypoint)) else { return Settled::Taken };
-        Settled::Told(Box::new(Event {
-            timestamp: handed.at,
-            level: what.level(),
-            what,
-            task_id: waypoint.clone(),
-            flight: flight.id.clone(),
-            project: flight.project.clone(),
-            workflow: workflow.name.clone(),
-            reference: handed.reference.clone(),
-            message: Some(message),
-        }))
-    }
-}
-
-/// Whether the first of two references is of a message that the same stream has earlier.
-fn is_before(one: &str, other: &str) -> bool {
-    let parts = |reference: &str| {
-        let (stream, sequence) = reference.rsplit_once('/')?;
-        Some((stream.to_owned(), sequence.parse::<u64>().ok()?))
-    };
-    matches!((parts(one), parts(other)), (Some(one), Some(other)) if one.0 == other.0 && one.1 < other.1)
 }
 
 /// The role to which a reload gave the gate of an open turn.
@@ -325,16 +248,26 @@ fn rerouted(open: &OpenTurn, after: &WaypointState) -> Option<RoleId> {
     Some(now.role.clone()).filter(|role| *role != open.role)
 }
 
-enum Settled {
-    Taken,
-    Open,
-    Told(Box<Event>),
+impl Opened {
+    fn of(waypoint: &WaypointId, open: &OpenTurn) -> Self {
+        Self {
+            waypoint: waypoint.clone(),
+            gate: open.gate.clone(),
+            role: open.role.clone(),
+            answered: None,
+            taken_back_for: None,
+            listed_by: open.listed_by,
+            over: None,
+        }
+    }
 }
 
 impl Flight {
     fn of(submitted: &Submitted) -> Self {
         let specs = submitted.workflows.iter().map(|recorded| &recorded.workflow);
         let own = submitted.plan.waypoints.iter();
+        let mut listings = Listings::default();
+        listings.push(submitted.record.at, specs.clone());
         Self {
             id: submitted.flight.clone(),
             by: submitted.by.clone(),
@@ -342,6 +275,7 @@ impl Flight {
             workflow: submitted.plan.workflow.clone(),
             specs: specs.map(|spec| (spec.name.clone(), spec.clone())).collect(),
             own: own.filter_map(|waypoint| Some((waypoint.id.clone(), waypoint.workflow.clone()?))).collect(),
+            listings,
         }
     }
 }

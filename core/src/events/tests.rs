@@ -23,7 +23,10 @@ use crate::engine::{
     },
 };
 use holdpoint_protocol::reason::ReasonCode;
-use parts::{brief, build, events, flown_by, fulfilled_too, gate, handed, json_of, people, read, verify, when};
+use parts::{
+    brief, build, events, flown, flown_by, fulfilled_too, gate, handed, json_of, people, read, read_late, unusable,
+    verify, when,
+};
 
 #[test]
 fn work_that_goes_through_is_a_transition_into_between_and_out_of_its_gates() {
@@ -265,6 +268,73 @@ fn agents_completions_are_told_as_peoples_are_and_a_late_one_is_a_conflict_but_a
     assert_eq!(brief(&found)[..3], expected);
     assert!(brief(&found).contains(&"rejection look→draft".to_owned()), "{found:?}");
     assert_eq!(brief(&reader.conflicts()), ["conflict draft reviewer-1 before reviewer-1"]);
+}
+
+#[test]
+fn a_rejection_names_the_blockers_that_nobody_can_act_on() {
+    let mut fixture = flown_by([gate("draft", "writer"), GateSpec { can_reject: true, ..gate("look", "reader") }]);
+    fixture.feed("w", Input::Open);
+    fixture.fulfil("w", |_| {}).turn();
+    let blockers = ["needs more work", "section 4 names no source"].map(str::to_owned);
+    fixture
+        .fulfil("w", |completion| {
+            completion.outcome = Some(Outcome::NeedsReview);
+            completion.blockers = blockers.to_vec();
+        })
+        .turn();
+    let told = json_of(events(&fixture).last().unwrap());
+    assert_eq!((&told["event"], &told["vagueBlockers"]), (&json!("gate_rejection"), &json!(["needs more work"])));
+    assert_eq!(told["blockers"], json!(blockers));
+}
+
+#[test]
+fn a_completion_that_was_refused_and_not_corrected_before_its_turn_was_over_is_no_conflict() {
+    let mut fixture = flown_by([gate("draft", "writer"), GateSpec { can_reject: true, ..gate("look", "reader") }]);
+    fixture.feed("w", Input::Open);
+    let refused = unusable(&mut fixture);
+    let (mut reader, _) = read(&fixture, std::slice::from_ref(&refused));
+    assert_eq!(reader.conflicts(), [], "its turn is open");
+    fixture.pass_deadline("w").turn();
+    let (mut reader, _) = read(&fixture, std::slice::from_ref(&refused));
+    assert_eq!(brief(&reader.conflicts()), Vec::<String>::new(), "nobody was first, and nobody was too late");
+    fixture.fulfil("w", |_| {}).turn();
+    let (mut reader, _) = read(&fixture, &[refused]);
+    assert_eq!(brief(&reader.conflicts()), Vec::<String>::new());
+
+    // What came when the turn was over was too late, whatever it says; so was what would have been taken.
+    let mut fixture = flown_by([gate("draft", "writer")]);
+    fixture.feed("w", Input::Open);
+    let (sound, wrong) = (fulfilled_too(&mut fixture), unusable(&mut fixture));
+    fixture.pass_deadline("w").turn();
+    let (mut reader, _) = read(&fixture, &[sound]);
+    assert_eq!(brief(&reader.conflicts()), ["conflict draft - before reviewer-1"]);
+    let (mut reader, _) = read_late(&fixture, &[wrong]);
+    assert_eq!(brief(&reader.conflicts()), ["conflict draft - before reviewer-1"]);
+}
+
+#[test]
+fn what_an_agent_answers_whom_the_org_chart_does_not_name_is_an_assignment_error() {
+    let bound = |agents: &[&str]| WorkflowSpec {
+        listed: [("writer".parse().unwrap(), agents.iter().map(|name| name.parse().unwrap()).collect())].into(),
+        ..WorkflowSpec::new("declared", [gate("draft", "writer")])
+    };
+    let mut fixture = flown(bound(&["w1"]));
+    fixture.feed("w", Input::Open);
+    let turn = fixture.open_turn("w").unwrap().turn;
+    let handoffs = [
+        handed(&fixture, "writer", "stray", &turn, 1),
+        handed(&fixture, "writer", "w2", &turn, 2),
+        handed(&fixture, "writer", "w1", &turn, 3),
+    ];
+    let (mut reader, _) = read(&fixture, &handoffs);
+    let told = reader.conflicts();
+    let expected = ["stray", "w2"].map(|agent| format!("assignment_error draft writer not writer by {agent}"));
+    assert_eq!(brief(&told), expected);
+    assert!(told[0].message.as_ref().unwrap().contains("the org chart does not name for role 'writer'"));
+    fixture.wait(10);
+    fixture.reload(ADA, &[bound(&["w2"])]).unwrap();
+    let (mut reader, _) = read_late(&fixture, &handoffs);
+    assert_eq!(brief(&reader.conflicts()), expected[..1], "who joined meanwhile may answer, and who left still may");
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use holdpoint_protocol::{
-    ids::{AgentName, GateId},
+    ids::{AgentName, GateId, RoleId},
     journal::{Cause, Steered},
     plan::Waypoint,
     state::{Phase, Resume, WaypointState},
@@ -150,6 +150,12 @@ impl FlightState {
             Some(began) => self.configured.flown(began)?.get(self.workflow_name(waypoint)),
             None => self.workflow(waypoint),
         }
+    }
+
+    /// The agents to whom the org chart of this configuration binds a role's turns at a waypoint; `None`: it binds the role to nobody.
+    pub(crate) fn listed(&self, waypoint: &Waypoint, number: u32, role: &RoleId) -> Option<&[AgentName]> {
+        let spec = self.configured.spec(number, self.configured.name_at(number, self.planned_name(waypoint)))?;
+        spec.listed.get(role).map(Vec::as_slice)
     }
 
     /// The people to notify when the waypoint's work is stuck, as its workflow names them today; of one without an owner,

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use holdpoint_protocol::{
     Timestamp,
     artifact::{ActCode, Reconfigure, Verb},
-    ids::{GateId, RoleId},
+    ids::{GateId, RoleId, role},
     journal::{Cause, Record, Steered},
     version,
     view::FlightStatus,
@@ -202,8 +202,19 @@ pub fn loosened(old: &WorkflowSpec, new: &WorkflowSpec) -> Option<String> {
             return Some(format!("the reload changes who looks at gate {} of workflow {}, or when", gate.id, old.name));
         }
     }
+    if let Some(agent) = judge_added(old, new) {
+        return Some(format!("the reload lets {agent} verify in workflow {}, which the org chart did not", old.name));
+    }
     let outcomes = old.outcomes != new.outcomes && guards().next().is_some();
     outcomes.then(|| format!("the reload changes what outcomes lead to in workflow {}, which guards work", old.name))
+}
+
+/// Who may verify by the new chart and not by the old one, where that binds verifiers to agents whom it names.
+fn judge_added(old: &WorkflowSpec, new: &WorkflowSpec) -> Option<String> {
+    let listed = |spec: &'_ WorkflowSpec| spec.listed.get(&role::id(role::VERIFIER)).cloned();
+    let (before, today) = (listed(old)?, listed(new));
+    let Some(today) = today else { return Some("any verifier".to_owned()) };
+    today.iter().find(|agent| !before.contains(agent)).map(ToString::to_string)
 }
 
 /// Whether work is only let through here by a verifier or a person.

@@ -45,8 +45,14 @@ impl State {
         let state = books.state(&progress.waypoint);
         let planned = books.flight.submitted.plan.waypoint(&progress.waypoint);
         let workflow = planned.and_then(|planned| books.flight.workflow_of(planned, &state));
-        let why = workflow.and_then(|workflow| engine::is_for_others(&state, &progress.turn, &agent, workflow));
         let others = Place::Others(progress.waypoint.clone(), progress.turn.clone());
+        let unlisted =
+            planned.and_then(|planned| engine::unlisted(&state, &progress.turn, &agent, &books.flight, planned));
+        if let Some(why) = unlisted {
+            self.troubles.failed(others, &lacks_listed(&state, &progress.turn, &why), clock::now());
+            return Ok(ProgressAnswer::Stop { reason: why, give_back: true });
+        }
+        let why = workflow.and_then(|workflow| engine::is_for_others(&state, &progress.turn, &agent, workflow));
         if let Some(why) = why {
             self.troubles.failed(others, &lacks_another(&state, &progress.turn, &agent), clock::now());
             return Ok(ProgressAnswer::Stop { reason: why.to_owned(), give_back: true });
@@ -114,6 +120,12 @@ fn lacks_another(state: &WaypointState, turn: &TurnId, agent: &AgentName) -> Str
     format!(
         "gate {gate} waits for an agent of role {role} other than {agent}, who may not take its turn: start another one"
     )
+}
+
+/// The same, where only agents that the org chart does not name ask for it.
+fn lacks_listed(state: &WaypointState, turn: &TurnId, why: &str) -> String {
+    let gate = state.open_turn(turn).map(|open| open.gate.as_str()).unwrap_or_default();
+    format!("gate {gate} waits for an agent whom the org chart names: {why}")
 }
 
 /// How many questions were answered in the open turn.

@@ -126,7 +126,7 @@ impl Gates {
                 let gate = last_gate_of(state, &subject.role);
                 self.conflicts.count(at(project, &workflow.name, gate));
             }
-            RefusalCode::WrongRole => {
+            RefusalCode::WrongRole | RefusalCode::NotListed => {
                 // Of several branches of a fork it is not known which was meant.
                 let Some(open) = state.open_turns().next() else { return };
                 let labels = at(project, &workflow.name, open.gate.as_str());

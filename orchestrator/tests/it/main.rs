@@ -9,6 +9,7 @@ mod decisions;
 mod distrust;
 mod floods;
 mod landings;
+mod listed;
 mod memory;
 mod metrics;
 mod monitoring;

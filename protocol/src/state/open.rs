@@ -35,6 +35,10 @@ pub struct OpenTurn {
     /// anything else.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub judged: Vec<JudgedCriterion>,
+    /// The configuration of its flight by whose org chart only some agents of the role may answer it: those whom it names, and those
+    /// whom the newest one names. Absent: any agent of the role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub listed_by: Option<u32>,
     /// When it was opened.
     pub opened_at: Timestamp,
     /// When it is opened anew if nothing was handed off.

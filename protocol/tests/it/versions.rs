@@ -10,9 +10,11 @@ use serde_json::Value;
 
 use crate::samples;
 
-/// Values that carry what others wrote, and enums written as a map of one key: an added field would be content there.
-const OPAQUE: [&str; 11] =
-    ["metadata", "data", "tests", "context", "artifact", "purpose", "trust", "headers", "details", "task", "warning"];
+/// Values that carry what others wrote, maps by names, and enums written as a map of one key: an added field would be content there.
+const OPAQUE: [&str; 12] = [
+    "metadata", "data", "tests", "context", "artifact", "purpose", "trust", "headers", "details", "task", "warning",
+    "listed",
+];
 
 /// Adds a field that no type knows to every object.
 fn with_unknown_fields(value: &mut Value) {

@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use holdpoint_protocol::{
     ids::{AgentName, RoleId, role},
     org::{OrgChart, Plane, ROLES_MAX, RoleSpec},
-    roles::is_reserved,
+    roles::{is_persons, is_reserved},
     streams::roles_collide,
-    workflow::is_human,
+    workflow::{HUMAN_PREFIX, is_human},
 };
 
 use super::{
     Findings,
     people::{ADD_A_PERSON, has_person},
 };
-use crate::{gates::Duty, plan::path::At};
+use crate::{declared::resolve::is_peoples, gates::Duty, plan::path::At};
 
 /// The most agents of a role.
 const AGENTS_MAX: usize = 1_000;
@@ -47,6 +47,9 @@ fn names(roles: At<'_>, chart: &OrgChart, found: &mut Findings) {
         if is_reserved(id) {
             let hint = "choose another name, such as `lead`";
             found.errors.add(at, format!("role `{id}` is reserved for the fleet itself"), hint);
+        } else if is_persons(id) {
+            let hint = "choose a name for what they do, such as `reviewer`, and list people in its `agents`";
+            found.errors.add(at, format!("role `{id}` begins with `{HUMAN_PREFIX}`, as the names of people do"), hint);
         } else if let Some(other) = before.iter().find(|other| **other != id && roles_collide(other, id)) {
             let message = format!("roles `{id}` and `{other}` would share a stream or consumer of the broker");
             found.errors.add(at, message, "give one of them another name: `-`, `_` and capitals make no difference");
@@ -100,6 +103,11 @@ fn of_role(at: At<'_>, id: &RoleId, spec: &RoleSpec, found: &mut Findings) {
     if spec.plane == Some(Plane::Build) && Duty::of(id) == Duty::Judge {
         let message = format!("role `{id}` judges what others build, and cannot build");
         found.errors.add(at.key("plane"), message, "remove `plane`, or name the role otherwise");
+    }
+    if spec.only_listed && is_peoples(id, spec) {
+        let message =
+            format!("`onlyListed` says nothing of role `{id}`, which is for people: those are always who is listed");
+        found.warnings.add(at.key("onlyListed"), message, "remove `onlyListed`: it is about agents");
     }
     if !spec.require_human {
         return;

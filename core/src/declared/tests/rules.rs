@@ -266,6 +266,10 @@ fn each_rule_of_org_charts_has_its_place() {
     let org = |roles: &str| format!("roles:\n  verifier2: {{agents: [v]}}\n{roles}");
     let table = [
         ("  operator: {agents: [a]}\n", "org.yaml:3:3: role `operator` is reserved for the fleet itself"),
+        (
+            "  human-qa: {agents: [a]}\n",
+            "org.yaml:3:3: role `human-qa` begins with `human-`, as the names of people do",
+        ),
         ("  Builder: {agents: [a]}\n", "org.yaml:3:3: roles `Builder` and `builder` would share a stream"),
         (
             "  code-review: {agents: [a]}\n  code_review: {agents: [b]}\n",
@@ -285,6 +289,7 @@ fn each_rule_of_org_charts_has_its_place() {
             "  verifier: {agents: [a], plane: build}\n",
             "org.yaml:3:34: role `verifier` judges what others build, and cannot",
         ),
+        ("  qa: {agents: [a], onlyListed: perhaps}\n", "org.yaml:3:33: `onlyListed: perhaps` is not a yes or no"),
         ("  qa: {agents: [a], plane: judge}\n", "org.yaml:3:28: `plane: judge` is not a plane | write `build`"),
         ("  qa team: {agents: [a]}\n", "org.yaml:3:3: `qa team` is not an id"),
         ("  qa: {agents: [a b]}\n", "org.yaml:3:17: `a b` is not an id"),

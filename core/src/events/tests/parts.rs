@@ -52,10 +52,15 @@ pub(super) fn when(spec: GateSpec) -> GateSpec {
 
 /// A flight of one waypoint, `w`, through these gates; nothing has begun.
 pub(super) fn flown_by(gates: impl IntoIterator<Item = GateSpec>) -> Fixture {
+    flown(WorkflowSpec::new("declared", gates))
+}
+
+/// A flight of one waypoint, `w`, by this workflow of the name `declared`.
+pub(super) fn flown(spec: WorkflowSpec) -> Fixture {
     let mut plan = plan(vec![waypoint("w", &[])]);
     plan.workflow = "declared".to_owned();
     plan.policy.max_reworks = 20;
-    Fixture::flown_by(plan, fleet(), &[WorkflowSpec::new("declared", gates)])
+    Fixture::flown_by(plan, fleet(), &[spec])
 }
 
 impl Fixture {
@@ -80,10 +85,19 @@ pub(super) fn events(fixture: &Fixture) -> Vec<Event> {
 
 /// A flight with all of its handoffs, and these; what its waypoints' entries came to.
 pub(super) fn read(fixture: &Fixture, handoffs: &[HandoffLine]) -> (Reader, Vec<Told>) {
+    read_at(fixture, handoffs, Timestamp::from_millis(0))
+}
+
+/// The same, of handoffs that were stored when everything else had happened.
+pub(super) fn read_late(fixture: &Fixture, handoffs: &[HandoffLine]) -> (Reader, Vec<Told>) {
+    read_at(fixture, handoffs, fixture.now.after(Duration::from_secs(1)))
+}
+
+fn read_at(fixture: &Fixture, handoffs: &[HandoffLine], at: Timestamp) -> (Reader, Vec<Told>) {
     let (mut reader, account) = (Reader::default(), Account::of(fixture));
     for line in account.handoffs.iter().chain(handoffs) {
         let sound = HandoffLine { sender: Ok(Harness::Holdpoint), ..line.clone() };
-        reader.handoff(&sound, Timestamp::from_millis(0));
+        reader.handoff(&sound, at);
     }
     let entries = fixture.log.iter().zip(1..);
     let told = entries.map(|(logged, n)| reader.entry(logged.waypoint.as_ref(), Sequence(n), &logged.entry));
@@ -108,6 +122,15 @@ pub(super) fn handed(fixture: &Fixture, role_name: &'static str, agent: &str, tu
 /// Another completion of the open turn, by an agent.
 pub(super) fn fulfilled_too(fixture: &mut Fixture) -> HandoffLine {
     let Input::Fulfilled(handoff) = fixture.fulfilment("w", |_| {}) else { unreachable!("a completion") };
+    let entry = Account::of(fixture).entries.into_iter().find(|line| line.journal.waypoint.is_some()).unwrap();
+    fulfilled(&entry, &handoff)
+}
+
+/// A completion of the open turn without a summary, which no orchestrator takes.
+pub(super) fn unusable(fixture: &mut Fixture) -> HandoffLine {
+    let Input::Fulfilled(handoff) = fixture.fulfilment("w", |completion| completion.summary.clear()) else {
+        unreachable!("a completion")
+    };
     let entry = Account::of(fixture).entries.into_iter().find(|line| line.journal.waypoint.is_some()).unwrap();
     fulfilled(&entry, &handoff)
 }

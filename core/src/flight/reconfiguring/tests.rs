@@ -178,3 +178,20 @@ fn a_reload_that_came_before_another_one_is_late() {
     let pause = takes(&fixture.flight, Verb::Pause, at(15), &course);
     assert!(pause.is_ok(), "it has nothing to do with the workflows");
 }
+
+#[test]
+fn only_a_person_lets_other_agents_verify_where_the_chart_names_them() {
+    let bound = |names: &[&str]| WorkflowSpec {
+        listed: [(role::id(role::VERIFIER), names.iter().map(|name| name.parse().unwrap()).collect())].into(),
+        ..declared(|_| {})
+    };
+    let old = bound(&["v1", "v2"]);
+    for (new, expected) in [
+        (bound(&["v2"]), None),
+        (bound(&["v2", "v3"]), Some("the reload lets v3 verify in workflow own, which the org chart did not")),
+        (declared(|_| {}), Some("the reload lets any verifier verify in workflow own, which the org chart did not")),
+    ] {
+        assert_eq!(loosened(&old, &new).as_deref(), expected, "{new:?}");
+        assert_eq!(loosened(&declared(|_| {}), &new), None, "whoever has a key may already: {new:?}");
+    }
+}

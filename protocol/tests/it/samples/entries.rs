@@ -133,6 +133,7 @@ fn open_turn(role_name: &'static str, purpose: Purpose) -> OpenTurn {
         people,
         taken_by: None,
         judged: Vec::new(),
+        listed_by: None,
         opened_at: at(3),
         deadline: at(1800),
         questions: Vec::new(),
@@ -146,6 +147,7 @@ fn taken_turn() -> Turn {
     if let Phase::InTurn(open) = &mut state.phase {
         (open.people, open.link) = (true, 1);
         open.taken_by = Some("human-ada".parse().unwrap());
+        open.listed_by = Some(2);
     }
     turn
 }

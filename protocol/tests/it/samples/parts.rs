@@ -124,6 +124,7 @@ pub(super) fn workflow() -> WorkflowSpec {
         outcomes: ByOutcome { blocked: Some(Effect::Hold), ..ByOutcome::default() },
         owner: Some(person()),
         stakeholders: vec!["human-bob".parse().unwrap()],
+        listed: [(role::id("reviewer"), vec!["reviewer-1".parse().unwrap()])].into(),
     }
 }
 
