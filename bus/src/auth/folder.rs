@@ -28,6 +28,7 @@ use holdpoint_protocol::{
     ids::{AgentName, RoleId, role},
     roles::RoleRefused,
     streams,
+    workflow::is_human,
 };
 
 use super::{
@@ -74,6 +75,14 @@ pub enum FolderError {
         /// The name.
         name: AgentName,
         /// Of which role they are.
+        role: RoleId,
+    },
+    /// Names of people are an operator's: an agent with one would pass for a person in org charts.
+    #[error("{name} is a person's name, and {role} is a role of agents")]
+    PersonsName {
+        /// The name.
+        name: AgentName,
+        /// The role.
         role: RoleId,
     },
     /// There is a file where the credentials would be.
@@ -263,6 +272,9 @@ impl KeyFolder {
     /// # Errors
     /// The role or name cannot be had, there is a file already, or [`FolderError::Store`].
     pub fn add(&mut self, order: Order, place: Place<'_>) -> Result<(Issued, Credentials), FolderError> {
+        if is_human(&order.name) && order.role.as_str() != role::OPERATOR {
+            return Err(FolderError::PersonsName { name: order.name, role: order.role });
+        }
         let now_s = now_s();
         let holder = self
             .authority

@@ -134,6 +134,11 @@ impl From<FolderError> for Failure {
             FolderError::NameTaken { .. } => {
                 Self::usage("name_taken", message, "take another name, or `holdpoint keys revoke` that one before")
             }
+            FolderError::PersonsName { name, .. } => {
+                let hint =
+                    format!("a person is an operator: `holdpoint keys add operator {name}`; agents have other names");
+                Self::usage("persons_name", message, hint)
+            }
             FolderError::FileThere { .. } => {
                 Self::usage("file_there", message, "nothing is overwritten: name another file with --out")
             }

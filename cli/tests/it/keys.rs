@@ -123,6 +123,12 @@ fn a_role_is_added_with_credentials_once_and_its_name_is_looked_at() {
     let builds = |role: &str| keys_of.iter().find(|key| key["role"] == role).unwrap()["builds"].clone();
     assert_eq!((builds("architect"), builds("backend"), builds("builder")), (false.into(), true.into(), true.into()));
     keys(&lab, &["role", "add", "operator"]).refuses(2, &["`operator` is reserved"]);
+    keys(&lab, &["role", "add", "human-x"])
+        .refuses(2, &["`human-x` begins with `human-`", "keys add operator human-NAME"]);
+    assert!(!lab.path("keys/human-x").exists(), "nothing was made");
+    keys(&lab, &["add", "architect", "human-ann"])
+        .refuses(2, &["human-ann is a person's name", "keys add operator human-ann"]);
+    assert_eq!(keys(&lab, &["add", "operator", "human-ann"]).code, Some(0));
     keys(&lab, &["role", "add", "Architect"]).refuses(2, &["`Architect` and `architect` would share a stream"]);
 }
 

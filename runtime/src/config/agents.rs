@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, fmt, path::PathBuf};
 
 use holdpoint_protocol::{
     ids::{RoleId, role},
-    roles::is_reserved,
+    roles::{is_persons, is_reserved},
 };
 use serde::{Deserialize, Deserializer, Serialize, de};
 
@@ -79,6 +79,10 @@ impl<'de> Deserialize<'de> for AgentsConfig {
                             let role = RoleId::try_new(key).map_err(de::Error::custom)?;
                             if is_reserved(&role) {
                                 let why = format!("`{role}` is no role of agents: it is the fleet's own");
+                                return Err(de::Error::custom(why));
+                            }
+                            if is_persons(&role) {
+                                let why = format!("`{role}` is no role of agents: names that begin so are people's");
                                 return Err(de::Error::custom(why));
                             }
                             agents.declared.insert(role, map.next_value()?);
