@@ -25,6 +25,7 @@ use timeouts::default_timeout;
 use crate::plan::{
     self, PlanError, PlanErrors,
     error::Problems,
+    fields::Fields,
     path::At,
     tree::{self, FileKind, Node, Position},
 };
@@ -92,6 +93,14 @@ pub fn check(
     }
     checked.chart = chart.and_then(|(chart, _)| chart).map(|chart| without_keyless(chart, keys));
     checked
+}
+
+/// Whether this is an org chart and no file of workflows, sound or not: it has `roles`, and neither `workflow` nor `workflows`.
+#[must_use]
+pub fn is_org_chart(source: Source<'_>) -> bool {
+    let mut file = File::open(source, &org::KIND);
+    let fields = file.root.as_ref().and_then(|root| Fields::free(root, "the file", "", &mut file.problems));
+    fields.is_some_and(|fields| fields.has("roles") && !fields.has("workflow") && !fields.has("workflows"))
 }
 
 /// Reads a file of workflows that need no org chart.

@@ -39,8 +39,8 @@ pub(crate) enum WorkflowAction {
     holdpoint workflow check sales.yaml publishing.yaml --org org.yaml --json\n  \
     holdpoint workflow check --keys /etc/holdpoint/keys\n\n\
     All problems are reported at once, each with its file, line and column, and what to do about it.\n\
-    Without --org, org.yaml in the folder of the first FILE is read; without an org chart, roles are not\n\
-    checked.\n\
+    A FILE with `roles:` is an org chart, by which the others are checked. Without one and without --org, org.yaml\n\
+    in the folder of the first FILE is read; without an org chart, roles are not checked.\n\
     Exit 0: sound; warnings stand on standard error. 2: something is wrong.")]
 pub(crate) struct WorkflowCheckArgs {
     /// Workflow files (YAML) [default: project.yaml]

@@ -53,6 +53,41 @@ fn every_problem_is_reported_with_its_place_and_exit_2() {
 }
 
 #[test]
+fn nine_errors_in_one_file_are_told_by_one_command() {
+    let lab = Lab::new();
+    let wrong = include_str!("../../../core/src/declared/fixtures/nine-errors.yaml");
+    fs::write(lab.path("project.yaml"), wrong).unwrap();
+    let org = "roles:\n  writer: {agents: [agent-w1, agent-w2]}\n  editor: {agents: [agent-e1, human-eve]}\n  \
+               lead: {agents: [human-lea], requireHuman: true}\n  maker: {agents: [agent-m1], plane: build}\n";
+    fs::write(lab.path("org.yaml"), org).unwrap();
+    let answer = lab.run(&["workflow", "check", "--json"]);
+    let places = ["3:19", "4:22", "8:18", "10:13", "12:16", "13:19", "14:11", "16:13", "18:15"];
+    answer.refuses(2, &places.map(|place| format!("project.yaml:{place}: ")).each_ref().map(String::as_str));
+    assert_eq!(answer.json()["errors"].as_array().map(Vec::len), Some(places.len()), "{}", answer.stderr);
+}
+
+#[test]
+fn an_org_chart_among_the_files_is_the_one_by_which_the_workflows_are_checked() {
+    let lab = Lab::new();
+    fs::write(lab.path("a-org.yaml"), MAKERS).unwrap();
+    fs::write(lab.path("x.yaml"), CHAINED).unwrap();
+    let sound = "x.yaml: x is sound: gates 2\na-org.yaml is sound: roles 3\n";
+    for files in
+        [&["a-org.yaml", "x.yaml"][..], &["x.yaml", "a-org.yaml"], &["a-org.yaml", "x.yaml", "--org", "a-org.yaml"]]
+    {
+        let answer = lab.run(&[&["workflow", "check"], files].concat());
+        assert_eq!((answer.code, answer.stdout.as_str()), (Some(0), sound), "{files:?} {}", answer.stderr);
+    }
+    let alone = lab.run(&["workflow", "check", "a-org.yaml"]);
+    assert_eq!((alone.code, alone.stdout.as_str()), (Some(0), "a-org.yaml is sound: roles 3\n"), "{}", alone.stderr);
+    fs::write(lab.path("b-org.yaml"), ORG).unwrap();
+    let two = lab.run(&["workflow", "check", "a-org.yaml", "b-org.yaml", "x.yaml"]);
+    two.refuses(2, &["a-org.yaml and b-org.yaml are org charts", "name one of them"]);
+    fs::write(lab.path("b-org.yaml"), "roles:\n  writer: {agent: [agent-1]}\n").unwrap();
+    lab.run(&["workflow", "check", "b-org.yaml"]).refuses(2, &["b-org.yaml:2:12: unknown key `agent`"]);
+}
+
+#[test]
 fn a_sound_workflow_is_reported_with_what_keeps_it_from_being_run() {
     let lab = Lab::new();
     fs::write(lab.path("x.yaml"), CHAINED).unwrap();

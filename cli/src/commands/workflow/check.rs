@@ -7,7 +7,7 @@ use std::{
 
 use holdpoint_bus::auth::KeyFolder;
 use holdpoint_core::{
-    declared::{self, Checked},
+    declared::{self, Checked, Source},
     gates::Workflow,
     plan::{PlanError, PlanErrors},
 };
@@ -18,6 +18,7 @@ use serde_json::json;
 use super::{PROJECT, declarations};
 use crate::{
     args::workflow::WorkflowCheckArgs,
+    declared::Declarations,
     failure::{Exit, Failure},
     output,
 };
@@ -34,7 +35,7 @@ struct Sound<'a> {
 
 /// Looks at the files and says what was found.
 pub(super) async fn check(args: &WorkflowCheckArgs) -> Result<Exit, Failure> {
-    let declarations = declarations(&projects(args), args.org.as_deref())?;
+    let declarations = sorted(declarations(&projects(args), args.org.as_deref())?, args.org.is_some())?;
     let keys = args.keys.as_deref().map(keys).transpose()?;
     let Checked { projects, chart, errors, warnings } = declarations.check(keys.as_ref()).await?;
     warnings.iter().for_each(|warning| output::err(warning.render("warning: ").trim_end()));
@@ -77,6 +78,26 @@ fn projects(args: &WorkflowCheckArgs) -> Vec<PathBuf> {
         [] => vec![default],
         files => files.to_vec(),
     }
+}
+
+/// Takes the org chart out of the files, which `*.yaml` names like any other: it is the one that the workflows are checked by.
+fn sorted(found: Declarations, is_named: bool) -> Result<Declarations, Failure> {
+    let is_chart = |(file, bytes): &(String, Vec<u8>)| declared::is_org_chart(Source { file, bytes });
+    let (mut charts, projects): (Vec<_>, Vec<_>) = found.projects.into_iter().partition(is_chart);
+    if is_named {
+        charts.extend(found.org.clone());
+    }
+    // The same chart may be named twice.
+    charts.dedup_by(|one, other| one.1 == other.1);
+    if let [(one, _), .., (other, _)] = &charts[..] {
+        let message = format!("{one} and {other} are org charts, and workflows are checked by one");
+        return Err(Failure::usage(
+            "arguments",
+            message,
+            "name one of them, and check the workflows of each by themselves",
+        ));
+    }
+    Ok(Declarations { org: charts.pop().or(found.org), projects })
 }
 
 /// The names that a fleet's keys count for.
