@@ -46,6 +46,6 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<Exit, Failure> {
 }
 
 async fn begin(args: &SubmitArgs, ready: Ready, flight: &FlightId, fleet: FleetFacts) -> Result<(), Failure> {
-    let target = Target::existing(&args.place).await?;
+    let target = Target::for_person(&args.place, None).await?;
     target.serve(async |client| ready.submit(client, flight, fleet).await).await
 }

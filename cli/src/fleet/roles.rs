@@ -39,6 +39,9 @@ impl Crew {
     }
 }
 
+/// Flights and waypoints that a person of a local fleet may have open: as good as any number.
+const OPEN_MAX: usize = u32::MAX as usize;
+
 /// One agent.
 #[derive(Debug)]
 pub(super) struct Agent<'a> {
@@ -59,6 +62,8 @@ pub(super) fn orchestrator(user: &Config, lease: &BrokerLease, state: &StateDir,
     config.orchestrator.connections_per_key = connections_per_key;
     // These keys do not leave the machine, and one agent may have all of its role's room.
     config.orchestrator.room_per_key = SHARE_OFF;
+    // What a person has open here is in nobody's way: it may have been flown years ago.
+    (config.orchestrator.open_flights, config.orchestrator.open_waypoints) = (OPEN_MAX, OPEN_MAX);
     // A broker that an earlier version started has none.
     config.orchestrator.system_creds = Some(lease.system_creds()).filter(|file| file.exists());
     // Never used by an orchestrator, and never elsewhere than in the state folder.

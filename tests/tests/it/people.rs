@@ -205,6 +205,7 @@ fn failed_work_is_retried_with_more_reworks() {
     let flight = flight_of(&run);
     let item = waiting(&world);
     assert_eq!((&item["kind"], &item["actions"][0]), (&"failed".into(), &"retry".into()));
+    assert!(item["to"][0].as_str().unwrap().starts_with("human-"), "who runs a flight is its owner: {item}");
     assert_eq!(refused(&world, &["approve", "w"]), "nothing_open");
 
     world.write("plan/cured", "");

@@ -30,6 +30,7 @@ use crate::{
     interrupt::Interrupts,
     notify::Notifier,
     output,
+    people::key,
     preflight::{self, Cleared, Ready},
     program,
     reload::{Files, Watcher, flown},
@@ -202,6 +203,8 @@ impl Local {
         // First of all: from here on the flight can be resumed, whatever happens, and with the programs that it got now.
         self.record.save(&self.state)?;
         let client = fleet.client().await?;
+        // Who runs it is who acts in it, and its owner where none is declared.
+        let owner = fleet.client_of(&key::default_name()).await?;
         let pool = streams::flight_pool(&self.record.flight);
         let mut config = self.config.clone();
         config.orchestrator.serves = pool.clone();
@@ -217,7 +220,7 @@ impl Local {
         fleet.start_crew(Arc::new(crew))?;
         fleet.take_up(&self.later_roles(&stands.workflows()).await).await?;
         let recruiter = fleet.recruiter();
-        self.or_trouble(fleet, Box::pin(self.mission(&client, stands, recruiter))).await
+        self.or_trouble(fleet, Box::pin(self.mission(&client, &owner, stands, recruiter))).await
     }
 
     /// Does `work` unless the fleet falls apart meanwhile.
@@ -256,13 +259,19 @@ impl Local {
         }
     }
 
-    async fn mission(&self, client: &Client, stands: Stands, recruiter: Recruiter) -> Result<FlightView, Failure> {
+    async fn mission(
+        &self,
+        client: &Client,
+        owner: &Client,
+        stands: Stands,
+        recruiter: Recruiter,
+    ) -> Result<FlightView, Failure> {
         let flight = &self.record.flight;
         let begun = match stands {
             Stands::Begun(view) => Some(view),
             Stands::New(ready) => {
                 let facts = facts(&self.config, streams::flight_pool(flight), Some(self.record.builders));
-                ready.submit(client, flight, facts).await?;
+                ready.submit(owner, flight, facts).await?;
                 output::err(&format!("flight {flight}"));
                 None
             }
