@@ -7,7 +7,7 @@ use std::fmt;
 
 use holdpoint_protocol::artifact::{
     Act, BuildArtifact, ClarificationRequest, Completion, CriterionReport, ExchangeError, ExchangeRecord, Handed,
-    HelpRequest, StatusUpdate, VerificationReport,
+    HelpRequest, IgnoredMarker, StatusUpdate, VerificationReport,
 };
 
 use crate::{
@@ -34,6 +34,11 @@ pub const RUNS_MAX: usize = 10_000;
 pub const PROPERTIES_MAX: usize = 100;
 /// Claims of one build artifact.
 pub const CLAIMS_MAX: usize = 1_000;
+
+/// Calls for help of one run.
+pub const HELP_EVENTS_MAX: usize = 16;
+/// Markers of one run that said nothing.
+pub const IGNORED_MAX: usize = 64;
 
 /// Tries of one exchange.
 pub const EXCHANGE_ATTEMPTS_MAX: usize = 64;
@@ -128,7 +133,8 @@ fn of_build(artifact: &BuildArtifact) -> Checked {
     let detail = artifact.failure.as_ref().map_or("", |failure| failure.detail.as_str());
     text("failure.detail", detail, FAILURE_BYTES_MAX)?;
     items("ledger", artifact.ledger.len(), RUNS_MAX)?;
-    items("claims", artifact.claims.len(), CLAIMS_MAX)
+    items("claims", artifact.claims.len(), CLAIMS_MAX)?;
+    ignored(&artifact.markers_ignored)
 }
 
 fn of_completion(completion: &Completion) -> Checked {
@@ -150,8 +156,20 @@ fn of_question(asked: &ClarificationRequest) -> Checked {
 }
 
 fn of_help(help: &HelpRequest) -> Checked {
-    let context = help.context.as_ref().map_or(0, |context| context.to_string().len());
-    bytes("raw_line and context", help.raw_line.len() + context, QUESTION_BYTES_MAX)
+    let size = |context: Option<&serde_json::Value>| context.map_or(0, |context| context.to_string().len());
+    bytes("raw_line and context", help.raw_line.len() + size(help.context.as_ref()), QUESTION_BYTES_MAX)?;
+    items("help_events", help.help_events.len(), HELP_EVENTS_MAX)?;
+    let events = help.help_events.iter().map(|event| event.raw_line.len() + size(event.context.as_ref())).sum();
+    bytes("help_events", events, QUESTION_BYTES_MAX)?;
+    ignored(&help.markers_ignored)
+}
+
+fn ignored(markers: &[IgnoredMarker]) -> Checked {
+    items("markers_ignored", markers.len(), IGNORED_MAX)?;
+    markers.iter().try_for_each(|ignored| {
+        sentence("markers_ignored.marker", &ignored.marker)?;
+        sentence("markers_ignored.line", &ignored.line)
+    })
 }
 
 fn sentence(field: &'static str, value: &str) -> Checked {

@@ -84,6 +84,10 @@ impl Answers {
         if self.causes.contains_key(&line.reference) {
             return Some(Standing::Taken);
         }
+        if line.artifact["running"].as_bool() == Some(true) {
+            // It was heard while its program ran, and ends nothing unless its agent dies.
+            return None;
+        }
         let turn = text(&line.artifact["turn"])?;
         (self.is_answered || self.open.as_ref() != Some(&turn)).then_some(Standing::Conflict)
     }

@@ -135,10 +135,14 @@ pub fn scripts(data: &[u8]) {
 /// What a program prints, whole and in pieces: the first byte says how it is cut.
 pub fn markers(data: &[u8]) {
     let Some((first, output)) = data.split_first() else { return };
-    let whole = markers::read(output, b"");
+    let whole = markers::read(output, b"", "");
     let mut scanner = Scanner::default();
     output.chunks(usize::from(*first).max(1)).for_each(|piece| scanner.push(piece));
-    assert_eq!(scanner.finish(), whole, "how it is cut makes no difference");
+    let cut = scanner.finish();
+    // The final object may call as well.
+    assert!(cut.help.is_none() || whole.help.is_some());
+    let cut = markers::Found { help: whole.help.clone(), ..cut };
+    assert_eq!(cut, whole, "how it is cut makes no difference");
     let kinds = [whole.markers.stages.len(), whole.markers.claims.len(), whole.markers.validations.len()];
     assert!(kinds.iter().all(|count| *count <= MARKERS_MAX));
     let completions = whole.markers.completions.iter().map(|completion| &completion.text);
@@ -159,11 +163,13 @@ pub fn answer(data: &[u8]) {
     let stdout = streams.next().unwrap_or_default();
     let result = BackendResult {
         command: "agent".to_owned(),
+        prompt: String::new(),
         ended,
         said: dialect::read(Dialect::Plain, &stdout, None),
         went_on: false,
         stdout,
         stderr: streams.next().unwrap_or_default(),
+        help_events: Vec::new(),
         duration: Duration::from_secs(1),
         tree_ended: true,
     };

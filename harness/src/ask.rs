@@ -10,7 +10,7 @@
 //! - [`inside`]: pure; what is answered about the turn, and the completion that is given in it.
 //! - [`client`]: the program `holdpoint-ask`, a personality of every executable of ours that runs agents.
 //! - [`line`](mod@line): the harness's end; [`attend`](mod@attend): a program's run with an ear at it; [`desk`]: where a
-//!   question waits; [`handoff`]: what becomes of it.
+//!   question waits; [`printed`]: calls for help in what it prints; [`handoff`]: what becomes of it.
 
 pub mod arguments;
 pub mod attend;
@@ -21,6 +21,7 @@ pub mod inside;
 pub mod line;
 pub mod message;
 pub mod parts;
+pub mod printed;
 
 pub use attend::{Ending, Heard, attend, ending};
 pub use client::maybe_run;
@@ -29,6 +30,7 @@ pub use handoff::handoff;
 pub use inside::{Completed, Inside};
 pub use line::{Access, Line};
 pub use message::Ask;
+pub use printed::Printed;
 
 /// What the program is called, and the name under which an executable of ours becomes it.
 pub const PROGRAM: &str = "holdpoint-ask";

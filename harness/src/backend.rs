@@ -23,12 +23,15 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_protocol::ids::{FlightId, RoleId, WaypointId};
+use holdpoint_protocol::{
+    artifact::HelpEvent,
+    ids::{FlightId, RoleId, WaypointId},
+};
 use holdpoint_sandbox::{Ended, Tap};
 
 use crate::{
     ask::{Access, Line},
-    dialect::{Continuation, Said},
+    dialect::{Continuation, Dialect, Said},
 };
 
 pub use command::{CommandBackend, CommandSettings, SettingsError};
@@ -81,6 +84,8 @@ pub struct BackendTask {
 pub struct BackendResult {
     /// The command line that was run.
     pub command: String,
+    /// What it was told: what it repeats of that says nothing.
+    pub prompt: String,
     /// How it ended.
     pub ended: Ended,
     /// Its standard output as printed, up to the limit: evidence. What it means is in `said`.
@@ -91,6 +96,8 @@ pub struct BackendResult {
     pub went_on: bool,
     /// Its standard error, up to the limit.
     pub stderr: Vec<u8>,
+    /// Its calls for help, as they were heard while it ran.
+    pub help_events: Vec<HelpEvent>,
     /// How long it ran.
     pub duration: Duration,
     /// Whether everything it started has ended too.
@@ -126,8 +133,13 @@ pub trait Backend: Send + Sync + 'static {
     /// The time and bytes of output that a task may use up.
     fn limits(&self, task: &BackendTask) -> (Duration, u64);
 
+    /// The form in which the program says what it says.
+    fn dialect(&self) -> Dialect;
+
     /// Whether the program prints what it does while it does it.
-    fn streams(&self) -> bool;
+    fn streams(&self) -> bool {
+        !self.dialect().is_plain()
+    }
 
     /// Whether the program can go on in a conversation.
     fn resumes(&self) -> bool;

@@ -6,6 +6,7 @@
 mod acts;
 mod apply;
 mod asked;
+mod called;
 mod calls;
 mod deaths;
 mod due;

@@ -23,7 +23,8 @@ pub use build::{
 };
 pub use clarify::{
     ClarificationRequest, ClarificationRequestBody, ClarificationResponse, ClarificationResponseBody, Clarified,
-    Confidence, GivenBack, GivenBackBody, HelpRequest, HelpRequestBody, StatusUpdate, StatusUpdateBody, WorkInProgress,
+    Confidence, GivenBack, GivenBackBody, HelpEvent, HelpRequest, HelpRequestBody, IgnoredBecause, IgnoredMarker,
+    StatusUpdate, StatusUpdateBody, WorkInProgress,
 };
 pub use complete::{Completion, CompletionBody, CompletionPlan, CompletionPlanBody};
 pub use decision::{Disposition, OrchestratorDecision, OrchestratorDecisionBody, StatusMutation};

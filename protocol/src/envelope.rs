@@ -89,6 +89,9 @@ pub struct WorkData {
     /// Criteria that it says it met; claims only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub claims: Vec<WorkClaim>,
+    /// Whether it called for help. What its stream says overrules it (RETRY-11).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested_help: Option<bool>,
 }
 
 /// A criterion that a program says it met.

@@ -25,7 +25,7 @@ use prometheus_client::{
     registry::Registry,
 };
 
-pub use agent::{exchange, exchange_circular, exchange_failed, publish_agent, turn};
+pub use agent::{exchange, exchange_circular, exchange_failed, help, publish_agent, turn};
 pub use bounded::{Counters, Histograms, Labels, OTHER, SERIES_MAX, Total};
 use gauges::Gauges;
 pub use gauges::{Described, Sample};

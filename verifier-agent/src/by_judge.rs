@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use holdpoint_core::exchange::HandoffRules;
 use holdpoint_harness::{
-    ask::{Ask, Desk, Recording, Storing, Waiting},
-    backend::question::Question as AskedQuestion,
+    ask::{Ask, Desk, Printed, Recording, Storing, Waiting},
+    backend::{markers::HelpCall, question::Question as AskedQuestion},
     dialect,
     exchange::{After, Draft, Exchange, Expected, Problem, RulesError, Tried, rules_at, stall::Stall},
 };
@@ -117,6 +117,7 @@ async fn put(
     let mut retry = None;
     loop {
         let stall = Stall::new(expected.settings.stuck_after.limit(streams));
+        let printed = Printed::of(judge.dialect, None, "");
         let allowed =
             Allowed { network: judge.network, writes_dir: false, writes_caches: false, wall: exchange.left().0 };
         let program = Program {
@@ -127,6 +128,7 @@ async fn put(
             allowed,
             asks: Some(&criterion.id),
             stall: Some(&stall),
+            printed: Some(&printed),
             guarded: false,
             watch: None,
             observed: false,
@@ -138,6 +140,7 @@ async fn put(
             Some(ask) => (Came::Asks(ask), None),
             None => judge::read(outcome.ended, &said, &outcome.stderr, &expected, exchange.before()),
         };
+        let came = came.with_events(printed.end());
         let stuck = stall.is_stuck();
         let problem = match problem {
             Some(_) if stuck => Some(Problem::new(ExchangeErrorKind::Stuck, "it printed nothing for too long")),
@@ -160,7 +163,12 @@ async fn put(
             can_start: stuck || matches!(outcome.ended, Ended::Signalled(_)),
         };
         match exchange.after(&tried, problem.as_ref()).await {
-            After::Over(_) => return Ok(Put { outcome, came, evidence }),
+            After::Over(_) => {
+                if let Came::Asks(Ask::Help(_)) = came {
+                    exchange.called_for_help();
+                }
+                return Ok(Put { outcome, came, evidence });
+            }
             After::Again(again) => retry = again.prompt.map(|prompt| judge::Retry { number: again.retry, prompt }),
         }
     }
@@ -200,6 +208,10 @@ impl Desk for AboutCriterion<'_> {
 
     fn ask(&self, question: AskedQuestion, patience: Duration) -> Waiting<'_> {
         self.desk.ask(about(self.criterion, question), patience)
+    }
+
+    fn calls_for_help(&self, call: HelpCall) -> Recording<'_> {
+        self.desk.calls_for_help(call)
     }
 
     fn keep(&self, output: Vec<u8>) -> Storing<'_> {

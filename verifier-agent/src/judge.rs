@@ -11,12 +11,12 @@ use std::{borrow::Cow, time::Duration};
 use holdpoint_core::shown;
 use holdpoint_harness::{
     ask::Ask,
-    backend::markers::{self, Found},
+    backend::markers::{self, Found, HelpCall},
     dialect::Said,
     exchange::{Expected, Problem, envelope::Before},
 };
 use holdpoint_protocol::{
-    artifact::{Clarified, CriterionReport, ExchangeErrorKind, PersonVerdict},
+    artifact::{Clarified, CriterionReport, ExchangeErrorKind, HelpEvent, PersonVerdict},
     facts::{Oid, Verdict},
     plan::Criterion,
     reason::CriterionReason,
@@ -214,6 +214,16 @@ pub(crate) enum Came {
     Asks(Ask),
 }
 
+impl Came {
+    /// A call for help with all calls of the run, where some were heard in print.
+    pub(crate) fn with_events(self, events: Vec<HelpEvent>) -> Self {
+        match self {
+            Self::Asks(Ask::Help(call)) if !events.is_empty() => Self::Asks(Ask::Help(HelpCall { events, ..call })),
+            came => came,
+        }
+    }
+}
+
 /// Reads how a judge ended and what it printed: a call for help, exactly one verdict object, an envelope with one, or a
 /// question. Nothing else settles anything: then there is a problem as well.
 pub(crate) fn read(
@@ -223,7 +233,8 @@ pub(crate) fn read(
     expected: &Expected,
     before: Before<'_>,
 ) -> (Came, Option<Problem>) {
-    let Found { help, question, envelope, .. } = markers::read(&said.text, stderr);
+    // What it is told is JSON, which has no line that calls.
+    let Found { help, question, envelope, .. } = markers::read(&said.text, stderr, "");
     if let Some(call) = help {
         return (Came::Asks(Ask::Help(call)), None);
     }

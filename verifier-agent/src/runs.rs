@@ -15,7 +15,8 @@ use std::{
 use holdpoint_core::{checks::Run, runners::Observed};
 use holdpoint_faults::Step;
 use holdpoint_harness::{
-    ask::{self, Ask, Desk, Inside, Line},
+    ask::{self, Ask, Desk, Inside, Line, Printed},
+    dialect::Dialect,
     exchange::stall::{Patiently, Stall},
 };
 use holdpoint_protocol::{
@@ -111,6 +112,8 @@ pub(crate) struct Program<'a> {
     pub(crate) asks: Option<&'a CriterionId>,
     /// What watches whether it comes on; only the judge is watched.
     pub(crate) stall: Option<&'a Stall>,
+    /// What hears its calls for help in print; only the judge's count.
+    pub(crate) printed: Option<&'a Printed>,
     /// What new modules its Python programs import is looked at.
     pub(crate) guarded: bool,
     /// Lines that they are watched for.
@@ -201,6 +204,7 @@ impl<'a> Runs<'a> {
             allowed,
             asks: None,
             stall: None,
+            printed: None,
             guarded: true,
             watch: args.watch,
             observed,
@@ -297,6 +301,7 @@ impl<'a> Runs<'a> {
             allowed,
             asks: None,
             stall: None,
+            printed: None,
             guarded: false,
             watch: None,
             observed: false,
@@ -346,8 +351,9 @@ impl<'a> Runs<'a> {
         let tap = tail.tap();
         let _at = holdpoint_faults::at(Step::RunCheck);
         let (outcome, asked, told) = if let Some(criterion) = program.asks {
-            let (outcome, asked) =
-                self.attended(command, &scratch.join("line"), &tap, (criterion, program.stall)).await?;
+            let (outcome, asked) = self
+                .attended(command, &scratch.join("line"), &tap, (criterion, program.stall, program.printed))
+                .await?;
             (outcome, asked, None)
         } else if let Some(listener) = listener {
             let (outcome, told) = listener.during(self.sandbox.run(&command, Some(&tap))).await;
@@ -386,14 +392,15 @@ impl<'a> Runs<'a> {
         mut command: Command,
         dir: &Path,
         tap: &Tap,
-        (criterion, stall): (&CriterionId, Option<&Stall>),
+        (criterion, stall, printed): (&CriterionId, Option<&Stall>, Option<&Printed>),
     ) -> Result<(Outcome, Option<Ask>), BenchError> {
         let opened = Line::open(dir, self.sandbox, command.profile.network).await;
         let mut line = opened.map_err(BenchError::io("open the line in", dir))?;
         line.access().grant(&mut command);
         let (ending, end) = ask::ending();
         let stall = stall.cloned().unwrap_or_else(|| Stall::new(None));
-        let tap = stall.tap(Some(tap.clone()));
+        let printed = printed.cloned().unwrap_or_else(|| Printed::of(Dialect::Plain, None, ""));
+        let tap = printed.tap(Some(stall.tap(Some(tap.clone()))));
         let stuck = stall.clone().stuck();
         let end = async {
             tokio::select! {
@@ -406,7 +413,7 @@ impl<'a> Runs<'a> {
         let desk = AboutCriterion { desk: self.desk, criterion };
         let desk = Patiently { desk: &desk, stall };
         let mut inside = Inside::judge(&desk);
-        let attended = ask::attend(&mut line, &mut inside, std::future::ready(true), ending, run);
+        let attended = ask::attend(&mut line, &mut inside, &printed, std::future::ready(true), ending, run);
         // Boxed, as the program's run is large.
         let (outcome, heard) = Box::pin(attended).await;
         Ok((outcome?, heard.map(|heard| heard.ask)))

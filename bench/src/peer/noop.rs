@@ -103,6 +103,7 @@ fn unchanged(job: &Job) -> BuildArtifact {
             ledger: Vec::new(),
             claims: Vec::new(),
             completion_claim: None,
+            markers_ignored: Vec::new(),
             last_words: None,
             metered: Metered::default(),
         },

@@ -8,6 +8,7 @@ mod completing;
 mod context;
 mod dialects;
 mod exchange;
+mod help;
 mod program;
 mod result;
 mod support;

@@ -129,6 +129,7 @@ impl HandoffLine {
                 artifact.claims = Vec::new();
                 artifact.completion_claim = None;
                 artifact.last_words = None;
+                artifact.markers_ignored = Vec::new();
             }
             Ok((_, Handed::Reported(report))) => {
                 for judged in report.criteria.iter_mut().chain(&mut report.guards) {

@@ -11,8 +11,8 @@ use holdpoint_faults::Step;
 use holdpoint_protocol::{
     Digest,
     artifact::{
-        Artifact, ClarificationRequest, ExchangeRecord, ExchangeRecordBody, GivenBack, GivenBackBody, StatusUpdate,
-        StatusUpdateBody,
+        Artifact, ClarificationRequest, ExchangeRecord, ExchangeRecordBody, GivenBack, GivenBackBody, HelpRequest,
+        StatusUpdate, StatusUpdateBody,
     },
     codec::{self, CodecError, Encoding},
     headers,
@@ -58,6 +58,15 @@ pub enum HandoffError {
 /// [`HandoffError`].
 pub async fn ask_in_turn(job: &Job, asked: &ClarificationRequest) -> Result<(), HandoffError> {
     Handoff::new(job, asked, ShowJwt::No)?.publish(&job.bus).await
+}
+
+/// Hands off a call for help that was heard while its program runs. A broker that does not take it holds up nothing: the
+/// turn's result says it again.
+///
+/// # Errors
+/// [`HandoffError`].
+pub async fn hear_help(job: &Job, heard: &HelpRequest) -> Result<(), HandoffError> {
+    Handoff::new(job, heard, ShowJwt::No)?.publish_once(&job.bus).await
 }
 
 /// Hands off the record of an exchange. A broker that does not take it is tried a few times: a record holds up no turn for

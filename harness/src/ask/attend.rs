@@ -2,6 +2,8 @@
 
 use std::{convert::Infallible, future::pending, pin::pin, time::Duration};
 
+use holdpoint_protocol::artifact::HelpEvent;
+use holdpoint_runtime::clock;
 use tokio::sync::oneshot;
 
 use super::{
@@ -9,13 +11,14 @@ use super::{
     inside::Inside,
     line::{Asked, Line},
     message::{Ask, Became, Call, Patient},
+    printed::Printed,
 };
-use crate::backend::question::Question;
+use crate::backend::{markers::HelpCall, question::Question};
 
 /// How long a program may go on after its question became the turn's result, to end in order.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// What was asked over the line.
+/// What was asked over the line, or called for in print.
 #[derive(Debug)]
 pub struct Heard {
     /// What was asked.
@@ -41,23 +44,50 @@ pub fn ending() -> (Ending, impl Future<Output = ()> + Send + use<>) {
 
 /// Follows a program's run to its end and listens meanwhile. What is asked about the turn, and a completion, is answered
 /// `inside` it, and the program goes on. A question waits first, as long as its asker does. With the first request that ends
-/// the turn `keep` keeps what is there and says whether that worked; then the asker is told, and the program is ended after
-/// a grace. If it did not work, the program is ended at once. Neither `keep` nor `run` is polled any more once the run is
+/// the turn, or the first call for help that is `printed`, `keep` keeps what is there and says whether that worked; then the
+/// asker is told, and the program is ended after a grace. A call for help is told at once. If it did not work, the program is ended at once. Neither `keep` nor `run` is polled any more once the run is
 /// over.
 pub async fn attend<T>(
     line: &mut Line,
     inside: &mut Inside<'_>,
+    printed: &Printed,
     keep: impl Future<Output = bool>,
     ending: Ending,
     run: impl Future<Output = T>,
 ) -> (T, Option<Heard>) {
-    let mut heard = None;
+    let (mut heard, mut is_told) = (None, false);
+    let desk = inside.desk();
     let listening = async {
-        let (mut asked, ask) = ends_the_turn(line, inside).await;
-        let heard = heard.insert(Heard { ask, kept: false });
-        if keep.await {
-            heard.kept = true;
-            asked.became(Became::Result).await;
+        let heard_first = tokio::select! {
+            (asked, ask) = ends_the_turn(line, inside) => (Some(asked), ask),
+            call = printed.called() => (None, Ask::Help(call)),
+        };
+        // What was completed over the line wins over what is printed, if the program ends well.
+        let (asked, ask) = match heard_first {
+            (None, _) if inside.is_completed() => {
+                let (asked, ask) = ends_the_turn(line, inside).await;
+                (Some(asked), ask)
+            }
+            heard_first => heard_first,
+        };
+        let ask = seen_now(ask);
+        let heard = heard.insert(Heard { ask: ask.clone(), kept: false });
+        let kept = &mut heard.kept;
+        let keeping = async {
+            *kept = keep.await;
+            *kept
+        };
+        let told = async {
+            if let Ask::Help(call) = ask {
+                desk.calls_for_help(call).await;
+                is_told = true;
+            }
+        };
+        let (kept, ()) = tokio::join!(keeping, told);
+        if kept {
+            if let Some(mut asked) = asked {
+                asked.became(Became::Result).await;
+            }
             tokio::time::sleep(GRACE).await;
         }
         // Fails only when the program has ended by itself.
@@ -68,7 +98,35 @@ pub async fn attend<T>(
         ran = run => ran,
         never = listening => match never {},
     };
+    // The program has ended by itself before that was told: what follows takes its time.
+    if !is_told
+        && !inside.is_completed()
+        && let Some(call) = called(heard.as_ref(), printed)
+    {
+        desk.calls_for_help(call).await;
+    }
     (ran, heard)
+}
+
+/// The call of a program that has ended.
+fn called(heard: Option<&Heard>, printed: &Printed) -> Option<HelpCall> {
+    match heard {
+        Some(Heard { ask: Ask::Help(call), .. }) => Some(call.clone()),
+        Some(_) => None,
+        None => printed.last_word(),
+    }
+}
+
+/// A call for help over the line is an event like one in print.
+fn seen_now(ask: Ask) -> Ask {
+    match ask {
+        Ask::Help(call) if call.events.is_empty() => {
+            let (raw_line, context) = (call.raw_line.clone(), call.context.clone());
+            let event = HelpEvent { timestamp: clock::now(), raw_line, context };
+            Ask::Help(HelpCall { events: vec![event], ..call })
+        }
+        ask => ask,
+    }
 }
 
 /// Answers requests until one has to end the turn.

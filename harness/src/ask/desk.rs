@@ -10,10 +10,10 @@ use holdpoint_protocol::{
 };
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::handoff::waiting;
+use super::handoff::{heard_help, waiting};
 use crate::{
     agent::{self, Job},
-    backend::question::Question,
+    backend::{markers::HelpCall, question::Question},
     exchange::Draft,
 };
 use holdpoint_runtime::{clock, telemetry::ErrorChain};
@@ -45,6 +45,12 @@ pub trait Desk: Send + Sync {
 
     /// Asks, and waits for the answer.
     fn ask(&self, question: Question, patience: Duration) -> Waiting<'_>;
+
+    /// Says at once that a program calls for help: whatever becomes of the program and of this process, the call is not lost
+    /// (RETRY-11). Without anybody behind the desk nobody hears it.
+    fn calls_for_help(&self, _call: HelpCall) -> Recording<'_> {
+        Box::pin(std::future::ready(()))
+    }
 
     /// Stores a program's output whole. Without anybody behind the desk it is not kept.
     fn keep(&self, _output: Vec<u8>) -> Storing<'_> {
@@ -138,6 +144,14 @@ impl Desk for TurnDesk<'_> {
 
     fn ask(&self, question: Question, patience: Duration) -> Waiting<'_> {
         Box::pin(self.answer(question, patience))
+    }
+
+    fn calls_for_help(&self, call: HelpCall) -> Recording<'_> {
+        Box::pin(async {
+            if let Err(error) = agent::hear_help(self.job, &heard_help(self.job, call)).await {
+                tracing::warn!(error = %ErrorChain(&error), "a call for help is told with the turn's result only");
+            }
+        })
     }
 
     fn keep(&self, output: Vec<u8>) -> Storing<'_> {

@@ -2,8 +2,12 @@
 
 use holdpoint_protocol::{
     Digest, Timestamp,
-    artifact::{ClarificationRequest, ClarificationRequestBody, HelpRequest, HelpRequestBody, Origin, WorkInProgress},
+    artifact::{
+        ClarificationRequest, ClarificationRequestBody, HelpEvent, HelpRequest, HelpRequestBody, Origin, WorkInProgress,
+    },
 };
+
+use serde_json::Value;
 
 use super::message::Ask;
 use crate::{
@@ -20,7 +24,15 @@ use crate::{
 pub fn handoff(job: &Job, ask: Ask, work: Option<WorkInProgress>, output: Digest) -> Final {
     match ask {
         Ask::Question(question) => Final::Clarify(clarification(job, question, work, output)),
-        Ask::Help(call) => Final::Help(help(job, call, work, output)),
+        Ask::Help(call) => {
+            if call.overruled {
+                tracing::warn!(
+                    event = "help_overruled",
+                    "the program called for help, and its final object does not say so"
+                );
+            }
+            Final::Help(help(job, call, work, origin_with(job, output)))
+        }
     }
 }
 
@@ -28,6 +40,11 @@ pub fn handoff(job: &Job, ask: Ask, work: Option<WorkInProgress>, output: Digest
 pub(super) fn waiting(job: &Job, asked: Question, until: Timestamp) -> ClarificationRequest {
     let asked = question(job, asked, None, job.origin());
     ClarificationRequest { waits_until: Some(until), ..asked }
+}
+
+/// A call for help that was heard while its program runs.
+pub(super) fn heard_help(job: &Job, call: HelpCall) -> HelpRequest {
+    HelpRequest { running: true, ..help(job, call, None, job.origin()) }
 }
 
 fn clarification(job: &Job, asked: Question, work: Option<WorkInProgress>, output: Digest) -> ClarificationRequest {
@@ -54,23 +71,30 @@ fn question(job: &Job, asked: Question, work: Option<WorkInProgress>, origin: Or
     )
 }
 
-fn help(job: &Job, call: HelpCall, work: Option<WorkInProgress>, output: Digest) -> HelpRequest {
-    // A longer context goes as its beginning, in words: it is there to be read.
-    let context = call.context.map(|context| {
-        let text = context.to_string();
-        if text.len() <= TEXT_BYTES_MAX { context } else { cut(&text).into() }
-    });
+fn help(job: &Job, call: HelpCall, work: Option<WorkInProgress>, origin: Origin) -> HelpRequest {
+    let HelpCall { raw_line, context, events, overruled, ignored } = call;
+    let event = |event: HelpEvent| HelpEvent { context: event.context.map(readable), ..event };
     HelpRequest::new(
-        origin_with(job, output),
+        origin,
         HelpRequestBody {
             turn: job.turn.turn_id.clone(),
             delivery: job.delivery,
             agent: job.agent.clone(),
-            raw_line: call.raw_line,
-            context,
+            raw_line,
+            context: context.map(readable),
             work,
+            help_events: events.into_iter().map(event).collect(),
+            overruled,
+            running: false,
+            markers_ignored: ignored,
         },
     )
+}
+
+/// A longer context goes as its beginning, in words: it is there to be read.
+fn readable(context: Value) -> Value {
+    let text = context.to_string();
+    if text.len() <= TEXT_BYTES_MAX { context } else { cut(&text).into() }
 }
 
 /// Questions and calls have no ledger: the output they stand in is named here.

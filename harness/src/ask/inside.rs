@@ -120,6 +120,11 @@ impl<'a> Inside<'a> {
         self.completed
     }
 
+    /// Whether a completion was recorded.
+    pub(super) fn is_completed(&self) -> bool {
+        self.completed.is_some()
+    }
+
     /// Where questions wait.
     pub(super) fn desk(&self) -> &'a dyn Desk {
         self.desk

@@ -183,7 +183,7 @@ pub fn checked(wanted: Wanted) -> Result<Call, BadQuestion> {
             Call::Ask(Patient { ask: Ask::Question(question.checked()?), patience: Duration::from_secs(patience) })
         }
         Wanted::Help { text } => {
-            let ask = Ask::Help(HelpCall { raw_line: help_text(&text)?, context: None });
+            let ask = Ask::Help(HelpCall::of_line(help_text(&text)?));
             Call::Ask(Patient { ask, patience: Duration::ZERO })
         }
         Wanted::Complete { completion } => Call::Complete(completion),

@@ -26,7 +26,7 @@ use super::{
 use crate::{
     ask::Line,
     build_turn::output::last_lines,
-    dialect::{self, Continuation, Said},
+    dialect::{self, Continuation, Dialect, Said},
 };
 use holdpoint_runtime::{
     config::{
@@ -266,11 +266,13 @@ impl Backend for CommandBackend {
         }
         Ok(BackendResult {
             command,
+            prompt: task.prompt,
             said,
             went_on,
             ended: outcome.ended,
             stdout: outcome.stdout,
             stderr: outcome.stderr,
+            help_events: Vec::new(),
             duration: outcome.duration,
             tree_ended: outcome.tree_ended,
         })
@@ -281,8 +283,8 @@ impl Backend for CommandBackend {
         (wall, output_bytes as u64)
     }
 
-    fn streams(&self) -> bool {
-        !self.settings.program.dialect.is_plain()
+    fn dialect(&self) -> Dialect {
+        self.settings.program.dialect
     }
 
     fn resumes(&self) -> bool {

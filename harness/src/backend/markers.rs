@@ -15,18 +15,24 @@
 
 mod completion;
 mod element;
+mod help;
 mod object;
+mod reconcile;
 mod visible;
 
 pub use completion::reply;
 pub(crate) use completion::{BadCompletion, completion};
-pub(crate) use element::first_word;
+pub(crate) use element::{COMPLETE, first_word};
+use help::Calls;
+pub(crate) use help::ignored;
+pub use help::{HelpCall, IGNORED_MAX};
 use holdpoint_core::shown;
-use holdpoint_protocol::artifact::HelpRequest;
+use holdpoint_protocol::artifact::IgnoredMarker;
 pub(crate) use object::sure;
+pub(crate) use reconcile::reconcile;
 use serde_json::{Map, Value};
-use visible::Visible;
 pub(crate) use visible::closing as closing_fence;
+use visible::{At, Fences, Visible};
 
 use super::question::{BadQuestion, Question};
 
@@ -34,12 +40,6 @@ use super::question::{BadQuestion, Question};
 pub const TEXT_BYTES_MAX: usize = 2 << 10;
 /// The most markers that are taken over of one kind: all of them fit into a handoff several times over.
 pub const MARKERS_MAX: usize = 32;
-
-/// The most that the context of a call for help may be long, in bytes: it goes to a person.
-const CONTEXT_BYTES_MAX: usize = 16 << 10;
-
-/// The lines that call for help (RETRY-10).
-const HELP: [&str; 2] = [">>>HELP<<<", "CLAUDE_CADENCE_SYSTEM_SIGNAL::HELP_REQUEST"];
 
 /// A question, or why it is none.
 pub type Asked = Result<Question, BadQuestion>;
@@ -53,8 +53,10 @@ pub struct Found {
     pub envelope: Option<Printed>,
     /// The first question; one as an object comes before one as an element.
     pub question: Option<Asked>,
-    /// The first call for help, of either stream.
+    /// The first call for help, of either stream, or of the final object.
     pub help: Option<HelpCall>,
+    /// Markers and calls for help that say nothing where they stand.
+    pub ignored: Vec<IgnoredMarker>,
 }
 
 /// The markers of an output (FLY-25).
@@ -123,24 +125,18 @@ pub enum Printed {
     },
 }
 
-/// A call for help (RETRY-10).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HelpCall {
-    /// The line, as printed but for the space around it.
-    pub raw_line: String,
-    /// The JSON object on the line after it.
-    pub context: Option<Value>,
-}
-
-/// Reads a whole output. Calls for help count on both streams, everything else on standard output.
+/// Reads a whole output of a program that was told `prompt`. Calls for help count on both streams, everything else on standard
+/// output. What the final object says of help is held against the calls.
 #[must_use]
-pub fn read(stdout: &[u8], stderr: &[u8]) -> Found {
-    let mut out = Scanner::default();
+pub fn read(stdout: &[u8], stderr: &[u8], prompt: &str) -> Found {
+    let mut out = Scanner::of(prompt);
     out.push(stdout);
-    let mut err = Scanner::default();
+    let mut err = Scanner::of(prompt);
     err.push(stderr);
-    let mut found = out.finish();
-    found.help = found.help.or_else(|| err.finish().help);
+    let (mut found, of_err) = (out.finish(), err.finish());
+    found.help = reconcile(found.help.or(of_err.help), found.envelope.as_ref());
+    found.ignored.extend(of_err.ignored.into_iter().filter(|ignored| ignored.marker == help::NAME));
+    found.ignored.truncate(IGNORED_MAX);
     found
 }
 
@@ -148,67 +144,118 @@ pub fn read(stdout: &[u8], stderr: &[u8]) -> Found {
 #[derive(Debug, Default)]
 pub struct Scanner {
     line: Vec<u8>,
+    said: Lines,
+}
+
+/// The lines of a stream.
+#[derive(Debug, Default)]
+struct Lines {
+    fences: Fences,
     visible: Visible,
-    help: Option<HelpCall>,
-    /// The last line called for help, so this one may be its context.
-    after_help: bool,
+    calls: Calls,
 }
 
 impl Scanner {
-    /// Takes the next bytes.
-    pub fn push(&mut self, bytes: &[u8]) {
-        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            self.line.extend_from_slice(piece);
-            if piece.ends_with(b"\n") {
-                self.end_line();
-            }
-        }
+    /// Reads what a program prints that was told `prompt`: what it repeats of that says nothing.
+    #[must_use]
+    pub fn of(prompt: &str) -> Self {
+        Self { said: Lines { calls: Calls::of(prompt), ..Lines::default() }, ..Self::default() }
     }
 
-    /// The first call for help so far.
-    #[must_use]
-    pub fn help(&self) -> Option<&HelpCall> {
-        self.help.as_ref()
+    /// Takes the next bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
+        let Self { line, said } = self;
+        lines_of(line, bytes, |line| said.take(line));
     }
 
     /// Says what was found, the last line included.
     #[must_use]
-    pub fn finish(mut self) -> Found {
-        if !self.line.is_empty() {
-            self.end_line();
-        }
-        let text = self.visible.into_text();
+    pub fn finish(self) -> Found {
+        let Self { mut line, mut said } = self;
+        last_line(&mut line, |line| said.take(line));
+        let Lines { visible, calls, .. } = said;
+        let text = visible.into_text();
         let (envelope, question) = object::read(&text);
         let (markers, asked) = element::read(&text);
         let question = question.or(asked);
-        Found { markers, envelope, question, help: self.help }
+        let (help, ignored) = calls.finish();
+        Found { markers, envelope, question, help, ignored }
     }
+}
 
-    fn end_line(&mut self) {
-        let line = std::mem::take(&mut self.line);
-        let line = String::from_utf8_lossy(&line);
-        let was_after_help = std::mem::take(&mut self.after_help);
-        if !self.visible.push(&line) {
-            return;
+impl Lines {
+    fn take(&mut self, line: &str) {
+        let at = self.fences.push(line);
+        if at == At::Opens {
+            self.visible.part();
         }
-        let trimmed = line.trim();
-        if let (true, Some(help)) = (was_after_help, &mut self.help) {
-            help.context = context(trimmed);
-        }
-        if self.help.is_none() && HELP.contains(&trimmed) {
-            self.help = Some(HelpCall { raw_line: trimmed.to_owned(), context: None });
-            self.after_help = true;
+        if self.calls.line(line, at) {
+            self.visible.push(line);
         }
     }
 }
 
-/// The JSON object on the line after a call for help. One that is too large or too deep for a handoff is left out: the
-/// call itself is never lost.
-fn context(line: &str) -> Option<Value> {
-    if line.len() > CONTEXT_BYTES_MAX {
-        return None;
+/// Finds calls for help in one stream while it is printed; keeps nothing else of it.
+#[derive(Debug)]
+pub struct Listening {
+    line: Vec<u8>,
+    fences: Fences,
+    calls: Calls,
+}
+
+impl Listening {
+    /// Listens to what a program prints that was told `prompt`.
+    #[must_use]
+    pub fn of(prompt: &str) -> Self {
+        Self { line: Vec::new(), fences: Fences::default(), calls: Calls::of(prompt) }
     }
-    serde_json::from_str(line).ok().filter(|value: &Value| value.is_object() && HelpRequest::can_carry(value))
+
+    /// Takes the next bytes.
+    pub fn push(&mut self, bytes: &[u8]) {
+        let Self { line, fences, calls } = self;
+        lines_of(line, bytes, |line| {
+            calls.line(line, fences.push(line));
+        });
+    }
+
+    /// Takes what was printed last as a whole line.
+    pub fn end(&mut self) {
+        let Self { line, fences, calls } = self;
+        last_line(line, |line| {
+            calls.line(line, fences.push(line));
+        });
+    }
+
+    /// Calls so far.
+    #[must_use]
+    pub fn calls(&self) -> &[HelpCall] {
+        self.calls.calls()
+    }
+
+    /// Whether the last line called for help: the next one may be its context.
+    #[must_use]
+    pub fn awaits_context(&self) -> bool {
+        self.calls.awaits_context()
+    }
+}
+
+/// Gives each line that the next bytes end, with its end; keeps the rest in `open`.
+fn lines_of(open: &mut Vec<u8>, bytes: &[u8], mut each: impl FnMut(&str)) {
+    for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+        open.extend_from_slice(piece);
+        if piece.ends_with(b"\n") {
+            each(&String::from_utf8_lossy(open));
+            open.clear();
+        }
+    }
+}
+
+/// Gives what is there as the last line.
+fn last_line(open: &mut Vec<u8>, mut each: impl FnMut(&str)) {
+    if !open.is_empty() {
+        each(&String::from_utf8_lossy(open));
+        open.clear();
+    }
 }
 
 /// At most [`TEXT_BYTES_MAX`] bytes of a text, cut between characters, and nothing that moves a terminal's cursor.

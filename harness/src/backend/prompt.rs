@@ -283,7 +283,8 @@ fn push_ready(text: &mut String, budget: &TurnBudget) {
         text,
         "## When you are ready\n\nIf a decision is missing that you must not guess, ask: `holdpoint-ask question TEXT --option A \
          --option B` (see `holdpoint-ask --help`). It waits, and prints the answer. When it exits with 75, end: a person answers, and another turn goes on \
-         from your files. The files as you leave them are what is handed off; no commit is needed, and ignored \
+         from your files. If you are stuck, call for help: `holdpoint-ask help TEXT`, or print `>>>HELP<<<` as a line of its own \
+         and behind it, if you like, a line of JSON that says why; then end. The files as you leave them are what is handed off; no commit is needed, and ignored \
          files do not count. Exit code 0 means \"ready to be judged\", any other that the attempt failed. Nothing is \
          accepted because you say so."
     );

@@ -4,7 +4,9 @@
 //! the matter of [`crate::exchange`].
 
 use holdpoint_protocol::{
-    artifact::{CommandRun, Confidence, CoverageClaim, ExchangeErrorKind, Failure, LedgerSource},
+    artifact::{
+        CommandRun, Confidence, CoverageClaim, ExchangeErrorKind, Failure, IgnoredBecause, IgnoredMarker, LedgerSource,
+    },
     envelope::EnvelopeStatus,
     ids::WaypointId,
     reason::ReasonCode,
@@ -19,9 +21,10 @@ use super::{
     unsure::{doubt, is_unsure},
 };
 use crate::{
+    ask::Ask,
     backend::{
         BackendResult,
-        markers::{self, Claim, Completion, Found, HelpCall, Markers, Printed, first_word},
+        markers::{self, COMPLETE, Claim, Completion, Found, HelpCall, IGNORED_MAX, Markers, Printed, first_word},
         program::program_words,
         question::{Question, confidence_share, confidence_word},
     },
@@ -81,11 +84,12 @@ pub struct Wanted<'a> {
 /// Reads a program's end and output.
 #[must_use]
 pub fn answer(result: &BackendResult, wanted: &Wanted<'_>) -> Answer {
-    let Found { markers, envelope, question, help } = markers::read(&result.said.text, &result.stderr);
-    if let Some(help) = help {
+    let found = markers::read(&result.said.text, &result.stderr, &result.prompt);
+    if let Some(call) = called(&found, result, wanted.waypoint) {
         // Also from a program that crashed or hung after it: the call is not lost.
-        return Answer::Help(help);
+        return Answer::Help(call);
     }
+    let Found { markers, envelope, question, .. } = found;
     let well = bad_end(result).is_none();
     if let Ended::Exited(_) = result.ended {
         match question {
@@ -126,6 +130,33 @@ pub fn answer(result: &BackendResult, wanted: &Wanted<'_>) -> Answer {
         Ok(Some(whole)) => of_envelope(&whole, &markers, wanted, result),
         Err(problem) => Answer::Unusable(problem),
     }
+}
+
+/// The call for help in an output, with all that was heard of it.
+pub(crate) fn called(found: &Found, result: &BackendResult, waypoint: &WaypointId) -> Option<HelpCall> {
+    let call = found.help.clone()?;
+    let events = if result.help_events.is_empty() { call.events.clone() } else { result.help_events.clone() };
+    Some(HelpCall { events, ignored: said_nothing(result, waypoint), ..call })
+}
+
+/// What was asked while the program ran, with what its whole output says of it.
+pub(crate) fn settled(ask: Ask, result: &BackendResult, waypoint: &WaypointId) -> Ask {
+    let Ask::Help(call) = ask else { return ask };
+    let found = markers::read(&result.said.text, &result.stderr, &result.prompt);
+    let printed = found.help.is_some();
+    let Some(call) = markers::reconcile(Some(call.clone()), found.envelope.as_ref()) else { return Ask::Help(call) };
+    // What was called over the line is heard there alone.
+    let events = if printed { result.help_events.clone() } else { call.events.clone() };
+    Ask::Help(HelpCall { events, ignored: said_nothing(result, waypoint), ..call })
+}
+
+/// The markers of an output that say nothing: in a fence, in an echo, or of another waypoint (FLY-25).
+pub(crate) fn said_nothing(result: &BackendResult, waypoint: &WaypointId) -> Vec<IgnoredMarker> {
+    let Found { markers, mut ignored, .. } = markers::read(&result.said.text, &result.stderr, &result.prompt);
+    let others = markers.completions.iter().filter(|said| first_word(&said.text).0 != waypoint.as_str());
+    ignored.extend(others.map(|said| markers::ignored(COMPLETE, IgnoredBecause::OtherWaypoint, &said.text)));
+    ignored.truncate(IGNORED_MAX);
+    ignored
 }
 
 /// What a whole envelope says: ready, or failed.
@@ -214,9 +245,6 @@ fn validate(markers: &Markers, wanted: &Wanted<'_>) -> Result<Said, Problem> {
     let claims = claimed(markers.claims.iter(), wanted)?;
     let is_ours = |said: &&Completion| first_word(&said.text).0 == wanted.waypoint.as_str();
     let completion = markers.completions.iter().find(is_ours);
-    for Completion { text, .. } in markers.completions.iter().filter(|said| !is_ours(said)) {
-        tracing::info!(event = "marker_ignored", marker = "waypoint-complete", %text, "ignored a marker");
-    }
     if markers.any() && completion.is_none() {
         let what = "the program printed markers, but not <waypoint-complete> with this waypoint's id: it is not ready";
         let kind = match markers {

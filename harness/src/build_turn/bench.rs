@@ -9,7 +9,7 @@ use holdpoint_core::exchange::HandoffRules;
 use holdpoint_faults::Step;
 use holdpoint_outline::Helper;
 use holdpoint_protocol::{
-    artifact::{Failure, Metered, TokenUsage},
+    artifact::{Failure, IgnoredMarker, Metered, TokenUsage},
     facts::Oid,
     ids::AgentName,
     reason::ReasonCode,
@@ -20,7 +20,7 @@ use holdpoint_workspace::{AgentClone, Error as GitError, Mirror};
 use tracing::{Instrument as _, Span, field, info_span};
 
 use super::{
-    answer::{Answer, Wanted, answer, with_output},
+    answer::{Answer, Wanted, answer, said_nothing, settled, with_output},
     capture::{Capture, Files, Ready, Work},
     exchanged::{Came, Course, Exchanged, Read},
     folder::{FolderError, TurnFolder, TurnFolders},
@@ -28,7 +28,7 @@ use super::{
     task::{Brief, task},
 };
 use crate::{
-    ask::{self, Ask, Completed, Desk, Heard, Inside, parts::MAP_FILE},
+    ask::{self, Ask, Completed, Desk, Heard, Inside, Printed, parts::MAP_FILE},
     backend::{
         Backend, BackendError, BackendResult, BackendTask, markers::HelpCall, prompt::prompt, question::Question,
     },
@@ -88,6 +88,8 @@ pub struct Built {
     pub metered: Metered,
     /// The agent's last words.
     pub last_words: Option<String>,
+    /// Markers of its last run that said nothing.
+    pub markers_ignored: Vec<IgnoredMarker>,
     _folder: TurnFolder,
 }
 
@@ -169,7 +171,8 @@ impl<B: Backend> Workbench<B> {
                 good @ (Answer::Ready(_) | Answer::Clarify(_) | Answer::Help(_)) => Read::Good(good),
             }
         };
-        let exchanged = Box::pin(self.exchanged(&course, &task, keep, read)).await?;
+        let calls = |answer: &Answer| matches!(answer, Answer::Help(_));
+        let exchanged = Box::pin(self.exchanged(&course, &task, keep, (read, calls))).await?;
         let Exchanged { result, came, output: printed, metered } = exchanged;
         let output = folder.own().join("output");
         write(&output, &printed)?;
@@ -189,6 +192,7 @@ impl<B: Backend> Workbench<B> {
             output,
             metered,
             last_words: last_words(result.said.answer()),
+            markers_ignored: said_nothing(&result, &turn.waypoint),
             command: result.command,
             _folder: folder,
         })
@@ -225,7 +229,8 @@ impl<B: Backend> Workbench<B> {
         (dir, stall): (PathBuf, &Stall),
     ) -> Result<(BackendResult, Option<Heard>), BenchError> {
         let mut line = self.backend.line(&dir).await?;
-        let tap = Some(stall.tap(task.tap.clone()));
+        let printed = Printed::of(self.backend.dialect(), task.go_on.as_ref(), &task.prompt);
+        let tap = Some(printed.tap(Some(stall.tap(task.tap.clone()))));
         let task = BackendTask { line: Some(line.access().clone()), tap, ..task };
         let (ending, end) = ask::ending();
         let stuck = stall.clone().stuck();
@@ -235,8 +240,11 @@ impl<B: Backend> Workbench<B> {
                 () = stuck => {}
             }
         };
-        let (result, heard) = ask::attend(&mut line, inside, keep, ending, self.invoke(turn, agent, task, end)).await;
-        Ok((result?, heard))
+        let run = self.invoke(turn, agent, task, end);
+        let (result, heard) = ask::attend(&mut line, inside, &printed, keep, ending, run).await;
+        let result = BackendResult { help_events: printed.end(), ..result? };
+        let heard = heard.map(|heard| Heard { ask: settled(heard.ask, &result, &turn.waypoint), ..heard });
+        Ok((result, heard))
     }
 
     /// Runs the program.
@@ -291,6 +299,7 @@ fn refused(folder: TurnFolder, failure: Failure) -> Result<Built, BenchError> {
         output,
         metered: Metered::default(),
         last_words: None,
+        markers_ignored: Vec::new(),
         _folder: folder,
     })
 }

@@ -17,7 +17,7 @@ use super::{
     output::evidence,
 };
 use crate::{
-    ask::{Completed, Desk, Heard, Inside},
+    ask::{Ask, Completed, Desk, Heard, Inside},
     backend::{Backend, BackendResult, BackendTask},
     context::pull::Repository,
     exchange::{
@@ -59,6 +59,17 @@ pub(crate) enum Came<A> {
     Failed(Failure),
 }
 
+impl<A> Came<A> {
+    /// Whether it is a call for help.
+    fn calls(&self, calls_for_help: impl Fn(&A) -> bool) -> bool {
+        match self {
+            Self::Asked(heard) => matches!(heard.ask, Ask::Help(_)),
+            Self::Good(good) => calls_for_help(good),
+            Self::Failed(_) => false,
+        }
+    }
+}
+
 /// One turn's program, and what it has to hand over.
 pub(crate) struct Course<'a> {
     pub(crate) turn: &'a Turn,
@@ -74,13 +85,16 @@ pub(crate) struct Course<'a> {
 
 impl<B: Backend> Workbench<B> {
     /// Runs the program until its result can be used or nothing more is tried. `keep` keeps what is there when it asks; `read`
-    /// reads an ended run, with what was completed over the line so far.
+    /// reads an ended run, with what was completed over the line so far; `calls_for_help` says whether that is a call for help.
     pub(crate) async fn exchanged<A, K: Future<Output = bool>>(
         &self,
         course: &Course<'_>,
         first: &BackendTask,
         keep: impl Fn() -> K,
-        read: impl Fn(&BackendResult, Before<'_>, Option<&Completed>) -> Read<A>,
+        (read, calls_for_help): (
+            impl Fn(&BackendResult, Before<'_>, Option<&Completed>) -> Read<A>,
+            impl Fn(&A) -> bool,
+        ),
     ) -> Result<Exchanged<A>, BenchError> {
         let Course { turn, agent, desk, folder, repository, expected, instead } = *course;
         let limits = self.backend.limits(first);
@@ -134,6 +148,9 @@ impl<B: Backend> Workbench<B> {
                 (_, Some(heard)) => Came::Asked(heard),
                 (After::Over(end), None) => came(read, end, &result, &stall),
             };
+            if came.calls(calls_for_help) {
+                exchange.called_for_help();
+            }
             return Ok(Exchanged { result, came, output, metered });
         }
     }

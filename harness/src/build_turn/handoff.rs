@@ -80,6 +80,7 @@ pub(super) fn final_handoff(job: &Job, built: Built, output: Digest, bundle: Opt
             claims: work.said.claims,
             last_words: built.last_words.filter(|_| unchanged),
             completion_claim: work.said.completion,
+            markers_ignored: built.markers_ignored,
             metered: built.metered,
         },
     ))

@@ -23,7 +23,11 @@ use crate::{
         BackendResult,
         markers::{self, BadCompletion, Found, Printed},
     },
-    build_turn::{answer::with_output, exchanged::failed_by_end, output::last_words},
+    build_turn::{
+        answer::{called, with_output},
+        exchanged::failed_by_end,
+        output::last_words,
+    },
     exchange::{
         Expected, Problem,
         envelope::{self, Before, Whole, words},
@@ -62,10 +66,11 @@ pub(super) fn answer(result: &BackendResult, held: Held<'_>, recorded: Option<&C
     if let (Some(Completed { said, named }), None) = (recorded, &bad_end) {
         return Answer::Completed { said: said.clone(), named: *named };
     }
-    let Found { markers: _, envelope, question, help } = markers::read(&result.said.text, &result.stderr);
-    if let Some(help) = help {
-        return Answer::Asks(Ask::Help(help));
+    let found = markers::read(&result.said.text, &result.stderr, &result.prompt);
+    if let Some(call) = called(&found, result, &held.turn.waypoint) {
+        return Answer::Asks(Ask::Help(call));
     }
+    let Found { envelope, question, .. } = found;
     let completion = markers::completion(&result.said.text);
     if let (Ended::Exited(_), None, Some(question)) = (result.ended, &completion, question) {
         return match (question, bad_end) {

@@ -121,7 +121,9 @@ impl<B: Backend> Workbench<B> {
             Answer::Unusable(problem) => Read::Bad(problem),
             Answer::Failed(failure) => Read::Failed(failure),
         };
-        let Exchanged { came, output: printed, .. } = Box::pin(self.exchanged(&course, &task, keep, read)).await?;
+        let calls = |outcome: &Outcome| matches!(outcome, Outcome::Asks(Ask::Help(_)));
+        let exchanged = Box::pin(self.exchanged(&course, &task, keep, (read, calls))).await?;
+        let Exchanged { came, output: printed, .. } = exchanged;
         write(&output, &printed)?;
         let outcome = match came {
             Came::Asked(heard) => Outcome::Asks(heard.ask),

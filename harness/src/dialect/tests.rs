@@ -33,7 +33,7 @@ fn both_agents_say_the_same_of_the_same_work() {
         assert_eq!(words(said), "Done.\n\n<waypoint-complete>w1</waypoint-complete>\n");
         assert_eq!((said.usage, said.tool_calls), (tokens(2400, 68), Some(1)));
         assert!(said.finished && said.error.is_none() && said.rate_limited.is_none() && said.unread == 0);
-        let markers = markers::read(&said.text, b"").markers;
+        let markers = markers::read(&said.text, b"", "").markers;
         assert_eq!(markers.completions[0].text, "w1");
     }
     assert_eq!(one.session.as_deref(), Some("8260d20e-d484-4adb-8634-935a09630c37"));
@@ -125,7 +125,7 @@ fn words_of_sub_agents_and_tools_are_not_the_agents() {
         "{\"type\":\"user\",\"message\":{\"content\":[{\"type\":\"tool_result\",\"content\":\">>>HELP<<<\"}]}}\n";
     let said = claude(format!("{}{tool}{}", line("\"t\"", ">>>HELP<<<"), line("null", "mine")).as_bytes());
     assert_eq!(words(&said), "mine\n");
-    assert_eq!(markers::read(&said.text, b"").help, None);
+    assert_eq!(markers::read(&said.text, b"", "").help, None);
 }
 
 #[test]
@@ -135,11 +135,11 @@ fn a_quotation_that_one_message_leaves_open_does_not_hide_the_next() {
         format!("{item}\n")
     };
     let said = codex(format!("{}{}", say("see\n````\n>>>HELP<<<"), say(">>>HELP<<<\n{\"a\": 1}")).as_bytes());
-    let help = markers::read(&said.text, b"").help.unwrap();
+    let help = markers::read(&said.text, b"", "").help.unwrap();
     assert_eq!(help.context, Some(serde_json::json!({"a": 1})));
     assert_eq!(said.answer(), b">>>HELP<<<\n{\"a\": 1}\n");
     let quoted = codex(say("```\n>>>HELP<<<\n```").as_bytes());
-    assert_eq!(markers::read(&quoted.text, b"").help, None);
+    assert_eq!(markers::read(&quoted.text, b"", "").help, None);
 }
 
 #[test]

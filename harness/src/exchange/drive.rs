@@ -186,6 +186,12 @@ impl<'a> Exchange<'a> {
         After::Again(again)
     }
 
+    /// The program called for help, which ends its exchange.
+    pub fn called_for_help(&self) {
+        metrics::help(self.expected.name());
+        tracing::info!(event = "help_requested", component = self.expected.name(), "a program calls for help");
+    }
+
     fn settings(&self) -> &Settings {
         &self.expected.settings
     }

@@ -14,7 +14,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::book::Draft;
 use crate::{
     ask::{Desk, Recording, Storing, Waiting},
-    backend::question::Question,
+    backend::{markers::HelpCall, question::Question},
 };
 
 /// How often it is looked whether a question still waits.
@@ -121,6 +121,10 @@ impl Desk for Patiently<'_> {
             let _paused = self.stall.pause();
             self.desk.ask(question, patience).await
         })
+    }
+
+    fn calls_for_help(&self, call: HelpCall) -> Recording<'_> {
+        self.desk.calls_for_help(call)
     }
 
     fn keep(&self, output: Vec<u8>) -> Storing<'_> {

@@ -115,6 +115,10 @@ impl State {
                 if books.is_some_and(|books| books.state(&subject.waypoint).open_turn(&turn).is_some()) {
                     self.planned.remember(&subject.waypoint, &turn);
                 }
+                if let Err(error) = Box::pin(self.take_call_before(myself, &subject, &turn, &head)).await {
+                    self.handoff_failed(&subject.waypoint, &error);
+                    return give_back(&received, &subject).await;
+                }
                 self.took(&subject.waypoint, &turn, head.agent.clone());
                 self.notify(&received.stored, &subject, &head, &turn).await;
                 self.on_plan(myself, received, subject, &head, handoff.cause).await;
@@ -127,6 +131,8 @@ impl State {
                 let asks = Asks::Clarify(question);
                 Box::pin(self.on_question(myself, received, subject, handoff, asks)).await;
             }
+            // The turn's result follows; without one, whoever takes the turn next brings it up.
+            Handed::Help(help) if help.running => acknowledge(&received, &subject, Settled::Taken).await,
             Handed::Help(help) => {
                 Box::pin(self.on_question(myself, received, subject, handoff, Asks::Help(help))).await;
             }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Digest,
-    artifact::artifact,
+    artifact::{IgnoredMarker, artifact},
     facts::{BundleRef, DiffSummary, Oid, PathChange},
     ids::{AgentName, CriterionId, TurnId},
     plan::TurnBudget,
@@ -68,6 +68,9 @@ artifact! {
         /// The last words of a program that changed nothing: they may say why. A claim like the others.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last_words: Option<String>,
+        /// Markers and calls for help in its output that said nothing (FLY-25).
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        markers_ignored: Vec<IgnoredMarker>,
         /// What was metered.
         metered: Metered,
     }

@@ -122,6 +122,65 @@ artifact! {
         /// What was there when it called; the next turn goes on from it.
         #[serde(default)]
         work: Option<WorkInProgress>,
+        /// All calls of the run, oldest first.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        help_events: Vec<HelpEvent>,
+        /// The program's final object did not say `requested_help`: what its stream said counts (RETRY-11).
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        overruled: bool,
+        /// It was heard just now, and the turn's result follows. It counts if its agent is never heard of again.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        running: bool,
+        /// Markers of the run that said nothing.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        markers_ignored: Vec<IgnoredMarker>,
+    }
+}
+
+/// One call for help in what a program printed (RETRY-10).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HelpEvent {
+    /// When its harness saw it.
+    pub timestamp: Timestamp,
+    /// The line, without the space around it.
+    pub raw_line: String,
+    /// The JSON object that followed it, of 32 levels at most.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "shallow")]
+    pub context: Option<Value>,
+}
+
+/// A marker, or a call for help, that says nothing where it stands (FLY-25).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct IgnoredMarker {
+    /// The element's name; `help` for a call.
+    pub marker: String,
+    /// Why it says nothing.
+    pub why: IgnoredBecause,
+    /// The line it stands in, its beginning.
+    pub line: String,
+}
+
+/// Why a marker says nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum IgnoredBecause {
+    /// It stands in a code fence.
+    Fence,
+    /// It repeats what the program was told.
+    Echo,
+    /// It names another waypoint.
+    OtherWaypoint,
+}
+
+impl IgnoredBecause {
+    /// The word on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Fence => "fence",
+            Self::Echo => "echo",
+            Self::OtherWaypoint => "other_waypoint",
+        }
     }
 }
 

@@ -24,6 +24,7 @@ struct Counted {
     retries: Histograms,
     failures: Counters,
     circular: Counters,
+    help: Counters,
 }
 
 impl Counted {
@@ -44,6 +45,7 @@ impl Counted {
                 .counters("exchange_failures", "Results of programs that could not be used, by what was wrong"),
             circular: metrics
                 .counters("exchange_circular", "Exchanges that ended because the same error came twice running"),
+            help: metrics.counters("help_requests", "Exchanges that ended because the program called for help"),
         }
     }
 
@@ -51,6 +53,7 @@ impl Counted {
     fn begin(&self) {
         let component = if self.role == role::VERIFIER { JUDGE } else { &self.role };
         self.circular.touch(self.labels(component));
+        self.help.touch(self.labels(component));
         for outcome in ["success", "recovered", "escalated", "fatal"] {
             let mut labels = self.labels(component);
             labels.push(("outcome", outcome.to_owned()));
@@ -114,6 +117,13 @@ pub fn exchange_circular(component: &str) {
     }
 }
 
+/// Counts that an exchange of a component ended because its program called for help.
+pub fn help(component: &str) {
+    if let Some(counted) = COUNTED.get() {
+        counted.help.count(counted.labels(component));
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,6 +142,7 @@ mod tests {
         exchange("builder", "recovered", 2);
         exchange("builder", "escalated", 5);
         exchange_circular("builder");
+        help("builder");
         let text = server.text();
         for line in [
             "holdpoint_agent_turns_total{role=\"builder\",outcome=\"taken\"} 1\n",
@@ -140,6 +151,7 @@ mod tests {
             "holdpoint_exchanges_total{role=\"builder\",component=\"builder\",outcome=\"escalated\"} 1\n",
             "holdpoint_exchange_failures_total{role=\"builder\",component=\"builder\",kind=\"malformed\"} 1\n",
             "holdpoint_exchange_circular_total{role=\"builder\",component=\"builder\"} 1\n",
+            "holdpoint_help_requests_total{role=\"builder\",component=\"builder\"} 1\n",
             "holdpoint_exchange_retries_sum{role=\"builder\",component=\"builder\"} 2.0\n",
             "holdpoint_exchange_retries_count{role=\"builder\",component=\"builder\"} 1\n",
         ] {

@@ -225,7 +225,18 @@ fn question(handoff: &Handoff<Box<Asked>>, entry: &EntryLine) -> Handed {
         ))),
         QuestionKind::Help => Handed::Help(Box::new(HelpRequest::new(
             origin,
-            HelpRequestBody { turn, delivery, agent, raw_line: asked.question.clone(), context: None, work },
+            HelpRequestBody {
+                turn,
+                delivery,
+                agent,
+                raw_line: asked.question.clone(),
+                context: None,
+                work,
+                help_events: Vec::new(),
+                overruled: false,
+                running: false,
+                markers_ignored: Vec::new(),
+            },
         ))),
     }
 }
@@ -321,6 +332,7 @@ fn artifact(handoff: &Handoff<BuildOutcome>, entry: &EntryLine) -> BuildArtifact
             ledger: Vec::new(),
             claims: Vec::new(),
             completion_claim: None,
+            markers_ignored: Vec::new(),
             last_words: None,
             metered: Metered::default(),
         },

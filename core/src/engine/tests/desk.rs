@@ -58,7 +58,18 @@ impl Fixture {
         let (turn_id, agent) = (turn.turn_id.clone(), person("agent-1"));
         let asked = if kind == QuestionKind::Help {
             let raw_line = question.to_owned();
-            let body = HelpRequestBody { turn: turn_id, delivery: 1, agent, raw_line, context: None, work: None };
+            let body = HelpRequestBody {
+                turn: turn_id,
+                delivery: 1,
+                agent,
+                raw_line,
+                context: None,
+                work: None,
+                help_events: Vec::new(),
+                overruled: false,
+                running: false,
+                markers_ignored: Vec::new(),
+            };
             Asked::help(&HelpRequest::new(origin, body), work, turn)
         } else {
             let body = ClarificationRequestBody {

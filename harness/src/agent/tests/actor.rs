@@ -120,6 +120,7 @@ impl Worker for Actor {
                 ledger: Vec::new(),
                 claims: Vec::new(),
                 completion_claim: None,
+                markers_ignored: Vec::new(),
                 last_words: None,
                 metered: Metered::default(),
             },

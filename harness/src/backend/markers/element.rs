@@ -9,7 +9,7 @@ const STAGE: &str = "execution-stage";
 const VALIDATION: &str = "validation";
 const CRITERION: &str = "acceptance-criterion";
 const QUESTION: &str = "clarification-request";
-const COMPLETE: &str = "waypoint-complete";
+pub(crate) const COMPLETE: &str = "waypoint-complete";
 const NAMES: [&str; 5] = [STAGE, VALIDATION, CRITERION, QUESTION, COMPLETE];
 /// What stands between two options of a question.
 const BETWEEN_OPTIONS: char = '|';
@@ -53,6 +53,16 @@ pub(super) fn read(text: &str) -> (Markers, Option<Asked>) {
         };
     }
     (markers, asked)
+}
+
+/// The name of the first of our elements that begins in a line.
+pub(super) fn named(line: &str) -> Option<&'static str> {
+    line.match_indices('<').find_map(|(at, _)| {
+        let after = line.get(at + 1..)?;
+        let name = NAMES.into_iter().find(|name| after.starts_with(name))?;
+        let next = after.get(name.len()..)?.chars().next();
+        next.is_none_or(|next| next == '>' || next.is_whitespace()).then_some(name)
+    })
 }
 
 fn question(attributes: &str, content: &str) -> Asked {

@@ -1,11 +1,11 @@
 use proptest::prelude::*;
 
-use holdpoint_protocol::artifact::Confidence;
+use holdpoint_protocol::artifact::{Confidence, IgnoredBecause};
 
-use super::*;
+use super::{help::CONTEXT_BYTES_MAX, *};
 
 fn out(text: &str) -> Found {
-    read(text.as_bytes(), b"")
+    read(text.as_bytes(), b"", "")
 }
 
 #[test]
@@ -38,7 +38,10 @@ fn what_is_in_a_code_fence_is_a_quotation() {
     for fence in ["```", "~~~~", "  ```xml"] {
         let close = fence.trim().trim_end_matches("xml");
         let text = format!("{fence}\n<waypoint-complete>w1</waypoint-complete>\n>>>HELP<<<\n{close}\n");
-        assert_eq!(out(&text), Found::default(), "{text}");
+        let found = out(&text);
+        let ignored: Vec<_> = found.ignored.iter().map(|ignored| (ignored.marker.as_str(), ignored.why)).collect();
+        assert_eq!(ignored, [("waypoint-complete", IgnoredBecause::Fence), ("help", IgnoredBecause::Fence)], "{text}");
+        assert_eq!(Found { ignored: Vec::new(), ..found }, Found::default(), "{text}");
     }
     let open_to_the_end = "````\n```\n<waypoint-complete>w1</waypoint-complete>\n";
     assert!(!out(open_to_the_end).markers.any());
@@ -58,12 +61,32 @@ fn a_completion_that_is_never_closed_is_not_one() {
 
 #[test]
 fn help_is_a_line_of_its_own_on_either_stream() {
-    let call = |context| Some(HelpCall { raw_line: ">>>HELP<<<".to_owned(), context });
+    let call = |context| Some(HelpCall { context, ..HelpCall::of_line(">>>HELP<<<".to_owned()) });
     assert_eq!(out("x\n  >>>HELP<<<  \r\nmore\n").help, call(None));
-    assert_eq!(read(b"", b">>>HELP<<<\n{\"why\": 1}\n").help, call(Some(serde_json::json!({"why": 1}))));
+    assert_eq!(read(b"", b">>>HELP<<<\n{\"why\": 1}\n", "").help, call(Some(serde_json::json!({"why": 1}))));
     assert_eq!(out(">>>HELP<<<").help, call(None));
     assert!(out("CLAUDE_CADENCE_SYSTEM_SIGNAL::HELP_REQUEST\n").help.is_some());
     assert_eq!(out("print >>>HELP<<< when stuck\n").help, None);
+}
+
+#[test]
+fn what_a_program_repeats_of_its_prompt_says_nothing_and_is_recorded() {
+    let prompt = "# Goal\n\nEnd with\n<waypoint-complete>w1</waypoint-complete>\nor, if stuck,\n>>>HELP<<<\n";
+    let found = read(prompt.as_bytes(), prompt.as_bytes(), prompt);
+    assert_eq!((found.help, found.markers.any()), (None, false));
+    let ignored: Vec<_> = found.ignored.iter().map(|ignored| (ignored.marker.as_str(), ignored.why)).collect();
+    let echo = |marker| (marker, IgnoredBecause::Echo);
+    assert_eq!(ignored, [echo("waypoint-complete"), echo("help"), echo("help")]);
+    let own = read(b"all done\n<waypoint-complete>w1</waypoint-complete>\n>>>HELP<<<\n", b"", prompt);
+    assert!(own.help.is_some() && own.markers.completions.len() == 1 && own.ignored.is_empty());
+}
+
+#[test]
+fn ignored_markers_are_few_and_their_lines_short_and_printable() {
+    let line = format!("<validation>\u{1b}[2J{}</validation>\n", "x".repeat(10_000));
+    let found = out(&format!("```\n{}```\n", line.repeat(1000)));
+    assert_eq!(found.ignored.len(), IGNORED_MAX);
+    assert!(found.ignored[0].line.len() < 300 && !found.ignored[0].line.contains('\u{1b}'));
 }
 
 #[test]
@@ -182,6 +205,6 @@ proptest! {
 
     #[test]
     fn any_bytes_are_read(bytes in proptest::collection::vec(any::<u8>(), 0..512)) {
-        let _ = read(&bytes, &bytes);
+        let _ = read(&bytes, &bytes, "");
     }
 }

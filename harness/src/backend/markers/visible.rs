@@ -9,7 +9,23 @@ const INDENT_MAX: usize = 3;
 #[derive(Debug, Default)]
 pub(super) struct Visible {
     text: String,
+}
+
+/// Which fence is open.
+#[derive(Debug, Default)]
+pub(super) struct Fences {
     open: Option<Fence>,
+}
+
+/// Where a line stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum At {
+    /// Outside all fences.
+    Outside,
+    /// It opens a fence.
+    Opens,
+    /// Inside one, or its end.
+    Inside,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,29 +34,35 @@ pub(super) struct Fence {
     length: usize,
 }
 
-impl Visible {
-    /// Takes a line with its end; says whether it is outside all fences.
-    pub(super) fn push(&mut self, line: &str) -> bool {
-        let fence = fence(line);
-        match (self.open, fence) {
+impl Fences {
+    /// Takes a line with its end, and says where it stands.
+    pub(super) fn push(&mut self, line: &str) -> At {
+        match (self.open, fence(line)) {
             (None, Some((opening, _))) => {
                 self.open = Some(opening);
-                // What was before a quotation and what is after it do not belong together.
-                self.text.push('\n');
-                false
+                At::Opens
             }
-            (None, None) => {
-                self.text.push_str(line);
-                true
-            }
+            (None, None) => At::Outside,
             (Some(open), Some((closing, bare))) => {
                 if bare && open.closes_with(closing) {
                     self.open = None;
                 }
-                false
+                At::Inside
             }
-            (Some(_), None) => false,
+            (Some(_), None) => At::Inside,
         }
+    }
+}
+
+impl Visible {
+    /// Takes a line that says something.
+    pub(super) fn push(&mut self, line: &str) {
+        self.text.push_str(line);
+    }
+
+    /// What was before a quotation and what is after it do not belong together.
+    pub(super) fn part(&mut self) {
+        self.text.push('\n');
     }
 
     pub(super) fn into_text(self) -> String {
@@ -57,11 +79,11 @@ impl Fence {
 
 /// The fence that closes what a text leaves open, as a line.
 pub(crate) fn closing(text: &str) -> Option<String> {
-    let mut visible = Visible::default();
+    let mut fences = Fences::default();
     for line in text.lines() {
-        visible.push(line);
+        fences.push(line);
     }
-    visible.open.map(|fence| fence.character.to_string().repeat(fence.length))
+    fences.open.map(|fence| fence.character.to_string().repeat(fence.length))
 }
 
 /// The fence that a line opens or closes, and whether nothing follows it.

@@ -8,11 +8,13 @@ use crate::dialect;
 fn ended(ended: Ended, stdout: &str) -> BackendResult {
     BackendResult {
         command: "agent".to_owned(),
+        prompt: String::new(),
         ended,
         stdout: stdout.as_bytes().to_vec(),
         said: dialect::read(dialect::Dialect::Plain, stdout.as_bytes(), None),
         went_on: false,
         stderr: b"a warning\n".to_vec(),
+        help_events: Vec::new(),
         duration: Duration::from_secs(2),
         tree_ended: true,
     }

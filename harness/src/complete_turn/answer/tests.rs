@@ -9,11 +9,13 @@ use crate::dialect;
 fn ended(ended: Ended, stdout: &str) -> BackendResult {
     BackendResult {
         command: "review".to_owned(),
+        prompt: String::new(),
         ended,
         stdout: stdout.as_bytes().to_vec(),
         said: dialect::read(dialect::Dialect::Plain, stdout.as_bytes(), None),
         went_on: false,
         stderr: Vec::new(),
+        help_events: Vec::new(),
         duration: Duration::from_secs(1),
         tree_ended: true,
     }

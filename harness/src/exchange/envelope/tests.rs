@@ -25,7 +25,7 @@ fn with(change: impl FnOnce(&mut Value)) -> String {
 }
 
 fn printed(text: &str, expected: &Expected, before: Before<'_>) -> Result<Option<Whole>, Problem> {
-    read(markers::read(text.as_bytes(), b"").envelope.as_ref(), expected, before)
+    read(markers::read(text.as_bytes(), b"", "").envelope.as_ref(), expected, before)
 }
 
 fn problem(text: &str) -> Problem {

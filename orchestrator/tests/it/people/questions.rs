@@ -1,5 +1,7 @@
 //! Questions of agents: who answers them, and what their next turn says.
 
+use std::time::Duration;
+
 use holdpoint_protocol::{
     api::{InboxKind, ProgressAnswer},
     artifact::{ActCode, WorkInProgress},
@@ -137,6 +139,28 @@ async fn the_next_turn_starts_from_work_in_progress_that_is_sound() {
     let (turn, _delivery) = builder.take().await;
     assert_eq!((&request(&turn).start, &request(&turn).base), (&commit, &world.base));
     assert_eq!(request(&turn).bundles.last(), Some(&bundle));
+    world.is_sound().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_for_help_is_not_lost_with_the_agent_that_heard_it() {
+    let mut world = World::start().await;
+    world.submit(PLAN).await;
+    let mut builder = world.agent(role::BUILDER, "b1").await;
+    let (first, delivery) = builder.take().await;
+    builder.hears_help(&first, ">>>HELP<<<").await;
+    let going = builder.ask_progress(&first, None).await.unwrap();
+    assert!(matches!(going, ProgressAnswer::Continue(_)), "its result follows: {going:?}");
+    // It dies: nothing more is heard of it, and who decides knows nothing of it either.
+    world.start_orchestrator().await;
+    delivery.nak(Duration::ZERO).await.unwrap();
+    let (again, _delivery) = builder.take_again().await;
+    assert_eq!(again.turn_id, first.turn_id);
+    world.waypoint_when("the call", |w| w.status == Status::Waiting).await;
+    let item = world.inbox().await.pop().unwrap();
+    assert_eq!((item.kind, item.question.as_deref()), (InboxKind::Help, Some(">>>HELP<<<")));
+    let stop = builder.ask_progress(&again, None).await.unwrap();
+    assert!(matches!(stop, ProgressAnswer::Stop { .. }), "{stop:?}");
     world.is_sound().await;
 }
 

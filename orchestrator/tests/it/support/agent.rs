@@ -207,6 +207,17 @@ impl Agent {
 
     /// Calls for help in a turn that it has.
     pub(crate) async fn call_for_help(&mut self, turn: &Turn, line: &str) {
+        let call = self.help(turn, line);
+        self.hand_off(turn, HelpRequest::KIND, &call).await;
+    }
+
+    /// Tells of a call for help while its program runs.
+    pub(crate) async fn hears_help(&mut self, turn: &Turn, line: &str) {
+        let call = HelpRequest { running: true, ..self.help(turn, line) };
+        self.hand_off(turn, HelpRequest::KIND, &call).await;
+    }
+
+    fn help(&self, turn: &Turn, line: &str) -> HelpRequest {
         let body = HelpRequestBody {
             turn: turn.turn_id.clone(),
             delivery: 1,
@@ -214,9 +225,12 @@ impl Agent {
             raw_line: line.to_owned(),
             context: None,
             work: None,
+            help_events: Vec::new(),
+            overruled: false,
+            running: false,
+            markers_ignored: Vec::new(),
         };
-        let call = HelpRequest::new(origin(turn, &self.role), body);
-        self.hand_off(turn, HelpRequest::KIND, &call).await;
+        HelpRequest::new(origin(turn, &self.role), body)
     }
 
     /// Says that it holds the turn.
@@ -382,6 +396,7 @@ impl Agent {
                 ledger: vec![],
                 claims: vec![],
                 completion_claim: None,
+                markers_ignored: Vec::new(),
                 last_words: None,
                 metered: Metered::default(),
             },

@@ -6,10 +6,10 @@ use holdpoint_protocol::{
         ClarificationRequestBody, CommandRun, Completion, CompletionBody, CompletionPlan, CompletionPlanBody,
         Confidence, CoverageClaim, Disposition, Doubt, EvidenceWanted, ExchangeAttempt, ExchangeError,
         ExchangeErrorKind, ExchangeRecord, ExchangeRecordBody, ExchangeStatus, Failure, GivenBack, GivenBackBody,
-        GuidancePacket, GuidancePacketBody, HelpRequest, HelpRequestBody, LedgerSource, Metered, OrchestratorDecision,
-        OrchestratorDecisionBody, PersonVerdict, StatusMutation, StatusUpdate, StatusUpdateBody, TokenUsage,
-        VerificationPlan, VerificationPlanBody, VerificationPurpose, VerificationReport, VerificationReportBody,
-        VerificationRequest, VerificationRequestBody,
+        GuidancePacket, GuidancePacketBody, HelpEvent, HelpRequest, HelpRequestBody, IgnoredBecause, IgnoredMarker,
+        LedgerSource, Metered, OrchestratorDecision, OrchestratorDecisionBody, PersonVerdict, StatusMutation,
+        StatusUpdate, StatusUpdateBody, TokenUsage, VerificationPlan, VerificationPlanBody, VerificationPurpose,
+        VerificationReport, VerificationReportBody, VerificationRequest, VerificationRequestBody,
     },
     facts::{DiffSummary, Verdict},
     ids::{AgentName, TurnId, role},
@@ -27,6 +27,11 @@ pub(super) fn turn() -> TurnId {
 
 fn agent() -> AgentName {
     "builder-1".parse().unwrap()
+}
+
+fn ignored() -> IgnoredMarker {
+    let line = "<waypoint-complete>other</waypoint-complete>".to_owned();
+    IgnoredMarker { marker: "waypoint-complete".to_owned(), why: IgnoredBecause::OtherWaypoint, line }
 }
 
 pub(super) fn guidance(to: &'static str) -> GuidancePacket {
@@ -112,6 +117,7 @@ fn built() -> BuildArtifact {
             ],
             claims: vec![CoverageClaim { criterion: "unit".parse().unwrap(), claim: "they pass".to_owned() }],
             completion_claim: Some("ready".to_owned()),
+            markers_ignored: vec![ignored()],
             last_words: Some("it was there already".to_owned()),
             metered: Metered {
                 wall: Millis(90_000),
@@ -144,6 +150,7 @@ fn failed_build() -> BuildArtifact {
             ledger: Vec::new(),
             claims: Vec::new(),
             completion_claim: None,
+            markers_ignored: Vec::new(),
             last_words: None,
             metered: Metered::default(),
         },
@@ -282,8 +289,20 @@ fn conversation() -> Kinds {
             raw_line: "HELP: the build is broken".to_owned(),
             context: Some(serde_json::json!({"file": ["build.rs", 3, -1, 0.5, null, true]})),
             work: Some(work_in_progress()),
+            help_events: vec![
+                HelpEvent {
+                    timestamp: at(62),
+                    raw_line: "HELP".to_owned(),
+                    context: Some(serde_json::json!({"step": 17})),
+                },
+                HelpEvent { timestamp: at(63), raw_line: "HELP".to_owned(), context: None },
+            ],
+            overruled: true,
+            running: false,
+            markers_ignored: vec![ignored()],
         },
     );
+    let heard = HelpRequest { work: None, overruled: false, running: true, ..help.clone() };
     let given_back = GivenBack::new(
         origin("given-1", role::BUILDER),
         GivenBackBody { turn: turn(), delivery: 2, agent: agent(), reason: "the disk is full".to_owned() },
@@ -304,6 +323,7 @@ fn conversation() -> Kinds {
         published("exchange_record", exchange()),
         published("clarification_request", question),
         another("clarification_request_waits", "clarification_request", waits),
+        another("help_request_heard", "help_request", heard),
         another("clarification_request_waited", "clarification_request", waited),
         published("help_request", help),
     ]

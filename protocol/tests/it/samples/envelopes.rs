@@ -32,6 +32,7 @@ pub(super) fn all() -> Kinds {
         errors: vec!["the first try did not compile".to_owned()],
         confidence: Some(Confidence::High),
         claims: vec![WorkClaim { criterion: "unit".parse().unwrap(), claim: "three retries are tested".to_owned() }],
+        requested_help: Some(false),
     };
     let judge = JudgeData {
         verdict: Verdict::Pass,
