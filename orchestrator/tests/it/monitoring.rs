@@ -163,7 +163,7 @@ async fn every_query_of_the_dashboard_has_an_answer_and_every_alert_can_be_worke
     let rules = prometheus.get("/api/v1/rules").await.unwrap();
     let groups = rules["data"]["groups"].as_array().unwrap();
     let rules: Vec<&Value> = groups.iter().flat_map(|group| group["rules"].as_array().unwrap()).collect();
-    assert_eq!(rules.len(), 11);
+    assert_eq!(rules.len(), 12);
     assert!(rules.iter().all(|rule| rule["health"] == "ok" && rule["lastError"].is_null()), "{rules:#?}");
     let pending = |rule: &&Value| rule["alerts"].as_array().is_some_and(|alerts| !alerts.is_empty());
     let names: Vec<_> = rules.iter().filter(|rule| pending(rule)).map(|rule| rule["name"].clone()).collect();
