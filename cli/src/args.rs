@@ -5,6 +5,7 @@ pub(crate) mod bench;
 pub(crate) mod dead;
 pub(crate) mod handoffs;
 pub(crate) mod keys;
+pub(crate) mod logs;
 pub(crate) mod mcp;
 pub(crate) mod observe;
 pub(crate) mod org;
@@ -58,6 +59,8 @@ pub(crate) enum Command {
     Status(StatusArgs),
     /// Show all artifacts and decisions of a waypoint, in order
     History(HistoryArgs),
+    /// Show what the agents of a waypoint say and do while they do it
+    Logs(logs::LogsArgs),
     /// List what went wrong when agents' programs handed over their results
     Handoffs(handoffs::HandoffsArgs),
     /// Show one artifact, or the bytes of evidence

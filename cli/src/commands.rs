@@ -12,6 +12,7 @@ mod handoffs;
 mod health;
 mod inbox;
 mod keys;
+mod logs;
 mod look;
 mod mcp;
 mod observe;
@@ -47,6 +48,7 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::Watch(args) => Box::pin(watch::watch(args)).await,
         Command::Status(args) => Box::pin(look::status(args)).await,
         Command::Handoffs(args) => Box::pin(handoffs::handoffs(args)).await,
+        Command::Logs(args) => Box::pin(logs::logs(args)).await,
         Command::History(args) => Box::pin(look::history(args)).await,
         Command::Artifact(args) => Box::pin(look::artifact(args)).await,
         Command::Events(args) => Box::pin(observe::events(args)).await,

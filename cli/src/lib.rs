@@ -25,6 +25,7 @@ mod fleet;
 mod flight_id;
 mod ground;
 mod interrupt;
+mod live;
 mod notify;
 mod observe;
 mod output;

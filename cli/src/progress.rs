@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use crate::{
     client::{Client, is_passing},
     failure::Failure,
+    live::Listening,
     people::words,
 };
 use news::{Gap, News, Tracker};
@@ -49,6 +50,7 @@ pub(crate) async fn follow(
     let mut troubles = Troubles::default();
     let mut pauses = Pauses::default();
     let mut refused_since = None;
+    let mut live = if screen.is_live() { Listening::open(client, flight, None).await.ok() } else { None };
     loop {
         let since = Instant::now();
         let looked = look(client, flight, &tracker).await;
@@ -73,6 +75,7 @@ pub(crate) async fn follow(
                 for told in troubles.update(&view) {
                     screen.line(told.waypoint.as_ref().map_or("", WaypointId::as_str), &told.text);
                 }
+                hear(live.as_mut(), &mut screen, &view);
                 screen.show(&view);
                 let goes_on = match view.status {
                     FlightStatus::Running => true,
@@ -94,7 +97,23 @@ pub(crate) async fn follow(
                 }
             }
         }
-        tokio::time::sleep(pause).await;
+        listen(live.as_mut(), &mut screen, pause).await;
+    }
+}
+
+/// Takes in which turns are open, and shows what waited for that.
+fn hear(live: Option<&mut Listening>, screen: &mut Screen, view: &FlightView) {
+    let Some(live) = live else { return };
+    live.learn(view).iter().for_each(|spoken| screen.said(spoken));
+    live.warning().into_iter().for_each(|warning| screen.line("", &warning));
+}
+
+/// Waits for so long, and shows what agents say meanwhile.
+async fn listen(live: Option<&mut Listening>, screen: &mut Screen, pause: Duration) {
+    let Some(live) = live else { return tokio::time::sleep(pause).await };
+    let until = Instant::now() + pause;
+    while let Ok(spoken) = tokio::time::timeout_at(until, live.next()).await {
+        screen.said(&spoken);
     }
 }
 

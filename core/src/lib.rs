@@ -26,6 +26,7 @@ pub mod guides;
 pub mod handed;
 pub mod intake;
 pub mod lines;
+pub mod live;
 pub mod map;
 pub mod mutants;
 pub mod pages;

@@ -81,7 +81,7 @@ pub fn first_hidden(text: &str) -> Option<char> {
     text.chars().find(|character| is_hidden(*character))
 }
 
-fn is_hidden(character: char) -> bool {
+pub(crate) fn is_hidden(character: char) -> bool {
     if matches!(character, ' '..='~') {
         return false;
     }

@@ -10,6 +10,7 @@
 
 mod claude;
 mod codex;
+mod heard;
 mod lines;
 mod said;
 mod words;
@@ -17,6 +18,7 @@ mod words;
 use serde::de::IgnoredAny;
 use serde_json::Value;
 
+pub use heard::Listener;
 pub use holdpoint_runtime::config::Dialect;
 pub use said::{Continuation, Limited, Said, Usage};
 
@@ -66,6 +68,13 @@ impl Reader {
     #[must_use]
     pub fn said(&self) -> &Said {
         &self.said
+    }
+
+    /// Lets go of the words that were said: nobody needs them any more. A stub says that there were some.
+    fn forget(&mut self) {
+        self.said.text.clear();
+        self.said.text.push(b'\n');
+        self.said.last = 0;
     }
 
     /// What was said, the last line included.

@@ -12,3 +12,4 @@ pub mod complete_turn;
 pub mod context;
 pub mod dialect;
 pub mod exchange;
+pub mod live;

@@ -16,6 +16,7 @@ pub mod facts;
 pub mod headers;
 pub mod ids;
 pub mod journal;
+pub mod live;
 pub mod names;
 pub mod org;
 pub mod plan;

@@ -347,6 +347,14 @@ fn agent_subjects(stand: &Stand) -> Vec<Subject> {
             vec!["presence"],
             "this agent is there, and holds this turn: every 10 s",
         ),
+        plain(
+            "log",
+            subjects::log(&stand.role, &stand.agent, &stand.flight, &stand.waypoint),
+            AGENTS,
+            OPERATOR,
+            vec!["live_line"],
+            "what the program of a turn says while it runs; not stored",
+        ),
     ]
 }
 

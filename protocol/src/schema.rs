@@ -2,7 +2,7 @@
 
 use schemars::{Schema, schema_for};
 
-use crate::{api, artifact, attestation, completing, envelope, export, journal, turn, view};
+use crate::{api, artifact, attestation, completing, envelope, export, journal, live, turn, view};
 
 /// Every published schema with its file name, sorted by name.
 #[must_use]
@@ -53,6 +53,7 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("inbox", schema_for!(api::Inbox)),
         ("inbox_query", schema_for!(api::InboxQuery)),
         ("landed", schema_for!(journal::Landed)),
+        ("live_line", schema_for!(live::LiveLine)),
         ("message_query", schema_for!(export::MessageQuery)),
         ("orchestrator_decision", schema_for!(artifact::OrchestratorDecision)),
         ("pause", schema_for!(artifact::Pause)),

@@ -199,6 +199,46 @@ pub fn presence_of(role: &RoleId) -> String {
     format!("{ROOT}.presence.{role}.*")
 }
 
+/// Where an agent says what the program of its turn says while it runs. Not stored.
+#[must_use]
+pub fn log(role: &RoleId, agent: &AgentName, flight: &FlightId, waypoint: &WaypointId) -> String {
+    format!("{ROOT}.log.{role}.{agent}.{flight}.{waypoint}")
+}
+
+/// What all agents say of a waypoint, or of all waypoints of a flight, while they work.
+#[must_use]
+pub fn logs_on(flight: &FlightId, waypoint: Option<&WaypointId>) -> String {
+    format!("{ROOT}.log.*.*.{flight}.{}", waypoint.map_or("*", WaypointId::as_str))
+}
+
+/// What the subject of a live line says. The broker's permissions hold role and agent to the sender; flight and waypoint are
+/// the sender's word.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LogSubject {
+    /// The sender's role.
+    pub role: RoleId,
+    /// The sender.
+    pub agent: AgentName,
+    /// The flight.
+    pub flight: FlightId,
+    /// The waypoint.
+    pub waypoint: WaypointId,
+}
+
+/// Reads the subject of a live line back; `None` if it is none.
+#[must_use]
+pub fn parse_log(subject: &str) -> Option<LogSubject> {
+    let rest = subject.strip_prefix(ROOT)?.strip_prefix(".log.")?;
+    let tokens: Vec<&str> = rest.split('.').collect();
+    let [role, agent, flight, waypoint] = tokens.as_slice() else { return None };
+    Some(LogSubject {
+        role: role.parse().ok()?,
+        agent: agent.parse().ok()?,
+        flight: flight.parse().ok()?,
+        waypoint: waypoint.parse().ok()?,
+    })
+}
+
 /// An endpoint of the micro service `holdpoint`.
 #[must_use]
 pub fn api(endpoint: &str) -> String {
@@ -337,6 +377,19 @@ mod tests {
         assert!(matches(&filter, &opened(Priority::High, fleet.clone())));
         assert!(!matches(&filter, &opened(Priority::High, streams::flight_pool(&flight))));
         assert!(!matches(&filter, &opened(Priority::Low, fleet)));
+    }
+
+    #[test]
+    fn a_log_subject_reads_back_and_lies_on_its_waypoint_and_flight_alone() {
+        let ((flight, waypoint), other) = (ids(), "w2".parse().unwrap());
+        let subject = log(&role::id(role::BUILDER), &"builder-1".parse().unwrap(), &flight, &waypoint);
+        let parsed = parse_log(&subject).unwrap();
+        assert_eq!((parsed.agent.as_str(), &parsed.flight, &parsed.waypoint), ("builder-1", &flight, &waypoint));
+        assert!(matches(&logs_on(&flight, Some(&waypoint)), &subject) && matches(&logs_on(&flight, None), &subject));
+        assert!(!matches(&logs_on(&flight, Some(&other)), &subject));
+        for odd in [format!("{subject}.x"), subject.replace(".w1", ""), subject.replace(".log.", ".presence.")] {
+            assert_eq!(parse_log(&odd), None, "{odd}");
+        }
     }
 
     /// Whether a subject matches a filter, as the broker says it.

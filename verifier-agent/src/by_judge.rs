@@ -8,6 +8,7 @@ use holdpoint_harness::{
     backend::{markers::HelpCall, question::Question as AskedQuestion},
     dialect,
     exchange::{After, Draft, Exchange, Expected, Problem, RulesError, Tried, rules_at, stall::Stall},
+    live::Live,
 };
 use holdpoint_protocol::{
     Digest,
@@ -116,7 +117,7 @@ async fn put(
     let mut exchange = Exchange::begin(&desk, &expected, judge::VERDICT, "the question as JSON", limits);
     let mut retry = None;
     loop {
-        let stall = Stall::new(expected.settings.stuck_after.limit(streams));
+        let stall = Stall::new(expected.settings.stuck_after.limit(streams)).showing(desk.live().tap(judge.dialect));
         let printed = Printed::of(judge.dialect, None, "");
         let allowed =
             Allowed { network: judge.network, writes_dir: false, writes_caches: false, wall: exchange.left().0 };
@@ -212,6 +213,10 @@ impl Desk for AboutCriterion<'_> {
 
     fn calls_for_help(&self, call: HelpCall) -> Recording<'_> {
         self.desk.calls_for_help(call)
+    }
+
+    fn live(&self) -> Live {
+        self.desk.live()
     }
 
     fn keep(&self, output: Vec<u8>) -> Storing<'_> {

@@ -6,9 +6,9 @@ use std::{
     time::{Duration, Instant},
 };
 
-use holdpoint_core::shown;
+use holdpoint_core::{live::Spoken, shown};
 use holdpoint_protocol::{
-    ids::WaypointId,
+    ids::{TurnId, WaypointId},
     state::Status,
     view::{FlightView, WaypointView},
 };
@@ -36,13 +36,43 @@ pub(super) struct Screen {
 struct Live {
     all: MultiProgress,
     bars: BTreeMap<WaypointId, ProgressBar>,
+    /// What each waypoint does, and what its agent said last.
+    doing: BTreeMap<WaypointId, Doing>,
+}
+
+/// What is shown of a waypoint whose turn is open.
+#[derive(Debug, Default)]
+struct Doing {
+    text: String,
+    /// The turn that is open, and the last line of it.
+    said: Option<(TurnId, String)>,
 }
 
 impl Screen {
     /// A live view if standard error is a terminal.
     pub(super) fn for_stderr() -> Self {
-        let live = std::io::stderr().is_terminal().then(|| Live { all: MultiProgress::new(), bars: BTreeMap::new() });
+        let live = std::io::stderr().is_terminal().then(|| Live {
+            all: MultiProgress::new(),
+            bars: BTreeMap::new(),
+            doing: BTreeMap::new(),
+        });
         Self { began: Instant::now(), live, away_since: None, away_told: false }
+    }
+
+    /// Whether open turns are shown while they are worked on.
+    pub(super) fn is_live(&self) -> bool {
+        self.live.is_some()
+    }
+
+    /// An agent said something. The last line of a waypoint stands with its turn.
+    pub(super) fn said(&mut self, spoken: &Spoken) {
+        let Some(live) = &mut self.live else { return };
+        let waypoint = &spoken.from.waypoint;
+        let doing = live.doing.entry(waypoint.clone()).or_default();
+        doing.said = Some((spoken.line.turn.clone(), spoken.line.text.clone()));
+        if let Some(bar) = live.bars.get(waypoint) {
+            bar.set_message(doing.message(waypoint));
+        }
     }
 
     /// A line about a waypoint, or about the flight (no name).
@@ -68,11 +98,14 @@ impl Screen {
                     if let Some(bar) = live.bars.remove(&waypoint.id) {
                         bar.finish_and_clear();
                     }
+                    live.doing.remove(&waypoint.id);
                     continue;
                 }
             };
+            let doing = live.doing.entry(waypoint.id.clone()).or_default();
+            doing.now(waypoint, text);
             let bar = live.bars.entry(waypoint.id.clone()).or_insert_with(|| spinner(&live.all));
-            bar.set_message(format!("{:<NAME_WIDTH$}  {text}", waypoint.id.as_str()));
+            bar.set_message(doing.message(&waypoint.id));
         }
     }
 
@@ -114,6 +147,22 @@ impl Screen {
     }
 }
 
+impl Doing {
+    /// What the waypoint does at this look. What was said in a turn that is over goes with it.
+    fn now(&mut self, waypoint: &WaypointView, text: String) {
+        self.text = text;
+        let branches = waypoint.branches.iter().filter_map(|branch| branch.turn.as_ref());
+        let is_open = |said: &TurnId| waypoint.turn.iter().chain(branches.clone()).any(|turn| turn.turn == *said);
+        self.said.take_if(|(turn, _)| !is_open(turn));
+    }
+
+    /// Its line in the live view, which is cut where the terminal ends.
+    fn message(&self, waypoint: &WaypointId) -> String {
+        let said = self.said.as_ref().map(|(_, text)| format!("  · {}", shown::line(text)));
+        format!("{:<NAME_WIDTH$}  {}{}", waypoint.as_str(), self.text, said.unwrap_or_default())
+    }
+}
+
 /// Also when following is cut short.
 impl Drop for Screen {
     fn drop(&mut self) {
@@ -145,6 +194,21 @@ fn minutes(span: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_line_of_an_open_turn_stands_with_its_waypoint_and_goes_with_the_turn() {
+        let mut waypoint = crate::view::tests::flight().waypoints.remove(0);
+        let turn = serde_json::from_value(serde_json::json!({"turn": "turn-1", "role": "builder", "purpose": "build",
+            "opened_at": "2026-01-01T00:00:00.000Z", "deadline": "2026-01-01T01:00:00.000Z", "agent": "builder-1"}));
+        waypoint.turn = Some(turn.unwrap());
+        let mut doing =
+            Doing { said: Some(("turn-1".parse().unwrap(), "Edit src/lib.rs".to_owned())), ..Doing::default() };
+        doing.now(&waypoint, "building".to_owned());
+        assert!(doing.message(&waypoint.id).ends_with("  building  · Edit src/lib.rs"));
+        waypoint.turn.as_mut().unwrap().turn = "turn-2".parse().unwrap();
+        doing.now(&waypoint, "verifying".to_owned());
+        assert!(doing.message(&waypoint.id).ends_with("  verifying"));
+    }
 
     #[test]
     fn spans_are_minutes_and_seconds() {

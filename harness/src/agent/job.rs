@@ -7,10 +7,12 @@ use holdpoint_core::engine;
 use holdpoint_protocol::{
     artifact::Origin,
     ids::{AgentName, RoleId},
+    live::LiveKind,
     turn::Turn,
 };
 
 use super::{stop::StopSignal, talk::Talk};
+use crate::live::Live;
 use holdpoint_runtime::{clock, fresh};
 
 /// The longest note, in characters. It is one line in a live view.
@@ -38,6 +40,7 @@ pub struct Job {
     plan_ref: OnceLock<String>,
     note: Mutex<String>,
     talk: Talk,
+    live: Live,
 }
 
 /// What a job is made of.
@@ -66,14 +69,20 @@ impl Job {
     pub fn new(args: JobArgs) -> Self {
         let JobArgs { turn, turn_ref, delivery, agent, role, bus, stop, traceparent } = args;
         let (plan_ref, note) = (OnceLock::new(), Mutex::new(String::new()));
-        let talk = Talk::default();
-        Self { turn, turn_ref, delivery, agent, role, bus, stop, traceparent, plan_ref, note, talk }
+        let (talk, live) = (Talk::default(), Live::of(turn.turn_id.clone()));
+        Self { turn, turn_ref, delivery, agent, role, bus, stop, traceparent, plan_ref, note, talk, live }
     }
 
     /// What was asked and answered in it.
     #[must_use]
     pub fn talk(&self) -> &Talk {
         &self.talk
+    }
+
+    /// Where is said what its program says while it runs.
+    #[must_use]
+    pub fn live(&self) -> &Live {
+        &self.live
     }
 
     /// The turn as it stands: with what was answered since it was opened.
@@ -110,9 +119,10 @@ impl Job {
         }
     }
 
-    /// Says in one line what is being done; people see it in the live view with the next progress request.
+    /// Says in one line what is being done; people see it in the live view.
     pub fn note(&self, text: &str) {
-        let line = text.lines().next().unwrap_or_default().chars().take(NOTE_LEN_MAX).collect();
+        let line: String = text.lines().next().unwrap_or_default().chars().take(NOTE_LEN_MAX).collect();
+        self.live.say(LiveKind::Doing, &line);
         *self.note.lock().unwrap_or_else(PoisonError::into_inner) = line;
     }
 

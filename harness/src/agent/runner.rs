@@ -297,6 +297,7 @@ impl<W: Worker> State<W> {
     fn work(&mut self, myself: &ActorRef<Msg>) {
         self.phase = Phase::Working;
         self.updates = Some(Updates::begin());
+        self.heartbeats.spawn(self.job.live().publish(&self.job));
         let (worker, job) = (self.worker.clone(), self.job.clone());
         // A task of its own, so that a panic comes back as an error.
         let mut work = JoinSet::new();

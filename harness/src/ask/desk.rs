@@ -15,6 +15,7 @@ use crate::{
     agent::{self, Job},
     backend::{markers::HelpCall, question::Question},
     exchange::Draft,
+    live::Live,
 };
 use holdpoint_runtime::{clock, telemetry::ErrorChain};
 
@@ -50,6 +51,11 @@ pub trait Desk: Send + Sync {
     /// (RETRY-11). Without anybody behind the desk nobody hears it.
     fn calls_for_help(&self, _call: HelpCall) -> Recording<'_> {
         Box::pin(std::future::ready(()))
+    }
+
+    /// Where is said what the program says while it runs. Without anybody behind the desk nobody hears it.
+    fn live(&self) -> Live {
+        Live::default()
     }
 
     /// Stores a program's output whole. Without anybody behind the desk it is not kept.
@@ -152,6 +158,10 @@ impl Desk for TurnDesk<'_> {
                 tracing::warn!(error = %ErrorChain(&error), "a call for help is told with the turn's result only");
             }
         })
+    }
+
+    fn live(&self) -> Live {
+        self.job.live().clone()
     }
 
     fn keep(&self, output: Vec<u8>) -> Storing<'_> {

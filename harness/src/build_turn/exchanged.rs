@@ -105,7 +105,7 @@ impl<B: Backend> Workbench<B> {
         // More than retries: waiting for a provider is none.
         let (mut task, mut runs) = (first.clone(), 0);
         loop {
-            let stall = Stall::new(stall_limit);
+            let stall = Stall::new(stall_limit).showing(desk.live().tap(self.backend.dialect()));
             let patient = Patiently { desk, stall: stall.clone() };
             let mut inside = Inside::of(turn, &patient).looking_into(repository);
             let line = folder.line(runs);

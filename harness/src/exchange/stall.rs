@@ -15,6 +15,7 @@ use super::book::Draft;
 use crate::{
     ask::{Desk, Recording, Storing, Waiting},
     backend::{markers::HelpCall, question::Question},
+    live::Live,
 };
 
 /// How often it is looked whether a question still waits.
@@ -24,6 +25,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 #[derive(Debug, Clone)]
 pub struct Stall {
     limit: Option<Duration>,
+    shown: Option<Tap>,
     seen: Arc<Seen>,
 }
 
@@ -39,7 +41,17 @@ impl Stall {
     #[must_use]
     pub fn new(limit: Option<Duration>) -> Self {
         let last = Mutex::new(Instant::now());
-        Self { limit, seen: Arc::new(Seen { last, waiting: AtomicUsize::new(0), stuck: AtomicBool::new(false) }) }
+        Self {
+            limit,
+            shown: None,
+            seen: Arc::new(Seen { last, waiting: AtomicUsize::new(0), stuck: AtomicBool::new(false) }),
+        }
+    }
+
+    /// Shows the output that it watches to this tap as well.
+    #[must_use]
+    pub fn showing(self, shown: Option<Tap>) -> Self {
+        Self { shown, ..self }
     }
 
     /// The program did something.
@@ -59,8 +71,8 @@ impl Stall {
         let stall = self.clone();
         Tap::new(move |stream, bytes| {
             stall.saw();
-            if let Some(other) = &other {
-                other.see(stream, bytes);
+            for tap in [&other, &stall.shown].into_iter().flatten() {
+                tap.see(stream, bytes);
             }
         })
     }
@@ -125,6 +137,10 @@ impl Desk for Patiently<'_> {
 
     fn calls_for_help(&self, call: HelpCall) -> Recording<'_> {
         self.desk.calls_for_help(call)
+    }
+
+    fn live(&self) -> Live {
+        self.desk.live()
     }
 
     fn keep(&self, output: Vec<u8>) -> Storing<'_> {

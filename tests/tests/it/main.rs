@@ -24,6 +24,7 @@ mod forks;
 mod honest;
 mod inspections;
 mod landing;
+mod live;
 mod mcp;
 mod merge_queue;
 mod mutants;

@@ -14,6 +14,7 @@ use holdpoint_protocol::{
     },
     ids::role,
     journal::Sequence,
+    live::{LiveKind, LiveLine},
     reason::ReasonCode,
     refusal::RefusalCode,
     state::{Outcome, Purpose, Status},
@@ -23,6 +24,10 @@ use holdpoint_protocol::{
 };
 
 use super::{Kinds, another, artifacts::turn, entries::deaths, parts::*, published, unpublished};
+
+fn live_line() -> LiveLine {
+    LiveLine { turn: turn(), at: at(5), kind: LiveKind::Tool, text: "Edit src/client.rs".to_owned(), left_out: 2 }
+}
 
 fn waypoint_view() -> WaypointView {
     WaypointView {
@@ -140,6 +145,7 @@ fn api() -> Kinds {
         published("history", History { lines: vec![history.clone()], next: Some(places.clone()) }),
         published("history_query", HistoryQuery { flight, waypoint, after: places }),
         published("presence", presence),
+        published("live_line", live_line()),
         published("submit", submit),
         published("flights_query", FlightsQuery { after: Some("demo-1".parse().unwrap()) }),
         published(

@@ -1,0 +1,97 @@
+//! What a program says, line by line while it says it. Keeps no more than the line that is not whole yet.
+
+use holdpoint_core::live;
+use holdpoint_protocol::live::LiveKind;
+
+use super::{
+    Dialect, Reader,
+    lines::{Line, Lines},
+};
+
+/// Listens to one run's standard output piece by piece.
+#[derive(Debug)]
+pub struct Listener {
+    lines: Lines,
+    /// For a dialect of JSON lines.
+    reader: Option<Reader>,
+}
+
+impl Listener {
+    /// Listens to a program of this dialect.
+    #[must_use]
+    pub fn new(dialect: Dialect) -> Self {
+        let reader = (!dialect.is_plain()).then(|| Reader::new(dialect, None));
+        Self { lines: Lines::default(), reader }
+    }
+
+    /// Takes the next bytes, and tells of each line of words and each tool call that they end.
+    pub fn push(&mut self, bytes: &[u8], mut tell: impl FnMut(LiveKind, &str)) {
+        let Self { lines, reader } = self;
+        lines.push(bytes, |line| {
+            let Line::Whole(line) = line else { return };
+            match reader {
+                None => tell(LiveKind::Said, &live::beginning(line)),
+                Some(reader) => of_event(reader, line, &mut tell),
+            }
+        });
+    }
+}
+
+/// Tells what an event says: an agent's message line by line, and the tool call that it ends with.
+fn of_event(reader: &mut Reader, event: &[u8], tell: &mut impl FnMut(LiveKind, &str)) {
+    let calls = reader.said().tool_calls;
+    reader.push(event);
+    reader.push(b"\n");
+    let said = reader.said();
+    if said.text != b"\n" {
+        let words = live::beginning(&said.text);
+        words.lines().filter(|line| !line.trim().is_empty()).for_each(|line| tell(LiveKind::Said, line));
+    }
+    if said.tool_calls > calls
+        && let Some(doing) = &said.doing
+    {
+        tell(LiveKind::Tool, doing);
+    }
+    reader.forget();
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn heard(dialect: Dialect, output: &str, piece: usize) -> Vec<String> {
+        let (mut listener, mut told) = (Listener::new(dialect), Vec::new());
+        for bytes in output.as_bytes().chunks(piece) {
+            listener.push(bytes, |kind, text| told.push(format!("{} {text}", kind.as_str())));
+        }
+        told
+    }
+
+    #[test]
+    fn of_an_agent_each_message_and_tool_call_is_told_once_however_the_output_is_cut() {
+        let text = |text: &str| json!({"type": "text", "text": text});
+        let tool = json!({"type": "tool_use", "name": "Edit", "input": {"file_path": "src/lib.rs"}});
+        let message = |content| json!({"type": "assistant", "message": {"content": content}}).to_string();
+        let events = [
+            json!({"type": "system", "subtype": "init", "session_id": "s"}).to_string(),
+            message(json!([text("I look at it.\nThen I edit.")])),
+            message(json!([text("Now."), tool])),
+            message(json!([text("Done.")])),
+            json!({"type": "result", "result": "Done."}).to_string(),
+        ];
+        let output = format!("{}\n", events.join("\n"));
+        let told = ["said I look at it.", "said Then I edit.", "said Now.", "tool Edit src/lib.rs", "said Done."];
+        for piece in [1, 7, output.len()] {
+            assert_eq!(heard(Dialect::Claude, &output, piece), told);
+        }
+        let codex = json!({"type": "item.started", "item": {"id": "1", "type": "command_execution", "command": "ls"}});
+        assert_eq!(heard(Dialect::Codex, &format!("{codex}\n"), 5), ["tool command_execution ls"]);
+    }
+
+    #[test]
+    fn of_a_plain_program_each_line_of_output_is_told() {
+        assert_eq!(heard(Dialect::Plain, "one\ntwo\nnot yet", 2), ["said one", "said two"]);
+    }
+}
