@@ -1,5 +1,5 @@
-//! What whole flights are tried with: a world of its own for each of them. No test is here: those that everybody runs are
-//! in `tests/it/`, the long ones in the binary `holdpoint-soak`.
+//! What whole flights are tried with: a world of its own for each of them. Flights that everybody runs are in
+//! `tests/it/`, the long ones in the binary `holdpoint-soak`.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 pub mod account;

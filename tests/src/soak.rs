@@ -3,6 +3,7 @@
 //! What everybody runs before a commit is in `tests/it/`; nothing here is needed for that.
 
 pub mod agents;
+pub mod chaos;
 pub mod dice;
 pub mod fuzz;
 pub mod performance;
@@ -45,6 +46,11 @@ pub const PARTS: &[Part] = &[
         name: "storm",
         about: "kills every second over 200 waypoints, and what the journal says afterwards",
         run: storm::run,
+    },
+    Part {
+        name: "chaos",
+        about: "1,000 cases of programs and agents that corrupt, break off, stall, crash, lie and flood, and how each ends",
+        run: chaos::run,
     },
     Part { name: "fuzz", about: "every parser of what others wrote, fed by coverage", run: fuzz::run },
     Part {

@@ -28,7 +28,8 @@ use crate::{
     agent::{Final, Job, Plan, WorkError, Worker},
     ask::TurnDesk,
     backend::{
-        BackendError, CommandBackend, CommandSettings, SettingsError, command::own_environment, sessions::Sessions,
+        Backend, BackendError, CommandBackend, CommandSettings, SettingsError, command::own_environment,
+        sessions::Sessions,
     },
     complete_turn,
 };
@@ -85,8 +86,8 @@ impl StartError {
 
 /// Does the turns of one role with a program.
 #[derive(Debug)]
-pub struct BuildWorker {
-    bench: Workbench<CommandBackend>,
+pub struct BuildWorker<B = CommandBackend> {
+    bench: Workbench<B>,
     mirrors: MirrorStore,
     properties: Vec<PropertyReport>,
     /// The longest that a question may wait.
@@ -131,6 +132,14 @@ impl BuildWorker {
         let patience = config.agent.question_patience.duration();
         Ok(Self { bench: Workbench::new(backend, folders).outlining(outline), mirrors, properties, patience })
     }
+}
+
+impl<B: Backend> BuildWorker<B> {
+    /// A worker whose programs run in this bench, with mirrors of its own.
+    #[must_use]
+    pub fn at(bench: Workbench<B>, mirrors: MirrorStore, patience: Duration) -> Self {
+        Self { bench, mirrors, properties: Vec::new(), patience }
+    }
 
     /// What the sandbox promises to the program, and who keeps it here.
     #[must_use]
@@ -174,7 +183,7 @@ impl BuildWorker {
     }
 }
 
-impl Worker for BuildWorker {
+impl<B: Backend> Worker for BuildWorker<B> {
     fn plan(&self, job: &Job) -> Plan {
         match &job.turn.request {
             TurnRequest::Build(request) => Plan::Build(handoff::plan(job, request)),

@@ -6,6 +6,7 @@
 mod agents;
 mod audit;
 mod baseline;
+mod chaos;
 mod cheats;
 mod checker;
 mod corpus;

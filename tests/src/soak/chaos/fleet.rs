@@ -1,0 +1,271 @@
+//! A fleet in this process, on a real broker: an orchestrator, and agents of Holdpoint's harness whose programs are chaotic.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    sync::Arc,
+    time::Duration,
+};
+
+use bytes::Bytes;
+use holdpoint_bus::{
+    Bus,
+    api::{self, ApiError, Call},
+    auth::SYSTEM_CREDS,
+    blobs,
+    broker::{LocalBroker, LocalSpec, ServerBinary, add_roles},
+};
+use holdpoint_conditions::Helper;
+use holdpoint_core::{pages, plan};
+use holdpoint_harness::{
+    agent::{AgentArgs, Worker, start},
+    build_turn::{BuildWorker, TurnFolders, Workbench},
+};
+use holdpoint_orchestrator::Orchestrator;
+use holdpoint_protocol::{
+    api::{HISTORY, History, HistoryLine, HistoryQuery, STATUS, SUBMIT, StatusQuery, Submit},
+    facts::{BlobRef, BundleRef, Oid},
+    ids::{FlightId, PoolId, RoleId, WaypointId, role},
+    journal::Fleet as Facts,
+    streams,
+    time::Millis,
+    view::{FlightStatus, FlightView},
+};
+use holdpoint_runtime::{config::Config, fresh, mirror::MirrorStore, supervise::Tree};
+use holdpoint_sandbox::{Sandbox, service::Lifetime};
+use holdpoint_workspace::{Limits, SNAPSHOT_REF};
+use tempfile::TempDir;
+use tokio::time::Instant;
+
+use super::{
+    agents::{Maker, Verifier, Wire},
+    book::Book,
+    case::Case,
+    outage::Outage,
+    program::Chaos,
+};
+use crate::world::{binary, root};
+
+/// Who completes gates.
+const COMPLETER: &str = "default";
+/// How many agents of each role there are.
+const COMPLETERS: u32 = 6;
+const BUILDERS: u32 = 3;
+const VERIFIERS: u32 = 2;
+/// Silence after which a turn goes to another agent.
+const ACK_WAIT: Duration = Duration::from_secs(10);
+/// How long one answer may take; the broker stands still now and then.
+const ANSWER: Duration = Duration::from_secs(60);
+/// How long a fleet's cases may take together. One that is open then hangs.
+const PATIENCE: Duration = Duration::from_secs(600);
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// Pages of a history that are read.
+const PAGES_MAX: usize = 64;
+/// What the project asks: envelopes, and no pauses between retries.
+const HANDOFF: &str =
+    "retry_settings: {json_retry_delay: 0}\ncomponents: {builder: {envelope: true}, default: {envelope: true}}\n";
+
+/// See the module.
+pub(super) struct Fleet {
+    dir: TempDir,
+    local: LocalBroker,
+    operator: Bus,
+    flight: FlightId,
+    pool: PoolId,
+    base: Oid,
+    agents: Vec<Tree>,
+    /// Ends with the fleet.
+    _orchestrator: Orchestrator,
+}
+
+impl Fleet {
+    /// A fleet whose agents do what stands in the book.
+    pub(super) async fn start(book: &Arc<Book>) -> Self {
+        let dir = tempfile::Builder::new().prefix("holdpoint-chaos-").tempdir().unwrap();
+        let spec = LocalSpec {
+            binary: ServerBinary::find(&[root().join("target/tools/nats-server")]).await.unwrap(),
+            dir: dir.path().join("fleet"),
+            port: 0,
+            sync_always: false,
+            lifetime: Lifetime::Bound,
+        };
+        let mut local = LocalBroker::start(spec).await.unwrap();
+        let completer: RoleId = COMPLETER.parse().unwrap();
+        assert!(add_roles(&dir.path().join("fleet"), &mut local.authority, &[(completer, false)]).unwrap());
+        local.broker.running().id().unwrap().reload().unwrap();
+        let operator = local.authority.mint_operator(&"tester".parse().unwrap());
+        let operator = local.connect(&operator).await.unwrap();
+        let flight = FlightId::try_new(format!("chaos-{}", fresh::suffix())).unwrap();
+        let pool = streams::flight_pool(&flight);
+        let base = repository(&dir.path().join("repo"));
+        let config = config(dir.path(), &local, &pool);
+        let orchestrator = Box::pin(holdpoint_orchestrator::start(config, Helper::at(&binary()))).await.unwrap();
+        let mut fleet =
+            Self { dir, local, operator, flight, pool, base, agents: Vec::new(), _orchestrator: orchestrator };
+        fleet.people_it(book).await;
+        fleet
+    }
+
+    async fn people_it(&mut self, book: &Arc<Book>) {
+        let outage = Arc::new(Outage::of(self.local.broker.running().id().unwrap().pid));
+        let wire = Wire { book: book.clone(), outage };
+        for (of, count) in [(COMPLETER, COMPLETERS), (role::BUILDER, BUILDERS)] {
+            for n in 1..=count {
+                let state = self.dir.path().join(format!("{of}-{n}"));
+                let program = Chaos { book: book.clone(), sandbox: Sandbox::new(binary()) };
+                let bench = Workbench::new(program, TurnFolders::open(&state.join("turns")).await.unwrap());
+                let inner = BuildWorker::at(bench, mirrors(&state), Duration::from_secs(5));
+                self.agent(of, n, Maker { inner, wire: wire.clone() }).await;
+            }
+        }
+        for n in 1..=VERIFIERS {
+            let state = self.dir.path().join(format!("verifier-{n}"));
+            self.agent(role::VERIFIER, n, Verifier { mirrors: mirrors(&state), wire: wire.clone() }).await;
+        }
+    }
+
+    async fn agent<W: Worker>(&mut self, of: &str, n: u32, worker: W) {
+        let of: RoleId = of.parse().unwrap();
+        let name = format!("{of}-{n}").parse().unwrap();
+        let credentials = self.local.authority.mint_agent(&of, &name, &self.pool, None).unwrap();
+        let args = AgentArgs {
+            role: of,
+            pool: self.pool.clone(),
+            ack_wait: ACK_WAIT,
+            bus: self.local.connect(&credentials).await.unwrap(),
+            trust: Arc::new(self.local.authority.trust_roots().clone()).into(),
+            worker: Arc::new(worker),
+        };
+        self.agents.push(start(args).await.unwrap());
+    }
+
+    /// Flies the cases to their end, and gives how the flight stands then.
+    ///
+    /// # Errors
+    /// Which of them hang.
+    pub(super) async fn fly(&self, cases: &[Case]) -> Result<FlightView, String> {
+        let _: FlightView = self.call(SUBMIT, &self.submission(cases).await).await?;
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let view = self.view().await?;
+            if view.status != FlightStatus::Running {
+                return Ok(view);
+            }
+            if Instant::now() > deadline {
+                let open = view.waypoints.iter().filter(|waypoint| waypoint.turn.is_some());
+                let open: Vec<_> = open.map(|waypoint| waypoint.id.as_str()).collect();
+                return Err(format!("these hang: {}; {:?}", open.join(", "), view.trouble));
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    async fn submission(&self, cases: &[Case]) -> Submit {
+        let mut text = "plan: chaos\npolicy: {max_reworks: 2}\nwaypoints:\n".to_owned();
+        for case in cases {
+            let workflow = if case.builds { "fly" } else { "one-gate" };
+            text += &format!(
+                "  - {{id: {}, goal: g, workflow: {workflow}, criteria: [{{id: c, check: \"true\"}}]}}\n",
+                case.waypoint()
+            );
+        }
+        let plan = plan::read(&text, "plan.yaml", plan::BUILT_IN_WORKFLOWS).unwrap();
+        let (repo, bundle) = (self.dir.path().join("repo"), self.dir.path().join("snapshot.bundle"));
+        git(&repo, &["update-ref", SNAPSHOT_REF, self.base.as_str()]);
+        git(&repo, &["bundle", "create", "--quiet", bundle.to_str().unwrap(), SNAPSHOT_REF]);
+        let bytes = Bytes::from(std::fs::read(bundle).unwrap());
+        let (len, operator) = (bytes.len() as u64, role::id(role::OPERATOR));
+        let digest = blobs::put(&self.operator, &operator, bytes).await.unwrap();
+        let blob = BlobRef { role: operator, digest, bytes: len };
+        Submit {
+            flight: self.flight.clone(),
+            plan,
+            base: self.base.clone(),
+            snapshot: BundleRef { blob, tip: self.base.clone(), index: None },
+            covenant: "AGENTS.md".to_owned(),
+            fleet: Facts {
+                pool: self.pool.clone(),
+                repair: false,
+                judge: false,
+                parallel: None,
+                queue_grace: Millis(3_600_000),
+                build_wall: Millis(600_000),
+                dead_after: 3,
+            },
+            workflows: Vec::new(),
+        }
+    }
+
+    async fn view(&self) -> Result<FlightView, String> {
+        let mut view: FlightView = self.call(STATUS, &StatusQuery::first(self.flight.clone())).await?;
+        while let Some(after) = view.next.take() {
+            let query = StatusQuery { flight: self.flight.clone(), after: Some(after) };
+            pages::join_view(&mut view, self.call(STATUS, &query).await?);
+        }
+        Ok(view)
+    }
+
+    /// Everything about a waypoint, in order.
+    pub(super) async fn history(&self, waypoint: &WaypointId) -> Result<Vec<HistoryLine>, String> {
+        let (flight, waypoint) = (self.flight.clone(), waypoint.clone());
+        let (mut all, mut query) = (Vec::new(), HistoryQuery { flight, waypoint, after: Vec::new() });
+        for _ in 0..PAGES_MAX {
+            let page: History = self.call(HISTORY, &query).await?;
+            all.extend(page.lines);
+            let Some(next) = page.next else { break };
+            query.after = next;
+        }
+        Ok(all)
+    }
+
+    async fn call<Q: serde::Serialize, A: serde::de::DeserializeOwned>(
+        &self,
+        endpoint: &str,
+        query: &Q,
+    ) -> Result<A, String> {
+        let payload = Bytes::from(serde_json::to_vec(query).unwrap());
+        let deadline = Instant::now() + ANSWER;
+        loop {
+            let call = Call { endpoint, payload: payload.clone(), timeout: ANSWER, traceparent: None };
+            match api::request(&self.operator, call).await {
+                Ok(answer) => return serde_json::from_slice(&answer).map_err(|error| format!("{endpoint}: {error}")),
+                Err(ApiError::Refused { failure, .. }) if !failure.is_passing() => return Err(format!("{failure:?}")),
+                Err(error) if Instant::now() > deadline => return Err(format!("{endpoint}: {error}")),
+                Err(_) => tokio::time::sleep(LOOK_EVERY).await,
+            }
+        }
+    }
+}
+
+fn mirrors(state: &Path) -> MirrorStore {
+    MirrorStore::new(state.join("mirrors"), Limits::default())
+}
+
+fn config(dir: &Path, local: &LocalBroker, pool: &PoolId) -> Config {
+    let keys = dir.join("fleet/keys");
+    let mut config = Config::default();
+    config.nats.url = local.broker.url();
+    config.nats.creds = Some(keys.join("orchestrator.creds"));
+    config.nats.trust = Some(keys.join("trust.json"));
+    config.orchestrator.state_dir = PathBuf::from(dir).join("orchestrator");
+    config.orchestrator.serves = pool.clone();
+    config.orchestrator.system_creds = Some(keys.join(SYSTEM_CREDS));
+    config
+}
+
+fn repository(dir: &Path) -> Oid {
+    std::fs::create_dir_all(dir.join(".holdpoint")).unwrap();
+    std::fs::write(dir.join(".holdpoint/handoff.yaml"), HANDOFF).unwrap();
+    git(dir, &["init", "--quiet", "--initial-branch=main"]);
+    git(dir, &["add", "--all"]);
+    git(dir, &["commit", "--quiet", "--message=begin"]);
+    git(dir, &["rev-parse", "HEAD"]).trim().parse().unwrap()
+}
+
+fn git(dir: &Path, args: &[&str]) -> String {
+    let mut git = Command::new("git");
+    git.args(["-c", "user.name=Test", "-c", "user.email=test@localhost", "-c", "commit.gpgsign=false"]);
+    let output = git.args(args).current_dir(dir).output().unwrap();
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}

@@ -1,0 +1,11 @@
+//! A fixed sample of the chaos of the soak: what programs and agents do wrong when they hand off, and that it is never accepted.
+
+use holdpoint_tests::soak::chaos;
+
+#[test]
+fn chaos_at_the_handoffs_ends_in_recovery_or_with_a_person_and_is_never_accepted() {
+    let seeds: Vec<u64> = (100..112).collect();
+    let chaos = chaos::cases(&seeds).unwrap();
+    assert_eq!(chaos.cases(), seeds.len());
+    assert!(chaos.recovered() > 0, "{chaos:?}");
+}
