@@ -47,7 +47,7 @@ fn what_an_agent_says_and_does_is_seen_while_it_works_and_stored_nowhere() {
     let logs = logs.finish();
     let lines = lines(&logs.expect(0).stdout);
     assert!(logs.stderr.contains("not stored") && logs.stderr.contains("holdpoint history w"), "{logs}");
-    assert!(!logs.stdout.contains("2J") && !logs.stdout.contains("202e"), "{logs}");
+    assert!(!logs.stdout.contains("[2J") && !logs.stdout.contains("\\u202e"), "{logs}");
     let said = |kind: &str, text: &str| lines.iter().find(|line| line["kind"] == kind && line["text"] == text);
     let first = said("said", "I look around.").expect("its words");
     assert_eq!(
