@@ -101,11 +101,13 @@ impl Backend for Chaos {
         }
         Ok(BackendResult {
             command: "chaos".to_owned(),
+            prompt: task.prompt,
             said: dialect::read(Dialect::Plain, &printed.stdout, None),
             went_on: false,
             ended: printed.ended,
             stdout: printed.stdout,
             stderr: printed.stderr.as_bytes().to_vec(),
+            help_events: Vec::new(),
             duration: begun.elapsed(),
             tree_ended: true,
         })
