@@ -311,7 +311,9 @@ fn step_of(kind: &EntryKind) -> Step {
         EntryKind::Submitted => Step::AppendSubmitted,
         EntryKind::Landed => Step::AppendLanded,
         EntryKind::Turn { .. } => Step::AppendTurn,
-        EntryKind::Decided | EntryKind::Dead | EntryKind::Steered | EntryKind::Answered => Step::AppendDecided,
+        EntryKind::Decided | EntryKind::Dead | EntryKind::Steered | EntryKind::Answered | EntryKind::Reserved => {
+            Step::AppendDecided
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 pub(crate) mod audit;
 pub(crate) mod bench;
+pub(crate) mod budget;
 pub(crate) mod dead;
 pub(crate) mod handoffs;
 pub(crate) mod keys;
@@ -92,6 +93,10 @@ pub(crate) enum Command {
     Reject(people::RejectArgs),
     /// Serve tasks and completions as tools (MCP) on standard input and output
     Mcp(mcp::McpArgs),
+    /// Raise limits of a flight or a waypoint
+    Budget(budget::BudgetArgs),
+    /// Show where a flight's tokens and money went
+    Cost(budget::CostArgs),
     /// Have blocked, failed or dead work tried again
     Retry(people::RetryArgs),
     /// Take over an agents' turn: work on it yourself

@@ -4,7 +4,9 @@ mod act;
 mod attest;
 mod audit;
 mod bench;
+mod budget;
 mod check;
+mod cost;
 mod dead;
 mod doctor;
 mod export;
@@ -67,6 +69,8 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::Take(args) => Box::pin(taking::take(args)).await,
         Command::HandIn(args) => Box::pin(taking::hand_in(args)).await,
         Command::Release(args) => Box::pin(taking::release(args)).await,
+        Command::Budget(args) => Box::pin(budget::budget(args)).await,
+        Command::Cost(args) => Box::pin(cost::cost(args)).await,
         Command::Retry(args) => Box::pin(act::retry(args)).await,
         Command::Cancel(args) => Box::pin(act::cancel(args)).await,
         Command::Pause(args) => Box::pin(act::pause(args)).await,

@@ -302,6 +302,8 @@ impl Auditor {
             }
             (Entry::Landed(landed), Some(_)) => self.landing(line, landed),
             (Entry::Steered(steered), Some(_)) => self.steered(line, steered),
+            // Whether there was room for it cannot be taken again: what its writer knew of other waypoints is not written.
+            (Entry::Reserved(_), Some(_)) => {}
             (_, state) => {
                 let expected =
                     if state.is_some() { "a landing, or an act on the flight" } else { "the submission of the flight" };
@@ -321,6 +323,7 @@ impl Auditor {
         match (entry, &mut self.state) {
             (Entry::Landed(landed), Some(state)) => state.landed.push(landed.as_ref().clone()),
             (Entry::Steered(steered), Some(state)) => state.take_steered(steered),
+            (Entry::Reserved(reserved), Some(state)) => state.budget.reserve(reserved),
             _ => {}
         }
     }

@@ -12,6 +12,7 @@ mod dead;
 mod escalating;
 mod fold;
 mod forking;
+mod funding;
 mod handoff;
 mod input;
 mod landing;
@@ -59,7 +60,7 @@ pub use transition::phase_status;
 pub use turns::{queue, reply};
 pub use visits::VISITS_MAX;
 
-use crate::{flight::FlightState, gates::Workflow};
+use crate::{budget::Need, flight::FlightState, gates::Workflow};
 
 /// What a step may look at beside the waypoint's own state.
 #[derive(Debug, Clone, Copy)]
@@ -96,6 +97,8 @@ pub enum Step {
     Append(Box<Entry>),
     /// Evaluate this condition, and take the step again with its result.
     Evaluate(Box<Evaluate>),
+    /// Reserve this of the flight's budget ([`crate::flight::reserve`]), and take the step again.
+    Reserve(Need),
     /// The input cannot be taken; whoever sent it is told why.
     Refuse(Refusal),
     /// It was taken before, or is no longer due.

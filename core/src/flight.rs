@@ -3,6 +3,7 @@
 //! One waypoint's life is [`crate::engine`].
 
 mod acting;
+mod budget;
 mod configured;
 mod doubts;
 mod drift;
@@ -13,7 +14,7 @@ mod reconfiguring;
 mod steering;
 mod view;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use holdpoint_protocol::{
     Timestamp,
@@ -27,6 +28,7 @@ use holdpoint_protocol::{
 use crate::gates::Workflow;
 
 pub use acting::{Course, takes};
+pub use budget::{Budgets, RAISES_MAX, Reservation, raise, reserve};
 pub use configured::Configurations;
 pub(crate) use configured::began;
 pub use doubts::{doubts, is_first_of_work};
@@ -36,6 +38,7 @@ pub use inbox::{OpenQuestion, Waits, actions, waits};
 pub use landings::Landings;
 pub use reconfiguring::{CONFIGURATIONS_MAX, RELOAD_BYTES_MAX, loosened, reconfigure};
 pub use steering::{Steering, steer};
+pub(crate) use view::is_ready;
 pub use view::{branch, flight_status, status, view};
 
 /// The state of a flight.
@@ -49,6 +52,8 @@ pub struct FlightState {
     pub steering: Steering,
     /// The workflows that it is flown by.
     pub configured: Configurations,
+    /// What is reserved of its budget, and which limits people raised.
+    pub budget: Budgets,
 }
 
 /// The states of a flight's waypoints. A waypoint without entries is not in it.
@@ -59,13 +64,15 @@ impl FlightState {
     #[must_use]
     pub fn new(submitted: Submitted) -> Self {
         let configured = Configurations::new(&submitted.workflows);
-        Self { submitted, landed: Landings::default(), steering: Steering::default(), configured }
+        let (landed, steering, budget) = (Landings::default(), Steering::default(), Budgets::default());
+        Self { submitted, landed, steering, configured, budget }
     }
 
     /// A person acted on the flight as a whole.
     pub fn take_steered(&mut self, steered: &Steered) {
         self.steering.take(steered);
         self.configured.take(steered);
+        self.budget.take(steered);
     }
 
     /// The roles of agents that take its turns: the built-in ones, and those that its workflows name.
@@ -130,7 +137,8 @@ impl FlightState {
     #[must_use]
     pub fn wall_end(&self, now: Timestamp) -> Option<Timestamp> {
         let (wall, begun) = (self.submitted.plan.budget.wall?, self.submitted.record.at);
-        Some(self.shifted(begun.after(wall.duration()), begun, now))
+        let raised = Duration::from_millis(self.budget.raised(None).wall_ms);
+        Some(self.shifted(begun.after(wall.duration().saturating_add(raised)), begun, now))
     }
 
     /// When a turn is overdue, as far as is known at `now`.

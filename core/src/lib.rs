@@ -10,11 +10,13 @@
 
 pub mod attest;
 pub mod audit;
+pub mod budget;
 pub mod canary;
 pub mod checks;
 pub mod commit;
 pub mod completion;
 pub mod connections;
+pub mod cost;
 pub mod declared;
 pub mod engine;
 pub mod events;

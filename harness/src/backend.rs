@@ -73,6 +73,8 @@ pub struct BackendTask {
     pub wall: Option<Duration>,
     /// Bytes of output; `None`: as configured.
     pub output_bytes: Option<u64>,
+    /// It has to be cheaper: an earlier turn reached a limit.
+    pub degraded: bool,
     /// Which retry of the exchange it is, from 1; 0: the first run of the turn.
     pub retry: u32,
     /// The conversation that it goes on with; a program that cannot begins a new one.

@@ -13,3 +13,4 @@ pub mod context;
 pub mod dialect;
 pub mod exchange;
 pub mod live;
+pub mod meter;

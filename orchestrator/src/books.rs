@@ -208,6 +208,7 @@ impl Books {
             Entry::Dead(_) => EntryKind::Dead,
             Entry::Steered(_) => EntryKind::Steered,
             Entry::Answered(_) => EntryKind::Answered,
+            Entry::Reserved(_) => EntryKind::Reserved,
             Entry::Turn(turn) => {
                 let planned = self.flight.submitted.plan.waypoint(&turn.waypoint);
                 let priority = engine::queue(turn, planned.map_or(Priority::Medium, |w| w.priority));
@@ -268,6 +269,7 @@ impl Books {
         match entry {
             Entry::Landed(landed) => self.flight.landed.push(*landed),
             Entry::Steered(steered) => self.flight.take_steered(&steered),
+            Entry::Reserved(reserved) => self.flight.budget.reserve(&reserved),
             _ => {}
         }
     }
@@ -288,6 +290,7 @@ pub(crate) fn outgoing(
         Entry::Dead(dead) => (Encoding::MsgPack, codec::encode(dead, Encoding::MsgPack)?),
         Entry::Steered(steered) => (Encoding::MsgPack, codec::encode(steered, Encoding::MsgPack)?),
         Entry::Answered(answered) => (Encoding::MsgPack, codec::encode(answered, Encoding::MsgPack)?),
+        Entry::Reserved(reserved) => (Encoding::MsgPack, codec::encode(reserved, Encoding::MsgPack)?),
     };
     Ok(Outgoing {
         payload: Bytes::from(payload),

@@ -14,8 +14,9 @@ mod handed;
 mod verify;
 
 pub use act::{
-    ACT_KINDS, Act, ActCode, Cancel, CancelBody, GivenVerdict, HandIn, HandInBody, Pause, PauseBody, Reconfigure,
-    ReconfigureBody, Release, ReleaseBody, Resume, ResumeBody, Retry, RetryBody, Take, TakeBody, Verb,
+    ACT_KINDS, Act, ActCode, Budget, BudgetBody, Cancel, CancelBody, GivenVerdict, HandIn, HandInBody, Pause,
+    PauseBody, Reconfigure, ReconfigureBody, Release, ReleaseBody, Resume, ResumeBody, Retry, RetryBody, Take,
+    TakeBody, Verb,
 };
 pub use build::{
     BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, CommandRun, CoverageClaim, Failure,

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Digest, Timestamp,
     artifact::{Clarified, OrchestratorDecision, Verb},
+    budget::{Amounts, Limits, Raise},
     codec::{self, CodecError, Encoding},
     facts::{BundleRef, Oid},
     ids::{AgentName, ArtifactId, FlightId, GateId, PoolId, RoleId, TurnId, WaypointId},
@@ -26,6 +27,8 @@ const DEAD: &str = "dead";
 const STEERED: &str = "steered";
 /// The word for entries that answer a question in its turn.
 const ANSWERED: &str = "answered";
+/// The word for entries that reserve a part of a flight's budget.
+const RESERVED: &str = "reserved";
 
 /// A position in a stream, from 1; 0 is "before the first".
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
@@ -144,6 +147,8 @@ pub enum EntryKind {
     Steered,
     /// A question was answered in its turn, which stays open.
     Answered,
+    /// A part of the flight's budget is reserved for a turn.
+    Reserved,
 }
 
 impl EntryKind {
@@ -158,6 +163,7 @@ impl EntryKind {
             Self::Dead => DEAD.to_owned(),
             Self::Steered => STEERED.to_owned(),
             Self::Answered => ANSWERED.to_owned(),
+            Self::Reserved => RESERVED.to_owned(),
         }
     }
 
@@ -172,6 +178,7 @@ impl EntryKind {
             Self::Dead => DEAD,
             Self::Steered => STEERED,
             Self::Answered => ANSWERED,
+            Self::Reserved => RESERVED,
         }
     }
 }
@@ -193,6 +200,8 @@ pub enum Entry {
     Steered(Box<Steered>),
     /// A question was answered in its turn.
     Answered(Box<Answered>),
+    /// A part of the flight's budget is reserved for a turn.
+    Reserved(Box<Reserved>),
 }
 
 impl Entry {
@@ -210,6 +219,7 @@ impl Entry {
             Some(DEAD) => codec::decode(payload, encoding).map(Self::Dead),
             Some(STEERED) => codec::decode(payload, encoding).map(Self::Steered),
             Some(ANSWERED) => codec::decode(payload, encoding).map(Self::Answered),
+            Some(RESERVED) => codec::decode(payload, encoding).map(Self::Reserved),
             _ => codec::decode(payload, encoding).map(Self::Turn),
         }
     }
@@ -240,6 +250,7 @@ impl Entry {
             Self::Dead(_) => DEAD,
             Self::Steered(_) => STEERED,
             Self::Answered(_) => ANSWERED,
+            Self::Reserved(_) => RESERVED,
         }
     }
 
@@ -250,7 +261,7 @@ impl Entry {
             Self::Decided(decided) => Some(&decided.decision),
             Self::Turn(turn) => turn.decision.as_ref(),
             Self::Dead(dead) => Some(&dead.decision),
-            Self::Submitted(_) | Self::Landed(_) | Self::Steered(_) | Self::Answered(_) => None,
+            Self::Submitted(_) | Self::Landed(_) | Self::Steered(_) | Self::Answered(_) | Self::Reserved(_) => None,
         }
     }
 
@@ -265,6 +276,7 @@ impl Entry {
             Self::Dead(e) => &e.record,
             Self::Steered(e) => &e.record,
             Self::Answered(e) => &e.record,
+            Self::Reserved(e) => &e.record,
         }
     }
 
@@ -278,6 +290,7 @@ impl Entry {
             Self::Dead(e) => &mut e.record,
             Self::Steered(e) => &mut e.record,
             Self::Answered(e) => &mut e.record,
+            Self::Reserved(e) => &mut e.record,
         }
     }
 }
@@ -382,13 +395,34 @@ pub struct Decided {
 pub struct Steered {
     /// `MAJOR.MINOR`.
     pub schema_version: SchemaVersion,
-    /// What was done: `pause`, `resume`, `cancel` or `reconfigure`.
+    /// What was done: `pause`, `resume`, `cancel`, `reconfigure` or `budget`.
     pub verb: Verb,
     /// Who did it.
     pub by: AgentName,
     /// The workflows by which the flight goes on, if it was given others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workflows: Vec<RecordedWorkflow>,
+    /// The limits that were raised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raised: Option<Raise>,
+    /// The journal's part.
+    pub record: Record,
+}
+
+/// A part of the flight's budget is reserved for the next turn of a waypoint, before that turn opens (FLY-32). It counts
+/// until the next entry of the waypoint's journal, which opens the turn or makes the reservation void.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Reserved {
+    /// `MAJOR.MINOR`.
+    pub schema_version: SchemaVersion,
+    /// The waypoint.
+    pub waypoint: WaypointId,
+    /// How many entries the waypoint's journal had ([`crate::budget::Spent::step`]).
+    pub step: u32,
+    /// What the turn may use up of what the flight's budget limits; nothing of something: the budget is used up.
+    pub allowance: Limits,
+    /// What the waypoint then takes up of the budget beyond what it does now.
+    pub adds: Amounts,
     /// The journal's part.
     pub record: Record,
 }

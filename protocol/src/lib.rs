@@ -7,6 +7,7 @@ pub mod api;
 pub mod artifact;
 pub mod asyncapi;
 pub mod attestation;
+pub mod budget;
 pub mod codec;
 pub mod completing;
 pub mod digest;

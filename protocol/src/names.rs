@@ -116,7 +116,7 @@ pub fn answers_turn(kind: &str) -> bool {
 }
 
 /// Acts that may concern a whole flight.
-pub const FLIGHT_ACT_KINDS: [&str; 4] = ["cancel", "pause", "resume", "reconfigure"];
+pub const FLIGHT_ACT_KINDS: [&str; 5] = ["cancel", "pause", "resume", "reconfigure", "budget"];
 
 const AGENTS: &[&str] = &role::AGENTS;
 const ORCHESTRATOR: &[&str] = &[role::ORCHESTRATOR];
@@ -266,6 +266,12 @@ fn journal_subjects(stand: &Stand) -> Vec<Subject> {
             flight.entry(&EntryKind::Steered),
             ORCHESTRATOR,
             "a person paused, resumed or ended the flight",
+        ),
+        entry(
+            "reserved",
+            flight.entry(&EntryKind::Reserved),
+            ORCHESTRATOR,
+            "a part of the flight's budget is reserved for a turn",
         ),
     ]
 }

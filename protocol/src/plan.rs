@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     artifact::Confidence,
+    budget::{Limits, OnExceeded, Unmetered},
     ids::{CriterionId, WaypointId},
     time::Millis,
 };
@@ -91,6 +92,18 @@ pub struct FlightBudget {
     pub tokens: Option<u64>,
     /// Cost in US dollars, as metered.
     pub cost_usd: Option<f64>,
+    /// Tool calls, as metered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_calls: Option<u64>,
+    /// Bytes of output.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<u64>,
+    /// What happens when a limit of a turn, a waypoint or the flight is reached.
+    #[serde(default, skip_serializing_if = "OnExceeded::is_default")]
+    pub on_exceeded: OnExceeded,
+    /// What happens to programs that do not report what is limited.
+    #[serde(default, skip_serializing_if = "Unmetered::is_default")]
+    pub unmetered: Unmetered,
 }
 
 /// What one turn may use up.
@@ -106,6 +119,9 @@ pub struct TurnBudget {
     pub tool_calls: Option<u64>,
     /// Bytes of output. Default 10 MiB, from the agent's configuration.
     pub output: Option<u64>,
+    /// What all turns of the waypoint together may use up.
+    #[serde(default, skip_serializing_if = "Limits::is_none_ref")]
+    pub total: Limits,
 }
 
 /// A command and how its end is read (contract, "Checks").

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Timestamp,
     artifact::{Disposition, Verb, VerificationPurpose},
+    budget::Spent,
     facts::{BundleRef, CriterionResult, Oid, Violation},
     ids::{AgentName, ArtifactId, GateId, RoleId, TurnId},
     reason::ReasonCode,
@@ -259,6 +260,9 @@ pub struct WaypointState {
     /// By which of the flight's configurations it moves.
     #[serde(default, skip_serializing_if = "Configured::is_first")]
     pub configured: Configured,
+    /// What its turns used up, in plans with such budgets.
+    #[serde(default, skip_serializing_if = "Spent::is_empty")]
+    pub spent: Spent,
 }
 
 /// By which of its flight's configurations a waypoint moves. They are counted: 0 is the one that the flight was submitted
@@ -316,6 +320,19 @@ impl WaypointState {
         let fork = self.fork.as_ref().filter(|_| self.phase == Phase::Forked);
         let alone = fork.is_none().then_some(&self.phase);
         fork.into_iter().flat_map(OpenFork::phases).chain(alone)
+    }
+
+    /// Every turn that is open, also as one branch of a fork sees the waypoint.
+    pub fn all_open_turns(&self) -> impl Iterator<Item = &OpenTurn> {
+        let own = match &self.phase {
+            Phase::InTurn(open) => Some(open),
+            _ => None,
+        };
+        let in_fork = self.fork.iter().flat_map(OpenFork::phases).filter_map(|phase| match phase {
+            Phase::InTurn(open) => Some(open),
+            _ => None,
+        });
+        own.into_iter().chain(in_fork.filter(move |open| own.is_none_or(|own| own.turn != open.turn)))
     }
 
     /// Every turn that is open.
@@ -376,6 +393,7 @@ impl Default for WaypointState {
             constraints: Vec::new(),
             acted: None,
             configured: Configured::default(),
+            spent: Spent::default(),
         }
     }
 }

@@ -8,6 +8,7 @@ use crate::{
     artifact::{
         Clarified, Confidence, CriterionReport, Disposition, GuidancePacket, OrchestratorDecision, VerificationRequest,
     },
+    budget::Allowance,
     facts::{BundleRef, Oid},
     ids::{AgentName, FlightId, GateId, RoleId, TurnId, WaypointId},
     journal::Record,
@@ -48,6 +49,9 @@ pub struct Turn {
     /// Of a verification of the base: what the build turn behind it gets. Nothing in it is a builder's words (FLY-18).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub for_build: Option<Box<Feedback>>,
+    /// What its program may use up, in plans with such budgets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowance: Option<Allowance>,
     /// The journal's part of the entry.
     pub record: Record,
 }

@@ -3,7 +3,8 @@
 use holdpoint_core::handed::DOUBTS_MAX;
 use holdpoint_harness::ask::Desk;
 use holdpoint_protocol::{
-    artifact::{ChecklistReceipt, CriterionReport, Doubt, VerificationPurpose, VerificationRequest},
+    artifact::{ChecklistReceipt, CriterionReport, Doubt, Metered, VerificationPurpose, VerificationRequest},
+    budget::Allowance,
     facts::{DiffSummary, Oid, Violation},
     plan::Criterion,
 };
@@ -28,7 +29,7 @@ use crate::{
 };
 
 /// What a verification found: everything of a report but who, when and for which turn.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Findings {
     /// One for each criterion asked, in that order; for a baseline, for each that has to be red first.
     pub criteria: Vec<CriterionReport>,
@@ -44,6 +45,8 @@ pub struct Findings {
     pub receipt: ChecklistReceipt,
     /// What the judge asks instead of judging; then the turn ends with that, and nothing else here counts.
     pub asks: Option<JudgeAsks>,
+    /// What the judge used up.
+    pub metered: Option<Metered>,
     /// What has to be stored before the report is handed off: every digest in it names one of these.
     pub evidence: Vec<Evidence>,
 }
@@ -102,6 +105,21 @@ impl Bench {
         notes: Notes<'_>,
         desk: &dyn Desk,
     ) -> Result<Findings, BenchError> {
+        self.verify_within(None, (name, request), mirror, notes, desk).await
+    }
+
+    /// As [`Self::verify`]; the judge may use up so much.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn verify_within(
+        &self,
+        allowance: Option<Allowance>,
+        (name, request): (&str, &VerificationRequest),
+        mirror: &Mirror,
+        notes: Notes<'_>,
+        desk: &dyn Desk,
+    ) -> Result<Findings, BenchError> {
         let base_tree = match base_tree(mirror, request).await? {
             Ok(base_tree) => base_tree,
             Err(why) => return Ok(Findings::refused(request, &why)),
@@ -129,6 +147,7 @@ impl Bench {
         let folder = TurnFolder::create(&self.settings.state_dir, name)?;
         let mut runs = Runs::new(&self.settings, &self.sandbox, mirror, request.prepare.as_deref(), folder, desk);
         runs.new_modules = changes.new_modules.clone();
+        runs.allowance = allowance;
         let mut verdicts = Verdicts::default();
         if request.purpose == VerificationPurpose::Handoff {
             // A merge is of work that was looked through as it was handed off.
@@ -243,9 +262,10 @@ fn findings(verdicts: Verdicts, guards: Vec<CriterionReport>, changes: Changes, 
         let text = format!("after {} runs, programs could not be shown to have ended", record.left_running);
         doubts.push(Doubt { blocking: true, text });
     }
+    let metered = record.metered.clone();
     let (receipt, evidence) = record.into_parts();
     let (violations, diff) = (changes.violations, changes.summary);
-    Findings { criteria, guards, violations, diff, doubts, receipt, asks, evidence }
+    Findings { criteria, guards, violations, diff, doubts, receipt, asks, metered, evidence }
 }
 
 /// The tree of the base, if what is to be judged is what it has to be: one commit on that base, with that tree. The

@@ -9,6 +9,7 @@ use holdpoint_harness::{
     dialect,
     exchange::{After, Draft, Exchange, Expected, Problem, RulesError, Tried, rules_at, stall::Stall},
     live::Live,
+    meter::{self, Meter},
 };
 use holdpoint_protocol::{
     Digest,
@@ -71,6 +72,10 @@ pub(crate) async fn by_judge(
             return Ok(ByJudge::open(report_of_judge(runs, criterion, Judged::not_run(note), evidence)));
         }
     };
+    if let Err(refused) = meter::can_be_metered(runs.allowance.as_ref(), judge.dialect) {
+        let evidence = Evidence::of_reason(&refused.detail);
+        return Ok(ByJudge::open(report_of_judge(runs, criterion, Judged::not_run(refused.detail), evidence)));
+    }
     let span = info_span!(
         target: TRACE, "invoke_agent judge", { fields::GEN_AI_OPERATION } = "invoke_agent",
         { fields::GEN_AI_AGENT_NAME } = "judge", { fields::CRITERION } = %criterion.id, { fields::VERDICT } = field::Empty,
@@ -112,12 +117,16 @@ async fn put(
 ) -> Result<Put, BenchError> {
     let expected = Expected::judge(rules);
     let desk = AboutCriterion { desk: runs.desk(), criterion: &criterion.id };
+    let allowance = runs.allowance;
     let streams = !judge.dialect.is_plain();
     let limits = (judge::JUDGE_TIMEOUT, u64::MAX);
     let mut exchange = Exchange::begin(&desk, &expected, judge::VERDICT, "the question as JSON", limits);
     let mut retry = None;
     loop {
-        let stall = Stall::new(expected.settings.stuck_after.limit(streams)).showing(desk.live().tap(judge.dialect));
+        let used = runs.record.metered.clone().unwrap_or_default();
+        let meter = Meter::new(judge.dialect, None, meter::left(allowance.as_ref(), &used));
+        let shown = desk.live().tap(judge.dialect);
+        let stall = Stall::new(expected.settings.stuck_after.limit(streams)).metered(meter).showing(shown);
         let printed = Printed::of(judge.dialect, None, "");
         let allowed =
             Allowed { network: judge.network, writes_dir: false, writes_caches: false, wall: exchange.left().0 };
@@ -137,6 +146,14 @@ async fn put(
         let (outcome, ask) = runs.program(tree, program).await?;
         let evidence = Evidence::of_run(&judge.command, tree.oid, None, &outcome, &[]);
         let said = dialect::read(judge.dialect, &outcome.stdout, None);
+        let printed = (outcome.stdout.len() + outcome.stderr.len()) as u64;
+        let used = meter::plus(used, meter::metered(&said, outcome.duration, printed));
+        runs.record.metered = Some(used.clone());
+        let reached = stall.has_reached_limit() && outcome.ended != Ended::Exited(0);
+        if reached && ask.is_none() {
+            let note = meter::reached(allowance.as_ref(), &used).detail;
+            return Ok(Put { outcome, came: Came::Judged(Judged::not_run(note)), evidence });
+        }
         let (came, problem) = match ask {
             Some(ask) => (Came::Asks(ask), None),
             None => judge::read(outcome.ended, &said, &outcome.stderr, &expected, exchange.before()),
@@ -159,7 +176,7 @@ async fn put(
             output: if outcome.stdout.is_empty() { &outcome.stderr } else { &outcome.stdout },
             evidence: &evidence.bytes,
             duration: outcome.duration,
-            printed: (outcome.stdout.len() + outcome.stderr.len()) as u64,
+            printed,
             session: said.session.as_deref(),
             can_start: stuck || matches!(outcome.ended, Ended::Signalled(_)),
         };

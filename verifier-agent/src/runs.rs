@@ -21,6 +21,7 @@ use holdpoint_harness::{
 };
 use holdpoint_protocol::{
     artifact::{CheckRun, TreeTested},
+    budget::Allowance,
     facts::{Oid, Verdict},
     ids::CriterionId,
     plan::{Check, EvidenceLevel},
@@ -142,6 +143,8 @@ pub(crate) struct Runs<'a> {
     started: u32,
     /// Files that Python could import and that the base does not have.
     pub(crate) new_modules: BTreeSet<String>,
+    /// What the judge may use up.
+    pub(crate) allowance: Option<Allowance>,
     /// What was run so far.
     pub(crate) record: Record,
     folder: TurnFolder,
@@ -174,6 +177,7 @@ impl<'a> Runs<'a> {
             trees: HashMap::new(),
             started: 0,
             new_modules: BTreeSet::new(),
+            allowance: None,
             record: Record::default(),
             folder,
             desk,
@@ -401,7 +405,7 @@ impl<'a> Runs<'a> {
         let stall = stall.cloned().unwrap_or_else(|| Stall::new(None));
         let printed = printed.cloned().unwrap_or_else(|| Printed::of(Dialect::Plain, None, ""));
         let tap = printed.tap(Some(stall.tap(Some(tap.clone()))));
-        let stuck = stall.clone().stuck();
+        let stuck = stall.clone().over();
         let end = async {
             tokio::select! {
                 () = end => {}

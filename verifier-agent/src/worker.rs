@@ -127,7 +127,11 @@ impl VerifyWorker {
         };
         let name = format!("{}-{}", job.turn.turn_id, job.delivery);
         let desk = TurnDesk::new(job, self.patience);
-        match self.bench.verify(&name, request, &mirror, &|note| job.note(note), &desk).await {
+        match self
+            .bench
+            .verify_within(job.turn.allowance, (&name, request), &mirror, &|note| job.note(note), &desk)
+            .await
+        {
             Ok(findings) => Ok(findings),
             Err(error) if error.is_permanent() => Ok(refused(request, &error)),
             Err(error) => Err(WorkError::new("judge the tree", error)),
@@ -145,7 +149,9 @@ impl VerifyWorker {
         let stored = stored.instrument(info_span!(target: TRACE, "store")).await;
         stored.map_err(|error| WorkError::new("store the evidence", error))?;
         Ok(match findings.asks {
-            Some(JudgeAsks { criterion, ask, output }) => ask::handoff(job, named(&criterion, ask), None, output),
+            Some(JudgeAsks { criterion, ask, output }) => {
+                ask::handoff(job, named(&criterion, ask), None, (output, findings.metered))
+            }
             None => Final::Verify(report(job, request, findings)),
         })
     }
@@ -223,6 +229,7 @@ fn report(job: &Job, request: &VerificationRequest, findings: Findings) -> Verif
             doubts: findings.doubts,
             receipt: findings.receipt,
             self_checked: false,
+            metered: findings.metered,
         },
     )
 }

@@ -185,7 +185,15 @@ impl<'a> Walk<'a> {
 
     fn handoff<T>(&self, turn: &Turn, hand: &Hand, body: T) -> Result<Handoff<T>, BenchError> {
         let (role, agent) = (turn.role.clone(), hand.agent.clone());
-        Ok(Handoff { turn: turn.turn_id.clone(), cause: self.cause(&role)?, role, agent, told: None, body })
+        Ok(Handoff {
+            turn: turn.turn_id.clone(),
+            cause: self.cause(&role)?,
+            role,
+            agent,
+            told: None,
+            metered: None,
+            body,
+        })
     }
 
     fn completion(&self, turn: &Turn, hand: &Hand) -> Completion {

@@ -176,6 +176,7 @@ pub(crate) fn passed(hand: Hand, request: &VerificationRequest, evidence: Digest
             doubts: Vec::new(),
             receipt: ChecklistReceipt { checks: runs.collect(), properties: Vec::new(), foreign: true },
             self_checked: false,
+            metered: None,
         },
     )
 }

@@ -6,7 +6,11 @@ use std::{
 };
 
 use holdpoint_harness::{ask::Nobody, build_turn::Outcome};
-use holdpoint_protocol::{artifact::TokenUsage, reason::ReasonCode};
+use holdpoint_protocol::{
+    artifact::TokenUsage,
+    budget::{Allowance, Limits, Unmetered},
+    reason::ReasonCode,
+};
 use holdpoint_runtime::config::{Dialect, ProgramConfig, presets::PresetName};
 
 use crate::support::{Shop, agent, failure, ready};
@@ -41,6 +45,45 @@ async fn what_an_agent_says_in_its_dialect_is_read_and_metered() {
             stored.contains("waypoint-complete") && stored.contains("\"type\":"),
             "the stream itself is the evidence"
         );
+    }
+}
+
+#[tokio::test]
+async fn a_program_that_reaches_its_limit_is_ended_and_what_is_there_is_handed_over() {
+    let shop = Shop::new().await;
+    // It says what it uses up while it works, and would go on for ever.
+    let line = r#"{"type":"assistant","message":{"id":"m","model":"x","usage":{"input_tokens":900,"output_tokens":200},"content":[{"type":"text","text":"half way"}]}}"#;
+    let command = format!("printf half > made.txt; echo '{line}'; sleep 600; printf whole > made.txt");
+    let bench = shop.bench_with(&command, speaks(Dialect::Claude)).await;
+    let limits = Limits { tokens: Some(1_000), ..Limits::default() };
+    let mut turn = shop.turn();
+    turn.allowance = Some(Allowance { limits, ..Allowance::default() });
+    let built = bench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+    let Outcome::Stopped(reached, Some((commit, _))) = &built.outcome else { panic!("{:?}", built.outcome) };
+    assert_eq!(reached.reason, ReasonCode::BudgetExhausted);
+    assert!(reached.detail.contains("1100 of 1000 tokens"), "{}", reached.detail);
+    assert_eq!(built.metered.tokens, Some(1_100));
+    assert_ne!(commit, &shop.base);
+    // One that can report nothing is not run where that is refused.
+    turn.allowance = Some(Allowance { limits, unmetered: Unmetered::Refuse, ..Allowance::default() });
+    drop(built);
+    let bench = shop.bench_with("printf ran > made.txt", speaks(Dialect::Plain)).await;
+    let built = bench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+    assert_eq!((failure(&built).reason, built.command.as_str()), (ReasonCode::Unsupported, ""));
+}
+
+#[tokio::test]
+async fn a_turn_that_has_to_be_cheaper_is_done_by_the_cheaper_command() {
+    let shop = Shop::new().await;
+    let bench = shop.bench_with("printf dear > made.txt", |program| {
+        program.cheaper = Some("printf cheap > made.txt".to_owned());
+    });
+    let bench = bench.await;
+    for (degraded, made) in [(false, "dear"), (true, "cheap")] {
+        let mut turn = shop.turn();
+        turn.allowance = Some(Allowance { degraded, ..Allowance::default() });
+        let built = bench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+        assert_eq!(shop.text(&ready(&built).tree, "made.txt").await.as_deref(), Some(made));
     }
 }
 

@@ -195,6 +195,7 @@ fn turn(request: BuildRequest) -> Turn {
         request: TurnRequest::Build(Box::new(request)),
         decision: None,
         for_build: None,
+        allowance: None,
         record: Record::at(opened_at()),
     }
 }

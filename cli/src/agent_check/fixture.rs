@@ -102,6 +102,7 @@ impl Fixture {
             request,
             decision: None,
             for_build: None,
+            allowance: None,
             record: Record::at(now),
             waypoint,
         }

@@ -185,7 +185,7 @@ fn is_for(kind: InboxKind, verb: Verb) -> bool {
         Verb::Answer => matches!(kind, InboxKind::Question | InboxKind::Help),
         Verb::Retry => matches!(kind, InboxKind::Held | InboxKind::Failed),
         Verb::HandIn | Verb::Release => kind == InboxKind::Taken,
-        Verb::Take | Verb::Cancel | Verb::Pause | Verb::Resume | Verb::Reconfigure => true,
+        Verb::Take | Verb::Cancel | Verb::Pause | Verb::Resume | Verb::Reconfigure | Verb::Budget => true,
     }
 }
 

@@ -131,6 +131,7 @@ pub(crate) fn command(verb: Verb, flight: &FlightId, waypoint: &WaypointId) -> S
         Verb::Cancel => format!("holdpoint cancel {flight} {waypoint}"),
         Verb::Pause | Verb::Resume => format!("holdpoint {word} {flight}"),
         Verb::Reconfigure => format!("holdpoint org reload --flight {flight}"),
+        Verb::Budget => format!("holdpoint budget {waypoint} --flight {flight} --cost-usd +5"),
     }
 }
 
@@ -168,6 +169,7 @@ pub(crate) fn done(verb: Verb, view: &FlightView, waypoint: Option<&WaypointId>)
         Verb::Release => "given back",
         Verb::HandIn => "handed in",
         Verb::Reconfigure => "reloaded",
+        Verb::Budget => "raised",
     };
     let of_waypoint = waypoint.and_then(|id| view.waypoints.iter().find(|waypoint| waypoint.id == *id));
     let follows = match of_waypoint {
@@ -182,7 +184,9 @@ pub(crate) fn done(verb: Verb, view: &FlightView, waypoint: Option<&WaypointId>)
 fn follows(verb: Verb, waypoint: &WaypointView) -> String {
     let turn = waypoint.turn.as_ref().filter(|_| waypoint.status == Status::Running);
     match turn.map(|turn| &turn.purpose) {
-        Some(Purpose::Build) if matches!(verb, Verb::Answer | Verb::Reject | Verb::Retry) => "builds again".to_owned(),
+        Some(Purpose::Build) if matches!(verb, Verb::Answer | Verb::Reject | Verb::Retry | Verb::Budget) => {
+            "builds again".to_owned()
+        }
         Some(Purpose::Build) => "builds".to_owned(),
         Some(Purpose::Verify(_)) => "is verified".to_owned(),
         Some(Purpose::Complete) => "goes on to the next gate".to_owned(),

@@ -22,6 +22,7 @@ use super::{
     differences::{Difference, facts, unlike},
 };
 use crate::{
+    budget,
     engine::{
         self, Act, Answering, Asked, BuildOutcome, Commit, Context, Died, Fresh, HandingIn, Handoff, Input, Merge,
         Merged, Migrating, Oversize, Releasing, Reported, Retrying, Step, Taking, Voted,
@@ -64,7 +65,7 @@ impl Auditor {
         let seen = Seen { entry, record, before: &folded.state, focused, turn, feedback, voted, asked };
         let input = match cause {
             Some(known) => seen.answered(known)?,
-            None => seen.unprompted()?,
+            None => seen.unprompted(flight, planned)?,
         };
         compare(&seen, input, flight, planned)
     }
@@ -110,7 +111,8 @@ impl Seen<'_> {
         let opened = self.turn.as_ref().filter(|opened| opened.turn_id == turn);
         let told = opened.and_then(|opened| opened.told().cloned()).map(Box::new);
         let (role, cause) = (known.line.subject.role.clone(), cause.clone());
-        let handoff = Handoff { turn, role, agent, cause, told, body: () };
+        let metered = body.metered().cloned().map(Box::new);
+        let handoff = Handoff { turn, role, agent, cause, told, metered, body: () };
         Ok(match body {
             Handed::Built(artifact) => Input::Built(handoff.with(self.outcome(artifact)?)),
             Handed::Reported(report) => {
@@ -208,7 +210,10 @@ impl Seen<'_> {
                 let body = Box::new(Migrating { turn, feedback });
                 Input::Reconfigured(Act { by, cause, overtaken: false, body })
             }
-            artifact::Act::Reconfigure(_) | artifact::Act::Pause(_) | artifact::Act::Resume(_) => {
+            artifact::Act::Reconfigure(_)
+            | artifact::Act::Pause(_)
+            | artifact::Act::Resume(_)
+            | artifact::Act::Budget(_) => {
                 return Err(("an act on a waypoint".to_owned(), format!("`{}`", act.verb().as_str())));
             }
         })
@@ -225,6 +230,9 @@ impl Seen<'_> {
     /// What git said of handed-off work is in the entry: which tree, which broken rules, or that it could not be used.
     fn outcome(&self, artifact: &BuildArtifact) -> Result<BuildOutcome, Difference> {
         if artifact.status == BuildStatus::Failed {
+            if let Some((failure, commit)) = self.stopped(artifact) {
+                return Ok(BuildOutcome::Stopped(failure, commit));
+            }
             let unsaid = || Failure { reason: ReasonCode::AgentFailed, detail: String::new() };
             return Ok(BuildOutcome::Failed(artifact.failure.clone().unwrap_or_else(unsaid)));
         }
@@ -232,6 +240,16 @@ impl Seen<'_> {
             return Ok(BuildOutcome::Failed(Failure { reason: ReasonCode::HandoffInvalid, detail: String::new() }));
         }
         self.work_of(artifact.commit.as_ref(), artifact.bundle.as_ref())
+    }
+
+    /// What was there when a program reached a limit, where it was taken.
+    fn stopped(&self, artifact: &BuildArtifact) -> Option<(Failure, Commit)> {
+        let failure = artifact.failure.clone().filter(|failure| failure.reason == ReasonCode::BudgetExhausted)?;
+        let handed = artifact.commit.as_ref()?;
+        match self.work_of(Some(handed), artifact.bundle.as_ref()) {
+            Ok(BuildOutcome::Work { commit: Some(commit), .. }) => Some((failure, commit)),
+            _ => None,
+        }
     }
 
     /// What git said of the work of a person; of verdicts it says nothing.
@@ -261,8 +279,12 @@ impl Seen<'_> {
     }
 
     /// What happened by itself: a beginning, a deadline, a budget, a head that moved.
-    fn unprompted(&self) -> Result<Input, Difference> {
-        if self.reason() == Some(ReasonCode::BudgetExhausted) {
+    fn unprompted(&self, flight: &FlightState, planned: &Waypoint) -> Result<Input, Difference> {
+        let at = self.record.at;
+        // Of another budget it is what came of something that was due.
+        let of_wall =
+            !budget::is_limited(&flight.submitted.plan, planned) || flight.wall_end(at).is_some_and(|end| end <= at);
+        if self.reason() == Some(ReasonCode::BudgetExhausted) && of_wall {
             return Ok(Input::BudgetExhausted);
         }
         if self.reason() == Some(ReasonCode::EntryTooLarge) {
@@ -331,7 +353,14 @@ impl Seen<'_> {
 }
 
 fn compare(seen: &Seen<'_>, input: Input, flight: &FlightState, planned: &Waypoint) -> Result<(), Difference> {
-    let known = configured_as_of(flight, seen.after())?;
+    let mut known = configured_as_of(flight, seen.after())?;
+    if let Some(after) = seen.after().filter(|_| budget::is_limited(&flight.submitted.plan, planned)) {
+        let used = match seen.entry {
+            Entry::Turn(turn) => turn.allowance.and_then(|allowance| allowance.reservation),
+            _ => None,
+        };
+        known.to_mut().budget = flight.budget.as_of(after.spent.raises, used);
+    }
     let flight: &FlightState = &known;
     let opens = matches!(input, Input::Open | Input::HeadMoved(_));
     let base = seen.after().and_then(|state| state.base.as_ref()).filter(|_| opens);
@@ -356,6 +385,9 @@ fn compare(seen: &Seen<'_>, input: Input, flight: &FlightState, planned: &Waypoi
         Step::Evaluate(wanted) => {
             let missing = format!("what came of the condition of gate {}", wanted.gate);
             Err((missing, "it is not recorded".to_owned()))
+        }
+        Step::Reserve(_) => {
+            Err(("a reservation of the flight's budget that covers it".to_owned(), "there is none".to_owned()))
         }
         Step::Nothing => Err(("nothing: it is not due".to_owned(), format!("an entry {}", seen.entry.schema_name()))),
     }
@@ -388,6 +420,7 @@ fn as_of<'a>(flight: &'a FlightState, head: &Oid) -> Option<Cow<'a, FlightState>
     let mut earlier = FlightState::new(flight.submitted.clone());
     earlier.steering = flight.steering.clone();
     earlier.configured = flight.configured.clone();
+    earlier.budget = flight.budget.clone();
     if earlier.head() == head {
         return Some(Cow::Owned(earlier));
     }

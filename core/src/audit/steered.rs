@@ -61,6 +61,16 @@ impl Auditor {
                 }
                 made
             }
+            Act::Budget(act) => {
+                let made = flight::raise(flight, &states, act, cause, steered.record.at);
+                if let Ok(made) = &made
+                    && made.raised != steered.raised
+                {
+                    let expected = "the raise of the act".to_owned();
+                    return Some((Link::Decision, expected, "another was taken".to_owned()));
+                }
+                made
+            }
             _ => flight::steer(flight, &states, steered.verb, &steered.by, cause, steered.record.at),
         };
         made.err().map(|refusal| (Link::Decision, format!("it to be refused: {refusal}"), "it was taken".to_owned()))

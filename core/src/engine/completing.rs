@@ -33,7 +33,7 @@ pub(super) fn fulfilled(
         Ok(open) => open,
         Err(step) => return step,
     };
-    let Handoff { turn, agent, cause, told, body, .. } = handoff;
+    let Handoff { turn, agent, cause, told, metered, body, .. } = handoff;
     let Some(gate) = cx.workflow.gate(&open.gate).filter(|_| open.purpose == Purpose::Complete) else {
         return Step::Refuse(Refusal::WrongKind { turn, wanted: wanted(open.purpose) });
     };
@@ -44,7 +44,7 @@ pub(super) fn fulfilled(
     if branches::has_made(state, &agent) {
         return Step::Refuse(Refusal::OwnWork { turn, agent });
     }
-    let transition = Transition::new(state, cx, fresh).by(agent);
+    let transition = Transition::new(state, cx, fresh).by(agent).metered(metered);
     if let Some(failure) = &body.failure {
         if !FAILURES.contains(&failure.reason) {
             let what = format!("{} is not a reason for which a turn can fail", failure.reason);

@@ -68,7 +68,7 @@ impl Folded {
 /// The first invariant that a transition breaks, in words; `None` for a sound one (spec FLY-I3, I5, I8, I9).
 #[must_use]
 pub fn invariants(before: &WaypointState, after: &WaypointState, entry: &Entry) -> Option<String> {
-    if matches!(entry, Entry::Submitted(_) | Entry::Landed(_) | Entry::Steered(_)) {
+    if matches!(entry, Entry::Submitted(_) | Entry::Landed(_) | Entry::Steered(_) | Entry::Reserved(_)) {
         return Some("an entry of a flight's journal".to_owned());
     }
     if entry.decision().is_some_and(|d| d.source_refs.is_empty()) {
@@ -85,6 +85,9 @@ pub fn invariants(before: &WaypointState, after: &WaypointState, entry: &Entry) 
         entry.record().cause.as_ref().is_some_and(|cause| cause.stream != streams::handoff(&role::id(role::OPERATOR)));
     if let Some(what) = taking::misfit(before, after, by_agent) {
         return Some(what.to_owned());
+    }
+    if after.spent.used != after.spent.used.max(before.spent.used) || after.spent.step < before.spent.step {
+        return Some("what was spent went down".to_owned());
     }
     if after.configured.by < before.configured.by {
         return Some("decided by workflows that were replaced before".to_owned());

@@ -10,16 +10,17 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    BuildOutcome, Commit, Context, Fresh, Handoff, Refusal, Step, branches, listing, taking,
+    BuildOutcome, Commit, Context, Fresh, Handoff, Refusal, Step, branches, funding, listing, questions, taking,
     transition::{Ruled, Transition, met},
 };
 use crate::{feedback, policy};
 
 /// Why a program may say that its turn failed; everything else is the orchestrator's to say.
-pub(super) const FAILURES: [ReasonCode; 6] = [
+pub(super) const FAILURES: [ReasonCode; 7] = [
     ReasonCode::AgentFailed,
     ReasonCode::AgentTimeout,
     ReasonCode::OutputLimit,
+    ReasonCode::BudgetExhausted,
     ReasonCode::HandoffInvalid,
     ReasonCode::NotExecutable,
     ReasonCode::Unsupported,
@@ -105,15 +106,21 @@ pub(super) fn built(state: &WaypointState, handoff: Handoff<BuildOutcome>, cx: &
     if open.purpose != Purpose::Build {
         return Step::Refuse(Refusal::WrongKind { turn: handoff.turn, wanted: wanted(open.purpose) });
     }
-    let transition = Transition::new(state, cx, fresh).by(handoff.agent.clone());
+    let transition = Transition::new(state, cx, fresh).by(handoff.agent.clone()).metered(handoff.metered);
     let told = handoff.told;
     let (commit, violations) = match handoff.body {
-        BuildOutcome::Failed(failure) if !FAILURES.contains(&failure.reason) => {
+        BuildOutcome::Failed(failure) | BuildOutcome::Stopped(failure, _) if !FAILURES.contains(&failure.reason) => {
             let what = format!("{} is not a reason for which a turn can fail", failure.reason);
             return Step::Refuse(Refusal::Mismatch { turn: handoff.turn, what });
         }
         BuildOutcome::Failed(failure) => {
             return failed(transition.answered(handoff.cause, Outcome::NeedsReview), open, &failure, told);
+        }
+        BuildOutcome::Stopped(failure, commit) => {
+            let mut transition = transition.answered(handoff.cause, Outcome::NeedsReview);
+            let from = earlier_makers(state.work.as_ref(), &handoff.agent);
+            transition.next.work = Some(questions::in_progress(commit, handoff.role, handoff.agent, from));
+            return failed(transition, open, &failure, told);
         }
         BuildOutcome::Work { commit, violations } => (commit, violations),
     };
@@ -185,7 +192,14 @@ pub(super) fn rule_failed<'a>(
     failure: &Failure,
     told: Option<Box<Feedback>>,
 ) -> Result<(Transition<'a>, Ruled), Step> {
-    let ruling = policy::rule_failed_turn(failure.reason, &failure.detail, transition.reworks_left());
+    let ruling = match failure.reason {
+        ReasonCode::BudgetExhausted if funding::degrades(&transition) => {
+            transition.next.spent.degraded = true;
+            policy::rule_failed_turn(failure.reason, &failure.detail, transition.reworks_left())
+        }
+        ReasonCode::BudgetExhausted => funding::crossed(&failure.detail, transition.cx),
+        reason => policy::rule_failed_turn(reason, &failure.detail, transition.reworks_left()),
+    };
     let feedback = Some(feedback::after_failure(told.map(|told| *told), failure));
     let ruled = Ruled { ruling, feedback };
     if ruled.ruling.disposition != Disposition::Rework {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{
-        Cancel, ClarificationRequest, ClarificationResponse, Completion, Failure, HelpRequest, Retry,
+        Cancel, ClarificationRequest, ClarificationResponse, Completion, Failure, HelpRequest, Metered, Retry,
         VerificationReport,
     },
     facts::{BundleRef, Oid, Violation},
@@ -104,6 +104,8 @@ pub struct Handoff<T> {
     pub cause: Cause,
     /// What its turn had been told, where the turn failed: the next one has to know it as well.
     pub told: Option<Box<Feedback>>,
+    /// What its program used up, as far as it says.
+    pub metered: Option<Box<Metered>>,
     /// What it says.
     pub body: T,
 }
@@ -112,8 +114,8 @@ impl<B> Handoff<B> {
     /// The same handoff with another body.
     #[must_use]
     pub fn with<T>(self, body: T) -> Handoff<T> {
-        let Self { turn, role, agent, cause, told, body: _ } = self;
-        Handoff { turn, role, agent, cause, told, body }
+        let Self { turn, role, agent, cause, told, metered, body: _ } = self;
+        Handoff { turn, role, agent, cause, told, metered, body }
     }
 }
 
@@ -260,6 +262,8 @@ pub enum BuildOutcome {
     },
     /// Nothing to judge.
     Failed(Failure),
+    /// The program reached a limit, and this was there: nothing to judge yet, and the next turn starts from it.
+    Stopped(Failure, Commit),
 }
 
 /// A commit with what brings it.

@@ -44,9 +44,10 @@ pub(super) fn asked(state: &WaypointState, handoff: Handoff<Box<Asked>>, cx: &Co
     if let Ends::NotBefore(until) = handoff.body.ends {
         return asking::asked(state, &open, handoff, until, cx, fresh);
     }
-    let Handoff { role, agent, cause, body, .. } = handoff;
+    let Handoff { role, agent, cause, metered, body, .. } = handoff;
     let Asked { kind, question, words, ends, work, turn, .. } = *body;
-    let mut transition = Transition::new(state, cx, fresh).by(agent.clone()).answered(cause.clone(), Outcome::Blocked);
+    let mut transition = Transition::new(state, cx, fresh).by(agent.clone()).metered(metered);
+    transition = transition.answered(cause.clone(), Outcome::Blocked);
     if let (Some(commit), Purpose::Build) = (work, open.purpose) {
         let from = earlier_makers(state.work.as_ref(), &agent);
         transition.next.work = Some(in_progress(commit, role, agent, from));
@@ -88,7 +89,7 @@ pub(super) fn opens(kind: QuestionKind, open: &OpenTurn, cx: &Context<'_>) -> Ru
 }
 
 /// Work that is not finished: nobody judges it, and the next turn starts from it.
-fn in_progress(
+pub(super) fn in_progress(
     Commit { commit, tree, bundle }: Commit,
     role: RoleId,
     agent: AgentName,

@@ -39,7 +39,7 @@ pub(super) fn reported(
     if let Some(what) = mismatch(state, purpose, report, cx).or_else(|| verdicts::contradicted(open, report)) {
         return Step::Refuse(Refusal::Mismatch { turn: handoff.turn, what });
     }
-    let transition = Transition::new(state, cx, fresh).by(handoff.agent);
+    let transition = Transition::new(state, cx, fresh).by(handoff.agent).metered(handoff.metered);
     match purpose {
         VerificationPurpose::Baseline => baseline(transition, open, report, handoff.cause, for_build),
         VerificationPurpose::Handoff => judged(transition, open, report, handoff.cause),

@@ -269,7 +269,7 @@ fn work_handed_in(
 ) -> Step {
     let (commit, violations) = match outcome {
         BuildOutcome::Work { commit, violations } => (commit, violations),
-        BuildOutcome::Failed(failure) => {
+        BuildOutcome::Failed(failure) | BuildOutcome::Stopped(failure, _) => {
             let message = format!("what was handed in cannot be used: {}", failure.detail);
             return Step::Refuse(Refusal::act(ActCode::Invalid, message, "the turn is still yours: hand it in again"));
         }

@@ -4,7 +4,7 @@
 //! after a turn is said by [`Transition::leave`] alone, which asks the workflow.
 
 use holdpoint_protocol::{
-    artifact::{Disposition, OrchestratorDecision, OrchestratorDecisionBody, Origin, StatusMutation, Verb},
+    artifact::{Disposition, Metered, OrchestratorDecision, OrchestratorDecisionBody, Origin, StatusMutation, Verb},
     ids::{AgentName, GateId, role},
     journal::{Cause, ConditionResult, Decided, Entry, Record},
     reason::ReasonCode,
@@ -16,7 +16,7 @@ use holdpoint_protocol::{
 use super::{
     Context, Fresh, Step,
     arrival::{self, Arrival},
-    forking, opening, taking,
+    forking, funding, opening, taking,
     turns::{self, Opening},
     visits,
 };
@@ -41,6 +41,8 @@ pub(super) struct Transition<'a> {
     pub(super) by: Option<AgentName>,
     /// What came of the conditions it went by.
     pub(super) conditions: Vec<ConditionResult>,
+    /// What the answered turn used up, as its agent reports it.
+    pub(super) metered: Option<Box<Metered>>,
     pub(super) cx: &'a Context<'a>,
     pub(super) fresh: &'a Fresh,
 }
@@ -64,12 +66,18 @@ impl<'a> Transition<'a> {
         let mut next = before.clone();
         next.configured.by = cx.flight.configured.newest();
         next.configured.began = flight::began(before).unwrap_or(next.configured.by);
-        Self { before, next, cause: None, by: None, conditions: Vec::new(), cx, fresh }
+        Self { before, next, cause: None, by: None, conditions: Vec::new(), metered: None, cx, fresh }
     }
 
     /// Who causes it, by the key that signed the handoff.
     pub(super) fn by(mut self, agent: AgentName) -> Self {
         self.by = Some(agent);
+        self
+    }
+
+    /// What the answered turn used up.
+    pub(super) fn metered(mut self, metered: Option<Box<Metered>>) -> Self {
+        self.metered = metered;
         self
     }
 
@@ -292,7 +300,8 @@ impl<'a> Transition<'a> {
     }
 
     /// The journal's part of the entry.
-    pub(super) fn record(self) -> Record {
+    pub(super) fn record(mut self) -> Record {
+        funding::settle(&mut self);
         let (cause, state) = (self.cause, Some(self.next));
         Record { cause, state, conditions: self.conditions, ..Record::at(self.cx.now) }
     }

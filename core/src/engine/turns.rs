@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     ids::{RoleId, role},
     journal::{Cause, Entry},
     plan::{Check, EvidenceLevel, Priority},
-    state::{OpenTurn, Phase, Purpose, WaypointState},
+    state::{OpenTurn, Phase, Purpose, Resume, WaypointState},
     subjects,
     time::Millis,
     turn::{Feedback, Turn, TurnRequest},
@@ -16,10 +16,12 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    Context, Fresh, Step, listing, opening,
+    Context, Fresh, Step,
+    funding::{self, Funded},
+    listing, opening,
     requests::{build_request, completion_request, guidance, start, verify_request},
     taking,
-    transition::{Transition, phase_status},
+    transition::{Ruled, Transition, phase_status},
 };
 use crate::{
     feedback,
@@ -84,7 +86,15 @@ pub(super) fn purpose(gate: &Gate) -> Purpose {
 /// Opens a turn from a state whose base and work are settled.
 pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling: Option<&Ruling>) -> Step {
     let (cx, fresh) = (transition.cx, transition.fresh);
-    let open = open_turn(&opening, cx, fresh);
+    let mut open = open_turn(&opening, cx, fresh);
+    open.allowance = match funding::fund(&transition, &open) {
+        Funded::With(allowance) => allowance,
+        Funded::Reserve(need) => return Step::Reserve(need),
+        Funded::UsedUp(ruling) => {
+            let resume = Resume::Gate { gate: open.gate, purpose: open.purpose };
+            return transition.hold(resume, Ruled { ruling, feedback: opening.feedback });
+        }
+    };
     transition.visit(&open);
     transition.forget_prose();
     if let Some(ruling) = ruling {
@@ -121,6 +131,7 @@ pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling:
         },
         decision,
         for_build,
+        allowance: open.allowance,
         record: transition.record(),
     };
     Step::Append(Box::new(Entry::Turn(Box::new(turn))))
@@ -140,7 +151,8 @@ pub fn queue(turn: &Turn, planned: Priority) -> Priority {
 pub(super) fn open_again(mut transition: Transition<'_>, earlier: &OpenTurn, turn: Turn) -> Step {
     let (cx, fresh) = (transition.cx, transition.fresh);
     let gate = cx.workflow.gate(&earlier.gate).unwrap_or_else(|| cx.workflow.first());
-    let open = OpenTurn {
+    let mut open = OpenTurn {
+        allowance: None,
         turn: fresh.turn.clone(),
         opened_at: cx.now,
         deadline: taking::deadline(gate, earlier, cx)
@@ -149,13 +161,19 @@ pub(super) fn open_again(mut transition: Transition<'_>, earlier: &OpenTurn, tur
         listed_by: listing::opens_by(&earlier.role, cx),
         ..earlier.clone()
     };
+    open.allowance = match funding::fund(&transition, &open) {
+        Funded::With(allowance) => allowance,
+        Funded::Reserve(need) => return Step::Reserve(need),
+        Funded::UsedUp(ruling) => return transition.hold(Resume::Turn(earlier.clone()), ruling.into()),
+    };
     transition.visit(&open);
     transition.forget_prose();
     transition.go_to(Phase::InTurn(open.clone()));
     let mut turn = turn;
     bound(&mut turn.request);
     let record = transition.record();
-    let turn = Turn { turn_id: open.turn, deadline: open.deadline, decision: None, record, ..turn };
+    let allowance = open.allowance;
+    let turn = Turn { turn_id: open.turn, deadline: open.deadline, decision: None, allowance, record, ..turn };
     Step::Append(Box::new(Entry::Turn(Box::new(turn))))
 }
 
@@ -226,6 +244,7 @@ fn open_turn(opening: &Opening<'_>, cx: &Context<'_>, fresh: &Fresh) -> OpenTurn
         opened_at: cx.now,
         deadline: deadline(opening.gate, opening.purpose, people, cx),
         questions: Vec::new(),
+        allowance: None,
     }
 }
 

@@ -33,7 +33,9 @@ impl Course {
             match entry {
                 Entry::Submitted(_) => course.submitted = Some(at),
                 Entry::Steered(steered) if steered.verb == Verb::Reconfigure => course.configured = Some(at),
-                Entry::Steered(steered) if steered.verb != Verb::Cancel => course.steered = Some(at),
+                Entry::Steered(steered) if !matches!(steered.verb, Verb::Cancel | Verb::Budget) => {
+                    course.steered = Some(at)
+                }
                 _ => {}
             }
         }
@@ -60,7 +62,8 @@ pub fn takes(flight: &FlightState, verb: Verb, stored: Timestamp, course: &Cours
         let message = format!("flight {id} was submitted after this came");
         return refuse(ActCode::NothingOpen, message, "`holdpoint status` shows how it stands");
     }
-    if verb == Verb::Cancel {
+    // What is raised is more each time: nothing that was done meanwhile changes what it means.
+    if matches!(verb, Verb::Cancel | Verb::Budget) {
         return Ok(());
     }
     if !on_flight && flight.steering.is_paused() {

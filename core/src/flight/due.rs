@@ -14,6 +14,7 @@ use holdpoint_protocol::{
 
 use super::{FlightState, Waypoints, status, view::is_ready};
 use crate::{
+    budget,
     engine::{self, Context},
     gates::Join,
 };
@@ -207,6 +208,10 @@ fn opening(flight: &FlightState, waypoints: &Waypoints) -> Option<Due> {
         if running.take(max as usize).count() == max as usize {
             return None;
         }
+    }
+    // What open turns leave of the flight's budget is for the next ones.
+    if budget::is_dry(flight, waypoints) {
+        return None;
     }
     let mut next: Option<&Waypoint> = None;
     for waypoint in &flight.submitted.plan.waypoints {

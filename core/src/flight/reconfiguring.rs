@@ -69,7 +69,14 @@ pub fn reconfigure(
         }
     }
     let record = Record { cause: Some(cause.clone()), ..Record::at(now) };
-    Ok(Steered { schema_version: version::CURRENT, verb: Verb::Reconfigure, by: act.agent.clone(), workflows, record })
+    Ok(Steered {
+        schema_version: version::CURRENT,
+        verb: Verb::Reconfigure,
+        by: act.agent.clone(),
+        workflows,
+        raised: None,
+        record,
+    })
 }
 
 fn refuse<T>(code: ActCode, message: String, hint: &str) -> Result<T, Refusal> {

@@ -93,6 +93,7 @@ pub fn steer(
             verb,
             by: by.clone(),
             workflows: Vec::new(),
+            raised: None,
             record: Record { cause: Some(cause.clone()), ..Record::at(now) },
         }),
         // It carries what it is about: `reconfigure` takes it.
@@ -103,7 +104,8 @@ pub fn steer(
         | Verb::Take
         | Verb::Release
         | Verb::HandIn
-        | Verb::Reconfigure => refuse(
+        | Verb::Reconfigure
+        | Verb::Budget => refuse(
             ActCode::Invalid,
             format!("`{}` is about a waypoint, not about a whole flight", verb.as_str()),
             "name the waypoint",

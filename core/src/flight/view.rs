@@ -32,7 +32,7 @@ pub fn status(flight: &FlightState, waypoints: &Waypoints, id: &WaypointId) -> S
 }
 
 /// Whether a waypoint has not begun and nothing it depends on is missing.
-pub(super) fn is_ready(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoint) -> bool {
+pub(crate) fn is_ready(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoint) -> bool {
     let complete = |id: &WaypointId| status(flight, waypoints, id) == Status::Complete;
     status(flight, waypoints, &waypoint.id) == Status::Pending && waypoint.depends_on.iter().all(complete)
 }

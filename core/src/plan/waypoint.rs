@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
+    budget::{Limits, micro_usd},
     ids::{CriterionId, WaypointId},
     plan::{CHECK_TIMEOUT_DEFAULT, Check, Criterion, EvidenceLevel, Priority, TurnBudget, Waypoint},
 };
@@ -128,7 +129,7 @@ pub(super) fn evidence(fields: &Fields<'_>, problems: &mut Problems) -> Option<E
 }
 
 fn turn_budget(fields: &Fields<'_>, problems: &mut Problems) -> TurnBudget {
-    let keys = &["wall", "tokens", "cost_usd", "tool_calls", "output"];
+    let keys = &["wall", "tokens", "cost_usd", "tool_calls", "output", "total"];
     let Some(node) = fields.get("budget", problems) else { return TurnBudget::default() };
     let Some(budget) = Fields::open(node, "a waypoint's `budget`", keys, problems) else {
         return TurnBudget::default();
@@ -139,6 +140,23 @@ fn turn_budget(fields: &Fields<'_>, problems: &mut Problems) -> TurnBudget {
         cost_usd: budget.money("cost_usd", problems),
         tool_calls: budget.number("tool_calls", &COUNT, problems),
         output: budget.size("output", problems),
+        total: total(&budget, problems),
+    }
+}
+
+/// What all turns of the waypoint together may use up.
+fn total(fields: &Fields<'_>, problems: &mut Problems) -> Limits {
+    let keys = &["wall", "tokens", "cost_usd", "tool_calls", "output"];
+    let Some(node) = fields.get("total", problems) else { return Limits::default() };
+    let Some(total) = Fields::open(node, "`total` of a waypoint's `budget`", keys, problems) else {
+        return Limits::default();
+    };
+    Limits {
+        tokens: total.number("tokens", &COUNT, problems),
+        cost_micro_usd: total.money("cost_usd", problems).map(micro_usd),
+        tool_calls: total.number("tool_calls", &COUNT, problems),
+        output_bytes: total.size("output", problems),
+        wall_ms: total.duration("wall", problems).map(|wall| wall.0),
     }
 }
 

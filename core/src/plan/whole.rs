@@ -2,6 +2,7 @@
 
 use holdpoint_protocol::{
     artifact::Confidence,
+    budget::{OnExceeded, Unmetered},
     ids::CriterionId,
     plan::{Answer, EvidenceLevel, FlightBudget, Guard, Mode, Plan, Policy},
 };
@@ -31,6 +32,10 @@ const PLAN_KEYS: &[&str] = &[
     "evidence",
     "waypoints",
 ];
+
+const ON_EXCEEDED: [(&str, OnExceeded); 3] =
+    [("ask", OnExceeded::Ask), ("stop", OnExceeded::Stop), ("degrade", OnExceeded::Degrade)];
+const UNMETERED: [(&str, Unmetered); 2] = [("allow", Unmetered::Allow), ("refuse", Unmetered::Refuse)];
 
 /// Reads the whole plan. What it does not have is empty in the result, for the rules to judge.
 pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<Plan> {
@@ -70,7 +75,7 @@ fn policy(fields: &Fields<'_>, problems: &mut Problems) -> Policy {
 }
 
 fn budget(fields: &Fields<'_>, problems: &mut Problems) -> FlightBudget {
-    let keys = &["wall", "tokens", "cost_usd"];
+    let keys = &["wall", "tokens", "cost_usd", "tool_calls", "output", "on_exceeded", "unmetered"];
     let Some(node) = fields.get("budget", problems) else { return FlightBudget::default() };
     let Some(budget) = Fields::open(node, "the plan's `budget`", keys, problems) else {
         return FlightBudget::default();
@@ -79,6 +84,10 @@ fn budget(fields: &Fields<'_>, problems: &mut Problems) -> FlightBudget {
         wall: budget.duration("wall", problems),
         tokens: budget.number("tokens", &COUNT, problems),
         cost_usd: budget.money("cost_usd", problems),
+        tool_calls: budget.number("tool_calls", &COUNT, problems),
+        output: budget.size("output", problems),
+        on_exceeded: budget.choice("on_exceeded", "a policy", &ON_EXCEEDED, problems).unwrap_or_default(),
+        unmetered: budget.choice("unmetered", "a policy", &UNMETERED, problems).unwrap_or_default(),
     }
 }
 

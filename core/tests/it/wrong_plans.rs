@@ -54,7 +54,8 @@ fn an_unknown_key_is_refused_at_every_level() {
     assert_refused(&[
         (with("bsae: HEAD"), "7:1", "unknown key `bsae` in the plan"),
         (with("policy: {max_rework: 1}"), "7:10", "unknown key `max_rework` in `policy`"),
-        (with("budget: {output: 1MiB}"), "7:10", "unknown key `output` in the plan's `budget`"),
+        (with("budget: {outputs: 1MiB}"), "7:10", "unknown key `outputs` in the plan's `budget`"),
+        (with("    budget: {total: {cost: 1}}"), "7:22", "unknown key `cost` in `total` of a waypoint's `budget`"),
         (with("guards: [{id: g, check: x, statement: s}]"), "7:28", "unknown key `statement` in a guard"),
         (with("answers: [{match: x, option: y, reason: z}]"), "7:33", "unknown key `reason` in an answer"),
         (with("    dependson: []"), "7:5", "unknown key `dependson` in a waypoint"),

@@ -3,7 +3,8 @@
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{
-        ClarificationRequest, ClarificationRequestBody, HelpEvent, HelpRequest, HelpRequestBody, Origin, WorkInProgress,
+        ClarificationRequest, ClarificationRequestBody, HelpEvent, HelpRequest, HelpRequestBody, Metered, Origin,
+        WorkInProgress,
     },
 };
 
@@ -19,11 +20,18 @@ use crate::{
 };
 
 /// The handoff of what was asked, with what there was then. `output` is the digest of the whole output of the program
-/// that asked.
+/// that asked, `metered` what that used up.
 #[must_use]
-pub fn handoff(job: &Job, ask: Ask, work: Option<WorkInProgress>, output: Digest) -> Final {
+pub fn handoff(
+    job: &Job,
+    ask: Ask,
+    work: Option<WorkInProgress>,
+    (output, metered): (Digest, Option<Metered>),
+) -> Final {
     match ask {
-        Ask::Question(question) => Final::Clarify(clarification(job, question, work, output)),
+        Ask::Question(question) => {
+            Final::Clarify(ClarificationRequest { metered, ..clarification(job, question, work, output) })
+        }
         Ask::Help(call) => {
             if call.overruled {
                 tracing::warn!(
@@ -31,7 +39,7 @@ pub fn handoff(job: &Job, ask: Ask, work: Option<WorkInProgress>, output: Digest
                     "the program called for help, and its final object does not say so"
                 );
             }
-            Final::Help(help(job, call, work, origin_with(job, output)))
+            Final::Help(HelpRequest { metered, ..help(job, call, work, origin_with(job, output)) })
         }
     }
 }
@@ -67,6 +75,7 @@ fn question(job: &Job, asked: Question, work: Option<WorkInProgress>, origin: Or
             work,
             waits_until: None,
             waited: false,
+            metered: None,
         },
     )
 }
@@ -87,6 +96,7 @@ fn help(job: &Job, call: HelpCall, work: Option<WorkInProgress>, origin: Origin)
             overruled,
             running: false,
             markers_ignored: ignored,
+            metered: None,
         },
     )
 }

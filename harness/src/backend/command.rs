@@ -208,7 +208,11 @@ impl CommandBackend {
 
     /// The command line, and whether it goes on with the task's conversation. A session's id is a plain word.
     fn command_line(&self, task: &BackendTask) -> (String, bool) {
-        match (&self.settings.program.resume, &task.go_on) {
+        let ProgramConfig { resume, cheaper, .. } = &self.settings.program;
+        if let Some(cheaper) = cheaper.as_ref().filter(|_| task.degraded) {
+            return (cheaper.clone(), false);
+        }
+        match (resume, &task.go_on) {
             (Some(resume), Some(go_on)) => (resume.replace(SESSION, &go_on.session), true),
             _ => (self.command.clone(), false),
         }

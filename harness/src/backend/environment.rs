@@ -93,6 +93,7 @@ mod tests {
             prompt: String::new(),
             wall: None,
             output_bytes: None,
+            degraded: false,
             retry: 0,
             go_on: None,
         }

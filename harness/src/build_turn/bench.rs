@@ -9,7 +9,7 @@ use holdpoint_core::exchange::HandoffRules;
 use holdpoint_faults::Step;
 use holdpoint_outline::Helper;
 use holdpoint_protocol::{
-    artifact::{Failure, IgnoredMarker, Metered, TokenUsage},
+    artifact::{Failure, IgnoredMarker, Metered},
     facts::Oid,
     ids::AgentName,
     reason::ReasonCode,
@@ -33,8 +33,8 @@ use crate::{
         Backend, BackendError, BackendResult, BackendTask, markers::HelpCall, prompt::prompt, question::Question,
     },
     context::{Context, Subject},
-    dialect::{Said, Usage},
     exchange::{Expected, RulesError, envelope::Before, rules_at, stall::Stall},
+    meter,
 };
 use holdpoint_runtime::{
     mirror::from_wire,
@@ -100,6 +100,8 @@ pub enum Outcome {
     Ready(Box<Ready>),
     /// The turn failed and counts as an attempt.
     Failed(Failure),
+    /// The program reached a limit of the turn.
+    Stopped(Failure, Option<Work>),
     /// The program asks.
     Clarify(Question, Option<Work>),
     /// The program calls for help.
@@ -155,7 +157,8 @@ impl<B: Backend> Workbench<B> {
         let mut task = task(turn, &folder, brief)?;
         task.go_on = self.backend.conversation(&task);
         let repository = context.repository(mirror, from_wire(&request.start));
-        let rules = match rules(mirror, &request.base).await? {
+        let metered = meter::can_be_metered(turn.allowance.as_ref(), self.backend.dialect());
+        let rules = match rules(mirror, &request.base).await?.and_then(|rules| metered.map(|()| rules)) {
             Ok(rules) => rules,
             Err(failure) => return refused(folder, failure),
         };
@@ -233,7 +236,7 @@ impl<B: Backend> Workbench<B> {
         let tap = Some(printed.tap(Some(stall.tap(task.tap.clone()))));
         let task = BackendTask { line: Some(line.access().clone()), tap, ..task };
         let (ending, end) = ask::ending();
-        let stuck = stall.clone().stuck();
+        let stuck = stall.clone().over();
         let end = async {
             tokio::select! {
                 () = end => {}
@@ -334,6 +337,9 @@ async fn outcome(
             let detail = with_output(&problem.details, result);
             Outcome::Failed(Failure { reason: ReasonCode::HandoffInvalid, detail })
         }
+        Answer::Failed(failure) if failure.reason == ReasonCode::BudgetExhausted => {
+            Outcome::Stopped(failure, unfinished().await?)
+        }
         Answer::Failed(failure) => Outcome::Failed(failure),
         Answer::Clarify(question) => Outcome::Clarify(question, unfinished().await?),
         Answer::Help(call) => Outcome::Help(call, unfinished().await?),
@@ -353,47 +359,4 @@ fn invoke_agent(turn: &Turn, agent: &AgentName) -> Span {
 
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), BenchError> {
     std::fs::write(path, bytes).map_err(|source| BenchError::Write { path: path.to_owned(), source })
-}
-
-/// What two runs used up together.
-pub(crate) fn plus(before: Metered, more: Metered) -> Metered {
-    let both = |a: Option<u64>, b: Option<u64>| a.map(|a| a.saturating_add(b.unwrap_or_default())).or(b);
-    let usage = match (before.usage, more.usage) {
-        (Some(a), Some(b)) => Some(TokenUsage {
-            input: a.input.saturating_add(b.input),
-            output: a.output.saturating_add(b.output),
-            cache_read: a.cache_read.saturating_add(b.cache_read),
-            cache_write: a.cache_write.saturating_add(b.cache_write),
-        }),
-        (a, b) => a.or(b),
-    };
-    Metered {
-        wall: (before.wall.duration() + more.wall.duration()).into(),
-        output_bytes: before.output_bytes.saturating_add(more.output_bytes),
-        tokens: both(before.tokens, more.tokens),
-        usage,
-        cost_usd: None,
-        cost_micro_usd: both(before.cost_micro_usd, more.cost_micro_usd),
-        tool_calls: both(before.tool_calls, more.tool_calls),
-    }
-}
-
-/// What one run used up, by its own word as far as it is not measured.
-pub(crate) fn metered(result: &BackendResult) -> Metered {
-    let output_bytes = (result.stdout.len() + result.stderr.len()) as u64;
-    let Said { usage, cost_micro_usd, tool_calls, .. } = &result.said;
-    Metered {
-        wall: result.duration.into(),
-        output_bytes,
-        tokens: usage.as_ref().map(Usage::total),
-        usage: usage.map(|Usage { input, output, cache_read, cache_write }| TokenUsage {
-            input,
-            output,
-            cache_read,
-            cache_write,
-        }),
-        cost_usd: None,
-        cost_micro_usd: *cost_micro_usd,
-        tool_calls: *tool_calls,
-    }
 }

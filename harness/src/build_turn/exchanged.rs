@@ -12,7 +12,7 @@ use holdpoint_sandbox::Ended;
 
 use super::{
     answer::{bad_end, with_output},
-    bench::{self, BenchError, Workbench, plus},
+    bench::{BenchError, Workbench},
     folder::TurnFolder,
     output::evidence,
 };
@@ -25,6 +25,7 @@ use crate::{
         envelope::Before,
         stall::{Patiently, Stall},
     },
+    meter::{self, Meter},
 };
 
 /// What a program comes to by its output.
@@ -97,6 +98,7 @@ impl<B: Backend> Workbench<B> {
         ),
     ) -> Result<Exchanged<A>, BenchError> {
         let Course { turn, agent, desk, folder, repository, expected, instead } = *course;
+        let allowance = turn.allowance.as_ref();
         let limits = self.backend.limits(first);
         let exchange = Exchange::begin(desk, expected, instead, &first.prompt, limits);
         let mut exchange = exchange.resuming(self.backend.resumes());
@@ -105,7 +107,10 @@ impl<B: Backend> Workbench<B> {
         // More than retries: waiting for a provider is none.
         let (mut task, mut runs) = (first.clone(), 0);
         loop {
-            let stall = Stall::new(stall_limit).showing(desk.live().tap(self.backend.dialect()));
+            let may_use = meter::left(allowance, &metered);
+            let meter = Meter::new(self.backend.dialect(), task.go_on.as_ref(), may_use);
+            let shown = desk.live().tap(self.backend.dialect());
+            let stall = Stall::new(stall_limit).metered(meter).showing(shown);
             let patient = Patiently { desk, stall: stall.clone() };
             let mut inside = Inside::of(turn, &patient).looking_into(repository);
             let line = folder.line(runs);
@@ -115,8 +120,13 @@ impl<B: Backend> Workbench<B> {
             recorded = inside.into_completed().or(recorded);
             let whole = evidence(&result);
             output.extend_from_slice(&whole);
-            metered = plus(metered, bench::metered(&result));
+            metered = meter::plus(metered, of_run(&result));
             let read = read(&result, exchange.before(), recorded.as_ref());
+            let reached = stall.has_reached_limit() || meter::has_reached(allowance, &metered);
+            if reached && heard.is_none() && !matches!(read, Read::Good(_)) {
+                let came = Came::Failed(meter::reached(allowance, &metered));
+                return Ok(Exchanged { result, came, output, metered });
+            }
             if heard.is_none() && is_limited(&read, &result) {
                 if !exchange.waits(result.duration, result.said.rate_limited).await {
                     return Err(BenchError::RateLimited);
@@ -154,6 +164,11 @@ impl<B: Backend> Workbench<B> {
             return Ok(Exchanged { result, came, output, metered });
         }
     }
+}
+
+/// What one run used up, by its own word as far as it is not measured.
+fn of_run(result: &BackendResult) -> Metered {
+    meter::metered(&result.said, result.duration, (result.stdout.len() + result.stderr.len()) as u64)
 }
 
 /// Whether the provider of the program's model refused for the time being, and the program came to nothing because of that.

@@ -4,7 +4,7 @@ use holdpoint_protocol::{
     Digest,
     artifact::{
         BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, CommandRun, Failure, LedgerSource,
-        WorkInProgress,
+        Metered, WorkInProgress,
     },
     facts::{BlobRef, BundleRef, DiffSummary, PathChange},
     turn::BuildRequest,
@@ -57,8 +57,15 @@ pub(super) fn final_handoff(job: &Job, built: Built, output: Digest, bundle: Opt
     let work = match built.outcome {
         Outcome::Ready(ready) => Work::ready(job, *ready, bundle),
         Outcome::Failed(failure) => Work { failure: Some(failure), ..Work::default() },
-        Outcome::Clarify(question, work) => return asked(job, Ask::Question(question), work, output, bundle),
-        Outcome::Help(call, work) => return asked(job, Ask::Help(call), work, output, bundle),
+        Outcome::Stopped(failure, work) => Work {
+            failure: Some(failure),
+            bundle: work.zip(bundle).map(|(work, digest)| stored(job, &work, digest)),
+            ..Work::default()
+        },
+        Outcome::Clarify(question, work) => {
+            return asked(job, (Ask::Question(question), built.metered), work, output, bundle);
+        }
+        Outcome::Help(call, work) => return asked(job, (Ask::Help(call), built.metered), work, output, bundle),
     };
     let unchanged = work.failure.is_none() && work.bundle.is_none();
     let mut ledger = vec![ran];
@@ -111,12 +118,18 @@ fn stored(job: &Job, (commit, bundle): &CommitOnBase, digest: Digest) -> BundleR
 }
 
 /// What was asked, with what there was then.
-fn asked(job: &Job, ask: Ask, work: Option<CommitOnBase>, output: Digest, bundle: Option<Digest>) -> Final {
+fn asked(
+    job: &Job,
+    (ask, metered): (Ask, Metered),
+    work: Option<CommitOnBase>,
+    output: Digest,
+    bundle: Option<Digest>,
+) -> Final {
     let work = work.zip(bundle).map(|(work, digest)| {
         let bundle = stored(job, &work, digest);
         WorkInProgress { commit: bundle.tip.clone(), bundle }
     });
-    ask::handoff(job, ask, work, output)
+    ask::handoff(job, ask, work, (output, Some(metered)))
 }
 
 fn bounded(touched: Vec<PathChange>) -> Vec<PathChange> {

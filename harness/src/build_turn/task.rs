@@ -58,6 +58,7 @@ pub(crate) fn task(turn: &Turn, folder: &TurnFolder, brief: Brief<'_>) -> Result
         prompt,
         wall: budget.wall.map(Millis::duration),
         output_bytes: budget.output,
+        degraded: turn.allowance.is_some_and(|allowance| allowance.degraded),
         retry: 0,
         go_on: None,
     })

@@ -164,7 +164,7 @@ impl<B: Backend> BuildWorker<B> {
         let stored = blobs::put_file(&job.bus, &job.role, &looked.output);
         let stored = stored.instrument(info_span!(target: TRACE, "store")).await;
         let output = stored.map_err(|error| WorkError::new("store the output", error))?;
-        Ok(complete_turn::handoff::of(job, looked.outcome, output))
+        Ok(complete_turn::handoff::of(job, looked.outcome, (output, Some(looked.metered))))
     }
 
     async fn build(&self, job: &Job, request: &BuildRequest) -> Result<Final, WorkError> {
@@ -230,7 +230,7 @@ async fn store(job: &Job, built: &Built) -> Result<(Digest, Option<Digest>), Blo
     let output = blobs::put_file(&job.bus, &job.role, &built.output).await?;
     let work = match &built.outcome {
         Outcome::Ready(ready) => ready.work.as_ref(),
-        Outcome::Clarify(_, work) | Outcome::Help(_, work) => work.as_ref(),
+        Outcome::Clarify(_, work) | Outcome::Help(_, work) | Outcome::Stopped(_, work) => work.as_ref(),
         Outcome::Failed(_) => None,
     };
     let Some((_, bundle)) = work else { return Ok((output, None)) };

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use holdpoint_core::{completion::Said, exchange::HandoffRules};
 use holdpoint_protocol::{
-    artifact::Failure,
+    artifact::{Failure, Metered},
     ids::AgentName,
     turn::{CompletionRequest, Turn, TurnRequest},
 };
@@ -26,6 +26,7 @@ use crate::{
     },
     context::pull::Repository,
     exchange::{Expected, envelope::Before},
+    meter,
 };
 use holdpoint_runtime::{mirror::from_wire, set_aside::set_aside, telemetry::TRACE};
 
@@ -42,6 +43,8 @@ pub struct Looked {
     pub outcome: Outcome,
     /// The file with the whole output.
     pub output: PathBuf,
+    /// What was metered.
+    pub metered: Metered,
     _folder: TurnFolder,
 }
 
@@ -98,11 +101,13 @@ impl<B: Backend> Workbench<B> {
             Some(mirror) => rules(mirror, &request.base).await?,
             None => Ok(HandoffRules::default()),
         };
-        let rules = match rules {
+        let can_be = meter::can_be_metered(turn.allowance.as_ref(), self.backend.dialect());
+        let rules = match rules.and_then(|rules| can_be.map(|()| rules)) {
             Ok(rules) => rules,
             Err(failure) => {
                 write(&output, failure.detail.as_bytes())?;
-                return Ok(Looked { outcome: Outcome::Failed(failure), output, _folder: folder });
+                let metered = Metered::default();
+                return Ok(Looked { outcome: Outcome::Failed(failure), output, metered, _folder: folder });
             }
         };
         let expected = Expected::decision(&turn.role, &turn.waypoint, &rules);
@@ -123,14 +128,14 @@ impl<B: Backend> Workbench<B> {
         };
         let calls = |outcome: &Outcome| matches!(outcome, Outcome::Asks(Ask::Help(_)));
         let exchanged = Box::pin(self.exchanged(&course, &task, keep, (read, calls))).await?;
-        let Exchanged { came, output: printed, .. } = exchanged;
+        let Exchanged { came, output: printed, metered, .. } = exchanged;
         write(&output, &printed)?;
         let outcome = match came {
             Came::Asked(heard) => Outcome::Asks(heard.ask),
             Came::Good(outcome) => outcome,
             Came::Failed(failure) => Outcome::Failed(failure),
         };
-        Ok(Looked { outcome, output, _folder: folder })
+        Ok(Looked { outcome, output, metered, _folder: folder })
     }
 }
 

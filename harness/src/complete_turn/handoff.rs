@@ -3,7 +3,7 @@
 use holdpoint_core::completion::{self, Said};
 use holdpoint_protocol::{
     Digest, Timestamp,
-    artifact::{Act, Completion, CompletionBody, CompletionPlan, CompletionPlanBody, Origin},
+    artifact::{Act, Completion, CompletionBody, CompletionPlan, CompletionPlanBody, Metered, Origin},
     turn::Turn,
 };
 
@@ -20,12 +20,13 @@ pub fn plan(job: &Job) -> CompletionPlan {
     CompletionPlan::new(job.origin(), CompletionPlanBody { turn, delivery: job.delivery, agent })
 }
 
-/// The final handoff. `output` is the digest of the program's whole output.
+/// The final handoff. `output` is the digest of the program's whole output, `metered` what it used up.
 #[must_use]
-pub fn of(job: &Job, outcome: Outcome, output: Digest) -> Final {
-    let body = || CompletionBody::of_agent(job.agent.clone(), job.turn.turn_id.clone(), job.delivery);
+pub fn of(job: &Job, outcome: Outcome, (output, metered): (Digest, Option<Metered>)) -> Final {
+    let of_agent = || CompletionBody::of_agent(job.agent.clone(), job.turn.turn_id.clone(), job.delivery);
+    let body = || CompletionBody { metered: metered.clone(), ..of_agent() };
     let body = match outcome {
-        Outcome::Asks(ask) => return ask::handoff(job, ask, None, output),
+        Outcome::Asks(ask) => return ask::handoff(job, ask, None, (output, metered)),
         Outcome::Failed(failure) => CompletionBody { failure: Some(failure), ..body() },
         Outcome::Completed { said, named } => {
             if let Some(warning) = completion::warning(&said.blockers) {

@@ -16,6 +16,7 @@ use crate::{
     ask::{Desk, Recording, Storing, Waiting},
     backend::{markers::HelpCall, question::Question},
     live::Live,
+    meter::Meter,
 };
 
 /// How often it is looked whether a question still waits.
@@ -27,6 +28,7 @@ pub struct Stall {
     limit: Option<Duration>,
     shown: Option<Tap>,
     seen: Arc<Seen>,
+    meter: Option<Meter>,
 }
 
 #[derive(Debug)]
@@ -45,6 +47,7 @@ impl Stall {
             limit,
             shown: None,
             seen: Arc::new(Seen { last, waiting: AtomicUsize::new(0), stuck: AtomicBool::new(false) }),
+            meter: None,
         }
     }
 
@@ -52,6 +55,18 @@ impl Stall {
     #[must_use]
     pub fn showing(self, shown: Option<Tap>) -> Self {
         Self { shown, ..self }
+    }
+
+    /// Ends the program as well when it reaches a limit.
+    #[must_use]
+    pub fn metered(self, meter: Meter) -> Self {
+        Self { meter: Some(meter), ..self }
+    }
+
+    /// Whether the program reached a limit.
+    #[must_use]
+    pub fn has_reached_limit(&self) -> bool {
+        self.meter.as_ref().is_some_and(Meter::is_reached)
     }
 
     /// The program did something.
@@ -71,6 +86,9 @@ impl Stall {
         let stall = self.clone();
         Tap::new(move |stream, bytes| {
             stall.saw();
+            if let Some(meter) = &stall.meter {
+                meter.saw(stream, bytes);
+            }
             for tap in [&other, &stall.shown].into_iter().flatten() {
                 tap.see(stream, bytes);
             }
@@ -83,8 +101,19 @@ impl Stall {
         self.seen.stuck.load(Ordering::Relaxed)
     }
 
+    /// Comes back once the program is to be ended: it is stuck, or reached a limit.
+    pub async fn over(self) {
+        match self.meter.clone() {
+            None => self.stuck().await,
+            Some(meter) => tokio::select! {
+                () = self.stuck() => {}
+                () = meter.reached() => {}
+            },
+        }
+    }
+
     /// Comes back once the program is stuck. While a question of it waits for an answer it is not.
-    pub async fn stuck(self) {
+    async fn stuck(self) {
         let Some(limit) = self.limit else { return std::future::pending().await };
         loop {
             let until = *self.seen.last.lock().unwrap_or_else(PoisonError::into_inner) + limit;

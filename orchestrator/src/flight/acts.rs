@@ -229,7 +229,7 @@ impl State {
         let own = books.timed_entries(&shell, None).await?;
         let course = Course::of(timed(&own), entries.last().map(|(at, _)| *at));
         // A waypoint is not paused: its acts say so in their own words.
-        if !matches!(act.verb(), Verb::Pause | Verb::Resume | Verb::Reconfigure) {
+        if !matches!(act.verb(), Verb::Pause | Verb::Resume | Verb::Reconfigure | Verb::Budget) {
             flight::takes(&books.flight, act.verb(), stored, &course)?;
         }
         let input = self.input(&waypoint, (act, work), cause, course.overtook(stored)).await?;
@@ -282,8 +282,9 @@ impl State {
                 Input::HandedIn(engine::Act { by, cause, overtaken, body })
             }
             Act::Cancel(cancel) => Input::Cancelled(engine::Act { by, cause, overtaken, body: Some(cancel) }),
-            Act::Pause(_) | Act::Resume(_) | Act::Reconfigure(_) => {
-                let what = "a whole flight is paused, resumed and given other workflows, not a waypoint";
+            Act::Pause(_) | Act::Resume(_) | Act::Reconfigure(_) | Act::Budget(_) => {
+                let what =
+                    "a whole flight is paused, resumed, given other workflows and larger budgets, not a waypoint";
                 return Err(refused(ActCode::Invalid, what, "name the flight only"));
             }
         })
@@ -342,6 +343,7 @@ impl State {
             let course = Course::of(timed(&own), None);
             let steered = match act {
                 Act::Reconfigure(act) => migrate::taken(books, &shell, act, &cause, (stored, &course))?,
+                Act::Budget(act) => flight::raise(&books.flight, &books.waypoints, act, &cause, clock::now())?,
                 _ => {
                     let steered = flight::steer(&books.flight, &books.waypoints, verb, &by, &cause, clock::now())?;
                     flight::takes(&books.flight, verb, stored, &course)?;

@@ -2,10 +2,14 @@
 
 use holdpoint_bus::journal::AppendError;
 use holdpoint_conditions::{Answer, HelperError};
-use holdpoint_core::engine::{self, Context, Evaluate, Fresh, Input, Oversize, Refusal, Step};
+use holdpoint_core::{
+    budget::Need,
+    engine::{self, Context, Evaluate, Fresh, Input, Oversize, Refusal, Step},
+    flight,
+};
 use holdpoint_protocol::{
     ids::{FlightId, GateId, WaypointId},
-    journal::{ConditionResult, EntryKind},
+    journal::{ConditionResult, Entry, EntryKind},
 };
 use holdpoint_runtime::{
     clock, fresh,
@@ -14,7 +18,10 @@ use holdpoint_runtime::{
 use tracing::Instrument as _;
 
 use super::{State, migrate, planned, trace};
-use crate::{books::BooksError, shell::Shell};
+use crate::{
+    books::{Books, BooksError},
+    shell::Shell,
+};
 
 /// Lost races in a row before a step is given up for now: each means that somebody else moved on.
 const RACES_MAX: u32 = 16;
@@ -112,6 +119,12 @@ impl State {
                     races -= 1;
                     continue;
                 }
+                Step::Reserve(need) => {
+                    reserve(books, &shell, waypoint, &need).await?;
+                    // What it is reserved for may be another entry by now: the step is taken on what is there.
+                    conditions.clear();
+                    continue;
+                }
                 Step::Nothing if read_on => return Ok(refused.map_or(Applied::Nothing, Applied::Refused)),
                 Step::Refuse(refusal) if read_on => return Ok(Applied::Refused(refusal)),
                 Step::Nothing | Step::Refuse(_) => {
@@ -169,6 +182,17 @@ impl State {
             }
         }
         Err(ApplyError::Races)
+    }
+}
+
+/// Reserves what a turn may use up of the flight's budget. Where somebody else wrote to the flight's journal meanwhile, that is
+/// read first, and the step is taken again.
+async fn reserve(books: &mut Books, shell: &Shell, waypoint: &WaypointId, need: &Need) -> Result<(), ApplyError> {
+    let reserved = flight::reserve(&books.flight, &books.waypoints, waypoint, need, clock::now());
+    match books.append(shell, None, Entry::Reserved(Box::new(reserved)), None).await {
+        Ok(()) => Ok(()),
+        Err(AppendError::Conflict { .. } | AppendError::Unacknowledged { .. }) => Ok(books.refresh(shell).await?),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -107,7 +107,8 @@ impl State {
             artifact: head.artifact_id.clone(),
         };
         let (role, agent) = (subject.role.clone(), head.agent.clone());
-        let handoff = Handoff { turn: turn.clone(), role, agent, cause, told: None, body: () };
+        let metered = body.metered().cloned().map(Box::new);
+        let handoff = Handoff { turn: turn.clone(), role, agent, cause, told: None, metered, body: () };
         match body {
             Handed::Plan => {
                 // Plans for turns that never were push no open turn out of what is remembered.

@@ -55,7 +55,7 @@ pub(crate) struct Examined {
 fn refused_work(status: BuildStatus, outcome: &BuildOutcome) -> Option<String> {
     match outcome {
         BuildOutcome::Failed(failure) if status == BuildStatus::Ok => Some(failure.detail.clone()),
-        BuildOutcome::Failed(_) | BuildOutcome::Work { .. } => None,
+        BuildOutcome::Failed(_) | BuildOutcome::Stopped(..) | BuildOutcome::Work { .. } => None,
     }
 }
 
@@ -131,7 +131,7 @@ impl State {
             Ok(body) => {
                 let refused = refused_work(status, &body);
                 let told = match &body {
-                    BuildOutcome::Failed(_) => self.told(&subject, &handoff.turn).await,
+                    BuildOutcome::Failed(_) | BuildOutcome::Stopped(..) => self.told(&subject, &handoff.turn).await,
                     BuildOutcome::Work { .. } => Ok(None),
                 };
                 let told = match told {

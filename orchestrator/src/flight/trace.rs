@@ -169,7 +169,9 @@ pub(super) fn context_of(trace: &WaypointTrace, entry: &Entry) -> TraceContext {
         Entry::Turn(turn) => trace.turn(&turn.turn_id),
         Entry::Decided(decided) => trace.decision(&decided.decision.artifact_id),
         Entry::Dead(dead) => trace.decision(&dead.decision.artifact_id),
-        Entry::Submitted(_) | Entry::Landed(_) | Entry::Steered(_) | Entry::Answered(_) => trace.root(),
+        Entry::Submitted(_) | Entry::Landed(_) | Entry::Steered(_) | Entry::Answered(_) | Entry::Reserved(_) => {
+            trace.root()
+        }
     }
 }
 
@@ -355,7 +357,7 @@ fn answered_by(input: &Input) -> Option<&AgentName> {
 fn failure(input: &Input) -> Option<&'static str> {
     match input {
         Input::Built(handoff) => match &handoff.body {
-            BuildOutcome::Failed(failure) => Some(failure.reason.as_str()),
+            BuildOutcome::Failed(failure) | BuildOutcome::Stopped(failure, _) => Some(failure.reason.as_str()),
             BuildOutcome::Work { .. } => None,
         },
         Input::Fulfilled(handoff) => handoff.body.failure.as_ref().map(|failure| failure.reason.as_str()),

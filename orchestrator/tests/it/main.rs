@@ -1,6 +1,7 @@
 //! The orchestrator on a real broker, with agents played by the test: what it decides, and what it does not believe.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
+mod budgets;
 mod calls;
 mod completions;
 mod cut_off;

@@ -64,14 +64,14 @@ async fn a_plan_that_breaks_a_rule_is_refused_with_all_its_problems_whatever_sen
     second.criteria[0].check.as_mut().unwrap().expect = Some("(".to_owned());
     plan.waypoints[0].depends_on = vec!["v".parse().unwrap(), "none".parse().unwrap()];
     plan.waypoints.extend([second.clone(), second]);
-    plan.budget.cost_usd = Some(20.0);
+    plan.budget.cost_usd = Some(0.0);
     plan.workflow = "flyy".to_owned();
     let refused = world.call::<_, FlightView>(SUBMIT, &submit).await.unwrap_err();
     let ApiError::Refused { failure, .. } = &refused else { panic!("{refused:?}") };
     assert_eq!(failure.code, 400);
     for problem in [
         "workflow: unknown workflow `flyy` (did you mean `fly`?)",
-        "budget/cost_usd: `cost_usd` is not enforced yet",
+        "budget/cost_usd: `cost_usd: 0` is not an amount above zero",
         "waypoints/0/depends_on/0: waypoints wait for each other in a circle: w → v → w",
         "waypoints/0/depends_on/1: waypoint `w` depends on `none`",
         "waypoints/1/title: `title` has a character that cannot be seen: `\\n`",

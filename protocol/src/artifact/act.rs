@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::{Artifact as _, ClarificationResponse, Completion};
 use crate::{
     artifact::artifact,
+    budget::Raise,
     codec::{self, CodecError, Encoding},
     facts::{BundleRef, Oid, Verdict},
     ids::{AgentName, ArtifactId, CriterionId, GateId},
@@ -109,6 +110,16 @@ artifact! {
     }
 }
 
+artifact! {
+    /// A person raises limits of a flight, or of one of its waypoints (FLY-32).
+    Budget(BudgetBody) = "budget" {
+        /// Who raises them.
+        agent: AgentName,
+        /// Which ones, and by how much.
+        raise: Raise,
+    }
+}
+
 /// A person's verdict on a criterion without a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GivenVerdict {
@@ -143,10 +154,12 @@ pub enum Act {
     HandIn(Box<HandIn>),
     /// A flight goes on by other workflows.
     Reconfigure(Box<Reconfigure>),
+    /// Limits are raised.
+    Budget(Box<Budget>),
 }
 
 /// The kinds of all acts.
-pub const ACT_KINDS: [&str; 10] = [
+pub const ACT_KINDS: [&str; 11] = [
     ClarificationResponse::KIND,
     Completion::KIND,
     Retry::KIND,
@@ -157,6 +170,7 @@ pub const ACT_KINDS: [&str; 10] = [
     Release::KIND,
     HandIn::KIND,
     Reconfigure::KIND,
+    Budget::KIND,
 ];
 
 impl Act {
@@ -177,6 +191,7 @@ impl Act {
             Release::KIND => Self::Release(codec::decode(payload, encoding)?),
             HandIn::KIND => Self::HandIn(codec::decode(payload, encoding)?),
             Reconfigure::KIND => Self::Reconfigure(codec::decode(payload, encoding)?),
+            Budget::KIND => Self::Budget(codec::decode(payload, encoding)?),
             _ => return Ok(None),
         }))
     }
@@ -196,6 +211,7 @@ impl Act {
             Self::Release(_) => Verb::Release,
             Self::HandIn(_) => Verb::HandIn,
             Self::Reconfigure(_) => Verb::Reconfigure,
+            Self::Budget(_) => Verb::Budget,
         }
     }
 
@@ -213,6 +229,7 @@ impl Act {
             Self::Release(act) => &act.agent,
             Self::HandIn(act) => &act.agent,
             Self::Reconfigure(act) => &act.agent,
+            Self::Budget(act) => &act.agent,
         }
     }
 
@@ -230,6 +247,7 @@ impl Act {
             Self::Release(act) => &act.artifact_id,
             Self::HandIn(act) => &act.artifact_id,
             Self::Reconfigure(act) => &act.artifact_id,
+            Self::Budget(act) => &act.artifact_id,
         }
     }
 }
@@ -260,6 +278,8 @@ pub enum Verb {
     HandIn,
     /// Have a flight go on by the workflows as they are declared now.
     Reconfigure,
+    /// Raise limits of a flight or a waypoint.
+    Budget,
 }
 
 impl Verb {
@@ -278,6 +298,7 @@ impl Verb {
             Self::Release => "release",
             Self::HandIn => "hand-in",
             Self::Reconfigure => "reconfigure",
+            Self::Budget => "budget",
         }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::{
     Digest, Timestamp,
-    artifact::artifact,
+    artifact::{Metered, artifact},
     facts::{BundleRef, Oid},
     ids::{AgentName, ArtifactId, TurnId},
 };
@@ -49,6 +49,9 @@ artifact! {
         /// It waited in its turn without an answer, and ends it now.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         waited: bool,
+        /// What its program used up, by its own word as far as it is not measured.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        metered: Option<Metered>,
     }
 }
 
@@ -134,6 +137,9 @@ artifact! {
         /// Markers of the run that said nothing.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         markers_ignored: Vec<IgnoredMarker>,
+        /// What its program used up, by its own word as far as it is not measured.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        metered: Option<Metered>,
     }
 }
 

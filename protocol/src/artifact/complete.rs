@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Failure;
+use super::{Failure, Metered};
 use crate::{
     artifact::artifact,
     ids::{AgentName, TurnId},
@@ -55,6 +55,9 @@ artifact! {
         /// Why the turn failed, of an agent: then it came to no outcome, and what else is said does not count.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         failure: Option<Failure>,
+        /// What its program used up, by its own word as far as it is not measured.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        metered: Option<Metered>,
     }
 }
 
@@ -73,6 +76,7 @@ impl CompletionBody {
             rejection_notes: None,
             metadata: BTreeMap::new(),
             failure: None,
+            metered: None,
         }
     }
 

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::{
     ACT_KINDS, Act, Artifact, BuildArtifact, BuildPlan, ClarificationRequest, CompletionPlan, ExchangeRecord,
-    GivenBack, HelpRequest, StatusUpdate, VerificationPlan, VerificationReport,
+    GivenBack, HelpRequest, Metered, StatusUpdate, VerificationPlan, VerificationReport,
 };
 use crate::{
     codec::{self, CodecError, Encoding},
@@ -77,6 +77,19 @@ impl HandedHead {
 }
 
 impl Handed {
+    /// What its turn's program used up, as far as it says.
+    #[must_use]
+    pub fn metered(&self) -> Option<&Metered> {
+        match self {
+            Self::Built(built) => Some(&built.metered),
+            Self::Reported(report) => report.metered.as_ref(),
+            Self::Clarify(asked) => asked.metered.as_ref(),
+            Self::Help(call) => call.metered.as_ref(),
+            Self::Act(Act::Complete(completion)) => completion.metered.as_ref(),
+            Self::Plan | Self::Act(_) | Self::GivenBack | Self::Status(_) | Self::Exchange(_) => None,
+        }
+    }
+
     /// Reads a handoff of the kind that its subject names.
     ///
     /// # Errors

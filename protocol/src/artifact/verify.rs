@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Digest,
-    artifact::{Clarified, artifact},
+    artifact::{Clarified, Metered, artifact},
     facts::{BundleRef, CriterionResult, DiffSummary, Oid, Verdict, Violation},
     ids::{AgentName, CriterionId, TurnId},
     plan::{Criterion, Guard},
@@ -131,6 +131,9 @@ artifact! {
         receipt: ChecklistReceipt,
         /// The agent judged its own work (FLY-36).
         self_checked: bool,
+        /// What its judge's program used up, by its own word as far as it is not measured.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        metered: Option<Metered>,
     }
 }
 

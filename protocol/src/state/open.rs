@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::Purpose;
 use crate::{
     Timestamp,
+    budget::Allowance,
     facts::Verdict,
     ids::{AgentName, CriterionId, GateId, RoleId, TurnId},
     journal::Cause,
@@ -47,6 +48,9 @@ pub struct OpenTurn {
     /// open.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub questions: Vec<TurnQuestion>,
+    /// What its program may use up, in plans with such budgets.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowance: Option<Allowance>,
 }
 
 fn is_own(link: &u32) -> bool {

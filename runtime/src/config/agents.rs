@@ -120,6 +120,10 @@ pub struct ProgramConfig {
     /// begins a new conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resume: Option<String>,
+    /// The command line of turns that have to be cheaper, because an earlier one of the waypoint reached a limit and the plan says
+    /// `on_exceeded: degrade`. It begins a new conversation. Without one the same program runs.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cheaper: Option<String>,
     /// How many agents of this role `run` and `up` start; 1 unless it is said. Builders: `--builders` says so first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
@@ -154,6 +158,7 @@ impl Default for ProgramConfig {
             with_login: false,
             dialect: Dialect::Plain,
             resume: None,
+            cheaper: None,
             count: None,
             pass_env: Vec::new(),
             env: Variables::default(),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use holdpoint_protocol::{
     Digest,
-    artifact::{CheckRun, ChecklistReceipt, PropertyEnforced},
+    artifact::{CheckRun, ChecklistReceipt, Metered, PropertyEnforced},
     ids::CriterionId,
 };
 use holdpoint_sandbox::Outcome;
@@ -17,6 +17,8 @@ pub(crate) struct Record {
     checks: Vec<CheckRun>,
     evidence: Vec<Evidence>,
     properties: Vec<PropertyEnforced>,
+    /// What the judge's program used up.
+    pub(crate) metered: Option<Metered>,
     /// Programs after which something may still run.
     pub(crate) left_running: u32,
 }

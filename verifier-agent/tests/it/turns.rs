@@ -115,6 +115,7 @@ impl Fleet {
             request: TurnRequest::Verify(Box::new(request)),
             decision: None,
             for_build: None,
+            allowance: None,
             record: Record::at(clock::now()),
         };
         let (stopper, stop) = stop_signal();

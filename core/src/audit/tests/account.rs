@@ -3,10 +3,10 @@
 use holdpoint_protocol::{
     Digest, SchemaVersion, Timestamp,
     artifact::{
-        Act, Artifact as _, BuildArtifact, BuildArtifactBody, BuildStatus, Cancel, CancelBody, ClarificationRequest,
-        ClarificationRequestBody, ClarificationResponse, Completion, Confidence, HandIn, Handed, HandedHead,
-        HelpRequest, HelpRequestBody, Metered, Origin, Pause, PauseBody, Reconfigure, ReconfigureBody, Release, Resume,
-        ResumeBody, Retry, Take, Verb, WorkInProgress,
+        Act, Artifact as _, Budget, BuildArtifact, BuildArtifactBody, BuildStatus, Cancel, CancelBody,
+        ClarificationRequest, ClarificationRequestBody, ClarificationResponse, Completion, Confidence, HandIn, Handed,
+        HandedHead, HelpRequest, HelpRequestBody, Origin, Pause, PauseBody, Reconfigure, ReconfigureBody, Release,
+        Resume, ResumeBody, Retry, Take, Verb, WorkInProgress,
     },
     export::{Cut, HandoffsEnd, JournalEnd},
     facts::{DiffSummary, Harness},
@@ -96,7 +96,12 @@ fn handoffs_before(entry: usize, delivery: u32) -> u64 {
 /// The plan of whoever took a delivery of a turn that killed.
 fn plan(entry: &EntryLine, dead: &Dead, delivery: u32, cause: Cause, agent: &str) -> HandoffLine {
     let (turn, role, agent) = (dead.turn.clone(), dead.role.clone(), agent.parse().unwrap());
-    let mut line = line(entry, &Handoff { turn, role, agent, cause, told: None, body: () }, "build_plan", Handed::Plan);
+    let mut line = line(
+        entry,
+        &Handoff { turn, role, agent, cause, told: None, metered: None, body: () },
+        "build_plan",
+        Handed::Plan,
+    );
     if let Ok((head, _)) = &mut line.body {
         head.delivery = delivery;
     }
@@ -129,7 +134,9 @@ fn handoff(entry: &EntryLine, input: &Input) -> Option<HandoffLine> {
     match input {
         Input::Built(handoff) => Some(built(entry, handoff)),
         Input::Reported(handoff) => {
-            let body = Handed::Reported(Box::new(handoff.body.report.clone()));
+            let mut report = handoff.body.report.clone();
+            report.metered = handoff.metered.as_deref().cloned();
+            let body = Handed::Reported(Box::new(report));
             Some(line(entry, handoff, "verification_report", body))
         }
         Input::Fulfilled(handoff) => Some(fulfilled(entry, handoff)),
@@ -159,7 +166,9 @@ pub(crate) fn built(entry: &EntryLine, handoff: &Handoff<BuildOutcome>) -> Hando
 
 /// An agent's completion, as it was sent on the waypoint of an entry.
 pub(crate) fn fulfilled(entry: &EntryLine, handoff: &Handoff<Box<Completion>>) -> HandoffLine {
-    line(entry, handoff, Completion::KIND, Handed::Act(Act::Complete(handoff.body.clone())))
+    let mut completion = handoff.body.clone();
+    completion.metered = handoff.metered.as_deref().cloned();
+    line(entry, handoff, Completion::KIND, Handed::Act(Act::Complete(completion)))
 }
 
 fn line<T>(entry: &EntryLine, handoff: &Handoff<T>, kind: &str, body: Handed) -> HandoffLine {
@@ -205,6 +214,7 @@ fn question(handoff: &Handoff<Box<Asked>>, entry: &EntryLine) -> Handed {
         source_refs: Vec::new(),
     };
     let (turn, delivery, agent, asked) = (handoff.turn.clone(), 1, handoff.agent.clone(), &handoff.body);
+    let metered = handoff.metered.as_deref().cloned();
     let work = asked.work.as_ref();
     let work = work.map(|work| WorkInProgress { commit: work.commit.clone(), bundle: work.bundle.clone() });
     match asked.kind {
@@ -221,6 +231,7 @@ fn question(handoff: &Handoff<Box<Asked>>, entry: &EntryLine) -> Handed {
                 work,
                 waits_until: if let Ends::NotBefore(until) = asked.ends { Some(until) } else { None },
                 waited: asked.ends == Ends::TurnAfterAll,
+                metered,
             },
         ))),
         QuestionKind::Help => Handed::Help(Box::new(HelpRequest::new(
@@ -236,6 +247,7 @@ fn question(handoff: &Handoff<Box<Asked>>, entry: &EntryLine) -> Handed {
                 overruled: false,
                 running: false,
                 markers_ignored: Vec::new(),
+                metered,
             },
         ))),
     }
@@ -277,6 +289,7 @@ fn kind_of_act(act: &Act) -> &'static str {
         Act::Release(_) => Release::KIND,
         Act::HandIn(_) => HandIn::KIND,
         Act::Reconfigure(_) => Reconfigure::KIND,
+        Act::Budget(_) => Budget::KIND,
     }
 }
 
@@ -315,6 +328,7 @@ fn artifact(handoff: &Handoff<BuildOutcome>, entry: &EntryLine) -> BuildArtifact
     let (status, failure, commit) = match &handoff.body {
         BuildOutcome::Work { commit, .. } => (BuildStatus::Ok, None, commit.clone()),
         BuildOutcome::Failed(failure) => (BuildStatus::Failed, Some(failure.clone()), None),
+        BuildOutcome::Stopped(failure, commit) => (BuildStatus::Failed, Some(failure.clone()), Some(commit.clone())),
     };
     BuildArtifact::new(
         origin,
@@ -334,7 +348,7 @@ fn artifact(handoff: &Handoff<BuildOutcome>, entry: &EntryLine) -> BuildArtifact
             completion_claim: None,
             markers_ignored: Vec::new(),
             last_words: None,
-            metered: Metered::default(),
+            metered: handoff.metered.as_deref().cloned().unwrap_or_default(),
         },
     )
 }

@@ -69,6 +69,7 @@ impl Fixture {
                 overruled: false,
                 running: false,
                 markers_ignored: Vec::new(),
+                metered: None,
             };
             Asked::help(&HelpRequest::new(origin, body), work, turn)
         } else {
@@ -83,6 +84,7 @@ impl Fixture {
                 work: None,
                 waits_until: None,
                 waited: false,
+                metered: None,
             };
             Asked::question(&ClarificationRequest::new(origin, body), work, turn)
         };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
     Digest, Timestamp,
-    artifact::VerificationReport,
+    artifact::{Metered, VerificationReport},
     codec::{self, Encoding},
     facts::Violation,
     ids::{ArtifactId, RoleId, TurnId, WaypointId},
@@ -19,6 +19,7 @@ use holdpoint_protocol::{
 
 use super::parts::{bundle, fleet, id, oid, plan, sound_report, waypoint};
 use crate::{
+    budget::Need,
     engine::{
         self, BuildOutcome, Commit, Context, Evaluate, Folded, Fresh, Handoff, Input, Merge, Merged, Refusal, Reported,
         Step,
@@ -101,6 +102,8 @@ pub(crate) struct Fixture {
     pub(crate) now: Timestamp,
     pub(crate) trace: Vec<Transition>,
     pub(crate) conditions: Conditions,
+    /// What agents report with their handoffs.
+    pub(crate) metered: Option<Box<Metered>>,
     /// The branch of a fork whose turn is meant; without it, the first that is open.
     pub(crate) at: Option<&'static str>,
     /// The agent that completes gates.
@@ -201,6 +204,7 @@ impl Fixture {
             now,
             trace: Vec::new(),
             conditions: Conditions::default(),
+            metered: None,
             at: None,
             agent: "reviewer-1",
             maker: "agent-1",
@@ -219,6 +223,7 @@ impl Fixture {
             Entry::Submitted(submitted) => codec::encode(submitted.as_ref(), Encoding::MsgPack),
             Entry::Landed(landed) => codec::encode(landed.as_ref(), Encoding::MsgPack),
             Entry::Steered(steered) => codec::encode(steered.as_ref(), Encoding::MsgPack),
+            Entry::Reserved(reserved) => codec::encode(reserved.as_ref(), Encoding::MsgPack),
             other => panic!("not an entry of a flight's journal: {other:?}"),
         };
         self.log.push(Logged { waypoint: None, entry, digest: Digest::of(&bytes.unwrap()), input: None });
@@ -270,10 +275,10 @@ impl Fixture {
         let waypoint_id = id(name);
         let fresh = self.fresh();
         let before = self.state(name);
-        let planned = self.flight.submitted.plan.waypoint(&waypoint_id).unwrap();
-        let workflow = self.flight.workflow_of(planned, &before).unwrap();
         let mut conditions = Vec::new();
         let step = loop {
+            let planned = self.flight.submitted.plan.waypoint(&waypoint_id).unwrap();
+            let workflow = self.flight.workflow_of(planned, &before).unwrap();
             let cx =
                 Context { flight: &self.flight, waypoint: planned, workflow, now: self.now, conditions: &conditions };
             match engine::step(&before, input.clone(), &cx, &fresh) {
@@ -281,9 +286,12 @@ impl Fixture {
                     conditions.push(self.conditions.evaluate(&wanted));
                     self.conditions.asked.push(*wanted);
                 }
+                Step::Reserve(need) => self.reserve(&waypoint_id, &need),
                 step => break step,
             }
         };
+        let planned = self.flight.submitted.plan.waypoint(&waypoint_id).unwrap();
+        let workflow = self.flight.workflow_of(planned, &before).unwrap();
         let cx = Context { flight: &self.flight, waypoint: planned, workflow, now: self.now, conditions: &conditions };
         let again = engine::step(&before, input.clone(), &cx, &fresh);
         let mut entry = match (step, again) {
@@ -315,6 +323,15 @@ impl Fixture {
         self.log.push(logged);
         self.trace.push(Transition { waypoint: waypoint_id, input, before, after, entry: read.clone() });
         Taken::Appended(Box::new(read))
+    }
+
+    /// Reserves what a turn needs of the flight's budget, in its own journal.
+    fn reserve(&mut self, waypoint: &WaypointId, need: &Need) {
+        let mut reserved = flight::reserve(&self.flight, &self.waypoints, waypoint, need, self.now);
+        let own = self.log.iter().rev().find(|logged| logged.waypoint.is_none());
+        reserved.record.previous = own.map(|logged| logged.digest);
+        self.log_own(Entry::Reserved(Box::new(reserved.clone())));
+        self.flight.budget.reserve(&reserved);
     }
 
     /// All memory is lost, and read again from the journals.
@@ -379,7 +396,15 @@ impl Fixture {
         let open = self.open_turn(name).expect("a turn is open");
         let cause = self.cause(&open.role);
         let told = self.turn(name).told().cloned().map(Box::new);
-        Handoff { turn: open.turn, role: open.role, agent: self.maker.parse().unwrap(), cause, told, body }
+        Handoff {
+            turn: open.turn,
+            role: open.role,
+            agent: self.maker.parse().unwrap(),
+            cause,
+            told,
+            metered: self.metered.clone(),
+            body,
+        }
     }
 
     /// Why another agent has to take this open turn.

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use holdpoint_protocol::{
-    artifact::{Completion, Doubt, Failure, Verb, VerificationReport},
+    artifact::{Completion, Doubt, Failure, Metered, Verb, VerificationReport},
+    budget::OnExceeded,
     facts::{Verdict, Violation, ViolationKind},
     ids::role,
     journal::{Death, Entry, Fleet},
@@ -48,6 +49,8 @@ pub(crate) struct Setup {
     reviewed: bool,
     /// Policy answers questions that ask for it.
     answers: bool,
+    /// What the flight may cost, in millionths of a dollar, and what happens then.
+    cost: Option<(u16, OnExceeded)>,
 }
 
 /// One thing that happens. Numbers are taken modulo what there is.
@@ -95,19 +98,12 @@ pub(crate) fn setup() -> impl Strategy<Value = Setup> {
     let people = || prop::bool::weighted(0.4);
     let wall = prop_oneof![3 => Just(None), 1 => (0..48_u64).prop_map(|hours| Some(Millis(hours * 3_600_000)))];
     let reviewed = prop::bool::weighted(0.3);
-    (any::<bool>(), any::<bool>(), any::<bool>(), parallel, 0..4_u32, wall, people(), people(), reviewed).prop_map(
-        |(guarded, red_first, repair, parallel, max_reworks, wall, approved, answers, reviewed)| Setup {
-            approved,
-            reviewed,
-            answers,
-            guarded,
-            red_first,
-            repair,
-            parallel,
-            max_reworks,
-            wall,
-        },
-    )
+    let policy = prop_oneof![Just(OnExceeded::Ask), Just(OnExceeded::Stop), Just(OnExceeded::Degrade)];
+    let cost = prop::option::weighted(0.3, (1..2_000_u16, policy));
+    (any::<bool>(), any::<bool>(), any::<bool>(), parallel, 0..4_u32, wall, people(), people(), (reviewed, cost))
+        .prop_map(|(guarded, red_first, repair, parallel, max_reworks, wall, approved, answers, (reviewed, cost))| {
+            Setup { cost, approved, reviewed, answers, guarded, red_first, repair, parallel, max_reworks, wall }
+        })
 }
 
 pub(crate) fn events() -> impl Strategy<Value = Vec<Event>> {
@@ -146,6 +142,10 @@ fn flown(setup: &Setup) -> (Plan, Fleet) {
     plan.guards.extend(setup.guarded.then(guard));
     plan.policy.max_reworks = setup.max_reworks;
     plan.budget.wall = setup.wall;
+    if let Some((micro, policy)) = setup.cost {
+        plan.budget.cost_usd = Some(f64::from(micro) / 1e6);
+        plan.budget.on_exceeded = policy;
+    }
     plan.answer_within = Some(ANSWER_WITHIN);
     if setup.reviewed {
         plan.workflow = REVIEWED.to_owned();
@@ -372,8 +372,13 @@ impl Story {
 
     fn answer(&mut self, name: &'static str, how: u8) {
         let open = self.fixture.open_turn(name).expect("a turn is open");
+        self.fixture.metered = (how & 32 == 0).then(|| {
+            Box::new(Metered { cost_micro_usd: (how & 64 == 0).then_some(u64::from(how)), ..Metered::default() })
+        });
         let input = match open.purpose {
             Purpose::Build => {
+                // A build artifact always says what was metered, if only that it was not.
+                self.fixture.metered.get_or_insert_default();
                 let outcome = self.outcome(how);
                 Input::Built(self.fixture.handoff(name, outcome))
             }
@@ -393,6 +398,11 @@ impl Story {
             2 => failure(ReasonCode::AgentFailed),
             3 => self.fixture.work(vec![Violation { kind: ViolationKind::OutOfScope, path: "x".to_owned() }]),
             4 if how > 128 => failure(ReasonCode::NotExecutable),
+            5 if how > 128 => failure(ReasonCode::BudgetExhausted),
+            6 if how > 128 => match failure(ReasonCode::BudgetExhausted) {
+                BuildOutcome::Failed(reached) => BuildOutcome::Stopped(reached, self.fixture.commit()),
+                other => other,
+            },
             _ => self.fixture.work(Vec::new()),
         }
     }
@@ -407,7 +417,15 @@ impl Story {
         let body = self.fixture.work(Vec::new());
         let agent = "agent-1".parse().unwrap();
         let cause = self.fixture.cause(&turn.role);
-        let handoff = Handoff { turn: turn.turn_id, role: turn.role, agent, cause, told: None, body };
+        let handoff = Handoff {
+            turn: turn.turn_id,
+            role: turn.role,
+            agent,
+            cause,
+            told: None,
+            metered: Some(Box::default()),
+            body,
+        };
         let taken = self.send(name, Input::Built(handoff));
         assert!(is_open || matches!(taken, Taken::Refused(_)), "a closed turn took {taken:?}");
     }
@@ -500,7 +518,7 @@ impl Story {
 
     /// A person who may judge the work.
     fn judge(&self, name: &str) -> &'static str {
-        let made = self.fixture.state(name).work.is_some_and(|work| work.agent.as_str() == ADA);
+        let made = self.fixture.state(name).work.is_some_and(|work| work.makers().any(|maker| maker.as_str() == ADA));
         if made { BOB } else { ADA }
     }
 

@@ -176,6 +176,7 @@ pub(crate) fn sound_report(turn: &Turn) -> VerificationReport {
             doubts: Vec::new(),
             receipt: ChecklistReceipt { checks: Vec::new(), properties: Vec::new(), foreign: false },
             self_checked: false,
+            metered: None,
         },
     )
 }

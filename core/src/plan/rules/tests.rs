@@ -149,17 +149,27 @@ fn a_bad_answer_of_policy_is_refused() {
 
 #[test]
 fn what_nothing_acts_on_yet_is_refused_by_name() {
-    let not_enforced = |key: &str| format!("`{key}` is not enforced yet");
-    let (tokens, cost, calls) = (not_enforced("tokens"), not_enforced("cost_usd"), not_enforced("tool_calls"));
-    assert_refused(&[
-        (&|plan| plan.policy.mode = Mode::Single, "policy/mode", "`mode: single` does not work yet"),
-        (&|plan| plan.budget.tokens = Some(1), "budget/tokens", &tokens),
-        (&|plan| plan.budget.cost_usd = Some(1.5), "budget/cost_usd", &cost),
-        (&|plan| plan.waypoints[0].budget.tokens = Some(1), "waypoints/0/budget/tokens", &tokens),
-        (&|plan| plan.waypoints[0].budget.cost_usd = Some(1.5), "waypoints/0/budget/cost_usd", &cost),
-        (&|plan| plan.waypoints[0].budget.tool_calls = Some(1), "waypoints/0/budget/tool_calls", &calls),
-    ]);
+    assert_refused(&[(&|plan| plan.policy.mode = Mode::Single, "policy/mode", "`mode: single` does not work yet")]);
+}
+
+#[test]
+fn amounts_of_budgets_are_above_zero() {
+    assert_eq!(wrong(|plan| plan.budget.cost_usd = Some(1.5)).len(), 0);
     assert_eq!(wrong(|plan| plan.budget.cost_usd = Some(f64::NAN)).len(), 1);
+    assert_refused(&[
+        (&|plan| plan.budget.tokens = Some(0), "budget/tokens", "`tokens: 0` is not a number"),
+        (
+            &|plan| plan.budget.cost_usd = Some(1e-9),
+            "budget/cost_usd",
+            "`cost_usd: 0.000000001` is not an amount above zero",
+        ),
+        (&|plan| plan.waypoints[0].budget.tool_calls = Some(0), "waypoints/0/budget/tool_calls", "`tool_calls: 0`"),
+        (
+            &|plan| plan.waypoints[0].budget.total.cost_micro_usd = Some(0),
+            "waypoints/0/budget/total/cost_usd",
+            "`cost_usd: 0` is not an amount above zero",
+        ),
+    ]);
 }
 
 #[test]

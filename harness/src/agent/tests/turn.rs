@@ -71,6 +71,7 @@ pub(super) fn turn(flight: &FlightId, waypoint: &str, at: Timestamp) -> Turn {
         request: TurnRequest::Build(Box::new(request)),
         decision: None,
         for_build: None,
+        allowance: None,
         record: Record::at(at),
     }
 }

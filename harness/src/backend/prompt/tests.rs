@@ -47,6 +47,7 @@ fn turn(request: &BuildRequest) -> Turn {
         request: TurnRequest::Build(Box::new(request.clone())),
         decision: None,
         for_build: None,
+        allowance: None,
         record: Record::at(clock::now()),
     }
 }

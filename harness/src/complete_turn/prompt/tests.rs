@@ -45,6 +45,7 @@ pub(crate) fn turn() -> Turn {
         request: TurnRequest::Complete(Box::new(request())),
         decision: None,
         for_build: None,
+        allowance: None,
         record: Record::at(clock::now()),
     }
 }

@@ -201,6 +201,7 @@ impl Agent {
             work,
             waits_until: None,
             waited: false,
+            metered: None,
         };
         ClarificationRequest::new(origin(turn, &self.role), body)
     }
@@ -229,6 +230,7 @@ impl Agent {
             overruled: false,
             running: false,
             markers_ignored: Vec::new(),
+            metered: None,
         };
         HelpRequest::new(origin(turn, &self.role), body)
     }
@@ -454,6 +456,7 @@ impl Agent {
                 doubts: vec![],
                 receipt: ChecklistReceipt { checks: vec![], properties: vec![], foreign: true },
                 self_checked: false,
+                metered: None,
             },
         )
     }

@@ -8,10 +8,11 @@ use holdpoint_bus::{
 use holdpoint_protocol::{
     api::{ACT, ActQuery, ActRefused, ActStanding, INBOX, Inbox, InboxItem, InboxQuery},
     artifact::{
-        Artifact, Cancel, CancelBody, ClarificationResponse, ClarificationResponseBody, Completion, CompletionBody,
-        HandIn, HandInBody, Origin, Pause, PauseBody, Reconfigure, ReconfigureBody, Release, ReleaseBody, Resume,
-        ResumeBody, Retry, RetryBody, Take, TakeBody,
+        Artifact, Budget, BudgetBody, Cancel, CancelBody, ClarificationResponse, ClarificationResponseBody, Completion,
+        CompletionBody, HandIn, HandInBody, Origin, Pause, PauseBody, Reconfigure, ReconfigureBody, Release,
+        ReleaseBody, Resume, ResumeBody, Retry, RetryBody, Take, TakeBody,
     },
+    budget::{Amounts, Raise},
     codec::{self, Encoding},
     facts::{BundleRef, Oid},
     ids::{AgentName, WaypointId, role},
@@ -106,6 +107,12 @@ impl Person {
 
     fn agent(&self) -> AgentName {
         self.name.clone()
+    }
+
+    /// Raises the flight's cost by so many millionths of a dollar.
+    pub(crate) fn raises(&self, cost_micro_usd: u64) -> Budget {
+        let raise = Raise { waypoint: None, add: Amounts { cost_micro_usd, ..Amounts::default() } };
+        Budget::new(origin(), BudgetBody { agent: self.agent(), raise })
     }
 
     pub(crate) fn answer(&self, option: &str) -> ClarificationResponse {

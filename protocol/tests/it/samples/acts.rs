@@ -3,10 +3,11 @@
 use holdpoint_protocol::{
     api::{ActQuery, ActRefused, ActStanding, Inbox, InboxItem, InboxKind, InboxQuery},
     artifact::{
-        ActCode, Cancel, CancelBody, ClarificationResponse, ClarificationResponseBody, Completion, CompletionBody,
-        Confidence, GivenVerdict, HandIn, HandInBody, Pause, PauseBody, Reconfigure, ReconfigureBody, Release,
-        ReleaseBody, Resume, ResumeBody, Retry, RetryBody, Take, TakeBody, Verb,
+        ActCode, Budget, BudgetBody, Cancel, CancelBody, ClarificationResponse, ClarificationResponseBody, Completion,
+        CompletionBody, Confidence, GivenVerdict, HandIn, HandInBody, Pause, PauseBody, Reconfigure, ReconfigureBody,
+        Release, ReleaseBody, Resume, ResumeBody, Retry, RetryBody, Take, TakeBody, Verb,
     },
+    budget::{Amounts, Raise},
     facts::Verdict,
     ids::role,
     journal::Sequence,
@@ -55,6 +56,8 @@ fn acts() -> Kinds {
     let judged = HandInBody { commit: None, bundle: None, verdicts: vec![verdict], ..hand_in.clone() };
     let cancel = CancelBody { agent: person(), reason: Some("not needed any more".to_owned()) };
     let reconfigure = ReconfigureBody { agent: person(), workflows: vec![workflow()], watched: true };
+    let add = Amounts { tokens: 100_000, cost_micro_usd: 5_000_000, wall_ms: 60_000, ..Amounts::default() };
+    let budget = BudgetBody { agent: person(), raise: Raise { waypoint: Some("retry-backoff".parse().unwrap()), add } };
     vec![
         published("clarification_response", ClarificationResponse::new(origin("answer-1"), answer)),
         published("completion", Completion::new(origin("completion-1"), completion)),
@@ -66,6 +69,7 @@ fn acts() -> Kinds {
         published("release", Release::new(origin("release-1"), ReleaseBody { agent: person(), on: looked_at() })),
         published("hand_in", HandIn::new(origin("hand-in-1"), hand_in)),
         published("reconfigure", Reconfigure::new(origin("reconfigure-1"), reconfigure)),
+        published("budget", Budget::new(origin("budget-1"), budget)),
         another("hand_in_verdicts", "hand_in", HandIn::new(origin("hand-in-2"), judged)),
     ]
 }

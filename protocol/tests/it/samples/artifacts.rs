@@ -119,17 +119,21 @@ fn built() -> BuildArtifact {
             completion_claim: Some("ready".to_owned()),
             markers_ignored: vec![ignored()],
             last_words: Some("it was there already".to_owned()),
-            metered: Metered {
-                wall: Millis(90_000),
-                output_bytes: 2048,
-                tokens: Some(9),
-                usage: Some(TokenUsage { input: 4, output: 2, cache_read: 3, cache_write: 0 }),
-                cost_usd: Some(0.25),
-                cost_micro_usd: Some(250_000),
-                tool_calls: Some(3),
-            },
+            metered: metered(),
         },
     )
+}
+
+fn metered() -> Metered {
+    Metered {
+        wall: Millis(90_000),
+        output_bytes: 2048,
+        tokens: Some(9),
+        usage: Some(TokenUsage { input: 4, output: 2, cache_read: 3, cache_write: 0 }),
+        cost_usd: Some(0.25),
+        cost_micro_usd: Some(250_000),
+        tool_calls: Some(3),
+    }
 }
 
 fn failed_build() -> BuildArtifact {
@@ -174,6 +178,7 @@ fn report() -> VerificationReport {
             doubts: vec![Doubt { blocking: true, text: "two readings of the goal".to_owned() }],
             receipt: receipt(),
             self_checked: false,
+            metered: Some(metered()),
         },
     )
 }
@@ -215,6 +220,7 @@ fn plans() -> Kinds {
         blockers: vec!["The price has no source".to_owned()],
         rejection_notes: Some("The price list is in docs/prices.md".to_owned()),
         metadata: [("pages".to_owned(), 3.into())].into(),
+        metered: Some(metered()),
         ..CompletionBody::of_agent(agent(), turn(), 1)
     };
     let failed = CompletionBody {
@@ -276,6 +282,7 @@ fn conversation() -> Kinds {
             work: Some(work_in_progress()),
             waits_until: None,
             waited: false,
+            metered: Some(metered()),
         },
     );
     let waits = ClarificationRequest { work: None, waits_until: Some(at(64)), ..question.clone() };
@@ -300,6 +307,7 @@ fn conversation() -> Kinds {
             overruled: true,
             running: false,
             markers_ignored: vec![ignored()],
+            metered: Some(metered()),
         },
     );
     let heard = HelpRequest { work: None, overruled: false, running: true, ..help.clone() };

@@ -2,8 +2,9 @@
 
 use holdpoint_protocol::{
     artifact::{Confidence, Disposition, Verb, VerificationPurpose},
+    budget::{Allowance, Amounts, Limits, Raise, Spent, Unmetered},
     ids::role,
-    journal::{self, ConditionResult, Dead, Death, Decided, Landed, Record, Steered, Submitted},
+    journal::{self, ConditionResult, Dead, Death, Decided, Landed, Record, Reserved, Steered, Submitted},
     reason::ReasonCode,
     state::{
         Acted, Answered, Branch, BranchStanding, Configured, Counters, GateEntries, GateVisit, Held, LastDecision,
@@ -72,6 +73,7 @@ fn state(phase: Phase) -> WaypointState {
         constraints: vec!["use anyhow".to_owned()],
         acted: Some(Acted { by: person(), verb: Verb::Approve, at: at(5), digest: digest("act") }),
         configured: Configured { began: 1, by: 2 },
+        spent: Spent::default(),
     }
 }
 
@@ -137,6 +139,7 @@ fn open_turn(role_name: &'static str, purpose: Purpose) -> OpenTurn {
         opened_at: at(3),
         deadline: at(1800),
         questions: Vec::new(),
+        allowance: None,
     }
 }
 
@@ -194,6 +197,7 @@ fn a_turn(role_name: &'static str, purpose: Purpose, request: TurnRequest) -> Tu
         request,
         decision: Some(decision()),
         for_build: None,
+        allowance: None,
         record: record(Phase::InTurn(open)),
     }
 }
@@ -353,11 +357,44 @@ fn forked() -> Decided {
 
 fn steered() -> Steered {
     let workflows = Vec::new();
-    Steered { schema_version: version::CURRENT, verb: Verb::Pause, by: person(), workflows, record: flight_record() }
+    let (schema_version, record) = (version::CURRENT, flight_record());
+    Steered { schema_version, verb: Verb::Pause, by: person(), workflows, raised: None, record }
 }
 
 fn reconfigured() -> Steered {
     Steered { verb: Verb::Reconfigure, workflows: vec![RecordedWorkflow::from(workflow())], ..steered() }
+}
+
+fn raised() -> Steered {
+    let add = Amounts { cost_micro_usd: 5_000_000, ..Amounts::default() };
+    Steered { verb: Verb::Budget, raised: Some(Raise { waypoint: None, add }), ..steered() }
+}
+
+fn reserved() -> Reserved {
+    Reserved {
+        schema_version: version::CURRENT,
+        waypoint: "retry-backoff".parse().unwrap(),
+        step: 3,
+        allowance: Limits { cost_micro_usd: Some(2_500_000), tokens: Some(400_000), ..Limits::default() },
+        adds: Amounts { cost_micro_usd: 1_250_000, tokens: 200_000, ..Amounts::default() },
+        record: flight_record(),
+    }
+}
+
+/// A turn with an allowance, of a waypoint that used up something before.
+fn allowed_turn() -> Turn {
+    let limits = reserved().allowance;
+    let allowance = Some(Allowance { limits, unmetered: Unmetered::Refuse, degraded: true, reservation: Some(2) });
+    let mut turn = Turn { allowance, ..build_turn() };
+    if let Some(state) = &mut turn.record.state {
+        let used =
+            Amounts { tokens: 200_000, cost_micro_usd: 1_250_000, tool_calls: 12, output_bytes: 9, wall_ms: 60_000 };
+        state.spent = Spent { used, turns: 2, unmetered: 1, unreported: 1, step: 4, raises: 1, degraded: true };
+        if let Phase::InTurn(open) = &mut state.phase {
+            open.allowance = allowance;
+        }
+    }
+    turn
 }
 
 pub(super) fn deaths() -> Vec<Death> {
@@ -419,6 +456,9 @@ pub(super) fn all() -> Kinds {
         published("steered", steered()),
         another("steered_reconfigured", "steered", reconfigured()),
         published("answered", answered()),
+        another("steered_budget", "steered", raised()),
+        published("reserved", reserved()),
+        another("turn_allowed", "turn", allowed_turn()),
     ];
     all.extend(decisions());
     all

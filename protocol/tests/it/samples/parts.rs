@@ -6,6 +6,7 @@ use holdpoint_protocol::{
         CheckRun, ChecklistReceipt, Clarified, Confidence, CriterionReport, Origin, PropertyEnforced, TreeTested,
         WorkInProgress,
     },
+    budget::{Limits, OnExceeded, Unmetered},
     facts::{
         BlobRef, BundleRef, ChangeStatus, CriterionResult, DiffSummary, Oid, PathChange, Verdict, Violation,
         ViolationKind,
@@ -135,6 +136,12 @@ pub(super) fn turn_budget() -> TurnBudget {
         cost_usd: Some(2.5),
         tool_calls: Some(100),
         output: Some(1 << 20),
+        total: Limits {
+            tokens: Some(900_000),
+            cost_micro_usd: Some(9_000_000),
+            wall_ms: Some(3_600_000),
+            ..Limits::default()
+        },
     }
 }
 
@@ -177,7 +184,15 @@ pub(super) fn plan() -> Plan {
         covenant: Some("AGENTS.md".to_owned()),
         workflow: "fly".to_owned(),
         policy: Policy { max_reworks: 3, max_clarifications: 2, mode: Mode::Team },
-        budget: FlightBudget { wall: Some(Millis(14_400_000)), tokens: Some(2_000_000), cost_usd: Some(20.0) },
+        budget: FlightBudget {
+            wall: Some(Millis(14_400_000)),
+            tokens: Some(2_000_000),
+            cost_usd: Some(20.0),
+            tool_calls: Some(4_000),
+            output: Some(1 << 28),
+            on_exceeded: OnExceeded::Degrade,
+            unmetered: Unmetered::Refuse,
+        },
         sources: vec!["docs/product-spec.md".to_owned()],
         prepare: Some("cargo fetch --locked".to_owned()),
         protected: vec!["tests/golden/**".to_owned()],

@@ -1,0 +1,73 @@
+//! `budget`: raises limits, and has work tried again that was held because of them.
+
+use holdpoint_protocol::{
+    artifact::{Act, Budget, BudgetBody, Retry, RetryBody, Verb},
+    budget::{Amounts, Raise},
+    ids::{FlightId, WaypointId},
+    reason::ReasonCode,
+    view::{FlightView, WaypointView},
+};
+
+use super::act::report;
+use crate::{
+    args::budget::BudgetArgs,
+    client::Client,
+    failure::{Exit, Failure},
+    people::{
+        act::{About, perform},
+        find,
+    },
+    target::Target,
+};
+
+/// Raises limits.
+pub(super) async fn budget(args: BudgetArgs) -> Result<Exit, Failure> {
+    let acting = &args.acting;
+    let target = Target::for_person(&acting.place, acting.person.as_ref()).await?;
+    let local = target.fleet.is_some();
+    let (waypoint, view) = target.serve(async |client| raise(client, &args).await).await?;
+    let about = About { flight: view.flight.clone(), waypoint };
+    report(acting, Verb::Budget, &about, &view, local).await
+}
+
+async fn raise(client: &Client, args: &BudgetArgs) -> Result<(Option<WaypointId>, FlightView), Failure> {
+    let (flight, waypoint) = meant(client, args).await?;
+    let about = About { flight: flight.clone(), waypoint: None };
+    let add = Amounts {
+        tokens: args.tokens.unwrap_or_default(),
+        cost_micro_usd: args.cost_usd.unwrap_or_default(),
+        tool_calls: args.tool_calls.unwrap_or_default(),
+        output_bytes: args.output.unwrap_or_default(),
+        wall_ms: args.wall.unwrap_or_default().saturating_mul(1_000),
+    };
+    let agent = client.bus().name().clone();
+    let raise = Raise { waypoint: waypoint.clone(), add };
+    let body = BudgetBody { agent: agent.clone(), raise };
+    perform(client, &about, &Act::Budget(Box::new(Budget::new(about.origin(), body)))).await?;
+    let view = client.status(&flight).await?;
+    let held = |known: &&WaypointView| {
+        known.reason_code == Some(ReasonCode::BudgetExhausted)
+            && known.actions.contains(&Verb::Retry)
+            && waypoint.as_ref().is_none_or(|meant| *meant == known.id)
+    };
+    for held in view.waypoints.iter().filter(held) {
+        let about = About { flight: flight.clone(), waypoint: Some(held.id.clone()) };
+        let body = RetryBody { agent: agent.clone(), on: None, from: None, reworks: 0, note: None };
+        perform(client, &about, &Act::Retry(Box::new(Retry::new(about.origin(), body)))).await?;
+    }
+    Ok((waypoint, client.status(&flight).await?))
+}
+
+/// The flight, or the waypoint with its flight, that is meant.
+async fn meant(client: &Client, args: &BudgetArgs) -> Result<(FlightId, Option<WaypointId>), Failure> {
+    let named = args.target.as_str();
+    if let Some(flight) = &args.flight {
+        find::flight(client, flight).await?;
+        return Ok((flight.clone(), Some(args.target.clone())));
+    }
+    let is_flight = |flight: &FlightId| flight.as_str() == named;
+    if let Some(line) = client.flights().await?.into_iter().find(|line| is_flight(&line.flight)) {
+        return Ok((line.flight, None));
+    }
+    Ok((find::newest_with(client, &args.target).await?, Some(args.target.clone())))
+}

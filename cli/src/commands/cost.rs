@@ -1,0 +1,154 @@
+//! `cost`: where a flight's tokens and money went.
+
+use holdpoint_core::{
+    budget as limits,
+    cost::{By, Costs, Reported, Row, Sum},
+    flight::FlightState,
+};
+use holdpoint_protocol::{
+    budget::{Amounts, Limits},
+    journal::Entry,
+};
+use serde_json::json;
+
+use crate::{
+    args::budget::{CostArgs, CostBy},
+    failure::{Exit, Failure},
+    observe::Source,
+    output,
+    target::Target,
+};
+
+/// The columns of `--csv`.
+const HEADING: &str = "name,attempts,turns,cost_usd,tokens,tool_calls,output_bytes,wall_ms,unmetered,claimed";
+
+/// Shows what a flight used up.
+pub(super) async fn cost(args: CostArgs) -> Result<Exit, Failure> {
+    let target = Target::existing(&args.place).await?;
+    let (costs, limits) = target
+        .serve(async |client| {
+            let mut source = Source::open(client, &args.flight).await?;
+            let (mut costs, mut flight) = (Costs::default(), None);
+            let mut lines = Vec::new();
+            let entries = |entry: &Entry| {
+                take(&mut flight, entry);
+                costs.entry(entry);
+            };
+            source.read_all(client, entries, |line| lines.extend(Reported::of(line))).await?;
+            lines.into_iter().for_each(|reported| costs.handoff(reported));
+            Ok((costs, flight.as_ref().map(limits::limits).unwrap_or_default()))
+        })
+        .await?;
+    let by = match args.by {
+        CostBy::Waypoint => By::Waypoint,
+        CostBy::Role => By::Role,
+        CostBy::Agent => By::Agent,
+        CostBy::Gate => By::Gate,
+    };
+    let rows = costs.rows(by);
+    let total = rows.iter().fold(Sum::default(), |sum, row| sum.plus(row.first).plus(row.reworks));
+    if args.json {
+        output::json(&json!({"flight": args.flight, "limits": limits, "rows": rows, "total": total}));
+    } else if args.csv {
+        csv(&rows).iter().for_each(|line| output::out(line));
+    } else {
+        readable(&rows, total, limits).iter().for_each(|line| output::out(line));
+    }
+    Ok(Exit::Success)
+}
+
+/// The flight as far as its limits go.
+fn take(flight: &mut Option<FlightState>, entry: &Entry) {
+    match (entry, flight) {
+        (Entry::Submitted(submitted), flight @ None) => *flight = Some(FlightState::new(submitted.as_ref().clone())),
+        (Entry::Steered(steered), Some(flight)) => flight.take_steered(steered),
+        _ => {}
+    }
+}
+
+fn csv(rows: &[Row]) -> Vec<String> {
+    let line = |name: &str, which: &str, sum: &Sum| {
+        let Amounts { tokens, cost_micro_usd, tool_calls, output_bytes, wall_ms } = sum.used;
+        let Sum { turns, unmetered, claimed, .. } = sum;
+        let cost = dollars(cost_micro_usd);
+        format!("{name},{which},{turns},{cost},{tokens},{tool_calls},{output_bytes},{wall_ms},{unmetered},{claimed}")
+    };
+    let mut all = vec![HEADING.to_owned()];
+    for row in rows {
+        all.push(line(&row.name, "first", &row.first));
+        all.push(line(&row.name, "reworks", &row.reworks));
+    }
+    all
+}
+
+fn readable(rows: &[Row], total: Sum, limits: Limits) -> Vec<String> {
+    let width = rows.iter().map(|row| row.name.len()).max().unwrap_or_default().max("total".len());
+    let mut all: Vec<String> = Vec::new();
+    for row in rows {
+        all.push(format!("{:width$}  {}", row.name, words(row.first.plus(row.reworks))));
+        if row.reworks.turns > 0 {
+            all.push(format!("{:width$}  of it reworks: {}", "", words(row.reworks)));
+        }
+    }
+    all.push(format!("{:width$}  {}", "total", words(total)));
+    let Limits { tokens, cost_micro_usd, tool_calls, output_bytes, .. } = limits;
+    let limited = [
+        cost_micro_usd.map(|cost| format!("${}", dollars(cost))),
+        tokens.map(|tokens| format!("{tokens} tokens")),
+        tool_calls.map(|calls| format!("{calls} tool calls")),
+        output_bytes.map(|bytes| format!("{bytes} bytes of output")),
+    ];
+    let limited: Vec<String> = limited.into_iter().flatten().collect();
+    if !limited.is_empty() {
+        all.push(format!("{:width$}  the flight may use up {}", "", limited.join(", ")));
+    }
+    all
+}
+
+/// `$1.25, 42000 tokens, 17 tool calls, 95 s in 3 turns (1 unmetered, 1 claimed)`.
+fn words(sum: Sum) -> String {
+    let Sum { turns, used, unmetered, claimed } = sum;
+    let seconds = used.wall_ms / 1_000;
+    let apart = match (unmetered, claimed) {
+        (0, 0) => String::new(),
+        (unmetered, 0) => format!(" ({unmetered} unmetered)"),
+        (0, claimed) => format!(" ({claimed} claimed)"),
+        (unmetered, claimed) => format!(" ({unmetered} unmetered, {claimed} claimed)"),
+    };
+    let cost = dollars(used.cost_micro_usd);
+    format!("${cost}, {} tokens, {} tool calls, {seconds} s in {turns} turns{apart}", used.tokens, used.tool_calls)
+}
+
+/// Millionths of a dollar as dollars, exactly, with two decimals at least.
+fn dollars(micro: u64) -> String {
+    let (whole, part) = (micro / 1_000_000, micro % 1_000_000);
+    let part = format!("{part:06}");
+    let kept = part.trim_end_matches('0').len().max(2);
+    format!("{whole}.{}", part.get(..kept).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sum(micro: u64, turns: u32) -> Sum {
+        let used = Amounts { cost_micro_usd: micro, tokens: 42, wall_ms: 95_000, ..Amounts::default() };
+        Sum { turns, used, unmetered: 0, claimed: 1 }
+    }
+
+    #[test]
+    fn a_table_names_the_parts_and_the_whole_with_reworks_apart() {
+        let row = Row { name: "w1".to_owned(), first: sum(1_250_000, 1), reworks: sum(1, 2) };
+        let limits = Limits { cost_micro_usd: Some(20_000_000), ..Limits::default() };
+        let lines = readable(std::slice::from_ref(&row), row.first.plus(row.reworks), limits);
+        assert_eq!(lines[0], "w1     $1.250001, 84 tokens, 0 tool calls, 190 s in 3 turns (2 claimed)");
+        assert_eq!(
+            lines[1].trim_start(),
+            "of it reworks: $0.000001, 42 tokens, 0 tool calls, 95 s in 2 turns (1 claimed)"
+        );
+        assert!(lines[3].ends_with("the flight may use up $20.00"), "{lines:?}");
+        let csv = csv(&[row]);
+        assert_eq!(csv[0].split(',').count(), csv[1].split(',').count());
+        assert_eq!(csv[1], "w1,first,1,1.25,42,0,0,95000,0,1");
+    }
+}

@@ -1,0 +1,251 @@
+//! What a program uses up, and the limit at which it is ended (FLY-32).
+//!
+//! Time and output are measured. Everything else is the program's own word, read from its output while it runs.
+
+use std::{
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use holdpoint_protocol::{
+    artifact::{Failure, Metered, TokenUsage},
+    budget::{Allowance, Amounts, Limits, Unmetered},
+    reason::ReasonCode,
+};
+use holdpoint_sandbox::Stream;
+use tokio::{
+    sync::Notify,
+    time::{Instant, sleep_until},
+};
+
+use crate::dialect::{Continuation, Dialect, Reader, Said, Usage};
+
+/// Watches what one run of a program uses up; cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Meter(Arc<Watched>);
+
+#[derive(Debug)]
+struct Watched {
+    limits: Limits,
+    until: Option<Instant>,
+    /// `None`: it prints nothing that can be read while it runs.
+    reader: Option<Mutex<Reader>>,
+    printed: AtomicU64,
+    reached: AtomicBool,
+    wake: Notify,
+}
+
+impl Meter {
+    /// Watches a run, in this conversation if in any, that may use up what the limits say.
+    #[must_use]
+    pub fn new(dialect: Dialect, before: Option<&Continuation>, limits: Limits) -> Self {
+        let reader = (!dialect.is_plain()).then(|| Mutex::new(Reader::new(dialect, before)));
+        let until = limits.wall_ms.map(|wall| Instant::now() + Duration::from_millis(wall));
+        let (printed, reached) = (AtomicU64::new(0), AtomicBool::new(limits.is_used_up()));
+        Self(Arc::new(Watched { limits, until, reader, printed, reached, wake: Notify::new() }))
+    }
+
+    /// The program printed this.
+    pub fn saw(&self, stream: Stream, bytes: &[u8]) {
+        let watched = &*self.0;
+        let count = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        let output_bytes = watched.printed.fetch_add(count, Ordering::Relaxed).saturating_add(count);
+        let mut used = Amounts { output_bytes, ..Amounts::default() };
+        if let Some(reader) = watched.reader.as_ref().filter(|_| stream == Stream::Stdout) {
+            let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
+            reader.push(bytes);
+            let Said { usage, cost_micro_usd, tool_calls, .. } = reader.said();
+            used.tokens = usage.as_ref().map(Usage::total).unwrap_or_default();
+            used.cost_micro_usd = cost_micro_usd.unwrap_or_default();
+            used.tool_calls = tool_calls.unwrap_or_default();
+        }
+        if watched.limits.is_reached(used) {
+            self.reach();
+        }
+    }
+
+    /// Whether a limit was reached.
+    #[must_use]
+    pub fn is_reached(&self) -> bool {
+        self.0.reached.load(Ordering::Relaxed)
+    }
+
+    /// Comes back once a limit is reached.
+    pub async fn reached(&self) {
+        loop {
+            let woken = self.0.wake.notified();
+            if self.is_reached() {
+                return;
+            }
+            match self.0.until {
+                None => woken.await,
+                Some(until) => tokio::select! {
+                    () = woken => {}
+                    () = sleep_until(until) => self.reach(),
+                },
+            }
+        }
+    }
+
+    fn reach(&self) {
+        self.0.reached.store(true, Ordering::Relaxed);
+        self.0.wake.notify_waiters();
+    }
+}
+
+/// Why a program that speaks this dialect is not run: it would not report what is limited.
+///
+/// # Errors
+/// The failure of the turn.
+pub fn can_be_metered(allowance: Option<&Allowance>, dialect: Dialect) -> Result<(), Failure> {
+    let Some(Allowance { limits, unmetered: Unmetered::Refuse, .. }) = allowance else { return Ok(()) };
+    let reports = match dialect {
+        Dialect::Plain => Limits::default(),
+        Dialect::Codex => Limits { cost_micro_usd: None, ..reports_all() },
+        Dialect::Claude => reports_all(),
+    };
+    let names = [("tokens", limits.tokens, reports.tokens), ("tool calls", limits.tool_calls, reports.tool_calls)];
+    let cost = [("cost", limits.cost_micro_usd, reports.cost_micro_usd)];
+    let missing = names.into_iter().chain(cost).find(|(_, limit, reported)| limit.is_some() && reported.is_none());
+    let Some((what, ..)) = missing else { return Ok(()) };
+    let detail =
+        format!("no program was run: it does not report its {what}, which the plan limits (`unmetered: refuse`)");
+    Err(Failure { reason: ReasonCode::Unsupported, detail })
+}
+
+fn reports_all() -> Limits {
+    let any = Some(u64::MAX);
+    Limits { tokens: any, cost_micro_usd: any, tool_calls: any, output_bytes: any, wall_ms: any }
+}
+
+/// Whether a run that ended, with those before it, reached a limit of its turn.
+#[must_use]
+pub fn has_reached(allowance: Option<&Allowance>, metered: &Metered) -> bool {
+    allowance.is_some_and(|allowance| allowance.limits.is_reached(metered.reported().amounts()))
+}
+
+/// What is left of a turn's allowance after what was used up.
+#[must_use]
+pub fn left(allowance: Option<&Allowance>, metered: &Metered) -> Limits {
+    allowance.map_or_else(Limits::default, |allowance| allowance.limits.minus(metered.reported().amounts()))
+}
+
+/// The failure of a turn whose program reached a limit. What it used up is its own word.
+#[must_use]
+pub fn reached(allowance: Option<&Allowance>, metered: &Metered) -> Failure {
+    let limits = allowance.map(|allowance| allowance.limits.to_list()).unwrap_or_default();
+    let used = metered.reported().amounts().to_list();
+    let names = ["tokens", "millionths of a dollar", "tool calls", "bytes of output", "ms of wall time"];
+    let words = limits.into_iter().zip(used).zip(names).filter_map(|((limit, used), name)| {
+        let limit = limit?;
+        (used >= limit).then(|| format!("{used} of {limit} {name}"))
+    });
+    let words: Vec<String> = words.collect();
+    let what = if words.is_empty() { "a limit".to_owned() } else { words.join(", ") };
+    let detail = format!("the program was ended at the limit of its turn: it reported {what}");
+    Failure { reason: ReasonCode::BudgetExhausted, detail }
+}
+
+/// What one run used up, by its own word as far as it is not measured.
+#[must_use]
+pub fn metered(said: &Said, wall: Duration, output_bytes: u64) -> Metered {
+    let Said { usage, cost_micro_usd, tool_calls, .. } = said;
+    Metered {
+        wall: wall.into(),
+        output_bytes,
+        tokens: usage.as_ref().map(Usage::total),
+        usage: usage.map(|Usage { input, output, cache_read, cache_write }| TokenUsage {
+            input,
+            output,
+            cache_read,
+            cache_write,
+        }),
+        cost_usd: None,
+        cost_micro_usd: *cost_micro_usd,
+        tool_calls: *tool_calls,
+    }
+}
+
+/// What two runs used up together.
+#[must_use]
+pub fn plus(before: Metered, more: Metered) -> Metered {
+    let both = |a: Option<u64>, b: Option<u64>| a.map(|a| a.saturating_add(b.unwrap_or_default())).or(b);
+    let usage = match (before.usage, more.usage) {
+        (Some(a), Some(b)) => Some(TokenUsage {
+            input: a.input.saturating_add(b.input),
+            output: a.output.saturating_add(b.output),
+            cache_read: a.cache_read.saturating_add(b.cache_read),
+            cache_write: a.cache_write.saturating_add(b.cache_write),
+        }),
+        (a, b) => a.or(b),
+    };
+    Metered {
+        wall: (before.wall.duration() + more.wall.duration()).into(),
+        output_bytes: before.output_bytes.saturating_add(more.output_bytes),
+        tokens: both(before.tokens, more.tokens),
+        usage,
+        cost_usd: None,
+        cost_micro_usd: both(before.cost_micro_usd, more.cost_micro_usd),
+        tool_calls: both(before.tool_calls, more.tool_calls),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CALL: &str = r#"{"type":"assistant","message":{"id":"m","model":"x","usage":{"input_tokens":60,"output_tokens":1},"content":[{"type":"tool_use","name":"Bash","input":{}}]}}"#;
+
+    fn limits(tokens: Option<u64>, tool_calls: Option<u64>) -> Limits {
+        Limits { tokens, tool_calls, ..Limits::default() }
+    }
+
+    #[test]
+    fn a_program_reaches_a_limit_by_what_it_says_while_it_runs() {
+        for (limits, reached) in [
+            (limits(Some(61), None), true),
+            (limits(Some(62), None), false),
+            (limits(None, Some(1)), true),
+            (limits(None, Some(2)), false),
+            (Limits { output_bytes: Some(10), ..Limits::default() }, true),
+        ] {
+            let meter = Meter::new(Dialect::Claude, None, limits);
+            meter.saw(Stream::Stdout, format!("{CALL}\n").as_bytes());
+            assert_eq!(meter.is_reached(), reached, "{limits:?}");
+        }
+        let plain = Meter::new(Dialect::Plain, None, limits(Some(1), None));
+        plain.saw(Stream::Stdout, CALL.as_bytes());
+        assert!(!plain.is_reached(), "what is not read cannot be limited");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn whoever_waits_for_a_limit_hears_of_it() {
+        let meter = Meter::new(Dialect::Claude, None, limits(Some(61), None));
+        let waits = tokio::spawn({
+            let meter = meter.clone();
+            async move { meter.reached().await }
+        });
+        meter.saw(Stream::Stdout, format!("{CALL}\n").as_bytes());
+        waits.await.unwrap();
+        let timed = Meter::new(Dialect::Plain, None, Limits { wall_ms: Some(1_000), ..Limits::default() });
+        timed.reached().await;
+        assert!(timed.is_reached());
+    }
+
+    #[test]
+    fn programs_that_do_not_report_what_is_limited_are_refused_where_the_plan_says_so() {
+        let allowance = |limits, unmetered| Allowance { limits, unmetered, ..Allowance::default() };
+        let cost = Limits { cost_micro_usd: Some(1), ..Limits::default() };
+        let refused =
+            |limits, unmetered, dialect| can_be_metered(Some(&allowance(limits, unmetered)), dialect).is_err();
+        assert!(refused(cost, Unmetered::Refuse, Dialect::Plain));
+        assert!(refused(cost, Unmetered::Refuse, Dialect::Codex));
+        assert!(!refused(cost, Unmetered::Refuse, Dialect::Claude));
+        assert!(!refused(limits(Some(1), None), Unmetered::Refuse, Dialect::Codex));
+        assert!(!refused(cost, Unmetered::Allow, Dialect::Plain));
+        assert!(!refused(Limits { wall_ms: Some(1), ..Limits::default() }, Unmetered::Refuse, Dialect::Plain));
+    }
+}
