@@ -66,7 +66,7 @@ async fn a_program_that_reaches_its_limit_is_ended_and_what_is_there_is_handed_o
     assert_ne!(commit, &shop.base);
     // One that can report nothing is not run where that is refused.
     turn.allowance = Some(Allowance { limits, unmetered: Unmetered::Refuse, ..Allowance::default() });
-    drop(built);
+    drop((built, bench));
     let bench = shop.bench_with("printf ran > made.txt", speaks(Dialect::Plain)).await;
     let built = bench.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
     assert_eq!((failure(&built).reason, built.command.as_str()), (ReasonCode::Unsupported, ""));
