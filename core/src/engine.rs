@@ -98,7 +98,7 @@ pub enum Step {
     /// Evaluate this condition, and take the step again with its result.
     Evaluate(Box<Evaluate>),
     /// Reserve this of the flight's budget ([`crate::flight::reserve`]), and take the step again.
-    Reserve(Need),
+    Reserve(Box<Need>),
     /// The input cannot be taken; whoever sent it is told why.
     Refuse(Refusal),
     /// It was taken before, or is no longer due.

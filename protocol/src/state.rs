@@ -81,6 +81,7 @@ pub struct Held {
 /// Where held work goes on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "where", rename_all = "snake_case")]
+#[expect(clippy::large_enum_variant, reason = "there is one for a waypoint that is held")]
 pub enum Resume {
     /// It has not begun.
     Beginning,

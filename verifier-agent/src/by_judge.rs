@@ -146,8 +146,8 @@ async fn put(
         let (outcome, ask) = runs.program(tree, program).await?;
         let evidence = Evidence::of_run(&judge.command, tree.oid, None, &outcome, &[]);
         let said = dialect::read(judge.dialect, &outcome.stdout, None);
-        let printed = (outcome.stdout.len() + outcome.stderr.len()) as u64;
-        let used = meter::plus(used, meter::metered(&said, outcome.duration, printed));
+        let bytes = (outcome.stdout.len() + outcome.stderr.len()) as u64;
+        let used = meter::plus(used, meter::metered(&said, outcome.duration, bytes));
         runs.record.metered = Some(used.clone());
         let reached = stall.has_reached_limit() && outcome.ended != Ended::Exited(0);
         if reached && ask.is_none() {
@@ -176,7 +176,7 @@ async fn put(
             output: if outcome.stdout.is_empty() { &outcome.stderr } else { &outcome.stdout },
             evidence: &evidence.bytes,
             duration: outcome.duration,
-            printed,
+            printed: bytes,
             session: said.session.as_deref(),
             can_start: stuck || matches!(outcome.ended, Ended::Signalled(_)),
         };

@@ -89,7 +89,7 @@ pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling:
     let mut open = open_turn(&opening, cx, fresh);
     open.allowance = match funding::fund(&transition, &open) {
         Funded::With(allowance) => allowance,
-        Funded::Reserve(need) => return Step::Reserve(need),
+        Funded::Reserve(need) => return Step::Reserve(Box::new(need)),
         Funded::UsedUp(ruling) => {
             let resume = Resume::Gate { gate: open.gate, purpose: open.purpose };
             return transition.hold(resume, Ruled { ruling, feedback: opening.feedback });
@@ -163,7 +163,7 @@ pub(super) fn open_again(mut transition: Transition<'_>, earlier: &OpenTurn, tur
     };
     open.allowance = match funding::fund(&transition, &open) {
         Funded::With(allowance) => allowance,
-        Funded::Reserve(need) => return Step::Reserve(need),
+        Funded::Reserve(need) => return Step::Reserve(Box::new(need)),
         Funded::UsedUp(ruling) => return transition.hold(Resume::Turn(earlier.clone()), ruling.into()),
     };
     transition.visit(&open);

@@ -34,7 +34,7 @@ impl Course {
                 Entry::Submitted(_) => course.submitted = Some(at),
                 Entry::Steered(steered) if steered.verb == Verb::Reconfigure => course.configured = Some(at),
                 Entry::Steered(steered) if !matches!(steered.verb, Verb::Cancel | Verb::Budget) => {
-                    course.steered = Some(at)
+                    course.steered = Some(at);
                 }
                 _ => {}
             }

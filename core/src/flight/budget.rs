@@ -108,7 +108,7 @@ impl Budgets {
         let mut known = self.clone();
         known.raises.truncate(usize::try_from(raises).unwrap_or(usize::MAX));
         for reserved in known.reserved.values_mut() {
-            reserved.retain(|one| used.map_or(one.allowance.is_used_up(), |used| one.number == used));
+            reserved.retain(|one| used.map_or_else(|| one.allowance.is_used_up(), |used| one.number == used));
         }
         known
     }

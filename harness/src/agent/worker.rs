@@ -25,6 +25,7 @@ pub trait Worker: Send + Sync + 'static {
 
 /// The plan handoff of a turn.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "there is one a turn, moved twice")]
 pub enum Plan {
     /// Of a turn that makes work.
     Build(BuildPlan),

@@ -207,6 +207,7 @@ fn report(
         doubts: Vec::new(),
         receipt: ChecklistReceipt { checks: Vec::new(), properties: Vec::new(), foreign: true },
         self_checked: false,
+        metered: None,
     };
     VerificationReport::new(job.origin(), body)
 }
