@@ -57,13 +57,21 @@ pub(super) fn orchestrator(user: &Config, lease: &BrokerLease, state: &StateDir,
     let mut config = connected(user, lease, lease.orchestrator_creds());
     config.orchestrator.state_dir.clone_from(&slot.dir);
     // What the user says of it is about a broker elsewhere, too.
-    let OrchestratorConfig { broker_disk, connections_per_key, .. } = OrchestratorConfig::default();
+    let OrchestratorConfig { broker_disk, connections_per_key, open_flights, open_waypoints, .. } =
+        OrchestratorConfig::default();
     config.orchestrator.broker_disk = broker_disk;
     config.orchestrator.connections_per_key = connections_per_key;
     // These keys do not leave the machine, and one agent may have all of its role's room.
     config.orchestrator.room_per_key = SHARE_OFF;
-    // What a person has open here is in nobody's way: it may have been flown years ago.
-    (config.orchestrator.open_flights, config.orchestrator.open_waypoints) = (OPEN_MAX, OPEN_MAX);
+    // What a person has open here is in nobody's way, and may be years old: only bounds that the user sets hold.
+    for (bound, default) in [
+        (&mut config.orchestrator.open_flights, open_flights),
+        (&mut config.orchestrator.open_waypoints, open_waypoints),
+    ] {
+        if *bound == default {
+            *bound = OPEN_MAX;
+        }
+    }
     // A broker that an earlier version started has none.
     config.orchestrator.system_creds = Some(lease.system_creds()).filter(|file| file.exists());
     // Never used by an orchestrator, and never elsewhere than in the state folder.

@@ -209,13 +209,13 @@ mod tests {
     }
 
     #[test]
-    #[ignore = "for\n reasons of panics"]
+    # [ignore = "for\n reasons of panics"]
     fn later() {
         panic!();
     }
 
     #[test]
-    #[ignore]
+    # [ignore]
     fn never() {
         panic!();
     }

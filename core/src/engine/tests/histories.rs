@@ -99,7 +99,7 @@ pub(crate) fn setup() -> impl Strategy<Value = Setup> {
     let wall = prop_oneof![3 => Just(None), 1 => (0..48_u64).prop_map(|hours| Some(Millis(hours * 3_600_000)))];
     let reviewed = prop::bool::weighted(0.3);
     let policy = prop_oneof![Just(OnExceeded::Ask), Just(OnExceeded::Stop), Just(OnExceeded::Degrade)];
-    let cost = prop::option::weighted(0.3, (1..2_000_u16, policy));
+    let cost = prop::option::weighted(0.2, (1..2_000_u16, policy));
     (any::<bool>(), any::<bool>(), any::<bool>(), parallel, 0..4_u32, wall, people(), people(), (reviewed, cost))
         .prop_map(|(guarded, red_first, repair, parallel, max_reworks, wall, approved, answers, (reviewed, cost))| {
             Setup { cost, approved, reviewed, answers, guarded, red_first, repair, parallel, max_reworks, wall }
@@ -379,7 +379,7 @@ impl Story {
             Purpose::Build => {
                 // A build artifact always says what was metered, if only that it was not.
                 self.fixture.metered.get_or_insert_default();
-                let outcome = self.outcome(how);
+                let outcome = self.outcome(how, open.allowance.is_some());
                 Input::Built(self.fixture.handoff(name, outcome))
             }
             Purpose::Verify(_) => {
@@ -392,14 +392,14 @@ impl Story {
         self.send(name, input);
     }
 
-    fn outcome(&mut self, how: u8) -> BuildOutcome {
+    fn outcome(&mut self, how: u8, limited: bool) -> BuildOutcome {
         match how % 8 {
             1 => BuildOutcome::Work { commit: None, violations: Vec::new() },
             2 => failure(ReasonCode::AgentFailed),
             3 => self.fixture.work(vec![Violation { kind: ViolationKind::OutOfScope, path: "x".to_owned() }]),
             4 if how > 128 => failure(ReasonCode::NotExecutable),
-            5 if how > 128 => failure(ReasonCode::BudgetExhausted),
-            6 if how > 128 => match failure(ReasonCode::BudgetExhausted) {
+            5 if limited && how > 128 => failure(ReasonCode::BudgetExhausted),
+            6 if limited && how > 128 => match failure(ReasonCode::BudgetExhausted) {
                 BuildOutcome::Failed(reached) => BuildOutcome::Stopped(reached, self.fixture.commit()),
                 other => other,
             },
@@ -530,7 +530,7 @@ impl Story {
             3 => (false, self.fixture.hand_in_act(name, holder, failure(ReasonCode::HandoffInvalid))),
             4 => (false, self.fixture.take_act(name, holder)),
             _ => {
-                let work = self.outcome(if how == 0 { 0 } else { 3 });
+                let work = self.outcome(if how == 0 { 0 } else { 3 }, false);
                 (true, self.fixture.hand_in_act(name, holder, work))
             }
         }

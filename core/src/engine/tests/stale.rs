@@ -112,7 +112,15 @@ fn a_report_about_something_else_is_refused_and_the_turn_stays_open() {
 
 #[test]
 fn a_program_cannot_fail_for_a_reason_that_is_the_orchestrators_to_give() {
-    let allowed = ["agent_failed", "agent_timeout", "output_limit", "handoff_invalid", "not_executable", "unsupported"];
+    let allowed = [
+        "agent_failed",
+        "agent_timeout",
+        "output_limit",
+        "budget_exhausted",
+        "handoff_invalid",
+        "not_executable",
+        "unsupported",
+    ];
     for reason in ReasonCode::ALL {
         let mut fixture = Fixture::opened(|_, _| {});
         let taken = fixture.build("w", failure(*reason));
