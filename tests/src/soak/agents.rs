@@ -54,7 +54,10 @@ struct Scenario {
 const RIGHT: &str = "run printf 'hello\\n' > made.txt";
 const DONE: &str = "say Done.\n\n<waypoint-complete>w1</waypoint-complete>";
 
-const SCENARIOS: [Scenario; 5] = [
+/// Has silence end a program sooner than it gives up by itself.
+const IMPATIENT: &str = "retry_settings:\n  stuck_after: 10s\n";
+
+const SCENARIOS: [Scenario; 6] = [
     Scenario { name: "right the first time", steps: &[RIGHT, DONE], attempts: 1, looks: |_| Ok(()) },
     Scenario {
         name: "wrong, then right, in one conversation",
@@ -70,9 +73,15 @@ const SCENARIOS: [Scenario; 5] = [
     },
     Scenario { name: "a stream that breaks off", steps: &["cut", RIGHT, DONE], attempts: 1, looks: |_| Ok(()) },
     Scenario {
-        name: "killed in its turn, then right",
+        name: "killed in its turn, no attempt used",
         steps: &["run kill -9 $(ps -o ppid= -p $PPID) $PPID", RIGHT, DONE],
-        attempts: 2,
+        attempts: 1,
+        looks: |_| Ok(()),
+    },
+    Scenario {
+        name: "a model that stalls, no attempt used",
+        steps: &["stall 120", RIGHT, DONE],
+        attempts: 1,
         looks: |_| Ok(()),
     },
 ];
@@ -107,7 +116,7 @@ pub fn run(terms: &Terms) -> Result<(), String> {
 }
 
 fn fly(agent: &Agent, program: &Path, scenario: &Scenario) -> Result<(), String> {
-    let world = World::new(&[("kept", "kept\n")]);
+    let world = World::new(&[("kept", "kept\n"), (".holdpoint/handoff.yaml", IMPATIENT)]);
     world.plan(PLAN);
     fs::create_dir(world.path("bin")).map_err(|error| error.to_string())?;
     symlink(program, world.path("bin").join(agent.preset)).map_err(|error| error.to_string())?;
