@@ -5,6 +5,8 @@
 //! reservation void. So what is committed is what was spent, what open turns may use up, and what is reserved for the next
 //! entry of each waypoint; it follows from the journals at any time, whoever died.
 
+pub mod metering;
+
 use holdpoint_protocol::{
     artifact::Metered,
     budget::{Allowance, Amounts, Limits, Unmetered, micro_usd},

@@ -1,6 +1,7 @@
 //! What a program uses up, and the limit at which it is ended (FLY-32).
 //!
-//! Time and output are measured. Everything else is the program's own word, read from its output while it runs.
+//! Time and output are measured. Everything else is the program's own word, read from its output while it runs. What follows
+//! from amounts is in `holdpoint_core::budget::metering`.
 
 use std::{
     sync::{
@@ -121,34 +122,6 @@ fn reports_all() -> Limits {
     Limits { tokens: any, cost_micro_usd: any, tool_calls: any, output_bytes: any, wall_ms: any }
 }
 
-/// Whether a run that ended, with those before it, reached a limit of its turn.
-#[must_use]
-pub fn has_reached(allowance: Option<&Allowance>, metered: &Metered) -> bool {
-    allowance.is_some_and(|allowance| allowance.limits.is_reached(metered.reported().amounts()))
-}
-
-/// What is left of a turn's allowance after what was used up.
-#[must_use]
-pub fn left(allowance: Option<&Allowance>, metered: &Metered) -> Limits {
-    allowance.map_or_else(Limits::default, |allowance| allowance.limits.minus(metered.reported().amounts()))
-}
-
-/// The failure of a turn whose program reached a limit. What it used up is its own word.
-#[must_use]
-pub fn reached(allowance: Option<&Allowance>, metered: &Metered) -> Failure {
-    let limits = allowance.map(|allowance| allowance.limits.to_list()).unwrap_or_default();
-    let used = metered.reported().amounts().to_list();
-    let names = ["tokens", "millionths of a dollar", "tool calls", "bytes of output", "ms of wall time"];
-    let words = limits.into_iter().zip(used).zip(names).filter_map(|((limit, used), name)| {
-        let limit = limit?;
-        (used >= limit).then(|| format!("{used} of {limit} {name}"))
-    });
-    let words: Vec<String> = words.collect();
-    let what = if words.is_empty() { "a limit".to_owned() } else { words.join(", ") };
-    let detail = format!("the program was ended at the limit of its turn: it reported {what}");
-    Failure { reason: ReasonCode::BudgetExhausted, detail }
-}
-
 /// What one run used up, by its own word as far as it is not measured.
 #[must_use]
 pub fn metered(said: &Said, wall: Duration, output_bytes: u64) -> Metered {
@@ -166,30 +139,6 @@ pub fn metered(said: &Said, wall: Duration, output_bytes: u64) -> Metered {
         cost_usd: None,
         cost_micro_usd: *cost_micro_usd,
         tool_calls: *tool_calls,
-    }
-}
-
-/// What two runs used up together.
-#[must_use]
-pub fn plus(before: Metered, more: Metered) -> Metered {
-    let both = |a: Option<u64>, b: Option<u64>| a.map(|a| a.saturating_add(b.unwrap_or_default())).or(b);
-    let usage = match (before.usage, more.usage) {
-        (Some(a), Some(b)) => Some(TokenUsage {
-            input: a.input.saturating_add(b.input),
-            output: a.output.saturating_add(b.output),
-            cache_read: a.cache_read.saturating_add(b.cache_read),
-            cache_write: a.cache_write.saturating_add(b.cache_write),
-        }),
-        (a, b) => a.or(b),
-    };
-    Metered {
-        wall: (before.wall.duration() + more.wall.duration()).into(),
-        output_bytes: before.output_bytes.saturating_add(more.output_bytes),
-        tokens: both(before.tokens, more.tokens),
-        usage,
-        cost_usd: None,
-        cost_micro_usd: both(before.cost_micro_usd, more.cost_micro_usd),
-        tool_calls: both(before.tool_calls, more.tool_calls),
     }
 }
 

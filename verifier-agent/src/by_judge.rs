@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use holdpoint_core::exchange::HandoffRules;
+use holdpoint_core::{budget::metering, exchange::HandoffRules};
 use holdpoint_harness::{
     ask::{Ask, Desk, Printed, Recording, Storing, Waiting},
     backend::{markers::HelpCall, question::Question as AskedQuestion},
-    dialect,
+    dialect::{self, Said},
     exchange::{After, Draft, Exchange, Expected, Problem, RulesError, Tried, rules_at, stall::Stall},
     live::Live,
     meter::{self, Meter},
@@ -124,7 +124,7 @@ async fn put(
     let mut retry = None;
     loop {
         let used = runs.record.metered.clone().unwrap_or_default();
-        let meter = Meter::new(judge.dialect, None, meter::left(allowance.as_ref(), &used));
+        let meter = Meter::new(judge.dialect, None, metering::left(allowance.as_ref(), &used));
         let shown = desk.live().tap(judge.dialect);
         let stall = Stall::new(expected.settings.stuck_after.limit(streams)).metered(meter).showing(shown);
         let printed = Printed::of(judge.dialect, None, "");
@@ -147,11 +147,11 @@ async fn put(
         let evidence = Evidence::of_run(&judge.command, tree.oid, None, &outcome, &[]);
         let said = dialect::read(judge.dialect, &outcome.stdout, None);
         let bytes = (outcome.stdout.len() + outcome.stderr.len()) as u64;
-        let used = meter::plus(used, meter::metered(&said, outcome.duration, bytes));
+        let used = metering::plus(used, meter::metered(&said, outcome.duration, bytes));
         runs.record.metered = Some(used.clone());
         let reached = stall.has_reached_limit() && outcome.ended != Ended::Exited(0);
         if reached && ask.is_none() {
-            let note = meter::reached(allowance.as_ref(), &used).detail;
+            let note = metering::reached(allowance.as_ref(), &used).detail;
             return Ok(Put { outcome, came: Came::Judged(Judged::not_run(note)), evidence });
         }
         let (came, problem) = match ask {
@@ -160,13 +160,7 @@ async fn put(
         };
         let came = came.with_events(printed.end());
         let stuck = stall.is_stuck();
-        let problem = match problem {
-            Some(_) if stuck => Some(Problem::new(ExchangeErrorKind::Stuck, "it printed nothing for too long")),
-            Some(_) if said.context_full => {
-                Some(Problem::new(ExchangeErrorKind::ContextWindow, "its conversation is full"))
-            }
-            problem => problem,
-        };
+        let problem = problem.map(|problem| behind(problem, stuck, &said));
         if problem.is_some() && said.rate_limited.is_some() && exchange.waits(outcome.duration, said.rate_limited).await
         {
             continue;
@@ -189,6 +183,17 @@ async fn put(
             }
             After::Again(again) => retry = again.prompt.map(|prompt| judge::Retry { number: again.retry, prompt }),
         }
+    }
+}
+
+/// What is behind a problem with the verdict.
+fn behind(problem: Problem, stuck: bool, said: &Said) -> Problem {
+    if stuck {
+        Problem::new(ExchangeErrorKind::Stuck, "it printed nothing for too long")
+    } else if said.context_full {
+        Problem::new(ExchangeErrorKind::ContextWindow, "its conversation is full")
+    } else {
+        problem
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use holdpoint_core::budget::metering;
 use holdpoint_protocol::{
     artifact::{ExchangeErrorKind, Failure, Metered},
     ids::AgentName,
@@ -107,7 +108,7 @@ impl<B: Backend> Workbench<B> {
         // More than retries: waiting for a provider is none.
         let (mut task, mut runs) = (first.clone(), 0);
         loop {
-            let may_use = meter::left(allowance, &metered);
+            let may_use = metering::left(allowance, &metered);
             let meter = Meter::new(self.backend.dialect(), task.go_on.as_ref(), may_use);
             let shown = desk.live().tap(self.backend.dialect());
             let stall = Stall::new(stall_limit).metered(meter).showing(shown);
@@ -120,11 +121,11 @@ impl<B: Backend> Workbench<B> {
             recorded = inside.into_completed().or(recorded);
             let whole = evidence(&result);
             output.extend_from_slice(&whole);
-            metered = meter::plus(metered, of_run(&result));
+            metered = metering::plus(metered, of_run(&result));
             let read = read(&result, exchange.before(), recorded.as_ref());
-            let reached = stall.has_reached_limit() || meter::has_reached(allowance, &metered);
+            let reached = stall.has_reached_limit() || metering::has_reached(allowance, &metered);
             if reached && heard.is_none() && !matches!(read, Read::Good(_)) {
-                let came = Came::Failed(meter::reached(allowance, &metered));
+                let came = Came::Failed(metering::reached(allowance, &metered));
                 return Ok(Exchanged { result, came, output, metered });
             }
             if heard.is_none() && is_limited(&read, &result) {
