@@ -397,3 +397,10 @@ pub(crate) enum Shell {
     /// Fish
     Fish,
 }
+
+/// The command that a line is.
+#[cfg(test)]
+fn parsed(line: &str) -> Result<Command, clap::error::ErrorKind> {
+    let words = std::iter::once("holdpoint").chain(line.split(' '));
+    <Cli as clap::Parser>::try_parse_from(words).map(|cli| cli.command).map_err(|error| error.kind())
+}

@@ -19,20 +19,20 @@ pub(crate) struct BudgetArgs {
     /// The flight of the waypoint
     #[arg(long)]
     pub(crate) flight: Option<FlightId>,
-    /// By so many US dollars: +5 or +0.50
-    #[arg(long, value_name = "+N", value_parser = dollars)]
+    /// Raise by this many US dollars: +5 or +0.50
+    #[arg(long, value_name = "+N", value_parser = dollars, allow_negative_numbers = true)]
     pub(crate) cost_usd: Option<u64>,
-    /// By so many tokens
-    #[arg(long, value_name = "+N", value_parser = number)]
+    /// Raise by this many tokens
+    #[arg(long, value_name = "+N", value_parser = number, allow_negative_numbers = true)]
     pub(crate) tokens: Option<u64>,
-    /// By so many tool calls
-    #[arg(long, value_name = "+N", value_parser = number)]
+    /// Raise by this many tool calls
+    #[arg(long, value_name = "+N", value_parser = number, allow_negative_numbers = true)]
     pub(crate) tool_calls: Option<u64>,
-    /// By so many bytes of output
-    #[arg(long, value_name = "+N", value_parser = number)]
+    /// Raise by this many bytes of output
+    #[arg(long, value_name = "+N", value_parser = number, allow_negative_numbers = true)]
     pub(crate) output: Option<u64>,
-    /// By so many seconds of wall time
-    #[arg(long, value_name = "+SECONDS", value_parser = number)]
+    /// Raise by this many seconds of wall time
+    #[arg(long, value_name = "+SECONDS", value_parser = number, allow_negative_numbers = true)]
     pub(crate) wall: Option<u64>,
     /// Who raises it
     #[command(flatten)]
@@ -80,12 +80,14 @@ fn number(text: &str) -> Result<u64, String> {
     let digits = text.strip_prefix('+').unwrap_or(text);
     let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     let number = plain.then(|| digits.parse().ok()).flatten();
-    number.filter(|number| *number > 0).ok_or_else(|| "an amount is written +5".to_owned())
+    number
+        .filter(|number| *number > 0)
+        .ok_or_else(|| "a limit is raised by a whole number above 0, such as +5".to_owned())
 }
 
 /// `+5` or `+0.50`, in millionths of a dollar.
 fn dollars(text: &str) -> Result<u64, String> {
-    let wrong = || "an amount of dollars is written +5 or +0.50, with six decimals at most".to_owned();
+    let wrong = || "a limit is raised by an amount above 0, such as +5 or +0.50, with six decimals at most".to_owned();
     let text = text.strip_prefix('+').unwrap_or(text);
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
     let plain = |digits: &str| digits.bytes().all(|byte| byte.is_ascii_digit());
@@ -100,7 +102,10 @@ fn dollars(text: &str) -> Result<u64, String> {
 
 #[cfg(test)]
 mod tests {
+    use clap::error::ErrorKind;
+
     use super::*;
+    use crate::args::{Command, parsed};
 
     #[test]
     fn dollars_are_read_exactly() {
@@ -112,5 +117,13 @@ mod tests {
         }
         assert_eq!(number("+20"), Ok(20));
         assert!(number("+0").is_err() && number("-1").is_err());
+    }
+
+    #[test]
+    fn an_amount_below_nothing_is_an_amount_that_is_wrong() {
+        for line in ["budget w1 --cost-usd -5", "budget w1 --tokens -5", "budget w1 --tokens 0"] {
+            assert_eq!(parsed(line).unwrap_err(), ErrorKind::ValueValidation, "{line}");
+        }
+        assert!(matches!(parsed("budget w1 --cost-usd +5"), Ok(Command::Budget(_))));
     }
 }

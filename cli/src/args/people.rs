@@ -178,14 +178,9 @@ fn reworks(text: &str) -> Result<u32, String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::{Parser as _, error::ErrorKind};
+    use clap::error::ErrorKind;
 
-    use crate::args::{Cli, Command};
-
-    fn parsed(line: &str) -> Result<Command, ErrorKind> {
-        let words = std::iter::once("holdpoint").chain(line.split(' '));
-        Cli::try_parse_from(words).map(|cli| cli.command).map_err(|error| error.kind())
-    }
+    use crate::args::{Command, parsed};
 
     #[test]
     fn an_answer_is_an_option_or_a_text_and_never_both_or_none() {

@@ -80,15 +80,10 @@ fn verdict(text: &str) -> Result<(CriterionId, Verdict), String> {
 
 #[cfg(test)]
 mod tests {
-    use clap::{Parser as _, error::ErrorKind};
+    use clap::error::ErrorKind;
     use holdpoint_protocol::facts::Verdict;
 
-    use crate::args::{Cli, Command};
-
-    fn parsed(line: &str) -> Result<Command, ErrorKind> {
-        let words = std::iter::once("holdpoint").chain(line.split(' '));
-        Cli::try_parse_from(words).map(|cli| cli.command).map_err(|error| error.kind())
-    }
+    use crate::args::{Command, parsed};
 
     #[test]
     fn a_turn_is_taken_handed_in_and_released_by_its_waypoint() {

@@ -116,7 +116,8 @@ fn words(sum: Sum) -> String {
         (unmetered, claimed) => format!(" ({unmetered} unmetered, {claimed} claimed)"),
     };
     let cost = dollars(used.cost_micro_usd);
-    format!("${cost}, {} tokens, {} tool calls, {seconds} s in {turns} turns{apart}", used.tokens, used.tool_calls)
+    let noun = if turns == 1 { "turn" } else { "turns" };
+    format!("${cost}, {} tokens, {} tool calls, {seconds} s in {turns} {noun}{apart}", used.tokens, used.tool_calls)
 }
 
 /// Millionths of a dollar as dollars, exactly, with two decimals at least.
