@@ -31,7 +31,7 @@ pub(crate) fn run(layout: &Layout, fast: bool) -> anyhow::Result<()> {
         Ok(())
     };
 
-    step("format", cargo(&["fmt", "--all", "--check"]), "`cargo fmt --all` mends it.")?;
+    step("format", cargo(&["fmt", "--all", "--check"]), "Run `cargo fmt --all`.")?;
     // Behind `--`: as RUSTFLAGS it would throw away everything that `cargo build` has compiled.
     step("lints", cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]), "")?;
     // Tests of whole flights start the programs, and cargo builds those for no test of another package.
