@@ -34,8 +34,9 @@ pub(crate) fn run(layout: &Layout, fast: bool) -> anyhow::Result<()> {
     step("format", cargo(&["fmt", "--all", "--check"]), "Run `cargo fmt --all`.")?;
     // Behind `--`: as RUSTFLAGS it would throw away everything that `cargo build` has compiled.
     step("lints", cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"]), "")?;
-    // Tests of whole flights start the programs, and cargo builds those for no test of another package.
-    step("build", cargo(&["build", "--workspace", "--bins", "--locked"]), "")?;
+    // Tests of whole flights start the programs, and cargo builds those for no test of another package. Built without the
+    // tests, half of everything would be built twice: what only tests depend on asks for more features.
+    step("build", cargo(&["build", "--workspace", "--bins", "--tests", "--locked"]), "")?;
     let mut documentation = cargo(&["doc", "--workspace", "--no-deps", "--locked"]);
     documentation.env("RUSTDOCFLAGS", "-Dwarnings");
     step("documentation", documentation, "")?;

@@ -42,6 +42,14 @@ impl Build {
         }
     }
 
+    /// How cargo makes the program. For tests, as `cargo xtask test` has made it already.
+    fn arguments(self) -> &'static [&'static str] {
+        match self {
+            Self::Release => &["build", "--package", "holdpoint-cli", "--locked", "--release"],
+            Self::Debug => &["build", "--workspace", "--bins", "--tests", "--locked"],
+        }
+    }
+
     fn program(self, layout: &Layout) -> PathBuf {
         match self {
             Self::Release => layout.target.join("release/holdpoint"),
@@ -86,9 +94,7 @@ pub(crate) fn make(layout: &Layout, engine: &Engine, build: Build) -> anyhow::Re
 /// Puts the program into the build context, without its debug information.
 fn program(layout: &Layout, build: Build, context: &Path) -> anyhow::Result<()> {
     println!("\n== the program, built on this machine");
-    let mut arguments = vec!["build", "--package", "holdpoint-cli", "--locked"];
-    arguments.extend((build == Build::Release).then_some("--release"));
-    process::run(&mut process::cargo(&layout.root, &arguments), "")?;
+    process::run(&mut process::cargo(&layout.root, build.arguments()), "")?;
     let kept = context.join("prebuilt/holdpoint");
     copy(&build.program(layout), &kept)?;
     let kept_text = kept.to_string_lossy();
