@@ -72,7 +72,7 @@ pub(crate) async fn follow(
                 if let Some(text) = pauses.update(&view) {
                     screen.line("", text);
                 }
-                for told in troubles.update(&view) {
+                for told in troubles.update(&view, Instant::now()) {
                     screen.line(told.waypoint.as_ref().map_or("", WaypointId::as_str), &told.text);
                 }
                 hear(live.as_mut(), &mut screen, &view);

@@ -245,9 +245,10 @@ fn kind(answer: &str) -> Result<Option<String>, Error> {
     }
 }
 
-/// What the system says when it lacks something, as the end of git's last words.
-const LACKS: [&str; 6] = [
+/// What the system says when it lacks something, as the end of git's last words. The second is git's own word for a full disk.
+const LACKS: [&str; 7] = [
     "No space left on device",
+    "Out of diskspace",
     "Disk quota exceeded",
     "Input/output error",
     "Read-only file system",
@@ -286,6 +287,7 @@ mod tests {
     fn a_full_disk_is_not_the_fault_of_the_objects() {
         for ours in [
             "fatal: write error: No space left on device",
+            "fatal: sha1 file 'objects/pack/tmp_idx' write error. Out of diskspace",
             "error: short\nfatal: unable to create thread: Resource temporarily unavailable\n",
         ] {
             assert!(matches!(failed(ours), Err(Error::Git { .. })), "{ours}");

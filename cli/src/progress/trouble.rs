@@ -14,6 +14,8 @@ use crate::failure::Failure;
 
 /// How long a flight in trouble may stand still before a command that waits for it ends.
 const PATIENCE: Duration = Duration::from_secs(10 * 60);
+/// A trouble whose cause changes is told again, at most this often: what it says may be different each time.
+const AGAIN: Duration = Duration::from_secs(30);
 
 /// One line.
 #[derive(Debug, PartialEq, Eq)]
@@ -27,28 +29,41 @@ pub(super) struct Told {
 /// Remembers what was told, and since when nothing moves.
 #[derive(Debug, Default)]
 pub(super) struct Troubles {
-    told: BTreeMap<(Option<WaypointId>, Timestamp), ()>,
+    told: BTreeMap<(Option<WaypointId>, Timestamp), Words>,
     waypoints: Vec<WaypointView>,
     still_since: Option<Instant>,
 }
 
+/// What was said of a trouble last, and when.
+#[derive(Debug)]
+struct Words {
+    message: String,
+    at: Instant,
+}
+
 impl Troubles {
     /// What is new since the last view.
-    pub(super) fn update(&mut self, view: &FlightView) -> Vec<Told> {
-        let current: BTreeMap<_, _> = view.trouble.iter().map(|t| ((t.waypoint.clone(), t.since), t)).collect();
-        let begun =
-            current.iter().filter(|(key, _)| !self.told.contains_key(key)).map(|((waypoint, _), trouble)| Told {
-                waypoint: waypoint.clone(),
-                text: format!("trouble, trying again: {}", shown::line(&trouble.message)),
-            });
-        let over = self
-            .told
-            .keys()
-            .filter(|key| !current.contains_key(key))
-            .map(|(waypoint, _)| Told { waypoint: waypoint.clone(), text: "the trouble is over".to_owned() });
-        let news = over.chain(begun).collect();
-        self.told = current.into_keys().map(|key| (key, ())).collect();
-        news
+    pub(super) fn update(&mut self, view: &FlightView, now: Instant) -> Vec<Told> {
+        let mut before = std::mem::take(&mut self.told);
+        let mut begun = Vec::new();
+        for trouble in &view.trouble {
+            let key = (trouble.waypoint.clone(), trouble.since);
+            let words = before.remove(&key);
+            let again = words.as_ref().map(|said| said.message != trouble.message && now >= said.at + AGAIN);
+            let begins = match again {
+                None => "trouble, trying again: ",
+                Some(true) => "still in trouble: ",
+                Some(false) => "",
+            };
+            if !begins.is_empty() {
+                let text = format!("{begins}{}", shown::line(&trouble.message));
+                begun.push(Told { waypoint: trouble.waypoint.clone(), text });
+            }
+            let said = words.filter(|_| begins.is_empty());
+            self.told.insert(key, said.unwrap_or_else(|| Words { message: trouble.message.clone(), at: now }));
+        }
+        let over = before.into_keys().map(|(waypoint, _)| Told { waypoint, text: "the trouble is over".to_owned() });
+        over.chain(begun).collect()
     }
 
     /// Fails when the flight has been in trouble for long and nothing has moved meanwhile.
@@ -67,7 +82,7 @@ impl Troubles {
 fn held_up(view: &FlightView, trouble: &Trouble) -> Failure {
     let message = format!("the flight {} does not get on: {}", view.flight, trouble.message);
     let hint = format!(
-        "mend the cause; the flight goes on by itself while its fleet runs, or with `holdpoint run --resume {}`",
+        "fix the cause; the flight goes on by itself while its fleet runs, or with `holdpoint run --resume {}`",
         view.flight
     );
     Failure::environment("trouble", message, hint)
@@ -84,7 +99,7 @@ mod tests {
     }
 
     fn texts(troubles: &mut Troubles, view: &FlightView) -> Vec<String> {
-        troubles.update(view).into_iter().map(|told| told.text).collect()
+        troubles.update(view, Instant::now()).into_iter().map(|told| told.text).collect()
     }
 
     #[test]
@@ -98,6 +113,18 @@ mod tests {
         assert_eq!(texts(&mut troubles, &view), ["the trouble is over", "trouble, trying again: no blob"]);
         view.trouble.clear();
         assert_eq!(texts(&mut troubles, &view), ["the trouble is over"]);
+    }
+
+    #[test]
+    fn a_trouble_whose_cause_changes_is_told_again_after_a_while() {
+        let (mut troubles, mut view, begin) = (Troubles::default(), flight(), Instant::now());
+        view.trouble = vec![trouble("git failed", 1)];
+        assert_eq!(troubles.update(&view, begin).len(), 1);
+        view.trouble[0].message = "disk full".to_owned();
+        assert_eq!(troubles.update(&view, begin + AGAIN / 2), []);
+        let said = troubles.update(&view, begin + AGAIN);
+        assert_eq!(said.iter().map(|told| told.text.as_str()).collect::<Vec<_>>(), ["still in trouble: disk full"]);
+        assert_eq!(troubles.update(&view, begin + 3 * AGAIN), [], "it says the same");
     }
 
     #[test]

@@ -27,8 +27,14 @@ use holdpoint_runtime::{
 const AUTHOR: (&str, &str) = ("Holdpoint", "holdpoint@localhost");
 
 /// What git passes on of the system's words when the machine, and not the repository, is the problem.
-const MACHINE_IS_SHORT: [&str; 4] =
-    ["No space left on device", "Disk quota exceeded", "Cannot allocate memory", "Input/output error"];
+/// The last is git's own word for a full disk.
+const MACHINE_IS_SHORT: [&str; 5] = [
+    "No space left on device",
+    "Disk quota exceeded",
+    "Cannot allocate memory",
+    "Input/output error",
+    "Out of diskspace",
+];
 
 /// What is handed off.
 #[derive(Debug)]

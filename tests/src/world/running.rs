@@ -132,19 +132,33 @@ impl Running {
     /// Looks until something is there, which has to be before the end of this command.
     #[track_caller]
     pub fn until<T>(&mut self, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-        eventually(what, || {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
             let ended = !self.is_running();
-            let found = look();
-            assert!(!ended || found.is_some(), "ended before {what}: {}\n{}", self.stdout.whole(), self.stderr.whole());
-            found
-        })
+            if let Some(found) = look() {
+                return found;
+            }
+            assert!(!ended, "ended before {what}: {}\n{}", self.stdout.whole(), self.stderr.whole());
+            assert!(Instant::now() < deadline, "waited in vain for {what}, with this said so far:\n{}", self.said());
+            thread::sleep(Duration::from_millis(20));
+        }
     }
 
     /// Looks until it has said this on standard error.
     #[track_caller]
     pub fn until_said(&mut self, text: &str) {
+        self.until_said_one_of(&[text]);
+    }
+
+    /// Looks until it has said one of these on standard error.
+    #[track_caller]
+    pub fn until_said_one_of(&mut self, texts: &[&str]) {
         let stderr = self.stderr.clone();
-        self.until(text, || stderr.so_far().contains(text).then_some(()));
+        let said = || {
+            let said = stderr.so_far();
+            texts.iter().any(|text| said.contains(text)).then_some(())
+        };
+        self.until(&texts.join(" or "), said);
     }
 
     /// Whether it has not ended yet.
