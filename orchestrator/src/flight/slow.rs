@@ -195,10 +195,9 @@ impl State {
         };
         let (Some(commit), Some(bundle)) = (&work.commit, &work.bundle) else { return Ok(None) };
         let head = books.flight.head().clone();
-        // Each behind what it builds on: the work on its base, what landed on the base of the flight.
-        let mut bundles = books.flight.bundles_up_to(base);
+        // Each once, and behind what it builds on: what brings the head brings the work's base, too.
+        let mut bundles = books.flight.bundles_up_to(&head);
         bundles.push(bundle.clone());
-        bundles.extend(books.flight.bundles_up_to(&head));
         let since = books.flight.landed_between(work.made_on.as_ref().unwrap_or(base), &head);
         let landed = since.iter().map(|landed| LandedTree {
             waypoint: landed.waypoint.clone(),

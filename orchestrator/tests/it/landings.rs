@@ -190,3 +190,28 @@ async fn an_orchestrator_that_crashes_between_merge_and_landing_lands_the_merge(
     assert_eq!(verified, 5, "three works, and each merge once");
     a_line_of_all(&world, &view, 3).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn work_on_an_older_base_lands_by_an_orchestrator_that_has_nothing_of_the_repository() {
+    let mut world = World::start().await;
+    world.submit_for(&plan(2), None).await;
+    build_all(&world, 2, |_| "x\n".to_owned()).await;
+    let mut verifier = world.agent(role::VERIFIER, "v1").await;
+    let (first, delivery) = verifier.take().await;
+    pass(&mut verifier, &first).await;
+    delivery.ack().await.unwrap();
+    world.view_when("the first landing", |view| view.landings.len() == 1).await;
+    let (second, delivery) = verifier.take().await;
+    world.crash_orchestrator();
+    std::fs::rename(world.path("orchestrator/mirrors"), world.path("aside")).unwrap();
+    pass(&mut verifier, &second).await;
+    delivery.ack().await.unwrap();
+    // One that fails to land it is held.
+    world.start_orchestrator_with_landing_attempts(1).await;
+    let (merge, delivery) = verifier.take().await;
+    assert!(is_merge(&merge), "{merge:?}");
+    pass(&mut verifier, &merge).await;
+    delivery.ack().await.unwrap();
+    let view = accepted(&world).await;
+    a_line_of_all(&world, &view, 2).await;
+}
