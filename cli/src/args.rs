@@ -119,7 +119,7 @@ pub(crate) enum Command {
     Health(HealthArgs),
     /// Make, add, revoke and rotate the keys of a fleet
     Keys(keys::KeysArgs),
-    /// Measure this machine: the protocol and git work, each beside a yardstick
+    /// Measure this machine: the protocol and git work, each against a yardstick
     Bench(bench::BenchArgs),
     /// Print the traces of a flight from a file of `otlp-sink`
     Trace(traces::TraceArgs),
@@ -228,7 +228,7 @@ pub(crate) struct SubmitArgs {
     /// Work without a plan file
     #[command(flatten)]
     pub(crate) task: TaskFlags,
-    /// What the fleet is told about itself
+    /// Settings of the fleet
     #[command(flatten)]
     pub(crate) fleet: FleetFlags,
     /// Which repository, and which fleet

@@ -39,7 +39,7 @@ pub struct Said {
     pub summary: String,
     /// What has to change.
     pub blockers: Vec<String>,
-    /// What else whoever gets the work back has to know.
+    /// What else the next agent to get the work has to know.
     pub rejection_notes: Option<String>,
     /// Anything.
     pub metadata: BTreeMap<String, Value>,

@@ -67,7 +67,7 @@ pub fn rule(facts: &Facts<'_>) -> Ruling {
         return rollback(
             facts,
             ReasonCode::Regression,
-            "a guard that held on the base is red: narrow the goal or mend the guard",
+            "a guard that held on the base is red: narrow the goal or fix the guard",
         );
     }
     if let Some(violation) = facts.violations.iter().min_by_key(|v| v.kind) {
@@ -78,7 +78,7 @@ pub fn rule(facts: &Facts<'_>) -> Ruling {
         return rework(facts, reason, reason, &words::remedy(facts.violations));
     }
     if let Some(reason) = shortfall(facts) {
-        let remediation = "read the failing criteria and their evidence, then mend the goal, the check or the agent";
+        let remediation = "read the failing criteria and their evidence, then fix the goal, the check or the agent";
         return rework(facts, reason, ReasonCode::AttemptsExhausted, remediation);
     }
     Ruling { disposition: Disposition::Accept, reason: ReasonCode::CriteriaMet, exhausted: false, remediation: None }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# A builder that is a codemod: clippy mends what it can in the crate that the waypoint is named after.
+# A builder that is a codemod: clippy fixes what it can in the crate that the waypoint is named after.
 set -eu
 
 crate=$HOLDPOINT_WAYPOINT

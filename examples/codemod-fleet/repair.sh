@@ -1,5 +1,5 @@
 #!/bin/sh
-# Mends by hand what clippy can name but not mend. It gets the work as the builder left it.
+# Fixes by hand what clippy can name but not fix. It gets the work as the builder left it.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Plays the repairing agent: reads which criteria failed from the report and mends what stands behind them.
+# Plays the repairing agent: reads which criteria failed from the report and fixes what stands behind them.
 set -eu
 
 # Every object in the report with the verdict "fail" names its criterion.
@@ -33,7 +33,7 @@ for criterion in $failed; do
         echo "The wait is counted around midnight now."
         ;;
     *)
-        echo "no idea how to mend criterion $criterion" >&2
+        echo "no idea how to fix criterion $criterion" >&2
         exit 1
         ;;
     esac

@@ -216,7 +216,7 @@ impl Actor for FlightActor {
             Msg::Look => state.pump(&myself).await,
             Msg::ReadOn => {
                 if let Err(error) = state.fresh_books().await {
-                    tracing::debug!({ fields::FLIGHT } = %state.id, error = %ErrorChain(&error), "read anew");
+                    tracing::debug!({ fields::FLIGHT } = %state.id, error = %ErrorChain(&error), "read again");
                 }
                 state.pump(&myself).await;
             }

@@ -105,7 +105,7 @@ fn parameters(subject: &Subject) -> Map<String, Value> {
 
 fn parameter(name: &str, subject: &Subject) -> Value {
     match name {
-        "role" => json!({"description": "the role of whoever published it", "examples": role::AGENTS}),
+        "role" => json!({"description": "the role of its sender", "examples": role::AGENTS}),
         "priority" => json!({"description": "how urgent the waypoint is", "enum": Priority::ALL.map(Priority::as_str)}),
         "pool" => {
             let description = "whose agents take the turn: the fleet's, or those of one local flight";

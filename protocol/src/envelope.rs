@@ -137,7 +137,7 @@ pub struct DecisionData {
     /// What has to change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub blockers: Vec<String>,
-    /// What else whoever gets the work back has to know; or `rejectionNotes`.
+    /// What else the next agent to get the work has to know; or `rejectionNotes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guidance: Option<String>,
 }

@@ -189,7 +189,7 @@ impl Metrics {
         let server = Server::begin(listen, self.clone()).await?;
         tracing::info!(listen = %server.address(), "metrics are served");
         if !is_own(listen) {
-            tracing::warn!(%listen, "metrics are served to whoever reaches this address, without a password");
+            tracing::warn!(%listen, "metrics are served without a password to anyone who reaches this address");
         }
         Ok(Some(server))
     }

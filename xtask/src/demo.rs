@@ -24,13 +24,13 @@ struct Example {
 const EXAMPLES: [Example; 3] = [
     Example {
         name: "first-flight",
-        about: "two waypoints; the builder's first try at the second is wrong, and a repair mends it",
+        about: "two waypoints; the builder's first try at the second is wrong, and a repair fixes it",
         builders: "1",
         accepted: true,
     },
     Example {
         name: "codemod-fleet",
-        about: "five Rust crates, one waypoint each, mended by `cargo clippy --fix`, and one of them by hand",
+        about: "five Rust crates, one waypoint each, fixed by `cargo clippy --fix`, and one of them by hand",
         builders: "2",
         accepted: true,
     },

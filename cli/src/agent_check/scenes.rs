@@ -219,9 +219,13 @@ impl<'a> Run<'a> {
             return Ok(());
         }
         let finals = self.handed(opened).await?.iter().filter(|handed| !handed.is_plan()).count();
-        self.notes.note(Rule::ObeysStop, finals == 0, "it handed off after it was told to stop");
+        self.notes.note(Rule::ObeysStop, finals == 0, "it handed off after it heard that it should stop");
         let done = ended.is_some_and(|ended| ended.answer == Answer::Done);
-        self.notes.note(Rule::ObeysStop, done, "it did not acknowledge the delivery after it was told to stop");
+        self.notes.note(
+            Rule::ObeysStop,
+            done,
+            "it did not acknowledge the delivery after it heard that it should stop",
+        );
         Ok(())
     }
 

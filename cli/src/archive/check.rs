@@ -41,7 +41,7 @@ pub(crate) fn check(path: &Path, trust: Option<TrustRoots>) -> Result<Checked, F
     };
     let audit = audit(&mut archive, &roots).map_err(|error| {
         let message = format!("cannot read {} to its end: {error}", path.display());
-        Failure::environment("export", message, "copy the file anew, then check it again")
+        Failure::environment("export", message, "copy the file again and check the copy")
     })?;
     let (sound, evidence_bytes) = (audit.is_sound(), archive.head.evidence);
     Ok(Checked { audit, sound, evidence_bytes, orchestrators: roots.orchestrators })

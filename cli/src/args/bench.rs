@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 /// `bench`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Each benchmark runs a yardstick beside it, in the same run and on the same machine: what counts is the ratio.\n\
+    after_help = "Each benchmark runs a yardstick with it, in the same run and on the same machine: what counts is the ratio.\n\
     Everything is made in a temporary folder and removed again. Figures of a debug build mean nothing."
 )]
 pub(crate) struct BenchArgs {
@@ -19,13 +19,13 @@ pub(crate) struct BenchArgs {
 /// All benchmarks.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Bench {
-    /// Waypoints with agents that do nothing, through the full protocol, beside a raw program on the same broker
+    /// Waypoints with agents that do nothing, through the full protocol, against a raw program on the same broker
     Handoff(HandoffArgs),
     /// What a waypoint costs while many others are open, and how busy builders are that think
     Scale(ScaleArgs),
-    /// What a workflow of many gates costs: in memory, and on a fleet beside `fly`
+    /// What a workflow of many gates costs: in memory, and on a fleet against `fly`
     Gates(GatesArgs),
-    /// What git work costs a waypoint, beside plain git doing the same
+    /// What git work costs a waypoint, against plain git doing the same
     Workspace(WorkspaceArgs),
     /// What a verdict costs at each level of evidence, against the check alone
     Verdict(VerdictArgs),
@@ -89,7 +89,7 @@ pub(crate) enum SyncChoice {
     holdpoint bench scale\n  \
     holdpoint bench scale --open 1000,10000,100000 --json\n  \
     holdpoint bench scale --open '' --builders 1,4,16\n\n\
-    First, flights are opened whose turns nobody takes, and further waypoints are measured beside them: what they cost\n\
+    First, flights are opened whose turns nobody takes, and further waypoints are measured next to them: what they cost\n\
     must not depend on how many are open. The orchestrator is then killed, and the time is taken until another one knows\n\
     how every open flight stands. Second, builders think for a while about each turn: the more of them, the more is done.")]
 pub(crate) struct ScaleArgs {
@@ -173,8 +173,8 @@ pub(crate) struct WorkspaceArgs {
 #[command(after_help = "Examples:\n  \
     holdpoint bench verdict\n  \
     holdpoint bench verdict --runners unittest,cargo --work-ms 5 --rounds 3 --json\n\n\
-    A project with a suite is made, and three pieces of honest work on it: a file mended behind a red test, a feature with\n\
-    its tests, and eight files mended at once. The verifier judges each at every level, in turns, without a broker. The\n\
+    A project with a suite is made, and three pieces of honest work on it: a file fixed behind a red test, a feature with\n\
+    its tests, and eight files fixed at once. The verifier judges each at every level, in turns, without a broker. The\n\
     yardstick is the check alone, on the same files and outside of everything.")]
 pub(crate) struct VerdictArgs {
     /// Tests in the suite

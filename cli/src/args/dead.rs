@@ -12,7 +12,7 @@ use super::{
 #[derive(Debug, Args)]
 #[command(
     after_help = "A turn is dead when three agents took it and were never heard of again, or when it was opened\n\
-    anew three times and nobody answered (orchestrator.dead_after). Nobody works on it until somebody\n\
+    again three times and nobody answered (orchestrator.dead_after). Nobody works on it until somebody\n\
     has looked:\n\n  \
     holdpoint dead list\n  \
     holdpoint history WAYPOINT --flight FLIGHT\n  \

@@ -33,7 +33,7 @@ pub(crate) enum KeysCommand {
     Role(RoleArgs),
     /// Take credentials back
     Revoke(RevokeArgs),
-    /// Give a role a new signing key and sign its credentials anew
+    /// Give a role a new signing key and sign its credentials again
     Rotate(RotateArgs),
     /// List all credentials that were made, and whether they count
     List(ListArgs),

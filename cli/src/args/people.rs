@@ -100,7 +100,7 @@ pub(crate) struct ApproveArgs {
 /// `reject`
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  holdpoint reject w1 --note 'the error message has to name the file'\n\n\
-    Sends the work back to the first gate; the note is what the next build turn is told to change.")]
+    Sends the work back to the first gate; the note is what the next build turn has to change.")]
 pub(crate) struct RejectArgs {
     /// Which waypoint
     #[command(flatten)]

@@ -55,7 +55,7 @@ impl Place {
     }
 }
 
-/// What the fleet is told about itself.
+/// Settings of the fleet.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct FleetFlags {
     /// The configuration file (TOML)
@@ -69,7 +69,7 @@ pub(crate) struct CommandFlags {
     /// The program that builds: `claude`, `codex` or `aider`, or a shell command line with the task on its standard input
     #[arg(long, value_name = "CMD")]
     pub(crate) builder: Option<String>,
-    /// The program that mends what was rejected; without it the builder does
+    /// The program that fixes what was rejected; without it the builder does
     #[arg(long, value_name = "CMD")]
     pub(crate) repair: Option<String>,
     /// The program that judges criteria without a check

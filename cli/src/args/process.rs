@@ -74,7 +74,7 @@ pub(crate) enum AgentRole {
     Builder,
     /// Judges
     Verifier,
-    /// Mends what was rejected
+    /// Fixes what was rejected
     Repair,
 }
 

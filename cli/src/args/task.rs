@@ -10,7 +10,7 @@ pub(crate) struct TaskFlags {
     /// Work without a plan file: its title. It goes by the project's first workflow, or by one gate of the role `default`
     #[arg(long, value_name = "TITLE", conflicts_with = "plan")]
     pub(crate) task: Option<String>,
-    /// What agents are told to do [default: the title]
+    /// What agents have to do [default: the title]
     #[arg(long, value_name = "TEXT", requires = "task")]
     pub(crate) goal: Option<String>,
     /// The workflow that the work goes by

@@ -138,9 +138,9 @@ fn rotate(args: &RotateArgs) -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     }
     let role = &args.role;
-    output::out(&format!("{role} has a new key; {} credentials were signed anew", rotation.renewed.len()));
+    output::out(&format!("{role} has a new key; {} credentials were signed again", rotation.renewed.len()));
     for issued in &rotation.left {
-        output::err(&format!("not in its place, so not signed anew: {} ({})", issued.name, issued.public_key));
+        output::err(&format!("not in its place, so not signed again: {} ({})", issued.name, issued.public_key));
     }
     done.tell();
     output::err(&format!("then restart the processes of {role}, and end the old key with --drop-old"));

@@ -27,7 +27,7 @@ impl From<PlanErrors> for Failure {
 
 impl From<ConfigError> for Failure {
     fn from(error: ConfigError) -> Self {
-        let hint = "mend it and run the command again; variables are written HOLDPOINT__SECTION__KEY";
+        let hint = "fix it and run the command again; variables are written HOLDPOINT__SECTION__KEY";
         Self::usage("configuration", chain(&error), hint)
     }
 }
@@ -67,7 +67,7 @@ impl From<workspace::Error> for Failure {
                 Self::usage("branch_checked_out", message, "switch that working tree to another branch")
             }
             Error::BranchMoved { .. } | Error::BranchDiverged { .. } => {
-                let hint = "rename the branch (`git branch -m`); `holdpoint fetch FLIGHT` then writes it anew";
+                let hint = "rename the branch (`git branch -m`); `holdpoint fetch FLIGHT` then writes it again";
                 Self::usage("branch_diverged", message, hint)
             }
             Error::Refused(_) => Self::usage(

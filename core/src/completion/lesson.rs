@@ -167,7 +167,7 @@ fn example(outcome: Outcome) -> (&'static str, Value) {
 pub(super) fn missing_blockers(outcome: Outcome) -> Lesson {
     let (word, example) = example(outcome);
     let wrong = format!("The outcome `{word}` needs the field `blockers`: a list of texts.");
-    let todo = "Name each thing by itself, so that whoever reads it knows what to do: \"The price in section 2 has no source\", \
+    let todo = "Name each thing by itself, so that the reader knows what to do: \"The price in section 2 has no source\", \
                 not \"needs work\".";
     Lesson::new(Code::MissingBlockers, &wrong, todo, example).with("requiredField", "blockers")
 }

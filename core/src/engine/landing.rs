@@ -190,7 +190,8 @@ fn conflict(mut transition: Transition<'_>, feedback: Feedback) -> Step {
 
 fn too_many(with: &[LandedMeanwhile]) -> Ruling {
     let mut text =
-        "the work collides with what lands beside it, again and again: make it depend on the other waypoint".to_owned();
+        "the work collides with what lands next to it, again and again: make it depend on the other waypoint"
+            .to_owned();
     if let Some(last) = with.first() {
         text.push_str(&format!(" (the last time {} had landed)", last.waypoint));
     }

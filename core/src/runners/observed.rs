@@ -93,7 +93,7 @@ impl ObservedRun {
             Some(Runner::Unittest) => "unittest",
             Some(Runner::CargoTest) => "libtest",
             Some(Runner::Nextest) => "a test of nextest",
-            _ if self.refused => return "a run beside another one, not heard".to_owned(),
+            _ if self.refused => return "a run next to another one, not heard".to_owned(),
             _ => "a test program of its own",
         };
         let exit = self.exit.map_or_else(|| "no exit code".to_owned(), |code| format!("exit {code}"));

@@ -75,8 +75,8 @@ class Agent:
                     return await self.leave(message, stop)
                 await asyncio.wait([task], timeout=2)
             await self.hand_off(*task.result())
-            await message.ack()  # Only now: whoever dies before this loses nothing.
-        except Exception as error:  # A failure of our own is no attempt: it comes again, to whoever is there.
+            await message.ack()  # Only now: an agent that dies before this loses nothing.
+        except Exception as error:  # A failure of our own is no attempt: it comes again, to any agent that is there.
             print(self.name, "gives the turn back:", repr(error), file=sys.stderr)
             await message.nak(delay=min(2**self.delivery, 60))
 

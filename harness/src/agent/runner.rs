@@ -415,7 +415,7 @@ impl<W: Worker> State<W> {
             if let Reply::Failed(trouble) = reply {
                 tracing::error!(trouble, pause_s = pause.as_secs(), "turn given back");
                 if let Err(error) = progress::ask(&job, Some(trouble), false).await {
-                    tracing::debug!(error = %ErrorChain(&error), "nobody is told of the trouble");
+                    tracing::debug!(error = %ErrorChain(&error), "the trouble reaches nobody");
                 }
             }
             Msg::Answered

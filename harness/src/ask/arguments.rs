@@ -27,7 +27,7 @@ The last completion counts, whatever you print, if your program then ends with e
 --outcome          what the turn comes to; without it the workflow's default
 --summary          one or two sentences on what you did
 --blocker          one thing that has to change, or is in the way; needed for needs_review and blocked; may be repeated
---rejection-notes  what else whoever gets the work back has to know
+--rejection-notes  what else the next agent to get the work has to know
 --metadata         a JSON object of your own
 
 question, help: ask the people behind this turn.

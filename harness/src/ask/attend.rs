@@ -138,7 +138,7 @@ async fn ends_the_turn(line: &mut Line, inside: &mut Inside<'_>) -> (Asked, Ask)
                 match waited(line, inside, (question.clone(), patience), &asked).await {
                     Some(Came::Became(became)) => asked.became(became).await,
                     Some(Came::InVain) => return (asked, Ask::Question(question)),
-                    None => tracing::info!("whoever asked does not wait for the answer any more"),
+                    None => tracing::info!("the program that asked no longer waits for the answer"),
                 }
             }
             Call::Ask(Patient { ask, .. }) => return (asked, ask),

@@ -155,7 +155,7 @@ impl Desk for TurnDesk<'_> {
     fn calls_for_help(&self, call: HelpCall) -> Recording<'_> {
         Box::pin(async {
             if let Err(error) = agent::hear_help(self.job, &heard_help(self.job, call)).await {
-                tracing::warn!(error = %ErrorChain(&error), "a call for help is told with the turn's result only");
+                tracing::warn!(error = %ErrorChain(&error), "a call for help goes with the turn's result only");
             }
         })
     }

@@ -163,7 +163,7 @@ fn push_collision(text: &mut String, collision: &Collision) {
         CollisionKind::RedMerge => {
             "Your last change was accepted, but other waypoints landed before it. The two could be merged, and the \
              merge is red although each was green alone. You start from the merge, which has your change and theirs. \
-             Mend it so that both hold; what they did stays."
+             Fix it so that both hold; keep their changes."
         }
     };
     let _ = writeln!(text, "{said}\n");

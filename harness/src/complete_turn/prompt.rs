@@ -170,7 +170,7 @@ fn push_answer(text: &mut String, request: &CompletionRequest) {
     let _ = writeln!(
         text,
         "- `summary`: one or two sentences on what you did\n- `blockers`: for {with_blockers}, a list of texts. Each names one thing \
-         that has to change, and where, so that whoever reads it knows what to do\n- `rejectionNotes`: what else they have to know, \
+         that has to change, and where, so that the reader knows what to do\n- `rejectionNotes`: what else they have to know, \
          if anything\n- `metadata`: an object of your own, if you like\n\nWithout either, exit code 0 means `{default}`, and the last \
          paragraph that you print is the summary. Any other exit code means that the turn failed.\n\nIf a decision is missing that \
          you must not guess, ask: `holdpoint-ask question TEXT --option A --option B` (see `holdpoint-ask --help`). It waits, and \

@@ -46,7 +46,7 @@ artifact! {
         /// What has to change, for `needs_review` and `blocked`.
         #[serde(default)]
         blockers: Vec<String>,
-        /// What else whoever gets the work back has to know.
+        /// What else the next agent to get the work has to know.
         #[serde(default, alias = "rejectionNotes", skip_serializing_if = "Option::is_none")]
         rejection_notes: Option<String>,
         /// Anything. It is kept with the completion, and nothing is decided by it.

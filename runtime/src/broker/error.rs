@@ -48,7 +48,9 @@ pub enum BrokerError {
     #[error("cannot connect")]
     Connect(#[source] ConnectError),
     /// The connection ended for good while the process ran.
-    #[error("the broker does not accept the credentials of {name} any more: they were revoked, expired or signed anew")]
+    #[error(
+        "the broker does not accept the credentials of {name} any more: they were revoked, have expired or were replaced"
+    )]
     Gone {
         /// Whose credentials.
         name: AgentName,

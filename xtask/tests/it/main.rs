@@ -5,5 +5,6 @@ mod files;
 mod manifests;
 mod monitoring;
 mod sources;
+mod style;
 mod words;
 mod yaml;

@@ -130,7 +130,7 @@ fn identifiers(source: &str) -> impl Iterator<Item = String> {
 }
 
 /// How long the text is that `source` begins with, with its quotes.
-fn text_length(source: &str) -> usize {
+pub(crate) fn text_length(source: &str) -> usize {
     let mut escaped = false;
     for (at, c) in source.char_indices().skip(1) {
         match c {

@@ -26,7 +26,7 @@ pub(super) const DESCRIPTION: &str = r#"Completes the gate for people at which a
 
 Outcomes:
 - complete: the work is done as far as this gate is concerned, and goes on to the next gate.
-- needs_review: something has to change. The work is sent back; `blockers` are what the next turn is told to change. A gate may refuse this (reject_not_allowed).
+- needs_review: something has to change. The work is sent back; `blockers` are what the next turn has to change. A gate may refuse this (reject_not_allowed).
 - blocked: nobody can go on. The work is held until a person has it tried again; `blockers` say what is in the way.
 
 `summary` says in one or two sentences what was looked at. `blockers` are needed for needs_review and blocked, each one thing that somebody can act on.
@@ -42,7 +42,7 @@ pub(super) const IN_TURN: &str = r#"Completes the gate whose turn this is: says 
 
 Outcomes:
 - complete: the work is done as far as this gate is concerned, and goes on to the next gate.
-- needs_review: something has to change. The work is sent back; `blockers` are what the next turn is told to change. A gate may refuse this (reject_not_allowed).
+- needs_review: something has to change. The work is sent back; `blockers` are what the next turn has to change. A gate may refuse this (reject_not_allowed).
 - blocked: you cannot get any further. The work is held for a person; `blockers` say what is in the way.
 
 `summary` says in one or two sentences what was looked at. `blockers` are needed for needs_review and blocked, each one thing that somebody can act on.

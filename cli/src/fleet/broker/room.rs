@@ -53,7 +53,7 @@ impl Room {
             }
             // Something else may be wrong with the folder; the broker's own end tells of that.
             _ if self.full => {
-                output::err("there is room again: the broker is started anew");
+                output::err("there is room again: the broker starts again");
                 self.full = false;
                 true
             }

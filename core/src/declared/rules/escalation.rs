@@ -73,7 +73,7 @@ fn answers(at: At<'_>, gate: &GateSpec, next: &RoleId, roster: Option<Roster<'_>
         ),
         Duty::Judge => (
             format!("gate `{}` judges work, and escalates to people only: role `{next}` is not one of people", gate.id),
-            "name a role of people: they are told that no verifier answers",
+            "name a role of people: they hear that no verifier answers",
         ),
         Duty::Complete if other != Duty::Complete => (
             format!(

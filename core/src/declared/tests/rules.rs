@@ -76,7 +76,7 @@ fn each_rule_of_gates_has_its_place_and_its_hint() {
         ),
         (
             "role: verifier\ncanReject: true\nescalateTo: [lead, writer]",
-            "9:26: gate `edit` judges work, and escalates to people only: role `writer` is not one of people | name a role of people: they are told that no verifier answers",
+            "9:26: gate `edit` judges work, and escalates to people only: role `writer` is not one of people | name a role of people: they hear that no verifier answers",
         ),
         (
             "role: verifier\ncanReject: true\nrequireHuman: true\ntimeout: 1h",
