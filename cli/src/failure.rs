@@ -6,7 +6,7 @@ mod from;
 
 use std::{error::Error, process::ExitCode};
 
-use holdpoint_core::{plan::PlanErrors, shown};
+use holdpoint_core::{chain::ErrorChain, plan::PlanErrors, shown};
 use holdpoint_protocol::api::ActRefused;
 use holdpoint_runtime::process::exit;
 use serde_json::{Value, json};
@@ -168,17 +168,7 @@ fn rest_quoted(text: &str) -> String {
 
 /// An error with all its causes in one line.
 pub(crate) fn chain(error: &dyn Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        let cause_text = cause.to_string();
-        // Some libraries repeat their cause in their own words.
-        if !text.ends_with(&cause_text) {
-            text = format!("{text}: {cause_text}");
-        }
-        next = cause.source();
-    }
-    text
+    ErrorChain(error).to_string()
 }
 
 #[cfg(test)]

@@ -17,7 +17,6 @@ pub(crate) mod path;
 mod rules;
 mod task;
 pub(crate) mod tree;
-mod units;
 mod unjudged;
 pub(crate) mod waypoint;
 mod whole;
@@ -28,6 +27,7 @@ mod tests;
 
 use holdpoint_protocol::{ids::role, plan::Plan, workflow::WorkflowSpec};
 
+pub use crate::units::written as span_written;
 pub use bdd::read_tests;
 pub use error::{PlanError, PlanErrors};
 pub use likeness::closest;
@@ -36,7 +36,6 @@ pub use network::wants_network;
 pub use path::PlanPath;
 pub use rules::{PlanProblem, PlanProblems, validate};
 pub use task::{Task, of_task};
-pub use units::written as span_written;
 pub use unjudged::without_check;
 
 use crate::workflows::ONE_GATE;

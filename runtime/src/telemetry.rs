@@ -4,7 +4,6 @@
 //! target [`TRACE`] for what one process does, and [`PastSpan`] for what outlives one. [`WaypointTrace`] says which ids
 //! they have. Trace context is passed on whether spans are exported or not.
 
-mod chain;
 mod context;
 mod export;
 pub mod fields;
@@ -14,8 +13,8 @@ mod spans;
 #[cfg(test)]
 mod tests;
 
-pub use chain::ErrorChain;
 pub use context::{TraceContext, WaypointTrace};
 pub use export::{VariableError, otel_variables};
+pub use holdpoint_core::chain::ErrorChain;
 pub use setup::{Guard, TelemetryError, init, log_ids, metrics_endpoint, process_attributes};
 pub use spans::{Kind, PastSpan, TRACE, begin, context_of, fail, is_recording, link, now, number, time_of};

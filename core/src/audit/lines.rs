@@ -11,6 +11,8 @@ use holdpoint_protocol::{
     subjects::{self, HandedSubject, JournalKey},
 };
 
+use crate::chain::ErrorChain;
+
 /// One entry of a journal.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EntryLine {
@@ -37,7 +39,7 @@ impl EntryLine {
             sequence: message.sequence,
             digest: Digest::of(&message.payload),
             signed,
-            entry: entry.map_err(|error| chain(&error)),
+            entry: entry.map_err(|error| ErrorChain(&error).to_string()),
         })
     }
 
@@ -77,9 +79,10 @@ impl HandoffLine {
     pub fn read(message: &Message) -> Option<Self> {
         let subject = subjects::parse_handed(&message.subject)?;
         let content_type = message.header(headers::CONTENT_TYPE);
-        let head = HandedHead::decode(&message.payload, content_type).map_err(|error| chain(&error));
+        let head = HandedHead::decode(&message.payload, content_type).map_err(|error| ErrorChain(&error).to_string());
         let body = head.and_then(|head| {
-            let body = Handed::decode(&subject.kind, &message.payload, content_type).map_err(|error| chain(&error))?;
+            let body = Handed::decode(&subject.kind, &message.payload, content_type)
+                .map_err(|error| ErrorChain(&error).to_string())?;
             Ok((head, body))
         });
         Some(Self {
@@ -143,15 +146,4 @@ impl HandoffLine {
         }
         self
     }
-}
-
-/// An error with its causes, in one line.
-fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut next = error.source();
-    while let Some(cause) = next {
-        text.push_str(&format!(": {cause}"));
-        next = cause.source();
-    }
-    text
 }

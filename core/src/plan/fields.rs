@@ -9,7 +9,6 @@ use super::{
     error::Problems,
     likeness::closest,
     tree::{Key, Node, Position, Value},
-    units,
     words::{self, Words, quoted},
 };
 
@@ -165,12 +164,12 @@ impl<'t> Fields<'t> {
 
     /// A duration.
     pub(crate) fn duration(&self, key: &str, problems: &mut Problems) -> Option<Millis> {
-        self.parsed(key, units::duration, words::not_a_duration, problems)
+        self.parsed(key, crate::units::duration, words::not_a_duration, problems)
     }
 
     /// A size in bytes.
     pub(crate) fn size(&self, key: &str, problems: &mut Problems) -> Option<u64> {
-        self.parsed(key, units::size, words::not_a_size, problems)
+        self.parsed(key, crate::units::size, words::not_a_size, problems)
     }
 
     /// An id.

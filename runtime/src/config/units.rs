@@ -1,7 +1,8 @@
-//! Spans of time and sizes as people write them: `30m`, `10MiB`.
+//! Spans of time and sizes in the configuration, above zero. They are written as in plans: `30m`, `10MiB`.
 
 use std::{fmt, str::FromStr, time::Duration};
 
+use holdpoint_core::units;
 use serde::{Deserialize, Serialize};
 
 /// Milliseconds per unit, largest first.
@@ -13,13 +14,15 @@ const SIZE_UNITS: [(&str, u64); 4] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB"
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidUnit {
     /// Not a span of time.
-    #[error("{text:?} is not a span of time: write a number above 0 and ms, s, m, h or d, for example 30m")]
+    #[error("{text:?} is not a span of time: write a number above 0 and ms, s, m, h or d, for example 30m or 1h30m")]
     Span {
         /// The refused text, cut to 40 characters.
         text: String,
     },
     /// Not a size.
-    #[error("{text:?} is not a size: write a number above 0 and B, KiB, MiB or GiB, for example 10MiB")]
+    #[error(
+        "{text:?} is not a size: write a number above 0 of bytes, or one with KiB, MiB, GiB, KB, MB or GB, for example 10MiB"
+    )]
     Size {
         /// The refused text, cut to 40 characters.
         text: String,
@@ -64,15 +67,6 @@ impl ByteSize {
     }
 }
 
-/// A whole number and one of the units; `None` for anything else, zero, and what does not fit.
-fn parse(text: &str, units: &[(&str, u64)]) -> Option<u64> {
-    let text = text.trim();
-    let split = text.find(|c: char| !c.is_ascii_digit())?;
-    let (number, unit) = text.split_at(split);
-    let (_, factor) = units.iter().find(|(name, _)| *name == unit.trim_start())?;
-    number.parse::<u64>().ok()?.checked_mul(*factor).filter(|value| *value > 0)
-}
-
 /// In the largest unit that leaves no remainder.
 fn write(value: u64, units: &[(&str, u64)], f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let fitting = units.iter().find(|(_, factor)| value.is_multiple_of(*factor));
@@ -87,14 +81,16 @@ fn shown(text: &str) -> String {
 impl FromStr for Span {
     type Err = InvalidUnit;
     fn from_str(text: &str) -> Result<Self, InvalidUnit> {
-        parse(text, &TIME_UNITS).map(Self).ok_or_else(|| InvalidUnit::Span { text: shown(text) })
+        let read = units::duration(text).map(|span| span.0).filter(|ms| *ms > 0);
+        read.map(Self).ok_or_else(|| InvalidUnit::Span { text: shown(text) })
     }
 }
 
 impl FromStr for ByteSize {
     type Err = InvalidUnit;
     fn from_str(text: &str) -> Result<Self, InvalidUnit> {
-        parse(text, &SIZE_UNITS).map(Self).ok_or_else(|| InvalidUnit::Size { text: shown(text) })
+        let read = units::size(text).filter(|bytes| *bytes > 0);
+        read.map(Self).ok_or_else(|| InvalidUnit::Size { text: shown(text) })
     }
 }
 
@@ -149,15 +145,17 @@ mod tests {
             assert_eq!(text.parse::<ByteSize>().unwrap().to_string(), text);
         }
         assert_eq!("90m".parse::<Span>().unwrap().duration(), Duration::from_secs(5_400));
+        assert_eq!("1h30m".parse::<Span>().unwrap(), "90m".parse().unwrap());
         assert_eq!("10MiB".parse::<ByteSize>().unwrap().bytes(), 10 << 20);
+        assert_eq!("10MB".parse::<ByteSize>().unwrap().bytes(), 10_000_000);
     }
 
     #[test]
     fn what_is_no_number_and_unit_is_refused() {
-        for text in ["", "30", "m", "0s", "-1s", "1.5h", "1h30m", "30 min", "99999999999999999d"] {
+        for text in ["", "30", "m", "0s", "-1s", "1.5h", "99999999999999999d"] {
             assert!(text.parse::<Span>().is_err(), "{text}");
         }
-        for text in ["", "10", "0B", "10MB", "10mib", "-1KiB", "99999999999999GiB"] {
+        for text in ["", "0B", "10mib", "-1KiB", "99999999999999GiB"] {
             assert!(text.parse::<ByteSize>().is_err(), "{text}");
         }
     }

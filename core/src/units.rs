@@ -1,9 +1,10 @@
-//! Durations and sizes as they are written in plans: `10m`, `1h30m`, `500ms`; `1MiB`, `64KB`, `4096`.
+//! Durations and sizes as people write them, in plans and in configuration: `10m`, `1h30m`, `500ms`; `1MiB`, `64KB`, `4096`.
 
 use holdpoint_protocol::time::Millis;
 
-/// Reads a duration: whole numbers with `ms`, `s`, `m`, `h` or `d`, one after another.
-pub(super) fn duration(text: &str) -> Option<Millis> {
+/// Reads a duration: whole numbers with `ms`, `s`, `m` (`min`), `h` or `d`, one after another.
+#[must_use]
+pub fn duration(text: &str) -> Option<Millis> {
     let mut rest = text.trim();
     let mut total: u64 = 0;
     if rest.is_empty() {
@@ -42,7 +43,8 @@ pub fn written(span: Millis) -> String {
 }
 
 /// Reads a size in bytes: a whole number, alone or with `B`, `KB`, `MB`, `GB` (thousands) or `KiB`, `MiB`, `GiB`.
-pub(super) fn size(text: &str) -> Option<u64> {
+#[must_use]
+pub fn size(text: &str) -> Option<u64> {
     let (number, unit) = split_number(text.trim())?;
     let factor: u64 = match unit.trim_start() {
         "" | "B" => 1,
