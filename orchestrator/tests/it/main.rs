@@ -9,6 +9,7 @@ mod dead;
 mod decisions;
 mod distrust;
 mod floods;
+mod forks;
 mod landings;
 mod listed;
 mod memory;
