@@ -11,7 +11,8 @@ struct Key<'file> {
     explained: bool,
 }
 
-/// The keys of block mappings. Knows as much YAML as our own files use: no keys in quotes, no flow mappings.
+/// The keys of block mappings, and of flow mappings that stand on one line. Knows as much YAML as our own files use: no keys in
+/// quotes.
 fn keys(file: &TextFile) -> Vec<Key<'_>> {
     let mut keys = Vec::new();
     let mut comment_above = false;
@@ -27,6 +28,8 @@ fn keys(file: &TextFile) -> Vec<Key<'_>> {
             comment_above = true;
             continue;
         }
+        let is_explained = comment_above || line.contains(" #");
+        keys.extend(flow_keys(line).map(|name| Key { name, line: index + 1, explained: is_explained }));
         let item = content.trim_start_matches("- ");
         let key_indent = indent + content.len() - item.len();
         if let Some((name, value)) = item.split_once(':').filter(|(name, value)| is_key(name, value)) {
@@ -41,8 +44,17 @@ fn keys(file: &TextFile) -> Vec<Key<'_>> {
     keys
 }
 
+/// The keys of flow mappings in a line.
+fn flow_keys(line: &str) -> impl Iterator<Item = &str> {
+    let has_some = bare(line).contains('{');
+    let parts = line.split(" #").next().unwrap_or_default().split(['{', ',']).skip(1);
+    let keys = parts.filter_map(|part| part.split_once(':').map(|(name, value)| (name.trim(), value)));
+    keys.filter(move |(name, value)| has_some && is_key(name, value)).map(|(name, _)| name)
+}
+
 fn is_key(name: &str, value: &str) -> bool {
-    let plain = |character: char| character.is_alphanumeric() || "_-.".contains(character);
+    // `<<` takes the keys of another mapping in.
+    let plain = |character: char| character.is_alphanumeric() || "_-.<".contains(character);
     !name.is_empty() && name.chars().all(plain) && (value.is_empty() || value.starts_with(' '))
 }
 
@@ -116,4 +128,10 @@ fn a_key_without_a_comment_is_found_and_text_is_not_taken_for_keys() {
     let file = TextFile { path: "x.yaml".to_owned(), text: text.to_owned() };
     let found: Vec<_> = keys(&file).into_iter().map(|key| (key.name, key.explained)).collect();
     assert_eq!(found, [("plan", true), ("waypoints", true), ("id", false), ("goal", true), ("bare", false)]);
+    let text = "a: {b: c, d: {e: f}}\ng: {h: i} # why\nj: \"{{ k: l }}\" # why\n";
+    let file = TextFile { path: "x.yaml".to_owned(), text: text.to_owned() };
+    let found: Vec<_> = keys(&file).into_iter().map(|key| (key.name, key.explained)).collect();
+    let [unexplained, explained] = [false, true];
+    let flow = [("b", unexplained), ("d", unexplained), ("e", unexplained), ("a", unexplained)];
+    assert_eq!(found, [&flow[..], &[("h", explained), ("g", explained), ("j", explained)]].concat());
 }
