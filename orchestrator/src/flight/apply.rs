@@ -134,7 +134,7 @@ impl State {
                     continue;
                 }
             };
-            trace::note(&entry);
+            trace::note(step_input, &entry);
             let kind = books.kind(&entry);
             let appended = telemetry::is_recording().then(|| entry.clone());
             let (traceparent, sending) = (trace::context_of(trace, &entry).traceparent(), telemetry::now());

@@ -150,8 +150,11 @@ pub(super) struct Decision<'a> {
     pub(super) sending: SystemTime,
 }
 
-/// Says in the log what was decided.
-pub(super) fn note(entry: &Entry) {
+/// Says in the log what was decided, and on what if that is nobody's message.
+pub(super) fn note(input: &Input, entry: &Entry) {
+    if let Input::DeadlinePassed(turn) = input {
+        tracing::warn!({ fields::TURN } = %turn.turn_id, { fields::ROLE } = %turn.role, gate = %turn.gate, "a turn was not answered in time");
+    }
     if let Entry::Turn(turn) = entry {
         tracing::info!({ fields::TURN } = %turn.turn_id, { fields::ROLE } = %turn.role, { fields::ATTEMPT } = turn.attempt, "turn opens");
     }

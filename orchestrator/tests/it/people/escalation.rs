@@ -11,13 +11,13 @@ use holdpoint_protocol::{
     reason::ReasonCode,
     state::{Purpose, Status},
     time::Millis,
-    view::{FlightStatus, FlightView, WaypointView},
+    view::{FlightStatus, FlightView, TurnView, WaypointView},
     workflow::{Escalation, GateSpec, WorkflowSpec},
 };
 use holdpoint_runtime::clock;
 
 use super::{PLAN, W};
-use crate::support::{SOON, World};
+use crate::support::{SOON, World, log};
 
 /// How long each of a gate's people have.
 const TIMEOUT: Duration = Duration::from_secs(2);
@@ -47,6 +47,7 @@ fn is_turn_of(role: &'static str) -> impl Fn(&WaypointView) -> bool {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deadline_that_passes_while_no_orchestrator_runs_escalates_once() {
+    log::keep();
     let mut world = World::start().await;
     let mut submit = world.submission(PLAN, Some(1)).await;
     submit.plan.workflow = "signed".to_owned();
@@ -61,12 +62,13 @@ async fn a_deadline_that_passes_while_no_orchestrator_runs_escalates_once() {
     let _: FlightView = world.call(SUBMIT, &submit).await.unwrap();
     let (ann, bob) = (world.person("human-ann").await, world.person("human-bob").await);
     let opened = world.waypoint_when("the signer's turn", is_turn_of("signer")).await;
-    let deadline = opened.turn.unwrap().deadline;
+    let TurnView { turn, deadline, .. } = opened.turn.unwrap();
     world.stop_orchestrator();
     passes(deadline).await;
     world.start_orchestrator().await;
     let escalated = world.waypoint_when("the lead's turn", is_turn_of("lead")).await;
     assert_eq!((escalated.status, escalated.reason_code), (Status::Waiting, Some(ReasonCode::GateTimeout)));
+    log::line_with(&["a turn was not answered in time", turn.as_str(), "gate=sign"]).await;
     assert!(
         escalated.remediation.is_some_and(|text| text.contains("nobody of role signer completed gate sign in time"))
     );
