@@ -66,3 +66,35 @@ async fn an_agent_that_is_not_listed_gives_its_turn_back_and_is_refused_until_a_
     world.view_when("the end", |view| view.status == FlightStatus::Accepted).await;
     world.is_sound().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_an_unlisted_key_keeps_is_a_listed_agents_once_a_person_takes_it_away() {
+    let world = World::with_role(&"writer".parse().unwrap()).await;
+    let mut submit = world.submission(PLAN, Some(1)).await;
+    submit.plan.workflow = "bound".to_owned();
+    submit.workflows = vec![drafted_by(&["writer-1"])];
+    let _: FlightView = world.call(SUBMIT, &submit).await.unwrap();
+
+    // It takes the turn off the queue for good: the broker never delivers it again.
+    let mut thief = world.agent("writer", "thief").await;
+    let (kept, delivery) = thief.take().await;
+    delivery.ack().await.unwrap();
+    let mut first = world.agent("writer", "writer-1").await;
+    assert!(!first.is_offered_anything().await);
+
+    let ada = world.person("human-ada").await;
+    ada.does(&world, Some("w"), &ada.take()).await;
+    ada.does(&world, Some("w"), &ada.release()).await;
+    let (turn, delivery) = first.take().await;
+    assert_ne!(turn.turn_id, kept.turn_id, "it is open again under another id");
+    first.hand_off(&turn, Completion::KIND, &first.completed(&turn, Some(Outcome::Complete))).await;
+    delivery.ack().await.unwrap();
+    thief.hand_off(&kept, Completion::KIND, &thief.completed(&kept, Some(Outcome::Complete))).await;
+    assert_eq!(thief.refused().await.code, RefusalCode::TurnNotOpen);
+
+    assert_eq!(first.completes(|_| {}).await.gate.as_str(), "proof");
+    let view = world.view_when("the end", |view| view.status == FlightStatus::Accepted).await;
+    let waypoint = view.waypoints.first().unwrap();
+    assert_eq!((waypoint.attempts, waypoint.sent_back), (0, 0), "{waypoint:?}");
+    world.is_sound().await;
+}

@@ -2,6 +2,7 @@
 
 use holdpoint_protocol::{
     ids::role,
+    reason::ReasonCode,
     refusal::{RefusalAction, RefusalCode},
     state::{Outcome, Phase},
     workflow::{GateSpec, WorkflowSpec},
@@ -151,4 +152,31 @@ fn a_long_list_is_shortened_and_an_empty_one_says_that_nobody_is_named() {
     assert!(unlisted(&fixture, "stray").unwrap().starts_with("the org chart names r1, r2, r3, r4, r5, 2 more for"));
     let fixture = reading(bound(&[("reader", &[])]));
     assert!(unlisted(&fixture, "stray").unwrap().starts_with("the org chart names nobody for role reader"));
+}
+
+/// Somebody has the reader's turn and says nothing; it has opened again as often as it may.
+fn kept() -> Fixture {
+    let mut fixture = reading(bound(&[("reader", &["r1"])]));
+    for _ in 0..fixture.flight.submitted.fleet.dead_after {
+        let kept = fixture.open_turn("w").unwrap().turn;
+        assert_ne!(fixture.pass_deadline("w").turn().turn_id, kept, "the old one is worth nothing any more");
+        is_refused(&mut fixture, "stray");
+    }
+    fixture
+}
+
+#[test]
+fn a_turn_that_an_unlisted_key_keeps_opens_again_at_its_deadline_without_an_attempt_and_is_held_after_a_bound() {
+    let mut answered = kept();
+    answered.agent = "r1";
+    answered.fulfil("w", |_| {}).decided();
+    assert_eq!(answered.state("w").counters.attempts, 1, "that of its builder");
+    is_sound(&answered);
+
+    let mut silent = kept();
+    silent.pass_deadline("w");
+    let state = silent.state("w");
+    assert!(matches!(state.phase, Phase::Held(_)), "{:?}", state.phase);
+    assert_eq!(state.decision.map(|decision| decision.reason_code), Some(ReasonCode::TurnPoisoned));
+    is_sound(&silent);
 }
