@@ -17,6 +17,7 @@ use holdpoint_protocol::{
     attestation::{AttestQuery, Envelope},
     export::{CutQuery, ExportCut, MessagePage, MessageQuery},
     ids::{FlightId, WaypointId},
+    unsound::{CONFIG_INVALID, ConfigInvalid, ConfigInvalidNoted},
     view::FlightView,
 };
 use serde::{Serialize, de::DeserializeOwned};
@@ -111,6 +112,11 @@ impl Client {
             let Some(next) = page.next else { return Ok(all) };
             query.after = Some(next);
         }
+    }
+
+    /// Says that workflow files are not sound, so that it is counted. Asked once: who counts nothing changes nothing.
+    pub(crate) async fn config_invalid(&self, message: String) -> Result<ConfigInvalidNoted, ApiError> {
+        self.ask(CONFIG_INVALID, &ConfigInvalid { message }, ANSWER_TIMEOUT).await
     }
 
     /// Everything about a waypoint, in order.

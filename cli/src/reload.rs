@@ -24,7 +24,7 @@ pub(crate) use watch::Watcher;
 use crate::{
     client::Client,
     declared::{Declarations, ORG, PROJECT, read, sound},
-    failure::{Failure, chain},
+    failure::{Exit, Failure, chain},
     fleet::Recruiter,
     people::act::{About, perform},
 };
@@ -114,6 +114,17 @@ pub(crate) enum Why {
     Command,
     /// The files changed.
     Watch,
+}
+
+/// Says that files were not reloaded because of what they say: an orchestrator counts that, which never sees them. What could
+/// not be asked or sent is no such thing.
+pub(crate) async fn count_unsound(client: &Client, failure: &Failure) {
+    if failure.exit() != Exit::Usage {
+        return;
+    }
+    if let Err(error) = client.config_invalid(failure.message()).await {
+        tracing::debug!(error = %chain(&error), "nobody counts that the workflow files are not sound");
+    }
 }
 
 /// The flights that go on or wait.

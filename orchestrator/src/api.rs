@@ -17,6 +17,7 @@ use holdpoint_protocol::{
     ids::{FlightId, WaypointId, role},
     journal::{Fleet, Sequence},
     streams,
+    unsound::{CONFIG_INVALID, ConfigInvalid, ConfigInvalidNoted},
     view::FlightView,
 };
 use holdpoint_runtime::{config::OrchestratorConfig, telemetry::ErrorChain};
@@ -37,10 +38,27 @@ use crate::{
 };
 
 /// Every endpoint this orchestrator answers.
-pub(crate) const ENDPOINTS: [&str; 14] =
-    [SUBMIT, STATUS, FLIGHTS, HISTORY, ARTIFACT, EXPORT, MESSAGES, ATTEST, DEAD, INBOX, ACT, PROGRESS, COMPLETE, TASK];
+pub(crate) const ENDPOINTS: [&str; 15] = [
+    SUBMIT,
+    STATUS,
+    FLIGHTS,
+    HISTORY,
+    ARTIFACT,
+    EXPORT,
+    MESSAGES,
+    ATTEST,
+    DEAD,
+    INBOX,
+    ACT,
+    CONFIG_INVALID,
+    PROGRESS,
+    COMPLETE,
+    TASK,
+];
 /// Flights that one look into the inbox reads.
 const INBOX_FLIGHTS_MAX: usize = 200;
+/// Characters that are logged of what is wrong with somebody's workflow files.
+const CONFIG_MESSAGE_MAX: usize = 500;
 /// Requests that read whole waypoints at once: a page of a history, a task, an artifact, of dead turns.
 const READINGS_AT_ONCE: usize = 4;
 /// Requests that read all journals at once: the flights, and an inbox of all of them.
@@ -92,6 +110,7 @@ impl Api {
             }
             INBOX => write(&self.inbox(read(&request)?).await?),
             ACT => write(&self.standing(read(&request)?).await?),
+            CONFIG_INVALID => write(&self.config_invalid(&read(&request)?, &request)),
             COMPLETE => write(&completing::complete(&self, read(&request)?, &request).await?),
             TASK => write(&self.task(read(&request)?, &request).await?),
             PROGRESS => write(&self.progress(read(&request)?, &request).await?),
@@ -182,6 +201,16 @@ impl Api {
     pub(crate) async fn standing(&self, query: ActQuery) -> Result<ActStanding, Failure> {
         let actor = self.flight(&query.flight).await?;
         answered(actor.call(|reply| flight::Msg::Standing(query, reply), Some(ANSWER_WITHIN)).await)?
+    }
+
+    /// Somebody's files were not taken: what never came here is counted all the same.
+    fn config_invalid(&self, query: &ConfigInvalid, request: &ApiRequest) -> ConfigInvalidNoted {
+        self.shell.metrics.invalid_config();
+        if self.shell.may_log("workflow files that are not sound") {
+            let message: String = query.message.chars().take(CONFIG_MESSAGE_MAX).collect();
+            tracing::warn!(by = %request.caller.name, message, "workflow files are not sound and were not reloaded");
+        }
+        ConfigInvalidNoted { counted: self.shell.metrics.is_on() }
     }
 
     /// A page of what waits in one flight, or in all; in the newest of them where there are too many.

@@ -99,7 +99,7 @@ impl GateMetrics {
         }
     }
 
-    /// A submission's workflows are not sound.
+    /// Workflows of a submission or a reload are not sound.
     pub(crate) fn invalid_config(&self) {
         if let Some(inner) = &self.0 {
             inner.gates.invalid_config();

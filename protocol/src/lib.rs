@@ -30,6 +30,7 @@ pub mod streams;
 pub mod subjects;
 pub mod time;
 pub mod turn;
+pub mod unsound;
 pub mod version;
 pub mod view;
 pub mod workflow;

@@ -2,7 +2,7 @@
 
 use schemars::{Schema, schema_for};
 
-use crate::{api, artifact, attestation, completing, envelope, export, journal, live, turn, view};
+use crate::{api, artifact, attestation, completing, envelope, export, journal, live, turn, unsound, view};
 
 /// Every published schema with its file name, sorted by name.
 #[must_use]
@@ -24,6 +24,8 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("complete_call", schema_for!(completing::CompleteCall)),
         ("completion", schema_for!(artifact::Completion)),
         ("completion_plan", schema_for!(artifact::CompletionPlan)),
+        ("config_invalid", schema_for!(unsound::ConfigInvalid)),
+        ("config_invalid_noted", schema_for!(unsound::ConfigInvalidNoted)),
         ("cut_query", schema_for!(export::CutQuery)),
         ("dead", schema_for!(journal::Dead)),
         ("dead_query", schema_for!(api::DeadQuery)),

@@ -6,8 +6,8 @@ use crate::{
     args::org::{OrgAction, OrgArgs, ReloadArgs},
     failure::{Exit, Failure},
     output,
-    reload::{Files, Outcome, Reloaded, Why, open_flights, reload},
-    target::Target,
+    reload::{Files, Outcome, Reloaded, Why, count_unsound, open_flights, reload},
+    target::{Remote, Target},
 };
 
 /// Does what is asked.
@@ -20,7 +20,16 @@ pub(super) async fn org(args: OrgArgs) -> Result<Exit, Failure> {
 async fn reload_all(args: ReloadArgs) -> Result<Exit, Failure> {
     let ReloadArgs { project, org, flights, check, acting } = args;
     let files = Files::of(&acting.place.repo, project.as_deref(), org.as_deref()).await?;
-    let declared = files.workflows().await?;
+    let declared = match files.workflows().await {
+        Ok(declared) => declared,
+        Err(failure) => {
+            // The orchestrator of a local fleet that is at rest would count for nobody.
+            if !check && let Some(remote) = Remote::named(&acting.place)? {
+                count_unsound(&remote.connect().await?, &failure).await;
+            }
+            return Err(failure);
+        }
+    };
     let target = if check {
         Target::existing(&acting.place).await?
     } else {

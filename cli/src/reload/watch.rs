@@ -6,7 +6,7 @@ use std::time::Duration;
 use holdpoint_protocol::{Digest, ids::FlightId};
 use tokio::task::JoinHandle;
 
-use super::{Files, Reloaded, Why, open_flights, reload};
+use super::{Files, Reloaded, Why, count_unsound, open_flights, reload};
 use crate::{client::Client, failure::Failure, fleet::Recruiter, output};
 
 /// How often the files are looked at. What is being written still differs the next time.
@@ -80,6 +80,7 @@ impl Watch {
             if let Err(failure) = self.take().await {
                 output::err("the workflow files changed; flights go on by the workflows they had:");
                 failure.report(false);
+                count_unsound(&self.client, &failure).await;
             }
         }
     }

@@ -61,7 +61,7 @@ impl Gates {
                 "keys_cut_off",
                 "Times that a key's connections were ended because it stored or handed off too much",
             ),
-            invalid: metrics.total("workflow_config_invalid", "Submissions whose workflows are not sound"),
+            invalid: metrics.total("workflow_config_invalid", "Submissions and reloads whose workflows are not sound"),
             durations: metrics.histograms(
                 "gate_duration_seconds",
                 "How long gates were open, until they were left",

@@ -9,6 +9,7 @@ use holdpoint_protocol::{
     facts::Verdict,
     ids::role,
     state::{Outcome, Status},
+    unsound::{CONFIG_INVALID, ConfigInvalid, ConfigInvalidNoted},
 };
 use holdpoint_runtime::config::Config;
 use tokio::{
@@ -158,4 +159,10 @@ async fn without_an_address_nothing_is_served_and_unsound_workflows_are_counted_
     let refused = ada.fails(&world, None, &ada.reload(&[twice])).await;
     assert_eq!(refused.code, ActCode::Invalid);
     until(address, "holdpoint_workflow_config_invalid_total", 2.0).await;
+
+    // A fleet that refuses its files itself sends none of them.
+    let said = ConfigInvalid { message: "project.yaml:1: no workflow".to_owned() };
+    let noted: ConfigInvalidNoted = world.call(CONFIG_INVALID, &said).await.unwrap();
+    assert!(noted.counted);
+    until(address, "holdpoint_workflow_config_invalid_total", 3.0).await;
 }

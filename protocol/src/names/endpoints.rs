@@ -5,6 +5,7 @@ use crate::{
     api::{ACT, ARTIFACT, ATTEST, DEAD, EXPORT, FLIGHTS, HISTORY, INBOX, MESSAGES, PROGRESS, STATUS, SUBMIT},
     completing::{COMPLETE, TASK},
     subjects,
+    unsound::CONFIG_INVALID,
 };
 
 /// An endpoint of the micro service `holdpoint`.
@@ -37,7 +38,7 @@ impl Endpoint {
 }
 
 /// All endpoints.
-pub const ENDPOINTS: [Endpoint; 14] = [
+pub const ENDPOINTS: [Endpoint; 15] = [
     Endpoint {
         name: PROGRESS,
         by: AGENTS,
@@ -115,6 +116,13 @@ pub const ENDPOINTS: [Endpoint; 14] = [
         request: "act_query",
         answer: "act_standing",
         summary: "what became of a person's act",
+    },
+    Endpoint {
+        name: CONFIG_INVALID,
+        by: OPERATOR,
+        request: "config_invalid",
+        answer: "config_invalid_noted",
+        summary: "workflow files were not reloaded because they are not sound: counts that, and changes nothing",
     },
     Endpoint {
         name: COMPLETE,

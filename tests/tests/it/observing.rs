@@ -1,15 +1,11 @@
 //! What can be seen of a real flight at its gates: events, work gate by gate, the reports.
 
-use std::{
-    io::{Read as _, Write as _},
-    net::{SocketAddr, TcpListener, TcpStream},
-    process::Command,
-};
+use std::{net::TcpListener, process::Command};
 
 use holdpoint_otlp_sink::Point;
 use holdpoint_tests::{
     collector::Collector,
-    world::{World, eventually},
+    world::{World, eventually, scrape},
 };
 use nix::sys::signal::Signal;
 use serde_json::{Value, json};
@@ -103,15 +99,12 @@ fn events_gates_and_reports_tell_of_a_flight_and_events_follow_it_to_its_end() {
     assert_eq!((&report["dora"]["landed"], &report["dora"]["failed"]), (&json!(1), &json!(0)));
     let shown = world.holdpoint(&["report"]);
     assert!(shown.expect(0).stdout.contains("lead time for changes"), "{shown}");
-}
-
-/// What is served there; `None`: nothing yet.
-fn scrape(address: SocketAddr) -> Option<String> {
-    let mut stream = TcpStream::connect(address).ok()?;
-    stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").ok()?;
-    let mut text = String::new();
-    stream.read_to_string(&mut text).ok()?;
-    Some(text)
+    assert!(shown.stdout.contains("too few turns in one of the spans to compare"), "{shown}");
+    let trend = world.holdpoint(&["report", "--trend", "--days", "2", "--json"]).expect(0).json();
+    assert_eq!((&trend["trend"]["days"], &trend["agents"]), (&json!(2), &Value::Null));
+    let verify = trend["trend"]["gates"].as_array().unwrap().iter().find(|gate| gate["gate"] == "verify").unwrap();
+    assert_eq!((&verify["now"]["rejection_percent"], &verify["before"]["left"]), (&json!(50), &json!(0)), "{verify}");
+    assert_eq!(verify["rejections"], "too_few");
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Workflows that are declared otherwise while work is under way (GATE-12), through real processes.
 
-use holdpoint_tests::world::{Finished, Running, World, eventually};
+use std::net::TcpListener;
+
+use holdpoint_tests::world::{Finished, Running, World, eventually, scrape};
 use nix::sys::signal::Signal;
 use serde_json::Value;
 
@@ -180,7 +182,10 @@ fn people_who_join_or_leave_a_role_can_act_or_cannot_after_a_reload() {
 fn a_fleet_that_runs_watches_the_files_and_takes_no_guard_away_by_itself() {
     let world = World::new(&[("readme", "x\n"), ("project.yaml", &declared(&["read", "sign"]))]);
     world.plan(PLAN);
-    let mut up = world.start(&["up", "--builder", "true"]);
+    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let mut command = world.command(&["up", "--builder", "true"]);
+    command.env("HOLDPOINT__METRICS__LISTEN", address.to_string());
+    let mut up = world.start_with(command);
     up.until("the fleet", || world.broker());
     let submitted = eventually("the submission", || {
         let submitted = world.holdpoint(&["submit", "../plan/plan.yaml"]);
@@ -199,6 +204,10 @@ fn a_fleet_that_runs_watches_the_files_and_takes_no_guard_away_by_itself() {
     up.until_said("holdpoint org reload --as human-NAME");
     world.write("repo/project.yaml", "workflow: [\n");
     up.until_said("flights go on by the workflows they had");
+    // No orchestrator saw them.
+    up.until("the count", || {
+        scrape(address).filter(|text| text.lines().any(|line| line == "holdpoint_workflow_config_invalid_total 1"))
+    });
     let view = world.holdpoint(&["status", &flight, "--json"]).expect(0).waypoint("w");
     assert_eq!(view["gate"], "read");
 }

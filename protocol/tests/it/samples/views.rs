@@ -18,6 +18,7 @@ use holdpoint_protocol::{
     reason::ReasonCode,
     refusal::RefusalCode,
     state::{Outcome, Purpose, Status},
+    unsound::{ConfigInvalid, ConfigInvalidNoted},
     version,
     view::{BranchStatus, BranchView, FlightStatus, FlightView, FlownWorkflow, Trouble, TurnView, WaypointView},
     workflow::RecordedWorkflow,
@@ -226,6 +227,11 @@ fn export() -> Kinds {
         published("cut_query", CutQuery { flight: flight() }),
         published("message_query", query),
         published("attest_query", AttestQuery { flight: flight(), waypoint: "retry-backoff".parse().unwrap() }),
+        published(
+            "config_invalid",
+            ConfigInvalid { message: "project.yaml:3:9: gate `read` is there twice".to_owned() },
+        ),
+        published("config_invalid_noted", ConfigInvalidNoted { counted: true }),
         published("dead_query", DeadQuery { flight: Some(flight()), after: Some(Sequence(4)) }),
         published("dead_turns", DeadTurns { turns: vec![dead_turn()], next: Some(Sequence(9)) }),
     ]
