@@ -5,7 +5,7 @@ mod watch;
 use std::path::{Path, PathBuf};
 
 use holdpoint_core::{
-    flight::{Drift, drift},
+    flight::{Drift, Regrouped, drift},
     gates::Workflow,
     workflows,
 };
@@ -234,10 +234,22 @@ fn differs(drift: &Drift) -> String {
             }
         }
     }
+    parts.extend(drift.members.iter().map(regrouped));
     if parts.is_empty() {
-        parts.push("same gates and roles, declared otherwise".to_owned());
+        parts.push("gates, roles and members are the same, something else differs".to_owned());
     }
     format!("workflow {}: {}", drift.workflow, parts.join("; "))
+}
+
+/// Who has a role by the files, in numbers: the names are in the files.
+fn regrouped(one: &Regrouped) -> String {
+    let role = &one.role;
+    match (one.from, one.to) {
+        (Some(from), Some(to)) if from == to => format!("role {role} has other members ({to})"),
+        (Some(from), Some(to)) => format!("members of role {role}: {to} in place of {from}"),
+        (None, Some(to)) => format!("role {role} is only for those whom the files name ({to})"),
+        (_, None) => format!("role {role} is for anybody who has it"),
+    }
 }
 
 #[cfg(test)]
@@ -254,14 +266,18 @@ mod tests {
             added: vec!["file".parse().unwrap()],
             removed: vec!["read".parse().unwrap(), "sign".parse().unwrap()],
             rerouted: Vec::new(),
+            members: Vec::new(),
             adopted_by: None,
         };
+        let role = |from, to| Regrouped { role: "reader".parse().unwrap(), from, to };
+        let members = vec![role(Some(1), Some(2)), role(Some(2), Some(2)), role(None, Some(1)), role(Some(3), None)];
+        let others = Drift { added: Vec::new(), removed: Vec::new(), members, ..drift.clone() };
         let adopted = Drift { adopted_by: Some("own".to_owned()), ..drift.clone() };
         let gone = Drift { declared: None, ..drift.clone() };
         let same = Drift { added: Vec::new(), removed: Vec::new(), ..drift.clone() };
         let reloaded = Reloaded {
             flight: "demo-1".parse().unwrap(),
-            drift: vec![drift, gone, same, adopted],
+            drift: vec![drift, gone, same, others, adopted],
             unstaffed: vec!["critic".parse().unwrap()],
             result: Outcome::Reloaded,
         };
@@ -270,7 +286,9 @@ mod tests {
             [
                 "demo-1: workflow own: gates added: file; gates removed: read, sign",
                 "demo-1: workflow own: it is not declared any more",
-                "demo-1: workflow own: same gates and roles, declared otherwise",
+                "demo-1: workflow own: gates, roles and members are the same, something else differs",
+                "demo-1: workflow own: members of role reader: 2 in place of 1; role reader has other members (2); \
+                 role reader is only for those whom the files name (1); role reader is for anybody who has it",
                 "demo-1: workflow own adopts work that began without one, at its first gate",
                 "demo-1: no program is configured for agents of the role critic: give one with --agent critic='CMD' to `holdpoint up` or \
                  `holdpoint run --resume demo-1`",

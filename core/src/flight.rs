@@ -32,7 +32,7 @@ pub use budget::{Budgets, RAISES_MAX, Reservation, raise, reserve};
 pub use configured::Configurations;
 pub(crate) use configured::began;
 pub use doubts::{doubts, is_first_of_work};
-pub use drift::{Drift, Rerouted, drift};
+pub use drift::{Drift, Regrouped, Rerouted, drift};
 pub use due::{Due, due, migrates, next_deadline};
 pub use inbox::{OpenQuestion, Waits, actions, waits};
 pub use landings::Landings;

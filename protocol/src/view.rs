@@ -1,5 +1,7 @@
 //! What users see: the object that `run`, `status` and the API answer with (contract, "With `--json`").
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +12,7 @@ use crate::{
     ids::{AgentName, FlightId, GateId, RoleId, TurnId, WaypointId},
     reason::ReasonCode,
     state::{Outcome, Purpose, Status},
-    workflow::RecordedWorkflow,
+    workflow::{RecordedWorkflow, WorkflowSpec},
 };
 
 /// How a flight stands.
@@ -78,6 +80,9 @@ pub struct FlownWorkflow {
     pub digest: Digest,
     /// Its gates, in order.
     pub gates: Vec<FlownGate>,
+    /// Those of its roles whose turns the org chart gives to some only. Empty where an earlier orchestrator answered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub members: Vec<FlownMembers>,
 }
 
 /// A gate of a workflow that is flown.
@@ -89,12 +94,43 @@ pub struct FlownGate {
     pub role: RoleId,
 }
 
+/// Who has a role: people, or the agents whom the org chart lists. Enough to see that they are others; a list may be long.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FlownMembers {
+    /// The role.
+    pub role: RoleId,
+    /// How many they are.
+    pub count: u32,
+    /// Of their names, sorted, as a JSON list.
+    pub digest: Digest,
+}
+
 impl From<&RecordedWorkflow> for FlownWorkflow {
     fn from(recorded: &RecordedWorkflow) -> Self {
         let RecordedWorkflow { digest, workflow } = recorded;
         let gates = workflow.all_gates().map(|gate| FlownGate { gate: gate.id.clone(), role: gate.role.clone() });
-        Self { name: workflow.name.clone(), digest: *digest, gates: gates.collect() }
+        Self { name: workflow.name.clone(), digest: *digest, gates: gates.collect(), members: members(workflow) }
     }
+}
+
+/// Everybody whom the workflow names for a role, at any of its gates.
+fn members(workflow: &WorkflowSpec) -> Vec<FlownMembers> {
+    let mut named: BTreeMap<&RoleId, BTreeSet<&AgentName>> = BTreeMap::new();
+    for (role, agents) in &workflow.listed {
+        named.entry(role).or_default().extend(agents);
+    }
+    for gate in workflow.all_gates() {
+        let links = gate.escalations.iter().map(|link| (&link.role, &link.people));
+        for (role, people) in links.chain([(&gate.role, &gate.people)]).filter(|(_, people)| !people.is_empty()) {
+            named.entry(role).or_default().extend(people);
+        }
+    }
+    let of = |(role, names): (&RoleId, BTreeSet<&AgentName>)| FlownMembers {
+        role: role.clone(),
+        count: u32::try_from(names.len()).unwrap_or(u32::MAX),
+        digest: Digest::of(&serde_json::to_vec(&names).expect("names have a JSON form")),
+    };
+    named.into_iter().map(of).collect()
 }
 
 /// Something that fails again and again for a reason that is not the work's: a full disk, a missing blob.

@@ -4,7 +4,7 @@ use std::net::TcpListener;
 
 use holdpoint_tests::world::{Finished, Running, World, eventually, scrape};
 use nix::sys::signal::Signal;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// A workflow of gates that people complete.
 fn declared(gates: &[&str]) -> String {
@@ -169,6 +169,11 @@ fn people_who_join_or_leave_a_role_can_act_or_cannot_after_a_reload() {
     let approve = |person: &str| desk.holdpoint(&["approve", "w", "--as", person, "--json"]);
     assert_eq!(approve("human-bob").expect(1).json()["error"]["code"], "not_allowed");
     desk.0.write("desk/org.yaml", &chart("human-bob"));
+    let differs = desk.holdpoint(&["org", "reload", "--check"]);
+    let told = format!("{flight}: workflow signed: role lead has other members (1)\n");
+    assert!(differs.expect(1).stdout.starts_with(&told), "{differs}");
+    let members = desk.reload(&["--check"]).json()["flights"][0]["drift"][0]["members"].clone();
+    assert_eq!(members, json!([{"role": "lead", "from": 1, "to": 1}]));
     assert_eq!(result(desk.reload(&["--as", "human-ada"]).expect(0)), "reloaded");
     for gate in ["read", "sign"] {
         assert_eq!(desk.holdpoint(&["status", &flight, "--json"]).expect(0).waypoint("w")["gate"], gate);
