@@ -4,8 +4,10 @@
 
 mod flights;
 mod source;
+mod trend;
 mod words;
 
 pub(crate) use flights::{Chosen, choose};
 pub(crate) use source::Source;
+pub(crate) use trend::trend;
 pub(crate) use words::{agents, delivery, gates};

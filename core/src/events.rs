@@ -7,7 +7,7 @@
 //!   its handoffs.
 //! - `visits`: the visits of gates, and where work is now; `gates`: how they add up, gate by gate.
 //! - `task`: one waypoint as the workflow document keeps a task.
-//! - `agents` and `delivery`: the reports by agent and on delivery.
+//! - `agents` and `delivery`: the reports by agent and on delivery; `trend`: whether gates send back more than they did.
 
 mod agents;
 mod delivery;
@@ -20,6 +20,7 @@ mod spread;
 mod task;
 #[cfg(test)]
 mod tests;
+mod trend;
 mod visits;
 
 pub use agents::{AgentReport, Agents};
@@ -30,4 +31,5 @@ pub use gates::{GateReport, Gates, Passes, Standing};
 pub use reader::{Reader, Said, Told};
 pub use spread::Spread;
 pub use task::{Task, TaskStatus, Tasks, Visit};
+pub use trend::{Course, GateSpan, GateTrend, Trend, TrendReport};
 pub use visits::{Place, PlaceKind, closed, places};

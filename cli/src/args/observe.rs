@@ -8,6 +8,8 @@ use super::Place;
 
 /// Flights that are read where none is named.
 const LAST: usize = 50;
+/// Days of each span of a trend.
+const TREND_DAYS: u32 = 7;
 
 /// Which flights are read. Flags of a command's own stand before it, and `--json` behind it: help lists them in that order.
 #[derive(Debug, Args)]
@@ -72,10 +74,12 @@ pub(crate) struct GatesArgs {
 #[command(after_help = "Examples:\n  \
     holdpoint report\n  \
     holdpoint report --by-agent\n  \
+    holdpoint report --trend --days 14\n  \
     holdpoint report harden-client-0a1b2c3d --dora --json\n\n\
     By agent: turns and what they came to, work that landed or was sent back, conflicts, deaths, time. DORA: landings a day,\n\
     lead time from a waypoint's first gate to its landing, the share of changes that were held, and how long a hold took to\n\
-    be restored. Without a flag both.")]
+    be restored. Trend: of each gate how much it sent back and how long it took in the last days, and in as many days before.\n\
+    Without a flag all three.")]
 pub(crate) struct ReportArgs {
     /// What each agent and person did, and what became of it
     #[arg(long)]
@@ -83,6 +87,12 @@ pub(crate) struct ReportArgs {
     /// Deployment frequency, lead time, change failure rate, time to restore
     #[arg(long)]
     pub(crate) dora: bool,
+    /// Which gates send back more or less than in as many days before
+    #[arg(long)]
+    pub(crate) trend: bool,
+    /// How many days the trend compares
+    #[arg(long, value_name = "N", default_value_t = TREND_DAYS, value_parser = clap::value_parser!(u32).range(1..=3_650))]
+    pub(crate) days: u32,
     /// Which flights
     #[command(flatten)]
     pub(crate) flights: Flights,

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_core::events::{Agents, Delivery, Event, Gates, What};
+use holdpoint_core::events::{Agents, Delivery, Event, Gates, Trend, What};
 use holdpoint_protocol::{ids::FlightId, view::FlightStatus};
 use holdpoint_runtime::clock;
 use serde_json::json;
@@ -134,30 +134,26 @@ pub(super) async fn gates(args: GatesArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Prints what agents did, and what was delivered.
+/// What a report is made of.
+struct Reports {
+    agents: Agents,
+    delivery: Delivery,
+    trend: Trend,
+    left_out: usize,
+}
+
+/// Prints what agents did, what was delivered, and whether gates send back more than they did.
 pub(super) async fn report(args: ReportArgs) -> Result<Exit, Failure> {
-    let (mut agents, mut delivery, mut left_out) = (Agents::default(), Delivery::default(), 0);
+    let now = clock::now();
+    let (agents, delivery, trend) = (Agents::default(), Delivery::default(), Trend::new(args.days, now));
+    let mut read = Reports { agents, delivery, trend, left_out: 0 };
     if let Some(target) = target_of(&args.flights).await? {
-        (agents, delivery, left_out) = target
-            .serve(async |client| {
-                let chosen = chosen(client, &args.flights).await?;
-                let (mut agents, mut delivery) = (Agents::default(), Delivery::default());
-                for flight in &chosen.flights {
-                    let mut source = Source::open(client, flight).await?;
-                    let events = source.read_on(client, |reader, told, entry| {
-                        agents.take(reader, told, entry);
-                        delivery.take(flight, reader, told, entry);
-                    });
-                    let lost = |event: &&Event| matches!(event.what, What::GateConflict { .. });
-                    events.await?.iter().filter(lost).for_each(|event| agents.event(event));
-                }
-                Ok((agents, delivery, chosen.left_out))
-            })
-            .await?;
+        read = target.serve(async |client| reports(client, &args.flights, read).await).await?;
     }
-    let (agents, delivery) = (agents.finish(), delivery.finish(clock::now()));
-    let both = args.by_agent == args.dora;
-    let (by_agent, dora) = (both || args.by_agent, both || args.dora);
+    let left_out = read.left_out;
+    let (agents, delivery, trend) = (read.agents.finish(), read.delivery.finish(clock::now()), read.trend.finish());
+    let all = !(args.by_agent || args.dora || args.trend);
+    let (by_agent, dora, by_trend) = (all || args.by_agent, all || args.dora, all || args.trend);
     if args.json {
         let mut shown = json!({"flights_left_out": left_out});
         if by_agent {
@@ -166,13 +162,35 @@ pub(super) async fn report(args: ReportArgs) -> Result<Exit, Failure> {
         if dora {
             shown["dora"] = json!(delivery);
         }
+        if by_trend {
+            shown["trend"] = json!(trend);
+        }
         output::json(&shown);
     } else {
-        let parts = [by_agent.then(|| observe::agents(&agents)), dora.then(|| observe::delivery(&delivery))];
+        let parts = [
+            by_agent.then(|| observe::agents(&agents)),
+            dora.then(|| observe::delivery(&delivery)),
+            by_trend.then(|| observe::trend(&trend)),
+        ];
         output::out(&parts.into_iter().flatten().collect::<Vec<_>>().join("\n\n"));
         say_left_out(left_out);
     }
     Ok(Exit::Success)
+}
+
+async fn reports(client: &Client, flights: &Flights, mut read: Reports) -> Result<Reports, Failure> {
+    let chosen = chosen(client, flights).await?;
+    for flight in &chosen.flights {
+        let mut source = Source::open(client, flight).await?;
+        let events = source.read_on(client, |reader, told, entry| {
+            read.agents.take(reader, told, entry);
+            read.delivery.take(flight, reader, told, entry);
+            read.trend.take(reader, told);
+        });
+        let lost = |event: &&Event| matches!(event.what, What::GateConflict { .. });
+        events.await?.iter().filter(lost).for_each(|event| read.agents.event(event));
+    }
+    Ok(Reports { left_out: chosen.left_out, ..read })
 }
 
 /// Where a flight is named there has to be a fleet; where none is, nothing flown is nothing to show.

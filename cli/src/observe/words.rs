@@ -134,16 +134,16 @@ pub(crate) fn delivery(report: &DeliveryReport) -> String {
     .join("\n")
 }
 
-fn dash() -> String {
+pub(super) fn dash() -> String {
     "-".to_owned()
 }
 
-fn count(count: usize) -> String {
+pub(super) fn count(count: usize) -> String {
     if count == 0 { dash() } else { count.to_string() }
 }
 
 /// A span in two units at most: `3m 20s`.
-fn span(span: Option<Millis>) -> String {
+pub(super) fn span(span: Option<Millis>) -> String {
     const UNITS: [(&str, u64); 4] = [("d", 86_400), ("h", 3_600), ("m", 60), ("s", 1)];
     let Some(span) = span.map(Millis::duration) else { return dash() };
     if span < Duration::from_secs(10) {
@@ -163,7 +163,7 @@ fn span(span: Option<Millis>) -> String {
 }
 
 /// Columns as wide as their widest cell.
-fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+pub(super) fn table(head: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let head = head.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>();
     let rows: Vec<Vec<String>> = std::iter::once(head).chain(rows).collect();
     let columns = rows.first().map_or(0, Vec::len);

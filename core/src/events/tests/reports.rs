@@ -1,18 +1,27 @@
 //! What events come to: gate by gate, by agent, and delivery.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ops::Range};
 
 use holdpoint_protocol::{
     facts::Verdict,
     journal::{Entry, Sequence},
     state::Outcome,
     time::Millis,
+    workflow::WorkflowSpec,
 };
 
 use super::parts::{build, flown_by, handed, people, read, verify, when};
 use crate::{
-    engine::{Input, tests::fixture::Fixture},
-    events::{AgentReport, Agents, Delivery, DeliveryReport, GateReport, Gates, Reader, Told},
+    engine::{
+        Input,
+        tests::{
+            fixture::Fixture,
+            parts::{fleet, plan, waypoint},
+        },
+    },
+    events::{
+        AgentReport, Agents, Course, Delivery, DeliveryReport, GateReport, Gates, Reader, Told, Trend, TrendReport,
+    },
 };
 
 /// Builds for a minute, is sent back once after ten seconds, lands, in all 140 s.
@@ -163,4 +172,71 @@ fn delivery_counts_landings_how_long_they_took_and_what_people_had_to_help_with(
     assert_eq!((report.landed, report.failed, report.held_now), (1, 1, 0));
     assert_eq!(report.time_to_restore.max(), Some(Millis(3_600_000)));
     assert!((report.landings_per_day - 0.5).abs() < 1e-9, "{report:?}");
+}
+
+const DAY: u64 = 86_400;
+
+/// Twenty waypoints, `w0` and so on, that are built and verified.
+fn twenty() -> Fixture {
+    let waypoints = (0..20).map(|n| waypoint(&format!("w{n}"), &[]));
+    let mut plan = plan(waypoints.collect());
+    plan.workflow = "declared".to_owned();
+    Fixture::flown_by(plan, fleet(), &[WorkflowSpec::new("declared", [build(), verify()])])
+}
+
+/// These waypoints are built and verified; so many of them are sent back.
+fn verified(fixture: &mut Fixture, waypoints: Range<u32>, sent_back: u32) {
+    let from = waypoints.start;
+    for n in waypoints {
+        let name = format!("w{n}");
+        fixture.feed(&name, Input::Open).turn();
+        fixture.build_ok(&name).turn();
+        fixture.wait(10);
+        let verdict = if n - from < sent_back { Verdict::Fail } else { Verdict::Pass };
+        fixture.report(&name, |report| report.criteria[0].result.verdict = verdict);
+    }
+}
+
+fn trend(fixture: &Fixture, days: u32) -> TrendReport {
+    let mut trend = Trend::new(days, fixture.now);
+    each(fixture, |reader, told, _| trend.take(reader, told));
+    trend.finish()
+}
+
+/// Of the gate `verify`: how often it was left, and how often it sent work back, in percent as well; before, and now.
+fn verify_in(report: &TrendReport) -> [(u32, u32, Option<u32>); 2] {
+    let verify = report.gates.iter().find(|found| found.gate.as_str() == "verify").unwrap();
+    [&verify.before, &verify.now].map(|span| (span.left, span.rejections, span.rejection_percent))
+}
+
+#[test]
+fn a_gate_that_sends_back_more_than_in_the_days_before_got_worse() {
+    let mut fixture = twenty();
+    verified(&mut fixture, 0..5, 0);
+    fixture.wait(8 * DAY);
+    verified(&mut fixture, 5..11, 1);
+    fixture.wait(7 * DAY);
+    verified(&mut fixture, 11..16, 3);
+    let report = trend(&fixture, 7);
+    assert_eq!(report.gates.iter().map(|gate| gate.gate.as_str()).collect::<Vec<_>>(), ["build", "verify"]);
+    assert_eq!(verify_in(&report), [(6, 1, Some(16)), (5, 3, Some(60))], "what was there before is too old");
+    let courses: Vec<Course> = report.gates.iter().map(|gate| gate.rejections).collect();
+    assert_eq!((courses, report.gates[1].now.dwell.max()), (vec![Course::Steady, Course::Worse], Some(Millis(10_000))));
+    let fortnights = trend(&fixture, 14);
+    assert_eq!(verify_in(&fortnights), [(5, 0, Some(0)), (11, 4, Some(36))]);
+    fixture.wait(30 * DAY);
+    assert_eq!(trend(&fixture, 7).gates, [], "nothing was left in these days");
+}
+
+#[test]
+fn a_gate_that_sends_back_less_than_in_the_days_before_got_better_unless_too_few_turns_say_so() {
+    let mut fixture = twenty();
+    verified(&mut fixture, 0..5, 4);
+    fixture.wait(DAY);
+    verified(&mut fixture, 5..9, 0);
+    assert_eq!(verify_in(&trend(&fixture, 1)), [(5, 4, Some(80)), (4, 0, Some(0))]);
+    assert_eq!(trend(&fixture, 1).gates[1].rejections, Course::TooFew);
+    verified(&mut fixture, 9..10, 0);
+    let gates = trend(&fixture, 1).gates;
+    assert_eq!((gates[1].now.left, gates[1].rejections), (5, Course::Better));
 }
