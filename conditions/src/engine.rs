@@ -19,18 +19,16 @@ const TOLD_MAX: usize = 200;
 /// No clock, no proxies, no promises.
 type Intrinsics = (Eval, RegExpCompiler, RegExp, Json, MapSet);
 
-/// Takes away what makes two evaluations of the same differ.
-const SETUP: &str = "delete Math.random;";
-
-/// Makes a function of an expression. Between two kinds of brackets, so that text that closes one of them to go on with
-/// statements of its own is no expression.
-const COMPILE: &str = r#"(scope, text) => {
-    const names = Object.keys(scope);
+/// Takes away what makes two evaluations of the same differ. Then makes a function of an expression: between two kinds of
+/// brackets, so that text that closes one of them to go on with statements of its own is no expression. That function, without
+/// what it sees, is what comes of it.
+const COMPILE: &str = r#"delete Math.random;
+(scope, text) => {
+    const names = Object.keys(scope), values = Object.values(scope);
     Function(...names, `[${text}\n]`);
-    return Function(...names, `"use strict"; return (${text}\n)`);
+    const condition = Function(...names, `"use strict"; return (${text}\n)`);
+    return () => !!condition(...values);
 }"#;
-
-const RUN: &str = "(condition, scope) => !!condition(...Object.values(scope))";
 
 /// What came of a condition. `scope` is a JSON object, each of whose members it sees under its name; `None`: the condition
 /// is only parsed, and holds if it could be.
@@ -66,16 +64,14 @@ fn evaluated(condition: &str, scope: Option<&str>) -> Result<bool, Failure> {
 fn in_context(ctx: &Ctx<'_>, condition: &str, scope: Option<&str>) -> Result<bool, Failure> {
     let threw = |error: CaughtError<'_>| failure(&error, Failure::Threw);
     let parse_only = scope.is_none();
-    ctx.eval::<(), _>(SETUP).catch(ctx).map_err(threw)?;
     let scope: Value<'_> = ctx.json_parse(scope.unwrap_or("{}")).catch(ctx).map_err(threw)?;
     let compile: Function<'_> = ctx.eval(COMPILE).catch(ctx).map_err(threw)?;
-    let compiled: Result<Function<'_>, _> = compile.call((scope.clone(), condition)).catch(ctx);
+    let compiled: Result<Function<'_>, _> = compile.call((scope, condition)).catch(ctx);
     let compiled = compiled.map_err(|error| failure(&error, Failure::Syntax))?;
     if parse_only {
         return Ok(true);
     }
-    let run: Function<'_> = ctx.eval(RUN).catch(ctx).map_err(threw)?;
-    run.call((compiled, scope)).catch(ctx).map_err(threw)
+    compiled.call(()).catch(ctx).map_err(threw)
 }
 
 fn failure(error: &CaughtError<'_>, as_told: fn(String) -> Failure) -> Failure {

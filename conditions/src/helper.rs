@@ -8,14 +8,13 @@ use std::{
 };
 
 use holdpoint_sandbox::ToolError;
-use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use crate::{
     Answer,
     evaluator::{Evaluated, Evaluator, IDLE_MAX, Kept, RUNNING_MAX, locked},
     memo::{self, Memo},
-    message::Request,
+    message::{Request, Scope},
 };
 
 /// Why conditions were not evaluated. It is not their fault: asking again may help.
@@ -73,8 +72,8 @@ impl Helper {
         Self { idle, ..self }
     }
 
-    /// What comes of each condition. Each sees the members of `scope`, a JSON object, under their names. No process is
-    /// asked where all of them came to something on the same scope before.
+    /// What comes of each condition. No process is asked where all of them came to something on the same scope before, unless
+    /// it says that it does not recur: then nothing is looked up, and nothing pushes out what is remembered.
     ///
     /// `owner` names whose conditions they are. A process, and what is remembered, are one owner's only: conditions that got the
     /// better of the engine would have no say in what comes of others'.
@@ -85,14 +84,17 @@ impl Helper {
         &self,
         owner: &str,
         conditions: &[String],
-        scope: &Value,
+        scope: Scope<'_>,
     ) -> Result<Vec<Answer>, HelperError> {
-        let key = |condition: &String| memo::key(owner, condition, scope);
+        if !scope.recurs {
+            return self.ask(owner, conditions, Some(scope.json)).await;
+        }
+        let key = |condition: &String| memo::key(owner, condition, scope.json);
         let keys: Vec<Option<String>> = conditions.iter().map(key).collect();
         if let Some(known) = self.known(&keys) {
             return Ok(known);
         }
-        let answers = self.ask(owner, conditions, Some(scope)).await?;
+        let answers = self.ask(owner, conditions, Some(scope.json)).await?;
         let mut memo = locked(&self.memo);
         for (key, answer) in keys.into_iter().zip(&answers) {
             key.into_iter().for_each(|key| memo.keep(key, answer));
@@ -113,7 +115,7 @@ impl Helper {
         self.ask("", conditions, None).await
     }
 
-    async fn ask(&self, owner: &str, conditions: &[String], scope: Option<&Value>) -> Result<Vec<Answer>, HelperError> {
+    async fn ask(&self, owner: &str, conditions: &[String], scope: Option<&str>) -> Result<Vec<Answer>, HelperError> {
         if conditions.is_empty() {
             return Ok(Vec::new());
         }
@@ -135,8 +137,8 @@ impl Helper {
 
     /// One request. What goes over its bounds in a process that has answered before is asked again of a new one, whose word
     /// counts: nothing that was there before is at fault then.
-    async fn run(&self, owner: &str, conditions: &[String], scope: Option<&Value>) -> Result<Evaluated, HelperError> {
-        let request = Request { conditions: conditions.to_vec(), scope: scope.cloned() };
+    async fn run(&self, owner: &str, conditions: &[String], scope: Option<&str>) -> Result<Evaluated, HelperError> {
+        let request = Request { conditions: conditions.to_vec(), scope: scope.map(str::to_owned) };
         let failed = |source| HelperError::Run { source };
         // Nobody closes it, so that there is always a permit in the end.
         let _running = self.running.acquire().await;

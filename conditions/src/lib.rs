@@ -21,7 +21,7 @@ mod message;
 mod serve;
 
 pub use helper::{Helper, HelperError};
-pub use message::{Answer, Failure};
+pub use message::{Answer, Failure, Scope};
 pub use serve::maybe_run;
 
 use std::time::Duration;

@@ -1,7 +1,6 @@
 //! What goes between a process and its helper, and what came of a condition. Pure data.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 /// What came of one condition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,11 +46,20 @@ pub enum Failure {
     Memory,
 }
 
+/// What conditions see.
+#[derive(Debug, Clone, Copy)]
+pub struct Scope<'a> {
+    /// A JSON object as text: each of its members is seen under its name.
+    pub json: &'a str,
+    /// Whether the same may be seen again, so that what comes of it is worth remembering.
+    pub recurs: bool,
+}
+
 /// What a helper is asked.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Request {
     /// The conditions, each evaluated by itself.
     pub(crate) conditions: Vec<String>,
-    /// What they see, by name; `None`: they are only parsed.
-    pub(crate) scope: Option<Value>,
+    /// What they see: a JSON object as text, which only the engine reads. `None`: they are only parsed.
+    pub(crate) scope: Option<String>,
 }

@@ -26,7 +26,6 @@ fn serve() -> io::Result<()> {
     let mut out = io::stdout().lock();
     for line in io::stdin().lock().lines() {
         let Request { conditions, scope } = serde_json::from_str(&line?)?;
-        let scope = scope.map(|scope| scope.to_string());
         let mut answers: Vec<Answer> = Vec::with_capacity(conditions.len());
         for condition in &conditions {
             limit_processor_time()?;

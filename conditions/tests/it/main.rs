@@ -6,24 +6,24 @@ mod processes;
 
 use std::path::Path;
 
-use holdpoint_conditions::{Answer, Failure, Helper};
-use serde_json::{Value, json};
+use holdpoint_conditions::{Answer, Failure, Helper, Scope};
 
 fn helper() -> Helper {
     Helper::at(Path::new(env!("CARGO_BIN_EXE_holdpoint-conditions-helper")))
 }
 
-fn scope() -> Value {
-    json!({
+fn scope() -> Scope<'static> {
+    const JSON: &str = r#"{
         "tags": ["security", "api"],
-        "metadata": {"dealSize": 80_000, "kind": "deploy", "__proto__": {"polluted": true}},
-        "gateHistory": [{"gate": "build", "outcome": "complete"}],
-    })
+        "metadata": {"dealSize": 80000, "kind": "deploy", "__proto__": {"polluted": true}},
+        "gateHistory": [{"gate": "build", "outcome": "complete"}]
+    }"#;
+    Scope { json: JSON, recurs: true }
 }
 
 async fn answers(conditions: &[&str]) -> Vec<Answer> {
     let conditions: Vec<String> = conditions.iter().map(|&condition| condition.to_owned()).collect();
-    helper().evaluate("flight", &conditions, &scope()).await.unwrap()
+    helper().evaluate("flight", &conditions, scope()).await.unwrap()
 }
 
 async fn answer(condition: &str) -> Answer {
@@ -78,7 +78,7 @@ async fn what_is_no_expression_is_refused_when_it_is_parsed_and_when_it_is_evalu
     let long = format!("true /*{}*/", "x".repeat(5_000));
     let conditions: Vec<String> = bad.iter().map(|&text| text.to_owned()).chain([long]).collect();
     let parsed = helper().parse(&conditions).await.unwrap();
-    let evaluated = helper().evaluate("flight", &conditions, &scope()).await.unwrap();
+    let evaluated = helper().evaluate("flight", &conditions, scope()).await.unwrap();
     for (condition, answers) in conditions.iter().zip(parsed.iter().zip(&evaluated)) {
         let (Answer::Failed(Failure::Syntax(_)), Answer::Failed(Failure::Syntax(_))) = answers else {
             unreachable!("{condition}: {answers:?}")

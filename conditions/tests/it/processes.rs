@@ -5,9 +5,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-use holdpoint_conditions::{Answer, Failure, Helper};
+use holdpoint_conditions::{Answer, Failure, Helper, Scope};
 use holdpoint_sandbox::ProcessId;
-use serde_json::json;
 
 /// A helper that no other test has, so that its processes can be found.
 struct Own {
@@ -27,8 +26,9 @@ impl Own {
     /// Each with a scope of its own, so that nothing is remembered.
     async fn answer(&self, owner: &str, condition: &str) -> Answer {
         static ASKED: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-        let scope = json!({"n": ASKED.fetch_add(1, std::sync::atomic::Ordering::Relaxed)});
-        self.helper.evaluate(owner, &[condition.to_owned()], &scope).await.unwrap().remove(0)
+        let scope = format!(r#"{{"n": {}}}"#, ASKED.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
+        let scope = Scope { json: &scope, recurs: true };
+        self.helper.evaluate(owner, &[condition.to_owned()], scope).await.unwrap().remove(0)
     }
 
     fn processes(&self) -> Vec<ProcessId> {
@@ -118,6 +118,26 @@ async fn a_process_that_nobody_asks_ends_after_a_while_and_another_one_answers_t
 }
 
 #[tokio::test]
+async fn what_recurs_is_answered_without_a_process_and_what_does_not_is_evaluated_each_time() {
+    let own = Own::new();
+    let gone = async || {
+        for process in own.processes() {
+            process.kill().unwrap();
+        }
+        soon(|| own.processes().is_empty()).await;
+    };
+    for recurs in [true, false] {
+        let scope = Scope { json: r#"{"n": 1}"#, recurs };
+        let asked = async || own.helper.evaluate("one", &["n > 0".to_owned()], scope).await.unwrap().remove(0);
+        assert_eq!(asked().await, Answer::Holds);
+        gone().await;
+        assert_eq!(asked().await, Answer::Holds);
+        assert_eq!(own.processes().is_empty(), recurs, "a process was there for it");
+        gone().await;
+    }
+}
+
+#[tokio::test]
 async fn however_many_ask_at_the_same_time_few_processes_live_and_everybody_is_answered() {
     let own = std::sync::Arc::new(Own::new());
     let many: Vec<_> = (0..24)
@@ -134,7 +154,7 @@ async fn however_many_ask_at_the_same_time_few_processes_live_and_everybody_is_a
     for one in many {
         assert_eq!(one.await.unwrap(), Answer::Holds);
     }
-    // Four that evaluate, four that stay; and one that was killed may be there for a moment.
-    assert!((1..=9).contains(&most), "{most} at the same time");
-    assert!(own.processes().len() <= 5, "of those that stay");
+    // Four that evaluate, four that stay; and those that were killed are there for a moment, on a busy machine for longer.
+    assert!((1..=12).contains(&most), "{most} at the same time");
+    soon(|| own.processes().len() <= 4).await;
 }

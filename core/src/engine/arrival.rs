@@ -3,13 +3,18 @@
 //! A condition is evaluated outside, because no engine of JavaScript is pure: a step that needs one says so
 //! ([`Step::Evaluate`]) and is taken again with its result, which its entry records.
 
+use std::collections::BTreeMap;
+
 use holdpoint_protocol::{
-    ids::GateId,
+    Timestamp,
+    ids::{AgentName, GateId, RoleId},
     journal::ConditionResult,
+    plan::Waypoint,
     reason::ReasonCode,
     state::{Branch, BranchStanding, GateEntries, GateVisit, OpenFork, Outcome, Purpose, Resume, WaypointState},
 };
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 
 use super::{Step, opening, transition::Transition, turns, visits};
 use crate::{
@@ -24,9 +29,11 @@ pub struct Evaluate {
     pub gate: GateId,
     /// Its condition.
     pub condition: String,
-    /// What the condition sees: a JSON object of `tags`, `metadata` and, where the condition can name it, `gateHistory`. Nothing
-    /// in it was written by an agent. Without the history it is the same for work at every time, and so is what comes of it.
-    pub scope: Value,
+    /// What the condition sees, as text: a JSON object of `tags`, `metadata` and, where the condition can name it, `gateHistory`.
+    /// Nothing in it was written by an agent.
+    pub scope: String,
+    /// Whether the history is in it. Without that it is the same for work at every time, and so is what comes of it.
+    pub has_history: bool,
 }
 
 /// Where work is after it came to a gate.
@@ -121,8 +128,9 @@ impl<'a> Transition<'a> {
     /// What came of a condition, or that it has to be evaluated.
     fn condition(&mut self, id: &GateId, condition: &str) -> Result<ConditionResult, Evaluate> {
         let Some(result) = self.cx.conditions.iter().find(|result| result.gate == *id) else {
-            let scope = scope(&self.next, self.cx.waypoint, condition);
-            return Err(Evaluate { gate: id.clone(), condition: condition.to_owned(), scope });
+            let has_history = may_see_history(condition);
+            let scope = scope(&self.next, self.cx.waypoint, has_history);
+            return Err(Evaluate { gate: id.clone(), condition: condition.to_owned(), scope, has_history });
         };
         self.conditions.push(result.clone());
         Ok(result.clone())
@@ -194,19 +202,45 @@ impl<'a> Transition<'a> {
 const HISTORY: [&str; 4] = ["gateHistory", "arguments", "eval", "\\"];
 
 /// What conditions see. Of the history only what the engine wrote: no word of an agent can make a gate disappear.
-fn scope(state: &WaypointState, waypoint: &holdpoint_protocol::plan::Waypoint, condition: &str) -> Value {
-    if !HISTORY.iter().any(|word| condition.contains(word)) {
-        return json!({"tags": waypoint.tags, "metadata": waypoint.metadata});
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Seen<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    gate_history: Option<Vec<SeenVisit<'a>>>,
+    metadata: &'a BTreeMap<String, Value>,
+    tags: &'a [String],
+}
+
+/// A visit, without the words of whoever ended it.
+#[derive(Serialize)]
+struct SeenVisit<'a> {
+    gate: &'a GateId,
+    role: &'a RoleId,
+    agent: Option<&'a AgentName>,
+    outcome: Option<Outcome>,
+    entered: Timestamp,
+    exited: Option<Timestamp>,
+    /// In milliseconds.
+    duration: Option<i64>,
+}
+
+impl<'a> SeenVisit<'a> {
+    fn of(visit: &'a GateVisit) -> Self {
+        let GateVisit { gate, role, agent, entered, exited, outcome, .. } = visit;
+        let duration = exited.map(|exited| exited.as_millis() - entered.as_millis());
+        Self { gate, role, agent: agent.as_ref(), outcome: *outcome, entered: *entered, exited: *exited, duration }
     }
-    let visit = |visit: &GateVisit| {
-        let duration = visit.exited.map(|exited| exited.as_millis() - visit.entered.as_millis());
-        json!({
-            "gate": visit.gate, "role": visit.role, "agent": visit.agent, "outcome": visit.outcome,
-            "entered": visit.entered, "exited": visit.exited, "duration": duration,
-        })
-    };
-    let history: Vec<Value> = state.history.iter().map(visit).collect();
-    json!({"tags": waypoint.tags, "metadata": waypoint.metadata, "gateHistory": history})
+}
+
+/// Whether a condition can name the history.
+fn may_see_history(condition: &str) -> bool {
+    HISTORY.iter().any(|word| condition.contains(word))
+}
+
+fn scope(state: &WaypointState, waypoint: &Waypoint, has_history: bool) -> String {
+    let history = has_history.then(|| state.history.iter().map(SeenVisit::of).collect());
+    let seen = Seen { gate_history: history, metadata: &waypoint.metadata, tags: &waypoint.tags };
+    serde_json::to_string(&seen).expect("names, numbers and JSON have a JSON form")
 }
 
 fn failed(gate: &GateId, failure: &str) -> Ruling {

@@ -1,7 +1,7 @@
 //! An input becomes an entry: decided by the core, appended under the check that nobody else did.
 
 use holdpoint_bus::journal::AppendError;
-use holdpoint_conditions::{Answer, HelperError};
+use holdpoint_conditions::{Answer, HelperError, Scope};
 use holdpoint_core::{
     budget::Need,
     engine::{self, Context, Evaluate, Fresh, Input, Oversize, Refusal, Step},
@@ -198,8 +198,9 @@ async fn reserve(books: &mut Books, shell: &Shell, waypoint: &WaypointId, need: 
 
 /// What comes of a condition. One that fails is told here, because work may pass over its gate.
 async fn evaluate(shell: &Shell, flight: &FlightId, wanted: Evaluate) -> Result<ConditionResult, ApplyError> {
-    let Evaluate { gate, condition, scope } = wanted;
-    let answers = shell.conditions.evaluate(flight.as_str(), std::slice::from_ref(&condition), &scope).await;
+    let Evaluate { gate, condition, scope, has_history } = wanted;
+    let seen = Scope { json: &scope, recurs: !has_history };
+    let answers = shell.conditions.evaluate(flight.as_str(), std::slice::from_ref(&condition), seen).await;
     let answers = answers.map_err(|source| ApplyError::Condition { gate: gate.clone(), source })?;
     let holds = answers.iter().all(Answer::holds);
     let failure = answers.into_iter().find_map(|answer| match answer {

@@ -90,10 +90,11 @@ impl Answering {
         // Both at once: an answer may begin before the question was read to its end.
         let (stdin, stdout) = (&mut self.stdin, &mut self.stdout);
         let mut said = Vec::new();
+        // Its end with it: two writes would wake whoever reads twice.
+        let line = [line, b"\n"].concat();
         let send = async {
             let sent = async {
-                stdin.write_all(line).await?;
-                stdin.write_all(b"\n").await?;
+                stdin.write_all(&line).await?;
                 stdin.flush().await
             };
             match sent.await {

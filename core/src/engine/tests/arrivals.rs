@@ -96,8 +96,9 @@ fn a_condition_sees_the_plans_words_and_the_engines_and_none_of_an_agent() {
     fixture.report("w", |_| {}).turn();
     let [asked] = fixture.conditions.asked.as_slice() else { panic!("{:?}", fixture.conditions.asked) };
     assert_eq!(asked.condition, condition);
-    assert_eq!(asked.scope["tags"], serde_json::json!(["security"]));
-    let visit = &asked.scope["gateHistory"][0];
+    let seen: serde_json::Value = serde_json::from_str(&asked.scope).unwrap();
+    assert_eq!((asked.has_history, &seen["tags"]), (true, &serde_json::json!(["security"])));
+    let visit = &seen["gateHistory"][0];
     let mut keys: Vec<&str> = visit.as_object().unwrap().keys().map(String::as_str).collect();
     keys.sort_unstable();
     assert_eq!(keys, ["agent", "duration", "entered", "exited", "gate", "outcome", "role"]);
@@ -112,8 +113,10 @@ fn a_condition_that_cannot_name_the_history_is_asked_with_the_plans_words_alone(
         fixture.feed("w", Input::Open);
         fixture.build_ok("w").turn();
         fixture.report("w", |_| {}).turn();
-        let scope = fixture.conditions.asked[0].scope.as_object().unwrap().clone();
-        scope.keys().cloned().collect::<Vec<_>>()
+        let asked = &fixture.conditions.asked[0];
+        let seen: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&asked.scope).unwrap();
+        assert_eq!(asked.has_history, seen.contains_key("gateHistory"));
+        seen.keys().cloned().collect::<Vec<_>>()
     };
     assert_eq!(sees("tags.includes('security') || metadata.risk > 3"), ["metadata", "tags"]);
     for condition in ["gateHistory.length", "arguments[2].length", "eval('gate' + 'History')", "gate\\u0048istory"] {
