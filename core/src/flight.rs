@@ -10,6 +10,7 @@ mod drift;
 mod due;
 mod inbox;
 mod landings;
+mod planned;
 mod reconfiguring;
 mod steering;
 mod view;
@@ -36,6 +37,7 @@ pub use drift::{Drift, Regrouped, Rerouted, drift};
 pub use due::{Due, due, migrates, next_deadline};
 pub use inbox::{OpenQuestion, Waits, actions, waits};
 pub use landings::Landings;
+use planned::Places;
 pub use reconfiguring::{CONFIGURATIONS_MAX, RELOAD_BYTES_MAX, loosened, reconfigure};
 pub use steering::{Steering, steer};
 pub(crate) use view::is_ready;
@@ -54,6 +56,8 @@ pub struct FlightState {
     pub configured: Configurations,
     /// What is reserved of its budget, and which limits people raised.
     pub budget: Budgets,
+    /// Where each waypoint stands in the plan.
+    pub(crate) places: Places,
 }
 
 /// The states of a flight's waypoints. A waypoint without entries is not in it.
@@ -65,7 +69,8 @@ impl FlightState {
     pub fn new(submitted: Submitted) -> Self {
         let configured = Configurations::new(&submitted.workflows);
         let (landed, steering, budget) = (Landings::default(), Steering::default(), Budgets::default());
-        Self { submitted, landed, steering, configured, budget }
+        let places = Places::of(&submitted.plan);
+        Self { submitted, landed, steering, configured, budget, places }
     }
 
     /// A person acted on the flight as a whole.

@@ -210,7 +210,7 @@ impl Books {
             Entry::Answered(_) => EntryKind::Answered,
             Entry::Reserved(_) => EntryKind::Reserved,
             Entry::Turn(turn) => {
-                let planned = self.flight.submitted.plan.waypoint(&turn.waypoint);
+                let planned = self.flight.planned(&turn.waypoint);
                 let priority = engine::queue(turn, planned.map_or(Priority::Medium, |w| w.priority));
                 let pool = self.flight.submitted.fleet.pool.clone();
                 EntryKind::Turn { role: engine::queued_for(turn), priority, pool }

@@ -331,7 +331,7 @@ fn failure(error: &BooksError) -> Failure {
 
 /// The waypoint as planned.
 fn planned(books: &Books, waypoint: &WaypointId) -> Result<Waypoint, ApplyError> {
-    let planned = books.flight.submitted.plan.waypoint(waypoint).cloned();
+    let planned = books.flight.planned(waypoint).cloned();
     planned.ok_or_else(|| ApplyError::UnknownWaypoint { flight: books.id().clone(), waypoint: waypoint.clone() })
 }
 

@@ -44,7 +44,7 @@ impl Auditor {
         let Some(flight) = &self.state else {
             return Err(("the submission of the flight before it".to_owned(), "there is none".to_owned()));
         };
-        let Some(planned) = flight.submitted.plan.waypoint(waypoint) else {
+        let Some(planned) = flight.planned(waypoint) else {
             return Err((
                 format!("a waypoint of the plan {}", flight.submitted.plan.plan),
                 "none of this name".to_owned(),

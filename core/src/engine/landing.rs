@@ -138,7 +138,7 @@ fn collision(
     cx: &Context<'_>,
 ) -> Collision {
     let landed = cx.flight.landed_between(since, head);
-    let title = |id: &WaypointId| cx.flight.submitted.plan.waypoint(id).map(|w| w.title.clone()).unwrap_or_default();
+    let title = |id: &WaypointId| cx.flight.planned(id).map(|w| w.title.clone()).unwrap_or_default();
     let newest_first = landed.iter().rev().map(|l| LandedMeanwhile {
         waypoint: l.waypoint.clone(),
         title: title(&l.waypoint),

@@ -118,7 +118,7 @@ pub(super) fn build_request(
 /// What the waypoint depends on, as far as it landed.
 fn dependencies(cx: &Context<'_>) -> Vec<DependencyOutcome> {
     let landed = cx.waypoint.depends_on.iter().filter_map(|id| Some((id, cx.flight.landing(id)?)));
-    let title = |id| cx.flight.submitted.plan.waypoint(id).map(|w| w.title.clone()).unwrap_or_default();
+    let title = |id| cx.flight.planned(id).map(|w| w.title.clone()).unwrap_or_default();
     landed
         .map(|(id, landed)| DependencyOutcome { waypoint: id.clone(), title: title(id), commit: landed.commit.clone() })
         .collect()

@@ -159,7 +159,7 @@ pub fn raise(
     let Raise { waypoint, add } = &act.raise;
     let limited = match waypoint {
         None => Limits { wall_ms: plan.budget.wall.map(|wall| wall.0), ..budget::of_flight(&plan.budget) },
-        Some(waypoint) => match plan.waypoint(waypoint) {
+        Some(waypoint) => match flight.planned(waypoint) {
             Some(planned) => budget::of_turn(&planned.budget).min(planned.budget.total),
             None => {
                 let message = format!("there is no waypoint {waypoint} in flight {id}");

@@ -12,7 +12,10 @@ use holdpoint_protocol::{
     state::{Branch, BranchStanding, Phase, Purpose, Status, WaypointState},
 };
 
-use super::{FlightState, Waypoints, status, view::is_ready};
+use super::{
+    FlightState, Waypoints, status,
+    view::{depends_on_complete, is_ready, status_of},
+};
 use crate::{
     budget,
     engine::{self, Context},
@@ -79,14 +82,16 @@ fn migrating<'a>(
     waypoints: &'a Waypoints,
     now: Timestamp,
 ) -> impl Iterator<Item = WaypointId> + 'a {
-    let reloaded = waypoints.iter().filter(|_| flight.configured.newest() > 0);
+    let newest = flight.configured.newest();
+    // What its last entry was decided by is what it stands in.
+    let reloaded = waypoints.iter().filter(move |(_, state)| state.configured.by < newest);
     reloaded.filter(move |(id, state)| migrates(flight, id, state, now)).map(|(id, _)| id.clone())
 }
 
 /// Whether a waypoint stands in a gate that is gone, or has a turn of a role that is not the gate's any more.
 #[must_use]
 pub fn migrates(flight: &FlightState, id: &WaypointId, state: &WaypointState, now: Timestamp) -> bool {
-    let Some(waypoint) = flight.submitted.plan.waypoint(id) else { return false };
+    let Some(waypoint) = flight.planned(id) else { return false };
     let Some(workflow) = flight.workflow_of(waypoint, state) else { return false };
     engine::has_to_migrate(state, &Context { flight, waypoint, workflow, now, conditions: &[] })
 }
@@ -149,7 +154,7 @@ fn landing(flight: &FlightState, waypoints: &Waypoints) -> Option<Due> {
         match &state.phase {
             Phase::InTurn(open) if open.purpose == Purpose::Verify(VerificationPurpose::Merge) => verifying |= on_head,
             Phase::Accepted { at, .. } if flight.landing(id).is_none() => {
-                let Some(index) = plan.iter().position(|waypoint| &waypoint.id == id) else { continue };
+                let Some(index) = flight.place(id) else { continue };
                 let place = Place {
                     merged: Reverse(on_head && work.made_on.is_some()),
                     on_head: Reverse(on_head),
@@ -175,7 +180,7 @@ fn landing(flight: &FlightState, waypoints: &Waypoints) -> Option<Due> {
 fn forks(flight: &FlightState, waypoints: &Waypoints) -> Vec<Due> {
     let due = |(id, state): (&WaypointId, &WaypointState)| {
         let fork = state.fork.as_ref().filter(|_| state.phase == Phase::Forked)?;
-        let workflow = flight.submitted.plan.waypoint(id).and_then(|waypoint| flight.workflow_of(waypoint, state))?;
+        let workflow = flight.planned(id).and_then(|waypoint| flight.workflow_of(waypoint, state))?;
         if workflow.join(fork) != Join::Open {
             return Some(Due::Join(id.clone()));
         }
@@ -204,7 +209,7 @@ fn deadlines(flight: &FlightState, waypoints: &Waypoints, now: Timestamp) -> Vec
 /// order.
 fn opening(flight: &FlightState, waypoints: &Waypoints) -> Option<Due> {
     if let Some(max) = flight.submitted.fleet.parallel {
-        let running = waypoints.keys().filter(|id| status(flight, waypoints, id) == Status::Running);
+        let running = waypoints.iter().filter(|(id, state)| status_of(flight, id, state) == Status::Running);
         if running.take(max as usize).count() == max as usize {
             return None;
         }
@@ -213,11 +218,12 @@ fn opening(flight: &FlightState, waypoints: &Waypoints) -> Option<Due> {
     if budget::is_dry(flight, waypoints) {
         return None;
     }
-    let mut next: Option<&Waypoint> = None;
-    for waypoint in &flight.submitted.plan.waypoints {
-        if next.is_none_or(|first| waypoint.priority < first.priority) && is_ready(flight, waypoints, waypoint) {
-            next = Some(waypoint);
+    let mut next: Option<(Priority, usize, &Waypoint)> = None;
+    for (index, waypoint) in flight.not_begun(waypoints) {
+        let goes_first = next.as_ref().is_none_or(|(priority, at, _)| (waypoint.priority, index) < (*priority, *at));
+        if goes_first && depends_on_complete(flight, waypoints, waypoint) {
+            next = Some((waypoint.priority, index, waypoint));
         }
     }
-    next.map(|w| Due::Open(w.id.clone()))
+    next.map(|(_, _, waypoint)| Due::Open(waypoint.id.clone()))
 }

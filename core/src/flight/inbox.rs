@@ -98,7 +98,7 @@ fn waiting(flight: &FlightState, id: &WaypointId, state: &WaypointState, phase: 
 
 /// The people whom something concerns: who may complete the gate, or those to notify of held work; empty: anybody.
 fn concerned(flight: &FlightState, id: &WaypointId, state: &WaypointState, phase: &Phase) -> Vec<AgentName> {
-    let Some(planned) = flight.submitted.plan.waypoint(id) else { return Vec::new() };
+    let Some(planned) = flight.planned(id) else { return Vec::new() };
     match phase {
         Phase::InTurn(open) if open.taken_by.is_some() => open.taken_by.iter().cloned().collect(),
         Phase::InTurn(open) if open.people => {
@@ -178,7 +178,7 @@ fn in_phase(flight: &FlightState, id: &WaypointId, state: &WaypointState, phase:
         }
         Phase::InTurn(open) => {
             let answer = open.asking().map(|_| Verb::Answer);
-            let planned = flight.submitted.plan.waypoint(id);
+            let planned = flight.planned(id);
             let take = planned.filter(|planned| engine::can_be_taken(open, planned)).map(|_| Verb::Take);
             answer.into_iter().chain(take).collect()
         }

@@ -3,7 +3,7 @@
 use holdpoint_protocol::{
     ids::{AgentName, FlightId, TurnId, WaypointId},
     plan::Waypoint,
-    state::{Branch, BranchStanding, OpenTurn, Phase, Status},
+    state::{Branch, BranchStanding, OpenTurn, Phase, Status, WaypointState},
     view::{BranchStatus, BranchView, FlightStatus, FlightView, FlownWorkflow, Trouble, TurnView, WaypointView},
 };
 
@@ -19,7 +19,11 @@ pub fn branch(flight: &FlightId) -> String {
 /// The public status of one waypoint.
 #[must_use]
 pub fn status(flight: &FlightState, waypoints: &Waypoints, id: &WaypointId) -> Status {
-    let Some(state) = waypoints.get(id) else { return Status::Pending };
+    waypoints.get(id).map_or(Status::Pending, |state| status_of(flight, id, state))
+}
+
+/// The same of a waypoint whose state is at hand.
+pub(super) fn status_of(flight: &FlightState, id: &WaypointId, state: &WaypointState) -> Status {
     match &state.phase {
         Phase::Accepted { .. } => {
             let nothing_to_land = state.work.as_ref().is_none_or(|w| w.commit.is_none());
@@ -33,8 +37,12 @@ pub fn status(flight: &FlightState, waypoints: &Waypoints, id: &WaypointId) -> S
 
 /// Whether a waypoint has not begun and nothing it depends on is missing.
 pub(crate) fn is_ready(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoint) -> bool {
-    let complete = |id: &WaypointId| status(flight, waypoints, id) == Status::Complete;
-    status(flight, waypoints, &waypoint.id) == Status::Pending && waypoint.depends_on.iter().all(complete)
+    status(flight, waypoints, &waypoint.id) == Status::Pending && depends_on_complete(flight, waypoints, waypoint)
+}
+
+/// Whether nothing that a waypoint depends on is missing.
+pub(super) fn depends_on_complete(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoint) -> bool {
+    waypoint.depends_on.iter().all(|id| status(flight, waypoints, id) == Status::Complete)
 }
 
 /// How the flight stands (contract, exit codes: 1 when nothing but people can move it on).
@@ -45,8 +53,8 @@ pub fn flight_status(flight: &FlightState, waypoints: &Waypoints) -> FlightStatu
         return FlightStatus::Running;
     }
     // Asked after every event: a flight on its way is recognised without looking at all of a long plan twice.
-    if waypoints.keys().any(|id| status(flight, waypoints, id) == Status::Running)
-        || plan.iter().any(|w| is_ready(flight, waypoints, w))
+    if waypoints.iter().any(|(id, state)| status_of(flight, id, state) == Status::Running)
+        || flight.not_begun(waypoints).any(|(_, waypoint)| depends_on_complete(flight, waypoints, waypoint))
     {
         return FlightStatus::Running;
     }

@@ -216,7 +216,7 @@ impl State {
         stored: Timestamp,
     ) -> Result<(), Untaken> {
         let books = self.books().await?;
-        if books.flight.submitted.plan.waypoint(&waypoint).is_none() {
+        if books.flight.planned(&waypoint).is_none() {
             let what = format!("there is no waypoint {waypoint} in flight {}", books.id());
             return Err(refused(ActCode::NothingOpen, what, "`holdpoint status` lists them"));
         }

@@ -53,7 +53,7 @@ impl State {
     pub(super) async fn followed(&mut self, asked: &Followed) -> Result<Follows, Failure> {
         let shell = self.shell.clone();
         let books = self.fresh_books().await.map_err(|error| failure(&error))?;
-        if books.flight.submitted.plan.waypoint(&asked.waypoint).is_none() {
+        if books.flight.planned(&asked.waypoint).is_none() {
             let what = format!("the plan of flight {} has no waypoint {}", books.id(), asked.waypoint);
             return Err(Failure::new(404, what));
         }

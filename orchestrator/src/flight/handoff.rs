@@ -244,7 +244,7 @@ impl State {
         if open.people || open.role != subject.role {
             return None;
         }
-        let planned = books.flight.submitted.plan.waypoint(&subject.waypoint)?;
+        let planned = books.flight.planned(&subject.waypoint)?;
         let workflow = books.flight.workflow_of(planned, &state)?;
         let gate = workflow.gate(&open.gate).filter(|_| open.purpose == Purpose::Complete)?;
         let (can_reject, default) = (gate.can_reject, workflow.default_outcome);
@@ -256,7 +256,7 @@ impl State {
     /// Whether the flight has such a waypoint; subjects are the sender's word.
     async fn belongs(&mut self, subject: &HandoffSubject) -> Result<bool, BooksError> {
         match self.books().await {
-            Ok(books) => Ok(books.flight.submitted.plan.waypoint(&subject.waypoint).is_some()),
+            Ok(books) => Ok(books.flight.planned(&subject.waypoint).is_some()),
             Err(BooksError::Unknown { .. }) => Ok(false),
             Err(error) => Err(error),
         }

@@ -127,7 +127,7 @@ impl State {
 fn context(books: &Books, waits: &Waits) -> GateContext {
     let is_open = matches!(waits.kind, InboxKind::Approval | InboxKind::Turn | InboxKind::Taken);
     let gate = waits.gate.as_ref().filter(|_| is_open);
-    let planned = books.flight.submitted.plan.waypoint(&waits.waypoint);
+    let planned = books.flight.planned(&waits.waypoint);
     let state = books.state(&waits.waypoint);
     let gate = gate.zip(planned).and_then(|(gate, planned)| books.flight.workflow_of(planned, &state)?.gate(gate));
     gate.map(|gate| gate.context.clone()).unwrap_or_default()
@@ -135,7 +135,7 @@ fn context(books: &Books, waits: &Waits) -> GateContext {
 
 /// What an approval or held work is about: the waypoint's title.
 fn about(books: &Books, waypoint: &WaypointId) -> Option<String> {
-    books.flight.submitted.plan.waypoint(waypoint).map(|planned| planned.title.clone())
+    books.flight.planned(waypoint).map(|planned| planned.title.clone())
 }
 
 /// The handoff that asked a question, as it is stored.

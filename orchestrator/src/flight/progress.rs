@@ -43,7 +43,7 @@ impl State {
         }
         let books = self.books().await.map_err(|error| failure(&error))?;
         let state = books.state(&progress.waypoint);
-        let planned = books.flight.submitted.plan.waypoint(&progress.waypoint);
+        let planned = books.flight.planned(&progress.waypoint);
         let workflow = planned.and_then(|planned| books.flight.workflow_of(planned, &state));
         let others = Place::Others(progress.waypoint.clone(), progress.turn.clone());
         let unlisted =
