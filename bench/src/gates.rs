@@ -5,6 +5,7 @@
 //! do not grow with it.
 
 mod flown;
+mod growth;
 mod memory;
 mod report;
 mod walk;
@@ -16,7 +17,8 @@ use holdpoint_core::gates::GATES_MAX;
 
 use crate::{BenchError, Host};
 
-pub use report::{FlownRow, GatesReport, MemoryFigures, VisitsRow};
+use report::InMemory;
+pub use report::{FlownRow, GatesReport, GrowthRow, MemoryFigures, VisitsRow};
 pub use workflow::On;
 
 /// Waypoints of a flight: a plan's file has room for some 10,000.
@@ -73,11 +75,13 @@ pub async fn run(args: &GatesArgs, host: &Host) -> Result<GatesReport, BenchErro
     args.check()?;
     let declared = workflow::declared(args.gates, args.conditions, On::Plan)?;
     host.say(&format!("{} waypoints through {} gates in memory", args.in_memory, args.gates));
-    let memory = memory::measure(&declared, args.in_memory)?;
+    let machine = memory::measure(&declared, args.in_memory)?;
     host.say("work that is sent back again and again");
     let visits = memory::visits(&declared)?;
+    host.say(&format!("flights of up to {} waypoints in memory", args.in_memory));
+    let growth = growth::rows(&declared, args.in_memory.min(WAYPOINTS_MAX))?;
     let flown = if args.waypoints == 0 { Vec::new() } else { flown::rows(args, host).await? };
-    Ok(GatesReport::new(args, memory, visits, flown))
+    Ok(GatesReport::new(args, InMemory { machine, visits, growth }, flown))
 }
 
 #[cfg(test)]

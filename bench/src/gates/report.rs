@@ -13,6 +13,8 @@ use crate::{
 
 /// An evaluation takes microseconds.
 const EVALUATE_MAX_US: f64 = 10.0;
+/// A look at the whole flight follows every event: a small part of what a transition takes.
+const LOOK_MAX_US: f64 = 500.0;
 /// Transitions a second against those of `fly`.
 const RATIO_MIN: f64 = 0.75;
 /// The largest entry after the most visits against that after a hundred.
@@ -31,6 +33,8 @@ pub struct GatesReport {
     pub memory: MemoryFigures,
     /// How large entries get.
     pub visits: Vec<VisitsRow>,
+    /// What grows with the waypoints of a flight.
+    pub growth: Vec<GrowthRow>,
     /// On a fleet: `fly`, the workflow without conditions, with them, and `fly` again.
     pub flown: Vec<FlownRow>,
     /// Transitions a second without conditions against the mean of both times of `fly`.
@@ -72,6 +76,26 @@ pub struct VisitsRow {
     pub entry_bytes: usize,
 }
 
+/// A flight of so many waypoints, half of them accepted.
+#[derive(Debug, Clone, Serialize)]
+pub struct GrowthRow {
+    /// Waypoints.
+    pub waypoints: usize,
+    /// What an orchestrator looks at after every event: the median, in microseconds.
+    pub look_us: f64,
+    /// The same after the workflows were reloaded.
+    pub reloaded_look_us: f64,
+    /// The entry half way through the gates.
+    pub entry_bytes: usize,
+}
+
+/// What is measured without a fleet.
+pub(super) struct InMemory {
+    pub(super) machine: MemoryFigures,
+    pub(super) visits: Vec<VisitsRow>,
+    pub(super) growth: Vec<GrowthRow>,
+}
+
 /// A workflow on a fleet.
 #[derive(Debug, Clone, Serialize)]
 pub struct FlownRow {
@@ -97,7 +121,8 @@ pub struct FlownRow {
 }
 
 impl GatesReport {
-    pub(super) fn new(args: &GatesArgs, memory: MemoryFigures, visits: Vec<VisitsRow>, flown: Vec<FlownRow>) -> Self {
+    pub(super) fn new(args: &GatesArgs, in_memory: InMemory, flown: Vec<FlownRow>) -> Self {
+        let InMemory { machine: memory, visits, growth } = in_memory;
         let build = if cfg!(debug_assertions) { "debug" } else { "release" };
         let plain = against_fly(&flown, None);
         let (on_plan, on_history) = (against_fly(&flown, Some(On::Plan)), against_fly(&flown, Some(On::History)));
@@ -105,6 +130,10 @@ impl GatesReport {
         if let [_, few, .., many] = visits.as_slice() {
             let growth = ratio(count(many.entry_bytes), count(few.entry_bytes));
             targets.push(Target::at_most("entry, 1,000 visits to 100", GROWTH_MAX, growth));
+        }
+        if let Some(largest) = growth.last() {
+            let found = largest.look_us.max(largest.reloaded_look_us);
+            targets.push(Target::at_most("a look at the largest flight, µs", LOOK_MAX_US, found));
         }
         targets.extend(plain.map(|found| Target::at_least("transitions/s to fly's", RATIO_MIN, found)));
         targets.extend(on_plan.map(|found| Target::at_least("conditions on the plan", RATIO_MIN, found)));
@@ -115,6 +144,7 @@ impl GatesReport {
             conditions: args.conditions,
             memory,
             visits,
+            growth,
             flown,
             ratio: plain,
             ratio_on_plan: on_plan,
@@ -143,6 +173,11 @@ impl fmt::Display for GatesReport {
         writeln!(f, "\n  {:<32}{:>12}", "visits", "entry bytes")?;
         for VisitsRow { visits, entry_bytes } in &self.visits {
             writeln!(f, "    {visits:<30}{entry_bytes:>12}")?;
+        }
+        let heads = ["a look, µs", "reloaded, µs", "entry bytes"];
+        writeln!(f, "\n  {:<32}{}", "waypoints of a flight", heads.map(|head| format!("{head:>14}")).concat())?;
+        for GrowthRow { waypoints, look_us, reloaded_look_us, entry_bytes } in &self.growth {
+            writeln!(f, "    {waypoints:<30}{look_us:>14.1}{reloaded_look_us:>14.1}{entry_bytes:>14}")?;
         }
         if !self.flown.is_empty() {
             let heads = ["gates", "conditions", "look at", "waypoints/s", "transit./s", "CPU s/1,000"];

@@ -31,19 +31,25 @@ use crate::{
 
 const ACTION: &str = "take a waypoint through its gates in memory";
 /// When everything happens.
-fn now() -> Timestamp {
+pub(super) fn now() -> Timestamp {
     Timestamp::from_millis(1_790_000_000_000)
 }
 
-/// A flight of one waypoint, by which all others are measured as well.
+/// A flight, whose first waypoint is walked: by it all others are measured as well.
 pub(super) struct World {
     pub(super) flight: FlightState,
     pub(super) waypoint: Waypoint,
 }
 
 impl World {
+    /// A flight of one waypoint.
     pub(super) fn new(declared: &WorkflowSpec) -> Result<Self, BenchError> {
-        let plan = workflow::plan(1)?;
+        Self::of(declared, 1)
+    }
+
+    /// A flight of so many.
+    pub(super) fn of(declared: &WorkflowSpec, waypoints: usize) -> Result<Self, BenchError> {
+        let plan = workflow::plan(waypoints)?;
         let waypoint = plan.waypoints.first().cloned().ok_or("a plan without waypoints").doing(ACTION)?;
         let base: Oid = "a".repeat(40).parse().doing(ACTION)?;
         let blob = BlobRef { role: role::id(role::OPERATOR), digest: Digest::of(b"snapshot"), bytes: 1 };

@@ -120,8 +120,9 @@ pub(crate) struct ScaleArgs {
     holdpoint bench gates --gates 20 --waypoints 5000 --json\n  \
     holdpoint bench gates --waypoints 0\n\n\
     The workflow is build, verification and reviews, some with a condition. In memory the machine takes waypoints through\n\
-    all gates: the time of a step, and the size of entries. Then flights of it are flown on fleets of their own, without\n\
-    and with conditions, between two flights by the built-in workflow `fly`: transitions a second are compared.")]
+    all gates: the time of a step, the size of entries, and what grows with the waypoints of a flight. Then flights of it\n\
+    are flown on fleets of their own, without and with conditions, between two flights by the built-in workflow `fly`:\n\
+    transitions a second are compared.")]
 pub(crate) struct GatesArgs {
     /// Gates of the workflow
     #[arg(long, value_name = "N", default_value_t = 20)]
