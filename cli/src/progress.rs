@@ -157,10 +157,16 @@ async fn tell(client: &Client, screen: &mut Screen, flight: &FlightId, news: &Ne
     for note in &news.notes {
         screen.detail(note);
     }
+    if news.red.is_empty() {
+        return;
+    }
+    // Not worth an error: the evidence says how the check ended.
+    let history = client.history_now(flight, &news.waypoint).await.unwrap_or_default();
     for red in &news.red {
-        let shown = evidence::of(client, red).await;
-        screen.detail(&format!("{}{}", red.text, shown.ended.map(|e| format!(": {e}")).unwrap_or_default()));
-        for line in shown.last_lines {
+        let shown = evidence::of(client, red, &history).await;
+        let why = shown.why.map(|why| format!(": {why}")).unwrap_or_default();
+        screen.detail(&format!("{} {}{why}", red.mark, red.id));
+        for line in shown.lines {
             screen.detail(&format!("    {line}"));
         }
     }

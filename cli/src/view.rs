@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
-use holdpoint_core::shown;
+use holdpoint_core::{shown, telling};
 use holdpoint_protocol::{
     Timestamp,
     api::FlightLine,
-    artifact::Verb,
+    artifact::{Disposition, Verb},
     facts::{Oid, Verdict},
     ids::{FlightId, GateId},
+    reason::ReasonCode,
     state::{Outcome, Status},
     view::{BranchStatus, BranchView, FlightStatus, FlightView, Trouble, WaypointView},
 };
@@ -71,6 +72,9 @@ pub(crate) fn table(view: &FlightView) -> String {
     let _ = writeln!(text, "flight {} is {}{paused}", view.flight, flight_status(view.status));
     for waypoint in &view.waypoints {
         let _ = writeln!(text, "  {} {:<width$}  {}", mark(waypoint.status), waypoint.id.as_str(), summary(waypoint));
+        for red in reds(waypoint) {
+            let _ = writeln!(text, "    {:<width$}  {red}", "");
+        }
         if let Some(remediation) = waypoint.remediation.as_deref().filter(|_| needs_people(waypoint.status)) {
             let _ = writeln!(text, "    {:<width$}  {}", "", shown::line(remediation));
         }
@@ -100,6 +104,19 @@ pub(crate) fn list(flights: &[FlightLine]) -> String {
         format!("{flight:<width$}  {status:<10}  {}", seconds(line.submitted_at))
     };
     flights.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// The criteria and guards that are not green, each with why, of a waypoint that has not come through.
+fn reds(waypoint: &WaypointView) -> impl Iterator<Item = String> {
+    let sent_back = matches!(waypoint.disposition, Some(Disposition::Rework | Disposition::Rollback));
+    // Where a check is green before any work, the red ones are as they should be.
+    let told = (sent_back || needs_people(waypoint.status)) && waypoint.reason_code != Some(ReasonCode::NotRed);
+    let results = waypoint.criteria.iter().chain(&waypoint.guards).filter(move |_| told);
+    results.filter(|result| result.verdict != Verdict::Pass).map(|result| {
+        let mark = if result.verdict == Verdict::Fail { "✗" } else { "?" };
+        let why = result.reason.map(|reason| format!(": {}", telling::in_words(reason))).unwrap_or_default();
+        format!("{mark} {}{why}", result.id)
+    })
 }
 
 /// Everything that a waypoint has come to, in one line.

@@ -6,7 +6,7 @@
 //! which of them are worked on, [`quota`] how much one operator may have open, [`pulls`] what to do about pulls that stay in
 //! the broker, [`rooms`] when to say that it fills up, [`lines`] how much of a log one sender may fill, [`standing`] says
 //! what became of handoffs, [`audit`] looks at what was left behind, [`attest`] says it to people outside, and [`events`] tells of it gate by gate. [`shown`] is
-//! how text of others is shown, wherever that is, and [`commit`] how it goes into commits.
+//! how text of others is shown, wherever that is, [`telling`] what is shown of a red result, and [`commit`] how it goes into commits.
 
 pub mod attest;
 pub mod audit;
@@ -44,6 +44,7 @@ pub mod runners;
 pub mod shares;
 pub mod shown;
 pub mod standing;
+pub mod telling;
 pub mod traffic;
 pub mod units;
 pub mod workflows;

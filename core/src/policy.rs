@@ -78,8 +78,7 @@ pub fn rule(facts: &Facts<'_>) -> Ruling {
         return rework(facts, reason, reason, &words::remedy(facts.violations));
     }
     if let Some(reason) = shortfall(facts) {
-        let remediation = "read the failing criteria and their evidence, then fix the goal, the check or the agent";
-        return rework(facts, reason, ReasonCode::AttemptsExhausted, remediation);
+        return rework(facts, reason, ReasonCode::AttemptsExhausted, words::after_verdicts(facts.criteria));
     }
     Ruling { disposition: Disposition::Accept, reason: ReasonCode::CriteriaMet, exhausted: false, remediation: None }
 }

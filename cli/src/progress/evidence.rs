@@ -1,74 +1,128 @@
-//! The last lines of a red check's output, got from its evidence.
+//! Why a criterion is red: what the report says of it, and the lines of its check's output that say most.
 
 use holdpoint_bus::blobs;
-use holdpoint_core::shown;
-use holdpoint_protocol::ids::role;
+use holdpoint_core::{shown, telling};
+use holdpoint_protocol::{
+    api::{HistoryLine, Standing},
+    artifact::{Artifact as _, VerificationReport},
+    ids::role,
+    reason::CriterionReason,
+};
 
 use super::news::Red;
 use crate::client::Client;
 
 /// Lines of output that are shown.
-const LINES: usize = 5;
+const LINES: usize = 6;
 /// The most evidence that is fetched for them: a check's output is capped below that.
 const BYTES_MAX: u64 = 32 << 20;
-/// What stands before how a check ended, and before each of its outputs.
+/// What stands before the command, before how a check ended, and before each of its outputs.
+const COMMAND: &str = "$ ";
 const ENDED: &str = "ended: ";
 const OUTPUT: &str = "--- standard ";
 
-/// What of the evidence is shown.
+/// What begins the note of a report that has nothing to say but how the check ended.
+const PLAIN_END: &str = "the check ended with: ";
+
+/// What is shown of a red result.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Shown {
-    /// `exit 1 after 20 ms`, or the reason's word.
-    pub(super) ended: Option<String>,
-    /// The end of the output.
-    pub(super) last_lines: Vec<String>,
+    /// Which comparison it did not stand, and how its check ended.
+    pub(super) why: Option<String>,
+    /// The check, and what its output says.
+    pub(super) lines: Vec<String>,
 }
 
 /// What a red result shows. Evidence that cannot be had is not worth an error here: the verdict stands without.
-pub(super) async fn of(client: &Client, red: &Red) -> Shown {
-    let by_reason = || Shown { ended: red.reason.map(str::to_owned), last_lines: Vec::new() };
-    let Some(digest) = red.evidence else { return by_reason() };
-    match blobs::get(client.bus(), digest, &[role::id(role::VERIFIER)], BYTES_MAX).await {
-        Ok(bytes) => read(&String::from_utf8_lossy(&bytes), red.reason),
-        Err(_) => by_reason(),
-    }
+pub(super) async fn of(client: &Client, red: &Red, history: &[HistoryLine]) -> Shown {
+    let note = noted(history, red);
+    let evidence = match red.evidence {
+        Some(digest) => blobs::get(client.bus(), digest, &[role::id(role::VERIFIER)], BYTES_MAX).await.ok(),
+        None => None,
+    };
+    let evidence = evidence.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    read(&evidence, red.reason, note.as_deref())
 }
 
-fn read(evidence: &str, reason: Option<&str>) -> Shown {
+/// What the report with this result says of it.
+fn noted(history: &[HistoryLine], red: &Red) -> Option<String> {
+    let counts = |line: &&HistoryLine| line.kind == VerificationReport::KIND && line.standing != Some(Standing::Unsigned);
+    let digest = red.evidence.as_ref()?.to_string();
+    history.iter().rev().filter(counts).find_map(|line| {
+        let reports = ["criteria", "guards"].iter().filter_map(|list| line.artifact.get(*list)?.as_array()).flatten();
+        let mut of_this = reports.filter(|report| {
+            let result = &report["result"];
+            result["id"] == red.id.as_str() && result["evidence"].get(0).is_some_and(|first| *first == digest.as_str())
+        });
+        Some(of_this.next()?["note"].as_str()?.to_owned())
+    })
+}
+
+fn read(evidence: &str, reason: Option<CriterionReason>, note: Option<&str>) -> Shown {
     let (head, output) = match evidence.find(OUTPUT) {
         Some(at) => evidence.split_at(at),
         None => (evidence, ""),
     };
     let ended = head.lines().find_map(|line| line.strip_prefix(ENDED)).map(|ended| shown::line(ended).into_owned());
-    // Exit 0 is red all the same when something else was demanded: then the reason says more.
-    let ended = match (ended, reason) {
-        (Some(ended), Some(reason)) if ended.starts_with("exit 0") => Some(format!("{reason} ({ended})")),
-        (Some(ended), _) => Some(ended),
-        (None, reason) => reason.map(str::to_owned),
+    let note = note.filter(|note| !note.starts_with(PLAIN_END)).map(|note| shown::line(note).into_owned());
+    // How it ended says everything where nothing was compared.
+    let reason = reason.filter(|reason| *reason != CriterionReason::ExitCode || ended.is_none());
+    let compared = note.or_else(|| reason.map(|reason| telling::in_words(reason).to_owned()));
+    let why = match (compared, ended) {
+        (Some(compared), Some(ended)) if !compared.contains(&ended) => Some(format!("{compared} ({ended})")),
+        (Some(compared), _) => Some(compared),
+        (None, ended) => ended,
     };
-    let lines: Vec<&str> = output.lines().filter(|line| !line.starts_with(OUTPUT) && !line.trim().is_empty()).collect();
-    let last = lines.get(lines.len().saturating_sub(LINES)..).unwrap_or_default();
-    Shown { ended, last_lines: last.iter().flat_map(|line| shown::quoted(line)).collect() }
+    let command = head.lines().next().filter(|line| line.starts_with(COMMAND)).map(|line| shown::line(line).into_owned());
+    let output: String = output.lines().filter(|line| !line.starts_with(OUTPUT)).map(|line| format!("{line}\n")).collect();
+    let said = telling::lines_that_say_why(&output, LINES).into_iter().flat_map(shown::quoted);
+    Shown { why, lines: command.into_iter().chain(said).collect() }
 }
 
 #[cfg(test)]
 mod tests {
+    use holdpoint_protocol::{Digest, Timestamp};
+    use serde_json::json;
+
     use super::*;
 
     const EVIDENCE: &str = "$ make test\ntree: aa\nended: exit 1 after 12 ms\n--- standard output: 8 bytes\n1\n2\n3\n4\n\
-                            --- standard error: 9 bytes\nFAILED\n\n\u{1b}[1mx\n";
+                            --- standard error: 9 bytes\nFAILED (failures=1)\n\n\u{1b}[1mx\n";
 
     #[test]
-    fn the_end_of_both_outputs_is_shown() {
-        let shown = read(EVIDENCE, Some("exit_code"));
-        assert_eq!(shown.ended.as_deref(), Some("exit 1 after 12 ms"));
-        assert_eq!(shown.last_lines, ["| 2", "| 3", "| 4", "| FAILED", "| x"]);
+    fn a_check_that_fails_shows_how_it_ended_its_command_and_the_lines_that_say_why() {
+        let shown = read(EVIDENCE, Some(CriterionReason::ExitCode), Some("the check ended with: exit 1 after 12 ms"));
+        assert_eq!(shown.why.as_deref(), Some("exit 1 after 12 ms"));
+        assert_eq!(shown.lines, ["$ make test", "| FAILED (failures=1)", "| x"]);
     }
 
     #[test]
-    fn a_red_check_that_exits_with_0_shows_its_reason() {
-        let shown = read("ended: exit 0 after 1 ms\n", Some("expect_unmatched"));
-        assert_eq!(shown.ended.as_deref(), Some("expect_unmatched (exit 0 after 1 ms)"));
-        assert_eq!(read("nothing was run: no judge\n", Some("no_judge")).ended.as_deref(), Some("no_judge"));
+    fn a_comparison_that_was_lost_is_said_before_how_the_check_ended() {
+        let weakened = Some(CriterionReason::TestsWeakened);
+        let shown = read(EVIDENCE, weakened, Some("not green with the tests as on the base: test_a"));
+        let expected = "not green with the tests as on the base: test_a (exit 1 after 12 ms)";
+        assert_eq!(shown.why.as_deref(), Some(expected));
+        let unexplained = read("ended: exit 0 after 1 ms\n", Some(CriterionReason::FewerTests), None);
+        assert_eq!(unexplained.why.as_deref(), Some("fewer tests ran than on the base (exit 0 after 1 ms)"));
+        assert_eq!(read("", Some(CriterionReason::NoJudge), None).why, Some(telling::in_words(CriterionReason::NoJudge).to_owned()));
+    }
+
+    #[test]
+    fn a_note_is_taken_from_the_report_with_this_very_result() {
+        let digest = Digest::of(b"evidence");
+        let line = |kind: &str, digest: &Digest, standing| HistoryLine {
+            at: Timestamp::from_millis(0),
+            kind: kind.to_owned(),
+            reference: "S/1".to_owned(),
+            artifact: json!({"criteria": [{"result": {"id": "unit", "evidence": [digest.to_string()]}, "note": "447 tests ran, 455 on the base"}]}),
+            standing,
+        };
+        let red = Red { id: "unit".parse().unwrap(), mark: "✗", reason: Some(CriterionReason::FewerTests), evidence: Some(digest) };
+        let kind = VerificationReport::KIND;
+        let of = |line: HistoryLine| noted(&[line], &red);
+        assert_eq!(of(line(kind, &digest, Some(Standing::Taken))).as_deref(), Some("447 tests ran, 455 on the base"));
+        assert_eq!(of(line(kind, &Digest::of(b"other"), Some(Standing::Taken))), None);
+        assert_eq!(of(line("build_artifact", &digest, Some(Standing::Taken))), None);
+        assert_eq!(of(line(kind, &digest, Some(Standing::Unsigned))), None);
     }
 }

@@ -9,8 +9,8 @@ use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{Disposition, VerificationPurpose},
     facts::{CriterionResult, Verdict},
-    ids::{AgentName, RoleId, TurnId, WaypointId, role},
-    reason::ReasonCode,
+    ids::{AgentName, CriterionId, RoleId, TurnId, WaypointId, role},
+    reason::{CriterionReason, ReasonCode},
     state::{Purpose, Status},
     view::{FlightView, TurnView, WaypointView},
 };
@@ -44,10 +44,12 @@ pub(super) struct News {
 /// A criterion or guard that is not green.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Red {
-    /// `✗ unit`
-    pub(super) text: String,
-    /// The reason's word, shown where the evidence does not say more.
-    pub(super) reason: Option<&'static str>,
+    /// Its name.
+    pub(super) id: CriterionId,
+    /// What stands before it.
+    pub(super) mark: &'static str,
+    /// What it did not stand.
+    pub(super) reason: Option<CriterionReason>,
     /// The output.
     pub(super) evidence: Option<Digest>,
 }
@@ -181,8 +183,9 @@ fn red(result: &CriterionResult) -> Option<Red> {
         Verdict::Inconclusive => "?",
     };
     Some(Red {
-        text: format!("{mark} {}", result.id),
-        reason: result.reason.map(|reason| reason.as_str()),
+        id: result.id.clone(),
+        mark,
+        reason: result.reason,
         evidence: result.evidence.first().copied(),
     })
 }

@@ -1,9 +1,4 @@
-use holdpoint_protocol::{
-    Digest,
-    artifact::Disposition,
-    facts::CriterionResult,
-    reason::{CriterionReason, ReasonCode},
-};
+use holdpoint_protocol::{Digest, facts::CriterionResult, reason::CriterionReason};
 
 use super::*;
 
@@ -91,6 +86,16 @@ fn the_table_says_what_a_person_can_do_and_moves_no_cursor() {
         assert!(table.contains(part), "{part} in {table}");
     }
     assert!(!table.contains('\u{1b}'));
+}
+
+#[test]
+fn what_is_red_is_told_in_words_unless_it_should_be() {
+    let mut flight = flight();
+    assert!(!table(&flight).contains("✗ unit"), "green too early is what holds it");
+    flight.waypoints[1].reason_code = Some(ReasonCode::AttemptsExhausted);
+    flight.waypoints[1].criteria[0].reason = Some(CriterionReason::TestsWeakened);
+    let table = table(&flight);
+    assert!(table.contains("✗ unit: green, but not with the tests as on the base\n"), "{table}");
 }
 
 #[test]

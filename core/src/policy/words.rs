@@ -1,6 +1,9 @@
 //! What is told of broken path rules and failed turns: to the agent that has another try, and to people.
 
-use holdpoint_protocol::facts::{Violation, ViolationKind};
+use holdpoint_protocol::{
+    facts::{CriterionResult, Verdict, Violation, ViolationKind},
+    reason::CriterionReason as Reason,
+};
 
 /// The most characters of what a person can do.
 const REMEDY_MAX: usize = 2_000;
@@ -50,6 +53,31 @@ pub(super) fn after_failure(detail: &str) -> String {
     if words.is_empty() { WHERE.to_owned() } else { format!("{words}; {WHERE}") }
 }
 
+/// What a person can do where agents did not come to green criteria: it follows from why the first of them is not.
+pub(super) fn after_verdicts(criteria: &[CriterionResult]) -> &'static str {
+    let mut reasons = criteria.iter().filter(|c| c.verdict != Verdict::Pass).filter_map(|c| c.reason);
+    match reasons.next() {
+        Some(Reason::TestsWeakened | Reason::FewerTests | Reason::MoreSkipped) => {
+            "tests of the base were changed or left out: name their files in `scope` if they should change, or say in the \
+             goal that they stay as they are"
+        }
+        Some(Reason::MutantSurvived | Reason::Canary | Reason::BaseProductGreen) => {
+            "the tests do not notice the change: ask in the goal for tests that fail without it"
+        }
+        Some(Reason::Timeout) => "give the check a longer `timeout`, or have it run less",
+        Some(Reason::Limit) => "have the check use up less: it came to a limit of memory, processes or output",
+        Some(Reason::NotExecutable) => "the check's program is not there where it is run: install it, or correct the command",
+        Some(Reason::ExpectUnmatched) => "compare what the check printed with its `expect`",
+        Some(Reason::NoJudge | Reason::JudgeWithoutEvidence) => "give the criterion a check, or look at what the judge said",
+        Some(Reason::ReportRed | Reason::ReportMismatch | Reason::NoEndMark) => {
+            "the check ends with exit code 0 although its test runner says otherwise: read its evidence"
+        }
+        Some(Reason::ExitCode | Reason::Signal) | None => {
+            "read the failing criteria and their evidence, then correct the goal, the check or the agent"
+        }
+    }
+}
+
 fn broken(Violation { kind, path }: &Violation) -> String {
     match kind {
         ViolationKind::Protected => format!("{path} is protected: nobody may change it, whatever the scope says"),
@@ -81,6 +109,16 @@ mod tests {
         let many: Vec<Violation> = (0..60).map(|n| violation(ViolationKind::OutOfScope, &n.to_string())).collect();
         assert_eq!(notes(&many).len(), 51);
         assert!(remedy(&many).contains("and 57 more paths"));
+    }
+
+    #[test]
+    fn advice_fits_why_the_first_red_criterion_is_red() {
+        let result = |verdict, reason| CriterionResult { id: "c".parse().unwrap(), verdict, reason, evidence: Vec::new() };
+        let green = result(Verdict::Pass, Some(Reason::Timeout));
+        let weakened = result(Verdict::Fail, Some(Reason::TestsWeakened));
+        assert!(after_verdicts(&[green, weakened]).contains("`scope`"));
+        assert!(after_verdicts(&[result(Verdict::Inconclusive, Some(Reason::Timeout))]).contains("`timeout`"));
+        assert!(after_verdicts(&[]).starts_with("read the failing criteria"));
     }
 
     #[test]

@@ -81,8 +81,8 @@ fn a_rework_names_what_is_red_and_who_is_next() {
     waypoint.criteria = flight().waypoints[1].criteria.clone();
     let news = tracker.update(&view, Timestamp::from_millis(NOW));
     assert_eq!(news[0].text, "rework (criteria_failed): repair takes the next turn");
-    assert_eq!(news[0].red[0].text, "✗ unit");
-    assert_eq!(news[0].red[0].reason, Some("exit_code"));
+    assert_eq!((news[0].red[0].mark, news[0].red[0].id.as_str()), ("✗", "unit"));
+    assert_eq!(news[0].red[0].reason, Some(CriterionReason::ExitCode));
     assert!(news[0].red[0].evidence.is_some());
     assert_eq!(news[1].text, "repairing  attempt 2  repair-1");
     assert!(tracker.update(&view, Timestamp::from_millis(NOW)).is_empty());

@@ -1,0 +1,110 @@
+//! What people are shown of a red result: which comparison it did not stand, and the lines of its output that say why.
+
+use std::collections::BTreeSet;
+
+use holdpoint_protocol::reason::CriterionReason;
+
+/// Lines behind the first one that says what is wrong: most tools put the place and the values there.
+const CONTEXT: usize = 3;
+
+/// What a criterion's reason means, as the second half of a sentence about it.
+#[must_use]
+pub fn in_words(reason: CriterionReason) -> &'static str {
+    match reason {
+        CriterionReason::ExitCode => "its check failed",
+        CriterionReason::ExpectUnmatched => "its output does not match `expect`",
+        CriterionReason::FewerTests => "fewer tests ran than on the base",
+        CriterionReason::MoreSkipped => "more tests were skipped than on the base",
+        CriterionReason::ReportRed => "exit code 0, but its test runner reports failures",
+        CriterionReason::ReportMismatch => "what its test runner did is not what it reports",
+        CriterionReason::NoEndMark => "its test runner did not come to its end",
+        CriterionReason::TestsWeakened => "green, but not with the tests as on the base",
+        CriterionReason::BaseProductGreen => "its new tests pass without the change as well",
+        CriterionReason::MutantSurvived => "a changed line was broken, and it stayed green",
+        CriterionReason::Canary => "a test that has to fail was added, and it stayed green",
+        CriterionReason::Timeout => "its check did not end in time",
+        CriterionReason::Signal => "its check was ended by a signal",
+        CriterionReason::Limit => "its check used up more than it may",
+        CriterionReason::NotExecutable => "its command cannot be run",
+        CriterionReason::NoJudge => "it has no check, and there is no judge",
+        CriterionReason::JudgeWithoutEvidence => "the judge named no evidence",
+    }
+}
+
+/// The lines of a check's output that say why it is red: the first error with what stands behind it, further errors, and
+/// the last line. Where nothing looks like an error, the last lines. At most `max` lines, in their order.
+#[must_use]
+pub fn lines_that_say_why(output: &str, max: usize) -> Vec<&str> {
+    let lines: Vec<&str> = output.lines().filter(|line| line.chars().any(char::is_alphanumeric)).collect();
+    let errors: Vec<usize> = (0..lines.len()).filter(|at| lines.get(*at).is_some_and(|line| is_error(line))).collect();
+    let Some(first) = errors.first() else {
+        return lines.get(lines.len().saturating_sub(max)..).unwrap_or_default().to_vec();
+    };
+    let context = *first..lines.len().min(first + 1 + CONTEXT);
+    let mut chosen = BTreeSet::new();
+    for at in lines.len().checked_sub(1).into_iter().chain(context).chain(errors.iter().copied()) {
+        if chosen.len() < max {
+            chosen.insert(at);
+        }
+    }
+    chosen.into_iter().filter_map(|at| lines.get(at).copied()).collect()
+}
+
+/// Whether a tool says in this line that something is wrong.
+fn is_error(line: &str) -> bool {
+    const BEGINS: [&str; 13] = [
+        "error", "Error", "ERROR", "FAIL", "fatal:", "E   ", "--- FAIL", "not ok", "✗", "✖", "×", "●", "panic:",
+    ];
+    const HAS: [&str; 7] = [
+        "Error: ",
+        "Exception: ",
+        " panicked at ",
+        ": error",
+        ": not found",
+        "No such file or directory",
+        "Permission denied",
+    ];
+    let line = line.trim_start_matches(|c: char| c == ' ' || c == '\t');
+    let summary = line.ends_with("... FAILED") || line.ends_with(" FAIL");
+    summary || line.starts_with("E  ") || BEGINS.iter().any(|word| line.starts_with(word)) || HAS.iter().any(|word| line.contains(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_error_of_a_compiler_is_shown_before_what_follows_from_it() {
+        let output = "   Compiling client v0.1.0\nerror[E0425]: cannot find value `x` in this scope\n --> src/lib.rs:2:5\n  |\n\
+                      2 |     x\n  |     ^ not found\n\nwarning: unused\nerror: could not compile `client`\nwarning: build failed\n";
+        let shown = lines_that_say_why(output, 6);
+        assert_eq!(shown.first(), Some(&"error[E0425]: cannot find value `x` in this scope"));
+        assert!(shown.contains(&" --> src/lib.rs:2:5") && shown.contains(&"error: could not compile `client`"), "{shown:?}");
+        assert_eq!(shown.last(), Some(&"warning: build failed"));
+    }
+
+    #[test]
+    fn failures_of_test_runners_are_found_among_many_lines() {
+        let noise = "tests/test_a.py::test_b PASSED\n".repeat(200);
+        for (output, says) in [
+            ("E   assert 1 == 2", "E   assert 1 == 2"),
+            ("FAIL: test_x (tests.T)\n------\nAssertionError: 1 != 2", "AssertionError: 1 != 2"),
+            ("thread 'x' panicked at src/lib.rs:5:5:\nassertion failed\n  left: 1\n right: 2", "  left: 1"),
+            ("--- FAIL: TestX (0.00s)\n    x_test.go:5: got 2", "    x_test.go:5: got 2"),
+            ("not ok 3 - adds", "not ok 3 - adds"),
+            ("sh: 1: pytest: not found", "sh: 1: pytest: not found"),
+            ("ModuleNotFoundError: No module named 'x'", "ModuleNotFoundError: No module named 'x'"),
+        ] {
+            let whole = format!("{noise}{output}\n{noise}1 failed in 0.1s\n");
+            let shown = lines_that_say_why(&whole, 6);
+            assert!(shown.contains(&says) && shown.len() <= 6, "{shown:?}");
+            assert_eq!(shown.last(), Some(&"1 failed in 0.1s"));
+        }
+    }
+
+    #[test]
+    fn output_without_errors_shows_its_end() {
+        assert_eq!(lines_that_say_why("1\n2\n\n---\n3\n", 2), ["2", "3"]);
+        assert!(lines_that_say_why("", 2).is_empty());
+    }
+}
