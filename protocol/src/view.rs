@@ -48,6 +48,9 @@ pub struct FlightView {
     /// A person paused it: no turn opens and no deadline fires.
     #[serde(default)]
     pub paused: bool,
+    /// When it was submitted; absent where an earlier orchestrator answered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub submitted_at: Option<Timestamp>,
     /// The waypoints, in the plan's order.
     pub waypoints: Vec<WaypointView>,
     /// More waypoints follow this one: ask again with it as `after`. Absent on the last page.

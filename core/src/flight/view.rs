@@ -90,6 +90,7 @@ pub fn view(
         branch: branch(&flight.submitted.flight),
         head: flight.head().clone(),
         paused: flight.steering.is_paused(),
+        submitted_at: Some(flight.submitted.record.at),
         waypoints: Vec::new(),
         next: None,
         landings: flight.landed.iter().filter(|_| is_first).map(|l| l.bundle.clone()).collect(),

@@ -63,6 +63,7 @@ fn view(titles: Vec<String>, troubles: Vec<i64>) -> FlightView {
         branch: "holdpoint/f".to_owned(),
         head: "a".repeat(40).parse().unwrap(),
         paused: false,
+        submitted_at: None,
         waypoints: titles.into_iter().enumerate().map(|(number, title)| waypoint(number, title)).collect(),
         next: None,
         landings: Vec::new(),

@@ -74,6 +74,7 @@ fn flight_view() -> FlightView {
         branch: "holdpoint/demo-1".to_owned(),
         head: oid('e'),
         paused: true,
+        submitted_at: Some(holdpoint_protocol::Timestamp::from_millis(1_700_000_000_000)),
         waypoints: vec![waypoint_view()],
         next: Some("retry-backoff".parse().unwrap()),
         landings: vec![bundle('e')],
