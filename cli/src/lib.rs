@@ -26,6 +26,7 @@ mod flight_id;
 mod ground;
 mod interrupt;
 mod live;
+mod next;
 mod notify;
 mod observe;
 mod output;

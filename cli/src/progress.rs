@@ -8,15 +8,19 @@ mod trouble;
 use std::time::Duration;
 
 use holdpoint_bus::api::ApiError;
+use holdpoint_core::shown;
 use holdpoint_protocol::{
     api::{HistoryLine, InboxItem, Standing},
+    facts::Oid,
     ids::{FlightId, WaypointId},
     view::{FlightStatus, FlightView},
 };
 use holdpoint_runtime::clock;
+use holdpoint_workspace::UserRepo;
 use tokio::time::Instant;
 
 use crate::{
+    branch,
     client::{Client, is_passing},
     failure::Failure,
     live::Listening,
@@ -37,19 +41,29 @@ const DOUBTS_SHOWN: usize = 10;
 /// How long "no such flight" is not believed: an orchestrator that is just stopping says the same.
 const DISBELIEF: Duration = Duration::from_secs(20);
 
+/// How a flight is followed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct How<'a> {
+    /// Also while a question or an approval is open.
+    pub(crate) stays: bool,
+    /// Where its branch is written whenever something has landed.
+    pub(crate) repo: Option<&'a UserRepo>,
+}
+
 /// Shows a flight on standard error until only people can move it on, and gives its last view. What became of its work
-/// before `begun` is not told: only how it stands. One that `stays` also waits while a question or an approval is open.
+/// before `begun` is not told: only how it stands.
 pub(crate) async fn follow(
     client: &Client,
     flight: &FlightId,
     begun: Option<&FlightView>,
-    stays: bool,
+    How { stays, repo }: How<'_>,
 ) -> Result<FlightView, Failure> {
     let mut screen = Screen::for_stderr();
     let mut tracker = Tracker::since(begun);
     let mut troubles = Troubles::default();
     let mut pauses = Pauses::default();
     let mut refused_since = None;
+    let mut written = None;
     let mut live = if screen.is_live() { Listening::open(client, flight, None).await.ok() } else { None };
     loop {
         let since = Instant::now();
@@ -62,6 +76,9 @@ pub(crate) async fn follow(
             Ok((view, missed)) => {
                 refused_since = None;
                 screen.connected();
+                if let Some(why) = write_branch(client, repo, &view, &mut written).await {
+                    screen.line("", &why);
+                }
                 let missed = missed.into_iter().flat_map(|(gap, history)| tracker.fill(&gap, history));
                 let mut all: Vec<News> = missed.collect();
                 all.extend(tracker.update(&view, clock::now()));
@@ -99,6 +116,20 @@ pub(crate) async fn follow(
         }
         listen(live.as_mut(), &mut screen, pause).await;
     }
+}
+
+/// Writes the branch where something has landed since it was `written`: whoever reads of a commit can look at it. The end
+/// of the flight tries again what fails here.
+async fn write_branch(
+    client: &Client,
+    repo: Option<&UserRepo>,
+    view: &FlightView,
+    written: &mut Option<Oid>,
+) -> Option<String> {
+    let repo = repo.filter(|_| view.head != view.base && written.as_ref() != Some(&view.head))?;
+    *written = Some(view.head.clone());
+    let failure = branch::write(client, repo, view).await.err()?;
+    Some(format!("the branch {} cannot be written now: {}", view.branch, shown::line(&failure.message())))
 }
 
 /// Takes in which turns are open, and shows what waited for that.

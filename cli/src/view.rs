@@ -11,7 +11,7 @@ use holdpoint_protocol::{
     ids::{FlightId, GateId},
     reason::ReasonCode,
     state::{Outcome, Status},
-    view::{BranchStatus, BranchView, FlightStatus, FlightView, Trouble, WaypointView},
+    view::{BranchStatus, BranchView, FlightStatus, FlightView, Trouble, TurnView, WaypointView},
 };
 use serde::Serialize;
 
@@ -30,6 +30,8 @@ pub(crate) struct Shown<'a> {
     branch: &'a str,
     head: &'a Oid,
     paused: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    submitted_at: Option<Timestamp>,
     waypoints: &'a [WaypointView],
     trouble: &'a [Trouble],
     trouble_left_out: u64,
@@ -45,6 +47,7 @@ impl<'a> From<&'a FlightView> for Shown<'a> {
             branch,
             head,
             paused,
+            submitted_at,
             waypoints,
             next: _,
             landings: _,
@@ -53,8 +56,8 @@ impl<'a> From<&'a FlightView> for Shown<'a> {
             trouble_left_out,
             workflows: _,
         } = view;
-        let (status, paused, trouble_left_out) = (*status, *paused, *trouble_left_out);
-        Self { flight, plan, status, base, branch, head, paused, waypoints, trouble, trouble_left_out }
+        let (status, paused, submitted_at, trouble_left_out) = (*status, *paused, *submitted_at, *trouble_left_out);
+        Self { flight, plan, status, base, branch, head, paused, submitted_at, waypoints, trouble, trouble_left_out }
     }
 }
 
@@ -167,6 +170,11 @@ fn branches(waypoint: &WaypointView) -> String {
     format!("fork {fork} ({})", all.collect::<Vec<_>>().join("; "))
 }
 
+/// The turns of a waypoint that are open.
+pub(crate) fn open_turns(waypoint: &WaypointView) -> impl Iterator<Item = &TurnView> {
+    waypoint.turn.iter().chain(waypoint.branches.iter().filter_map(|branch| branch.turn.as_ref()))
+}
+
 /// Whether an agent waits for an answer while its turn goes on.
 pub(crate) fn asks_in_turn(waypoint: &WaypointView) -> bool {
     waypoint.status == Status::Running && waypoint.actions.contains(&Verb::Answer)
@@ -176,7 +184,8 @@ fn needs_people(status: Status) -> bool {
     matches!(status, Status::Blocked | Status::Failed | Status::Waiting)
 }
 
-fn mark(status: Status) -> &'static str {
+/// A waypoint's status in one character.
+pub(crate) fn mark(status: Status) -> &'static str {
     match status {
         Status::Complete => "✓",
         Status::Blocked | Status::Failed | Status::Cancelled => "✗",

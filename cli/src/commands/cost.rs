@@ -1,5 +1,7 @@
 //! `cost`: where a flight's tokens and money went.
 
+use std::time::Duration;
+
 use holdpoint_core::{
     budget as limits,
     cost::{By, Costs, Reported, Row, Sum},
@@ -7,38 +9,29 @@ use holdpoint_core::{
 };
 use holdpoint_protocol::{
     budget::{Amounts, Limits},
+    ids::FlightId,
     journal::Entry,
 };
 use serde_json::json;
 
 use crate::{
     args::budget::{CostArgs, CostBy},
+    client::Client,
     failure::{Exit, Failure},
     observe::Source,
     output,
     target::Target,
 };
 
+/// How long the end of a flight waits for what it used up.
+const PATIENCE: Duration = Duration::from_secs(5);
 /// The columns of `--csv`.
 const HEADING: &str = "name,attempts,turns,cost_usd,tokens,tool_calls,output_bytes,wall_ms,unmetered,claimed";
 
 /// Shows what a flight used up.
 pub(super) async fn cost(args: CostArgs) -> Result<Exit, Failure> {
     let target = Target::existing(&args.place).await?;
-    let (costs, limits) = target
-        .serve(async |client| {
-            let mut source = Source::open(client, &args.flight).await?;
-            let (mut costs, mut flight) = (Costs::default(), None);
-            let mut lines = Vec::new();
-            let entries = |entry: &Entry| {
-                take(&mut flight, entry);
-                costs.entry(entry);
-            };
-            source.read_all(client, entries, |line| lines.extend(Reported::of(line))).await?;
-            lines.into_iter().for_each(|reported| costs.handoff(reported));
-            Ok((costs, flight.as_ref().map(limits::limits).unwrap_or_default()))
-        })
-        .await?;
+    let (costs, limits) = target.serve(async |client| read(client, &args.flight).await).await?;
     let by = match args.by {
         CostBy::Waypoint => By::Waypoint,
         CostBy::Role => By::Role,
@@ -55,6 +48,30 @@ pub(super) async fn cost(args: CostArgs) -> Result<Exit, Failure> {
         readable(&rows, total, limits).iter().for_each(|line| output::out(line));
     }
     Ok(Exit::Success)
+}
+
+/// What a flight used up so far, and what it may use up.
+async fn read(client: &Client, flight: &FlightId) -> Result<(Costs, Limits), Failure> {
+    let mut source = Source::open(client, flight).await?;
+    let (mut costs, mut begun) = (Costs::default(), None);
+    let mut lines = Vec::new();
+    let entries = |entry: &Entry| {
+        take(&mut begun, entry);
+        costs.entry(entry);
+    };
+    source.read_all(client, entries, |line| lines.extend(Reported::of(line))).await?;
+    lines.into_iter().for_each(|reported| costs.handoff(reported));
+    Ok((costs, begun.as_ref().map(limits::limits).unwrap_or_default()))
+}
+
+/// What a flight used up, in a line; `None` where that cannot be read in time.
+pub(super) async fn in_a_line(client: &Client, flight: &FlightId) -> Option<String> {
+    let (costs, _) = tokio::time::timeout(PATIENCE, read(client, flight)).await.ok()?.ok()?;
+    let total = costs.rows(By::Role).iter().fold(Sum::default(), |sum, row| sum.plus(row.first).plus(row.reworks));
+    if total.turns > 0 && total.unmetered >= total.turns {
+        return Some(format!("{} turns, whose programs report no cost", total.turns));
+    }
+    (total.turns > 0).then(|| words(total))
 }
 
 /// The flight as far as its limits go.

@@ -10,9 +10,10 @@ use holdpoint_protocol::{
     streams,
     view::{FlightStatus, FlightView},
 };
-use holdpoint_runtime::config::Config;
+use holdpoint_runtime::{clock, config::Config};
 use holdpoint_workspace::UserRepo;
 
+use super::cost;
 use crate::{
     args::{CommandFlags, RunArgs, Work},
     branch,
@@ -20,6 +21,7 @@ use crate::{
     failure::{Exit, Failure},
     ground,
     interrupt::Interrupts,
+    next,
     notify::Notifier,
     output, preflight, progress,
     reload::{Files, Watcher},
@@ -37,15 +39,26 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
     if remote.is_some() {
         refuse_own_fleet(&args.commands)?;
     }
-    let view = match (remote, &args.resume, Work::named(args.plan.as_ref(), &args.task)) {
+    let flown = match (remote, &args.resume, Work::named(args.plan.as_ref(), &args.task)) {
         (Some(remote), Some(flight), _) => Box::pin(resume_elsewhere(&args, &remote, flight)).await?,
         (Some(remote), None, Some(work)) => Box::pin(fly_elsewhere(&args, &remote, work)).await?,
         (None, Some(flight), _) => Box::pin(local::resume(&args, flight)).await?,
         (None, None, Some(work)) => Box::pin(local::fly(&args, work)).await?,
         (_, None, None) => return Err(nothing_named()),
     };
+    let Flown { view, cost } = flown;
     print(&view, args.json);
+    if !args.json {
+        next::lines(&view, cost.as_deref(), &args.place.repo, clock::now()).iter().for_each(|line| output::out(line));
+    }
     Ok(view::exit(&view))
+}
+
+/// A flight that was flown until only people can move it on.
+struct Flown {
+    view: FlightView,
+    /// What it used up, for people; `None` where nobody asks, or that cannot be read.
+    cost: Option<String>,
 }
 
 /// Neither a plan nor a task was named.
@@ -98,21 +111,30 @@ struct Following<'a> {
     flight: &'a FlightId,
     /// Whether it stays while something waits for people.
     stays: bool,
+    /// Whether its result is for programs.
+    json: bool,
     /// Whoever is notified meanwhile.
     notifier: Option<Notifier>,
 }
 
-impl Following<'_> {
+impl<'a> Following<'a> {
+    /// Follows it as far as whoever reads the result wants.
+    fn of(client: &'a Client, repo: &'a UserRepo, flight: &'a FlightId, json: bool, notifier: Option<Notifier>) -> Self {
+        Self { client, repo, flight, stays: stays(json), json, notifier }
+    }
+
     /// Follows the flight to its end and writes its branch.
-    async fn conclude(self, begun: Option<&FlightView>) -> Result<FlightView, Failure> {
-        let view = progress::follow(self.client, self.flight, begun, self.stays).await?;
+    async fn conclude(self, begun: Option<&FlightView>) -> Result<Flown, Failure> {
+        let how = progress::How { stays: self.stays, repo: Some(self.repo) };
+        let view = progress::follow(self.client, self.flight, begun, how).await?;
         if anything_landed(&view) {
             branch::write(self.client, self.repo, &view).await?;
         }
+        let cost = if self.json { None } else { cost::in_a_line(self.client, self.flight).await };
         if let Some(notifier) = self.notifier {
             notifier.finish().await;
         }
-        Ok(view)
+        Ok(Flown { view, cost })
     }
 }
 
@@ -123,7 +145,7 @@ pub(super) fn stays(json: bool) -> bool {
 }
 
 /// A new flight on a fleet elsewhere.
-async fn fly_elsewhere(args: &RunArgs, remote: &Remote, work: Work<'_>) -> Result<FlightView, Failure> {
+async fn fly_elsewhere(args: &RunArgs, remote: &Remote, work: Work<'_>) -> Result<Flown, Failure> {
     let plan = preflight::read_work(work, &args.place.repo).await?;
     let config = Config::load(args.commands.config.as_deref(), Vec::new())?;
     let (ready, flight) = preflight::clear_elsewhere(plan, &args.place.repo).await?;
@@ -135,14 +157,14 @@ async fn fly_elsewhere(args: &RunArgs, remote: &Remote, work: Work<'_>) -> Resul
         output::err(&format!("flight {flight}"));
         let _watcher = watch(&client, args, &flight, declares).await?;
         let notifier = notifier(&client, &config, &repo, &flight)?;
-        let following = Following { client: &client, repo: &repo, flight: &flight, stays: stays(args.json), notifier };
+        let following = Following::of(&client, &repo, &flight, args.json, notifier);
         following.conclude(None).await
     };
     or_interrupted(work, &flight).await
 }
 
 /// Waits for a flight of a fleet elsewhere again.
-async fn resume_elsewhere(args: &RunArgs, remote: &Remote, flight: &FlightId) -> Result<FlightView, Failure> {
+async fn resume_elsewhere(args: &RunArgs, remote: &Remote, flight: &FlightId) -> Result<Flown, Failure> {
     let repo = ground::find(&args.place.repo).await?;
     branch::check(&repo, flight).await?;
     let config = Config::load(None, Vec::new())?;
@@ -152,7 +174,7 @@ async fn resume_elsewhere(args: &RunArgs, remote: &Remote, flight: &FlightId) ->
         branch::check_fits(&repo, &begun).await?;
         let _watcher = watch(&client, args, flight, !begun.workflows.is_empty()).await?;
         let notifier = notifier(&client, &config, &repo, flight)?;
-        let following = Following { client: &client, repo: &repo, flight, stays: stays(args.json), notifier };
+        let following = Following::of(&client, &repo, flight, args.json, notifier);
         following.conclude(Some(&begun)).await
     };
     or_interrupted(work, flight).await
@@ -176,9 +198,9 @@ fn notifier(client: &Client, config: &Config, repo: &UserRepo, flight: &FlightId
 }
 
 async fn or_interrupted(
-    work: impl Future<Output = Result<FlightView, Failure>>,
+    work: impl Future<Output = Result<Flown, Failure>>,
     flight: &FlightId,
-) -> Result<FlightView, Failure> {
+) -> Result<Flown, Failure> {
     let mut interrupts = Interrupts::listen()?;
     tokio::select! {
         result = work => result,

@@ -19,7 +19,8 @@ pub(super) async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
         .serve(async |client| {
             // An unknown flight is told at once.
             let begun = client.status(&args.flight).await?;
-            progress::follow(client, &args.flight, Some(&begun), stays(args.json)).await
+            let how = progress::How { stays: stays(args.json), repo: None };
+            progress::follow(client, &args.flight, Some(&begun), how).await
         })
         .await?;
     print(&view, args.json);

@@ -45,6 +45,7 @@ pub(crate) fn flight() -> FlightView {
         branch: "holdpoint/p-00000000".to_owned(),
         head: oid("b"),
         paused: false,
+        submitted_at: None,
         waypoints: vec![waypoint("one"), blocked],
         next: None,
         landings: Vec::new(),

@@ -19,7 +19,7 @@ use holdpoint_runtime::{
 };
 use holdpoint_workspace::UserRepo;
 
-use super::{BUILDERS_DEFAULT, Following, facts, stays};
+use super::{BUILDERS_DEFAULT, Flown, Following, facts};
 use crate::{
     args::{RunArgs, Work},
     branch,
@@ -41,7 +41,7 @@ use crate::{
 const NOT_FOUND: u16 = 404;
 
 /// A new flight.
-pub(super) async fn fly(args: &RunArgs, work: Work<'_>) -> Result<FlightView, Failure> {
+pub(super) async fn fly(args: &RunArgs, work: Work<'_>) -> Result<Flown, Failure> {
     let plan = preflight::read_work(work, &args.place.repo).await?;
     let mut config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
     args.commands.for_all(&mut config);
@@ -70,12 +70,12 @@ pub(super) async fn fly(args: &RunArgs, work: Work<'_>) -> Result<FlightView, Fa
     preflight::warn(&preflight::crowded(&config, &specs));
     let files = Files::of(&args.place.repo, None, None).await?;
     let local =
-        Local { state, repo: ready.repo.clone(), record, config, files, stays: stays(args.json), _claim: claim };
+        Local { state, repo: ready.repo.clone(), record, config, files, json: args.json, _claim: claim };
     Box::pin(local.fly(Some(ready))).await
 }
 
 /// The same fleet again for a flight that was interrupted.
-pub(super) async fn resume(args: &RunArgs, flight: &FlightId) -> Result<FlightView, Failure> {
+pub(super) async fn resume(args: &RunArgs, flight: &FlightId) -> Result<Flown, Failure> {
     let repo = ground::find(&args.place.repo).await?;
     let state = StateDir::of(&repo)?;
     let record = FlightRecord::load(&state, flight)?.ok_or_else(|| {
@@ -96,7 +96,7 @@ pub(super) async fn resume(args: &RunArgs, flight: &FlightId) -> Result<FlightVi
     }
     preflight::check_sandbox(&config).await?;
     let files = Files::of(&args.place.repo, None, None).await?;
-    let local = Local { state, repo, record, config, files, stays: stays(args.json), _claim: claim };
+    let local = Local { state, repo, record, config, files, json: args.json, _claim: claim };
     Box::pin(local.fly(None)).await
 }
 
@@ -144,14 +144,14 @@ struct Local {
     config: Config,
     /// Where its workflows are declared.
     files: Files,
-    /// Whether the command stays while something waits for people.
-    stays: bool,
+    /// Whether its result is for programs.
+    json: bool,
     _claim: Lock,
 }
 
 impl Local {
     /// Submits the flight if it is new, and stays until only people can move it on.
-    async fn fly(self, new: Option<Ready>) -> Result<FlightView, Failure> {
+    async fn fly(self, new: Option<Ready>) -> Result<Flown, Failure> {
         // From here on Ctrl-C ends things in order.
         let mut interrupts = Interrupts::listen()?;
         let run = format!("{}-{}", self.record.flight, fresh::suffix());
@@ -199,7 +199,7 @@ impl Local {
         roles
     }
 
-    async fn keep(&self, fleet: &mut Fleet, new: Option<Ready>) -> Result<FlightView, Failure> {
+    async fn keep(&self, fleet: &mut Fleet, new: Option<Ready>) -> Result<Flown, Failure> {
         // First of all: from here on the flight can be resumed, whatever happens, and with the programs that it got now.
         self.record.save(&self.state)?;
         let client = fleet.client().await?;
@@ -265,7 +265,7 @@ impl Local {
         owner: &Client,
         stands: Stands,
         recruiter: Recruiter,
-    ) -> Result<FlightView, Failure> {
+    ) -> Result<Flown, Failure> {
         let flight = &self.record.flight;
         let begun = match stands {
             Stands::Begun(view) => Some(view),
@@ -280,7 +280,7 @@ impl Local {
         let submission = self.record.submission.as_ref();
         let declares = submission.is_some_and(|one| preflight::may_reload(&one.plan, &one.workflows));
         let _watcher = declares.then(|| Watcher::start(client, self.files.clone(), Some(flight), Some(recruiter)));
-        let following = Following { client, repo: &self.repo, flight, stays: self.stays, notifier };
+        let following = Following::of(client, &self.repo, flight, self.json, notifier);
         following.conclude(begun.as_deref()).await
     }
 

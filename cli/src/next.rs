@@ -1,0 +1,96 @@
+//! What a person can do once a flight has come to its end, and what it took to get there. Pure.
+
+use std::{path::Path, time::Duration};
+
+use holdpoint_protocol::{
+    Timestamp,
+    state::Status,
+    view::{FlightStatus, FlightView},
+};
+
+use crate::view::short;
+
+/// The lines behind the result of a flight. `cost` says what it used up; `repo` is where its branch is.
+pub(crate) fn lines(view: &FlightView, cost: Option<&str>, repo: &Path, now: Timestamp) -> Vec<String> {
+    let mut lines: Vec<String> = took(view, cost, now).into_iter().collect();
+    let mut steps: Vec<String> = Vec::new();
+    let FlightView { flight, branch, base, .. } = view;
+    if view.status != FlightStatus::Accepted {
+        let held = view.waypoints.iter().filter(|w| matches!(w.status, Status::Blocked | Status::Failed)).collect::<Vec<_>>();
+        if let Some(first) = held.first() {
+            steps.push(format!("holdpoint history {} --flight {flight}    # every attempt, with its verdict", first.id));
+        }
+        if held.first().is_some() || view.status == FlightStatus::Waiting {
+            steps.push(format!("holdpoint inbox --flight {flight}    # what waits for you, and the commands for it"));
+        }
+        steps.push(format!("holdpoint run --resume {flight}{}    # goes on with it", at(" --repo ", repo)));
+    }
+    if view.waypoints.iter().any(|waypoint| waypoint.commit.is_some()) {
+        let git = format!("git{}", at(" -C ", repo));
+        steps.push(format!("{git} diff {}..{branch}", short(base)));
+        steps.push(format!("{git} merge {branch}"));
+    }
+    let head = std::iter::once("next:  ").chain(std::iter::repeat("       "));
+    lines.extend(head.zip(steps).map(|(head, step)| format!("{head}{step}")));
+    lines
+}
+
+/// `landed 2 of 3 in 03:12; $1.25, 42000 tokens, …`
+fn took(view: &FlightView, cost: Option<&str>, now: Timestamp) -> Option<String> {
+    let done = view.waypoints.iter().filter(|waypoint| waypoint.status == Status::Complete).count();
+    let time = view.submitted_at.map(|since| format!(" in {}", clock(now.since(since)))).unwrap_or_default();
+    let cost = cost.map(|cost| format!("; {cost}")).unwrap_or_default();
+    (!view.waypoints.is_empty()).then(|| format!("{done} of {} landed{time}{cost}", view.waypoints.len()))
+}
+
+/// The repository, unless it is where one stands.
+fn at(flag: &str, repo: &Path) -> String {
+    if repo == Path::new(".") { String::new() } else { format!("{flag}{}", repo.display()) }
+}
+
+/// `01:07`, or `1:00:07`.
+pub(crate) fn clock(span: Duration) -> String {
+    let seconds = span.as_secs();
+    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
+    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes:02}:{seconds:02}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::tests::flight;
+
+    fn of(view: &FlightView, repo: &str) -> String {
+        lines(view, Some("$0.00, 42 tokens"), Path::new(repo), Timestamp::from_millis(68_000)).join("\n")
+    }
+
+    #[test]
+    fn an_accepted_flight_ends_with_what_it_took_and_how_to_take_it() {
+        let mut view = flight();
+        view.waypoints.truncate(1);
+        view.status = FlightStatus::Accepted;
+        view.submitted_at = Some(Timestamp::from_millis(1_000));
+        assert_eq!(
+            of(&view, "."),
+            "1 of 1 landed in 01:07; $0.00, 42 tokens\nnext:  git diff aaaaaaaaaa..holdpoint/p-00000000\n       git merge \
+             holdpoint/p-00000000"
+        );
+        assert!(of(&view, "../client").contains("git -C ../client merge"));
+    }
+
+    #[test]
+    fn a_flight_that_did_not_come_through_says_where_to_look_and_how_to_go_on() {
+        let text = of(&flight(), "../client");
+        let steps = ["history two --flight p-00000000", "inbox --flight p-00000000", "--resume p-00000000 --repo ../client", "diff"];
+        for step in steps {
+            assert!(text.contains(step), "{step} in {text}");
+        }
+        assert!(text.starts_with("1 of 2 landed; "), "{text}");
+    }
+
+    #[test]
+    fn spans_are_minutes_and_seconds() {
+        assert_eq!(clock(Duration::from_millis(5_999)), "00:05");
+        assert_eq!(clock(Duration::from_secs(3_607)), "1:00:07");
+    }
+}
