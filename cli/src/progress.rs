@@ -1,5 +1,6 @@
 //! Following a flight: what happens to each waypoint, as it happens, until nothing can move on by itself.
 
+mod board;
 mod evidence;
 mod news;
 mod screen;

@@ -6,6 +6,7 @@ use holdpoint_protocol::{
     artifact::{ChecklistReceipt, CriterionReport, Doubt, Metered, VerificationPurpose, VerificationRequest},
     budget::Allowance,
     facts::{DiffSummary, Oid, Violation},
+    ids::CriterionId,
     plan::Criterion,
 };
 use holdpoint_runtime::mirror::{from_wire, to_wire};
@@ -154,8 +155,14 @@ impl Bench {
             let told = changes.softened.doubts().into_iter();
             verdicts.doubts.extend(told.map(|text| Doubt { blocking: false, text }));
         }
+        let all = asked(request).count() + request.guards.len();
+        let mut numbers = 1..;
+        let mut told = |kind: &str, id: &CriterionId| {
+            let number = numbers.next().unwrap_or_default();
+            notes(&format!("{kind} {id}, {number} of {all}"));
+        };
         for criterion in asked(request) {
-            notes(&format!("criterion {}", criterion.id));
+            told("criterion", &criterion.id);
             self.criterion(&mut runs, &subject, request.purpose, criterion, &mut verdicts).await?;
             if verdicts.asks.is_some() {
                 return Ok(findings(verdicts, Vec::new(), changes, runs.record));
@@ -163,7 +170,7 @@ impl Bench {
         }
         let mut guards = Vec::new();
         for guard in &request.guards {
-            notes(&format!("guard {}", guard.id));
+            told("guard", &guard.id);
             let named = Named { id: &guard.id, check: &guard.check };
             guards.push(check(&mut runs, &subject, request.purpose, named, None).await?);
         }

@@ -17,7 +17,7 @@ use holdpoint_protocol::{
 
 pub(super) use past::Gap;
 
-use crate::view::{asks_in_turn, short, status};
+use crate::view::{asks_in_turn, open_turns, short, status};
 
 /// A turn without an agent is news only after this long: usually its agent is known at the next look.
 const PATIENCE_MS: u128 = 3_000;
@@ -94,8 +94,8 @@ impl Tracker {
             if past::gap(told, waypoint).is_none() {
                 told.sent_back = told.sent_back.max(waypoint.sent_back);
             }
-            let news =
-                [decided(told, waypoint), asks(told, waypoint), ended(told, waypoint), turn(told, waypoint, now)];
+            let turn = turn(told, view, waypoint, now);
+            let news = [decided(told, waypoint), asks(told, waypoint), ended(told, waypoint), turn];
             all.extend(news.into_iter().flatten());
         }
         all
@@ -228,7 +228,7 @@ fn asks(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
     (asks && !asked).then(|| News { waits: true, ..news(&waypoint.id, text()) })
 }
 
-fn turn(told: &mut Told, waypoint: &WaypointView, now: Timestamp) -> Option<News> {
+fn turn(told: &mut Told, view: &FlightView, waypoint: &WaypointView, now: Timestamp) -> Option<News> {
     // Nobody pulls a turn for people: that it waits was told.
     let open = waypoint.turn.as_ref().filter(|_| waypoint.status != Status::Waiting)?;
     let holder = (open.turn.clone(), open.agent.clone());
@@ -240,16 +240,27 @@ fn turn(told: &mut Told, waypoint: &WaypointView, now: Timestamp) -> Option<News
         return None;
     }
     told.turn = Some(holder);
-    Some(news(&waypoint.id, activity(waypoint, open)))
+    Some(news(&waypoint.id, activity(view, waypoint, open)))
 }
 
 /// What an open turn is doing, who does it.
-pub(super) fn activity(waypoint: &WaypointView, turn: &TurnView) -> String {
-    let Some(agent) = &turn.agent else { return format!("waits for a {}{}", turn.role, overdue(turn)) };
+pub(super) fn activity(view: &FlightView, waypoint: &WaypointView, turn: &TurnView) -> String {
+    let Some(agent) = &turn.agent else {
+        return format!("waits for a {}{}{}", turn.role, place_in_queue(view, turn), overdue(turn));
+    };
     match doing(turn) {
         Doing::Attempt(word) => format!("{word}  attempt {}  {agent}", waypoint.attempts + 1),
         Doing::Check(words) => format!("{words}  {agent}"),
     }
+}
+
+/// Where a turn stands among those of its role that nobody has taken yet; nothing where it is the only one.
+fn place_in_queue(view: &FlightView, turn: &TurnView) -> String {
+    let of_agents = view.waypoints.iter().filter(|waypoint| waypoint.status == Status::Running);
+    let waits = |one: &&TurnView| one.role == turn.role && one.agent.is_none();
+    let queue: Vec<&TurnView> = of_agents.flat_map(open_turns).filter(waits).collect();
+    let ahead = queue.iter().filter(|one| one.opened_at < turn.opened_at).count();
+    if queue.len() < 2 { String::new() } else { format!(", {} of {} in the queue", ahead + 1, queue.len()) }
 }
 
 /// That the turn was offered to its role before, and nobody answered it.

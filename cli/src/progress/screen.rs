@@ -1,4 +1,4 @@
-//! Showing progress on standard error: plain lines, and on a terminal a live view of the open turns below them.
+//! Showing progress on standard error: plain lines, and on a terminal a live view of the whole flight below them.
 
 use std::{
     collections::BTreeMap,
@@ -9,14 +9,13 @@ use std::{
 use holdpoint_core::{live::Spoken, shown};
 use holdpoint_protocol::{
     ids::{TurnId, WaypointId},
-    state::Status,
     view::{FlightView, WaypointView},
 };
 use holdpoint_runtime::clock;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use super::news::activity;
-use crate::{output, people::words, view::asks_in_turn};
+use super::board::{self, Line, Tone};
+use crate::{next::clock as as_clock, output, view::open_turns};
 
 /// How often the live view moves.
 const TICK: Duration = Duration::from_millis(120);
@@ -24,28 +23,27 @@ const TICK: Duration = Duration::from_millis(120);
 const AWAY: Duration = Duration::from_secs(2);
 /// Columns that waypoints get at least, so that lines of short and long ones are below each other.
 const NAME_WIDTH: usize = 16;
+/// Without a terminal, how long nothing is said before a line says how the flight stands.
+const HEARTBEAT: Duration = Duration::from_secs(30);
 
 /// Where progress goes.
 pub(super) struct Screen {
     began: Instant,
     live: Option<Live>,
+    said_at: Instant,
     away_since: Option<Instant>,
     away_told: bool,
 }
 
 struct Live {
     all: MultiProgress,
-    bars: BTreeMap<WaypointId, ProgressBar>,
-    /// What each waypoint does, and what its agent said last.
-    doing: BTreeMap<WaypointId, Doing>,
-}
-
-/// What is shown of a waypoint whose turn is open.
-#[derive(Debug, Default)]
-struct Doing {
-    text: String,
-    /// The turn that is open, and the last line of it.
-    said: Option<(TurnId, String)>,
+    /// One a line.
+    bars: Vec<ProgressBar>,
+    colours: bool,
+    /// How the flight stood last.
+    view: Option<FlightView>,
+    /// What the agent of each waypoint said last, in which turn.
+    said: BTreeMap<WaypointId, (TurnId, String)>,
 }
 
 impl Screen {
@@ -53,10 +51,13 @@ impl Screen {
     pub(super) fn for_stderr() -> Self {
         let live = std::io::stderr().is_terminal().then(|| Live {
             all: MultiProgress::new(),
-            bars: BTreeMap::new(),
-            doing: BTreeMap::new(),
+            bars: Vec::new(),
+            colours: wants_colours(),
+            view: None,
+            said: BTreeMap::new(),
         });
-        Self { began: Instant::now(), live, away_since: None, away_told: false }
+        let now = Instant::now();
+        Self { began: now, live, said_at: now, away_since: None, away_told: false }
     }
 
     /// Whether open turns are shown while they are worked on.
@@ -67,17 +68,13 @@ impl Screen {
     /// An agent said something. The last line of a waypoint stands with its turn.
     pub(super) fn said(&mut self, spoken: &Spoken) {
         let Some(live) = &mut self.live else { return };
-        let waypoint = &spoken.from.waypoint;
-        let doing = live.doing.entry(waypoint.clone()).or_default();
-        doing.said = Some((spoken.line.turn.clone(), spoken.line.text.clone()));
-        if let Some(bar) = live.bars.get(waypoint) {
-            bar.set_message(doing.message(waypoint));
-        }
+        live.said.insert(spoken.from.waypoint.clone(), (spoken.line.turn.clone(), spoken.line.text.clone()));
+        live.draw();
     }
 
     /// A line about a waypoint, or about the flight (no name).
     pub(super) fn line(&mut self, waypoint: &str, text: &str) {
-        let at = minutes(self.began.elapsed());
+        let at = as_clock(self.began.elapsed());
         self.print(&format!("[{at}] {waypoint:<NAME_WIDTH$}  {text}"));
     }
 
@@ -86,26 +83,15 @@ impl Screen {
         self.print(&format!("          {text}"));
     }
 
-    /// The open turns, if this is a terminal.
+    /// How the flight stands now: on a terminal at once, else where nothing was said for a while.
     pub(super) fn show(&mut self, view: &FlightView) {
-        let Some(live) = &mut self.live else { return };
-        let now = clock::now();
-        for waypoint in &view.waypoints {
-            let text = match &waypoint.turn {
-                _ if waypoint.status == Status::Waiting || asks_in_turn(waypoint) => waits(view, waypoint),
-                Some(turn) => format!("{}  {}", activity(waypoint, turn), minutes(now.since(turn.opened_at))),
-                None => {
-                    if let Some(bar) = live.bars.remove(&waypoint.id) {
-                        bar.finish_and_clear();
-                    }
-                    live.doing.remove(&waypoint.id);
-                    continue;
-                }
-            };
-            let doing = live.doing.entry(waypoint.id.clone()).or_default();
-            doing.now(waypoint, text);
-            let bar = live.bars.entry(waypoint.id.clone()).or_insert_with(|| spinner(&live.all));
-            bar.set_message(doing.message(&waypoint.id));
+        match &mut self.live {
+            Some(live) => {
+                live.view = Some(view.clone());
+                live.draw();
+            }
+            None if self.said_at.elapsed() >= HEARTBEAT => self.line("", &board::summary(view, clock::now())),
+            None => {}
         }
     }
 
@@ -114,7 +100,7 @@ impl Screen {
         let since = *self.away_since.get_or_insert_with(Instant::now);
         if !self.away_told && since.elapsed() > AWAY {
             self.away_told = true;
-            let at = minutes(self.began.elapsed());
+            let at = as_clock(self.began.elapsed());
             self.print(&format!("[{at}] reconnecting: the fleet does not answer"));
         }
     }
@@ -123,7 +109,7 @@ impl Screen {
     pub(super) fn connected(&mut self) {
         self.away_since = None;
         if std::mem::take(&mut self.away_told) {
-            let at = minutes(self.began.elapsed());
+            let at = as_clock(self.began.elapsed());
             self.print(&format!("[{at}] connected again"));
         }
     }
@@ -131,13 +117,12 @@ impl Screen {
     /// Takes the live view away.
     pub(super) fn close(&mut self) {
         if let Some(live) = self.live.take() {
-            for bar in live.bars.values() {
-                bar.finish_and_clear();
-            }
+            live.bars.iter().for_each(ProgressBar::finish_and_clear);
         }
     }
 
     fn print(&mut self, line: &str) {
+        self.said_at = Instant::now();
         let line = shown::lines(line).replace('\n', " ");
         match &self.live {
             // A terminal that is gone has nobody who reads.
@@ -147,19 +132,25 @@ impl Screen {
     }
 }
 
-impl Doing {
-    /// What the waypoint does at this look. What was said in a turn that is over goes with it.
-    fn now(&mut self, waypoint: &WaypointView, text: String) {
-        self.text = text;
-        let branches = waypoint.branches.iter().filter_map(|branch| branch.turn.as_ref());
-        let is_open = |said: &TurnId| waypoint.turn.iter().chain(branches.clone()).any(|turn| turn.turn == *said);
-        self.said.take_if(|(turn, _)| !is_open(turn));
-    }
-
-    /// Its line in the live view, which is cut where the terminal ends.
-    fn message(&self, waypoint: &WaypointId) -> String {
-        let said = self.said.as_ref().map(|(_, text)| format!("  · {}", shown::line(text)));
-        format!("{:<NAME_WIDTH$}  {}{}", waypoint.as_str(), self.text, said.unwrap_or_default())
+impl Live {
+    /// Brings the lines up to date. Each is cut where the terminal ends.
+    fn draw(&mut self) {
+        let Some(view) = &self.view else { return };
+        self.said.retain(|waypoint, (turn, _)| is_open(view, waypoint, turn));
+        let said = |waypoint: &WaypointView| self.said.get(&waypoint.id).map(|(_, text)| text.clone());
+        let lines = board::lines(view, clock::now(), said);
+        while self.bars.len() > lines.len() {
+            self.bars.pop().into_iter().for_each(|bar| {
+                bar.finish_and_clear();
+                self.all.remove(&bar);
+            });
+        }
+        while self.bars.len() < lines.len() {
+            self.bars.push(bar(&self.all, self.bars.is_empty()));
+        }
+        for (bar, line) in self.bars.iter().zip(&lines) {
+            bar.set_message(coloured(line, self.colours));
+        }
     }
 }
 
@@ -170,25 +161,37 @@ impl Drop for Screen {
     }
 }
 
-/// That a waypoint waits for people, with the first command that moves it on.
-fn waits(view: &FlightView, waypoint: &WaypointView) -> String {
-    let command = waypoint.actions.first().map(|verb| words::command(*verb, &view.flight, &waypoint.id));
-    format!("waits for a person: {}", command.unwrap_or_else(|| "holdpoint inbox".to_owned()))
+fn is_open(view: &FlightView, waypoint: &WaypointId, turn: &TurnId) -> bool {
+    let mut of_this = view.waypoints.iter().filter(|one| one.id == *waypoint);
+    of_this.any(|waypoint| open_turns(waypoint).any(|open| open.turn == *turn))
 }
 
-fn spinner(all: &MultiProgress) -> ProgressBar {
-    let style =
-        ProgressStyle::with_template("{spinner} {wide_msg}").unwrap_or_else(|_| ProgressStyle::default_spinner());
+/// Whoever says so gets none (https://no-color.org).
+fn wants_colours() -> bool {
+    let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    set("NO_COLOR").is_none() && set("TERM").is_some_and(|terminal| terminal != "dumb")
+}
+
+fn coloured(line: &Line, colours: bool) -> String {
+    let code = match line.tone {
+        Tone::Head => "1",
+        Tone::Works => "36",
+        Tone::Rests => "2",
+        Tone::Asks => "33",
+        Tone::Wrong => "31",
+    };
+    if colours { format!("\u{1b}[{code}m{}\u{1b}[0m", line.text) } else { line.text.clone() }
+}
+
+/// The first line moves: it shows that the view does.
+fn bar(all: &MultiProgress, first: bool) -> ProgressBar {
+    let template = if first { "{spinner} {wide_msg}" } else { "  {wide_msg}" };
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner());
     let bar = all.add(ProgressBar::new_spinner().with_style(style));
-    bar.enable_steady_tick(TICK);
+    if first {
+        bar.enable_steady_tick(TICK);
+    }
     bar
-}
-
-/// `01:07`, or `1:00:07`.
-fn minutes(span: Duration) -> String {
-    let seconds = span.as_secs();
-    let (hours, minutes, seconds) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
-    if hours > 0 { format!("{hours}:{minutes:02}:{seconds:02}") } else { format!("{minutes:02}:{seconds:02}") }
 }
 
 #[cfg(test)]
@@ -196,23 +199,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_last_line_of_an_open_turn_stands_with_its_waypoint_and_goes_with_the_turn() {
-        let mut waypoint = crate::view::tests::flight().waypoints.remove(0);
-        let turn = serde_json::from_value(serde_json::json!({"turn": "turn-1", "role": "builder", "purpose": "build",
-            "opened_at": "2026-01-01T00:00:00.000Z", "deadline": "2026-01-01T01:00:00.000Z", "agent": "builder-1"}));
-        waypoint.turn = Some(turn.unwrap());
-        let mut doing =
-            Doing { said: Some(("turn-1".parse().unwrap(), "Edit src/lib.rs".to_owned())), ..Doing::default() };
-        doing.now(&waypoint, "building".to_owned());
-        assert!(doing.message(&waypoint.id).ends_with("  building  · Edit src/lib.rs"));
-        waypoint.turn.as_mut().unwrap().turn = "turn-2".parse().unwrap();
-        doing.now(&waypoint, "verifying".to_owned());
-        assert!(doing.message(&waypoint.id).ends_with("  verifying"));
+    fn a_line_is_coloured_by_what_it_says_and_only_where_colours_are_wanted() {
+        let line = Line { tone: Tone::Wrong, text: "✗ two".to_owned() };
+        assert_eq!(coloured(&line, true), "\u{1b}[31m✗ two\u{1b}[0m");
+        assert_eq!(coloured(&line, false), "✗ two");
     }
 
     #[test]
-    fn spans_are_minutes_and_seconds() {
-        assert_eq!(minutes(Duration::from_millis(5_999)), "00:05");
-        assert_eq!(minutes(Duration::from_secs(3_607)), "1:00:07");
+    fn what_was_said_in_a_turn_that_is_over_is_not_shown_any_more() {
+        let mut view = crate::view::tests::flight();
+        let waypoint = view.waypoints[0].id.clone();
+        let turn = serde_json::from_value(serde_json::json!({"turn": "turn-1", "role": "builder", "purpose": "build",
+            "opened_at": "2026-01-01T00:00:00.000Z", "deadline": "2026-01-01T01:00:00.000Z", "agent": "builder-1"}));
+        view.waypoints[0].turn = Some(turn.unwrap());
+        assert!(is_open(&view, &waypoint, &"turn-1".parse().unwrap()));
+        assert!(!is_open(&view, &waypoint, &"turn-2".parse().unwrap()));
     }
 }
