@@ -8,12 +8,12 @@ mod leftovers;
 mod recruit;
 mod roles;
 
-use std::{collections::BTreeSet, path::PathBuf, sync::Arc};
+use std::{collections::BTreeSet, path::PathBuf, sync::Arc, time::Duration};
 
 use holdpoint_bus::{Bus, ConnectArgs};
 use holdpoint_protocol::ids::{AgentName, RoleId, role};
 use holdpoint_runtime::{config::Config, fresh, telemetry};
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 
 pub(crate) use broker::{BrokerLease, find_server, known_broker};
 pub(crate) use recruit::Recruiter;
@@ -22,6 +22,7 @@ pub(crate) use roles::{Crew, plan_folder};
 use crate::{
     client::Client,
     failure::Failure,
+    output,
     people::key,
     state::{Slot, StateDir},
 };
@@ -31,6 +32,11 @@ use recruit::Wanted;
 
 /// From this many builders on there are two verifiers: checks of several trees run at once then.
 const BUILDERS_FOR_TWO_VERIFIERS: u32 = 4;
+
+/// What processes get to end beyond the time of their turns, before they are killed.
+const STOP_GRACE: Duration = Duration::from_secs(1);
+/// How long the end may take without a word on it. An orchestrator alone is never waited for longer.
+const UNSAID: Duration = STOP_GRACE;
 
 /// The part of a local fleet that this command keeps running.
 #[derive(Debug)]
@@ -227,19 +233,25 @@ impl Fleet {
         }
     }
 
-    /// Ends the processes in order, then gives the broker back. `hurry` completing ends them the hard way.
+    /// Ends the processes in order, then gives the broker back. `hurry` completing ends them the hard way, and so does a time
+    /// that is over: by then each has given its turn back, or will not.
     pub(crate) async fn stop(self, hurry: impl Future<Output = ()>) {
         let mut hurry = std::pin::pin!(hurry);
         let mut hurried = false;
+        let turns = self.crew.as_ref().map_or(Duration::ZERO, |crew| crew.drain().duration());
         // An orchestrator that still answers says to agents which work nobody wants any more.
-        for children in [self.agents, self.orchestrators] {
+        for (mut children, within) in [(self.agents, turns + STOP_GRACE), (self.orchestrators, STOP_GRACE)] {
             children.iter().for_each(Child::drain);
+            let deadline = Instant::now() + within;
+            if !hurried {
+                tokio::select! {
+                    () = settled(&mut children, within) => {}
+                    () = &mut hurry => hurried = true,
+                }
+            }
             for mut child in children {
-                if !hurried {
-                    tokio::select! {
-                        () = child.ended() => continue,
-                        () = &mut hurry => hurried = true,
-                    }
+                if !hurried && tokio::time::timeout_at(deadline, child.ended()).await.is_ok() {
+                    continue;
                 }
                 child.kill();
                 child.ended().await;
@@ -252,6 +264,24 @@ impl Fleet {
         if let Err(failure) = self.lease.give_back().await {
             failure.report(false);
         }
+    }
+}
+
+/// Waits until all have ended, or the time is over, and says for whom once that takes a moment.
+async fn settled(children: &mut [Child], within: Duration) {
+    let deadline = Instant::now() + within;
+    if tokio::time::timeout(UNSAID.min(within), all_ended(children)).await.is_ok() || within <= UNSAID {
+        return;
+    }
+    let names: Vec<&str> = children.iter().filter_map(Child::still_there).collect();
+    let seconds = within.as_secs();
+    output::err(&format!("waiting for {}, {seconds} s at most; Ctrl-C ends it at once", names.join(", ")));
+    let _ = tokio::time::timeout_at(deadline, all_ended(children)).await;
+}
+
+async fn all_ended(children: &mut [Child]) {
+    for child in children {
+        child.ended().await;
     }
 }
 

@@ -48,21 +48,24 @@ enum Wanted {
 /// A process that is kept running.
 #[derive(Debug)]
 pub(super) struct Child {
+    label: String,
     wanted: watch::Sender<Wanted>,
-    task: JoinHandle<()>,
+    /// Until it has ended.
+    task: Option<JoinHandle<()>>,
 }
 
 impl Child {
     /// Starts it and keeps it running. What cannot be mended goes to `trouble`.
     pub(super) fn start(label: String, spec: ServiceSpec, slot: Slot, trouble: mpsc::Sender<Failure>) -> Self {
         let (wanted, receiver) = watch::channel(Wanted::Running);
+        let name = label.clone();
         let task = tokio::spawn(async move {
             if let Err(failure) = keep(&label, &spec, &slot, receiver).await {
                 // The first failure is enough.
                 let _ = trouble.try_send(failure);
             }
         });
-        Self { wanted, task }
+        Self { label: name, wanted, task: Some(task) }
     }
 
     /// Asks it to end in order.
@@ -75,10 +78,18 @@ impl Child {
         self.wanted.send_replace(Wanted::Gone);
     }
 
-    /// Waits until it is gone. May be cancelled and called again, until it has returned once.
+    /// Its name, while it has not ended.
+    pub(super) fn still_there(&self) -> Option<&str> {
+        self.task.as_ref().filter(|task| !task.is_finished()).map(|_| self.label.as_str())
+    }
+
+    /// Waits until it is gone. May be cancelled and called again.
     pub(super) async fn ended(&mut self) {
-        // A panic of the task has ended the process too: it held the handle.
-        let _ = (&mut self.task).await;
+        if let Some(task) = &mut self.task {
+            // A panic of the task has ended the process too: it held the handle.
+            let _ = task.await;
+            self.task = None;
+        }
     }
 }
 

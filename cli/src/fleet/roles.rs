@@ -7,7 +7,7 @@ use std::{
 
 use holdpoint_core::traffic::SHARE_OFF;
 use holdpoint_protocol::ids::{AgentName, PoolId, RoleId, role};
-use holdpoint_runtime::config::{Config, NatsConfig, NotifyConfig, OrchestratorConfig};
+use holdpoint_runtime::config::{Config, NatsConfig, NotifyConfig, OrchestratorConfig, Span};
 
 use super::broker::BrokerLease;
 use crate::state::{Slot, StateDir};
@@ -30,6 +30,11 @@ pub(crate) struct Crew {
 }
 
 impl Crew {
+    /// How long the turns of its agents may go on once they are asked to end.
+    pub(super) fn drain(&self) -> Span {
+        self.config.agent.drain.unwrap_or(DRAIN_DEFAULT)
+    }
+
     /// How many agents of a declared role there are to be: none without a program.
     pub(super) fn count(&self, role: &RoleId) -> u32 {
         self.config.agents.program(role).map_or(0, |program| match program.command {
@@ -38,6 +43,9 @@ impl Crew {
         })
     }
 }
+
+/// How long a local agent's turn may go on once a person has asked for the end, unless the configuration says.
+const DRAIN_DEFAULT: Span = Span::from_secs(4);
 
 /// Flights and waypoints that a person of a local fleet may have open: as good as any number.
 const OPEN_MAX: usize = u32::MAX as usize;
@@ -87,6 +95,7 @@ pub(super) fn agent(crew: &Crew, agent: Agent<'_>, lease: &BrokerLease, state: &
     config.agent.name = Some(agent.name);
     config.agent.pool = agent.pool;
     config.agent.state_dir.clone_from(&agent.slot.dir);
+    config.agent.drain = Some(crew.drain());
     let mut deny = crew.deny.clone();
     deny.push(state.root().to_owned());
     for (_, program) in config.agents.programs_mut() {

@@ -15,7 +15,7 @@ use super::{
 };
 use holdpoint_runtime::{
     broker::{self, BrokerError},
-    config::Config,
+    config::{Config, Span},
     health::Beat,
     metrics,
     process::{self, DRAIN_DEADLINE, Ended},
@@ -69,8 +69,9 @@ pub async fn run<W: Worker>(role: RoleId, worker: W, config: &Config) -> Result<
     let _metrics = metrics::publish_agent(args.role.as_str(), config).await.map_err(AgentError::Metrics)?;
     let tree = start(args).await.map_err(AgentError::Start)?;
     let _beat = Beat::begin(config.health.file.as_deref(), &bus);
+    let drain = config.agent.drain.map_or(DRAIN_DEADLINE, Span::duration);
     let ended = tokio::select! {
-        ended = process::run_process(bus.name().as_str(), tree, DRAIN_DEADLINE) => ended.map_err(AgentError::Process),
+        ended = process::run_process(bus.name().as_str(), tree, drain) => ended.map_err(AgentError::Process),
         () = bus.gone() => return Err(BrokerError::Gone { name: bus.name().clone() }.into()),
     };
     bus.close().await;

@@ -12,7 +12,7 @@ use config::{Environment, File, FileFormat};
 use tracing_subscriber::EnvFilter;
 
 use super::{Config, MetricsConfig, NotifyConfig, home, presets};
-use crate::webhook;
+use crate::{process::DRAIN_DEADLINE, webhook};
 
 /// What environment variables of the configuration begin with, and what is between their parts.
 const PREFIX: &str = "HOLDPOINT";
@@ -154,6 +154,9 @@ impl Config {
         }
         if self.agent.ack_wait.duration() < ACK_WAIT_MIN {
             return wrong("agent.ack_wait", "must be 500ms or more");
+        }
+        if self.agent.drain.is_some_and(|drain| drain.duration() > DRAIN_DEADLINE) {
+            return wrong("agent.drain", "must be 20s or less");
         }
         if self.orchestrator.handoff_ack_wait.duration() < ACK_WAIT_MIN {
             return wrong("orchestrator.handoff_ack_wait", "must be 500ms or more");

@@ -93,6 +93,7 @@ fn values_that_cannot_be_used_are_refused_by_key() {
         ("[nats.tls]\ncert = \"a\"\n", "nats.tls.cert"),
         ("[nats.tls]\nkey = \"a\"\n", "nats.tls.cert"),
         ("[agent]\nack_wait = \"1ms\"\n", "agent.ack_wait"),
+        ("[agent]\ndrain = \"21s\"\n", "agent.drain"),
         ("[orchestrator]\nhandoff_ack_wait = \"1ms\"\n", "orchestrator.handoff_ack_wait"),
         ("[orchestrator]\nbroker_disk = \"1MiB\"\n", "orchestrator.broker_disk"),
         ("[orchestrator]\nconnections_per_key = 3\n", "orchestrator.connections_per_key"),

@@ -97,6 +97,7 @@ fn an_interrupted_flight_is_resumed_where_it_was() {
     running.signal(Signal::SIGINT);
     let stopped = running.finish();
     stopped.expect(130);
+    assert!(stopped.stderr.contains("waiting for builder-1, 5 s at most"), "{}", stopped.stderr);
     let hint =
         stopped.stderr.lines().find(|l| l.contains("run --resume")).unwrap_or_else(|| panic!("{}", stopped.stderr));
     let flight = hint.split_whitespace().skip_while(|w| *w != "--resume").nth(1).unwrap();
