@@ -64,11 +64,7 @@ pub fn rule(facts: &Facts<'_>) -> Ruling {
         return rollback(facts, ReasonCode::Safety, "look at what the agent's program did before you run it again");
     }
     if facts.guards.iter().any(|g| g.verdict == Verdict::Fail) {
-        return rollback(
-            facts,
-            ReasonCode::Regression,
-            "a guard that held on the base is red: narrow the goal or fix the guard",
-        );
+        return rollback(facts, ReasonCode::Regression, words::after_guards(facts.guards));
     }
     if let Some(violation) = facts.violations.iter().min_by_key(|v| v.kind) {
         let reason = match violation.kind {

@@ -21,6 +21,8 @@ const COMMAND: &str = "$ ";
 const ENDED: &str = "ended: ";
 const OUTPUT: &str = "--- standard ";
 
+/// Where checkouts are, in the folder of a turn.
+const TREES: &str = "/trees/";
 /// What begins the note of a report that has nothing to say but how the check ended.
 const PLAIN_END: &str = "the check ended with: ";
 
@@ -74,9 +76,23 @@ fn read(evidence: &str, reason: Option<CriterionReason>, note: Option<&str>) -> 
         (None, ended) => ended,
     };
     let command = head.lines().next().filter(|line| line.starts_with(COMMAND)).map(|line| shown::line(line).into_owned());
-    let output: String = output.lines().filter(|line| !line.starts_with(OUTPUT)).map(|line| format!("{line}\n")).collect();
+    let output = output.lines().filter(|line| !line.starts_with(OUTPUT)).map(below_the_tree);
+    let output: String = output.map(|line| line + "\n").collect();
     let said = telling::lines_that_say_why(&output, LINES).into_iter().flat_map(shown::quoted);
     Shown { why, lines: command.into_iter().chain(said).collect() }
+}
+
+/// A line with the paths of files of the tree as they are in the repository: where it was checked out says nothing.
+fn below_the_tree(line: &str) -> String {
+    let (mut rest, mut short) = (line, String::new());
+    while let Some((before, behind)) = rest.split_once(TREES) {
+        let is_tree = |name: &str| name.len() >= 40 && name.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let Some((_, file)) = behind.split_once('/').filter(|(name, _)| is_tree(name)) else { break };
+        let begins = before.rfind(|c: char| " \t\"'(=".contains(c)).map_or(0, |at| at + 1);
+        short.push_str(before.get(..begins).unwrap_or_default());
+        rest = file;
+    }
+    short + rest
 }
 
 #[cfg(test)]
@@ -94,6 +110,14 @@ mod tests {
         let shown = read(EVIDENCE, Some(CriterionReason::ExitCode), Some("the check ended with: exit 1 after 12 ms"));
         assert_eq!(shown.why.as_deref(), Some("exit 1 after 12 ms"));
         assert_eq!(shown.lines, ["$ make test", "| FAILED (failures=1)", "| x"]);
+    }
+
+    #[test]
+    fn a_file_of_the_tree_is_named_as_in_the_repository() {
+        let tree = "a".repeat(40);
+        let line = format!("File \"/state/turns/x/trees/{tree}/tests/a.py\", line 7, in /other/trees/b");
+        assert_eq!(below_the_tree(&line), "File \"tests/a.py\", line 7, in /other/trees/b");
+        assert_eq!(below_the_tree(&format!("/s/trees/{tree}/a.rs:1: /s/trees/{tree}/b.rs")), "a.rs:1: b.rs");
     }
 
     #[test]

@@ -78,6 +78,16 @@ pub(super) fn after_verdicts(criteria: &[CriterionResult]) -> &'static str {
     }
 }
 
+/// What a person can do where a guard is red that held on the base.
+pub(super) fn after_guards(guards: &[CriterionResult]) -> &'static str {
+    let weakens = |reason| matches!(reason, Reason::TestsWeakened | Reason::FewerTests | Reason::MoreSkipped);
+    let mut red = guards.iter().filter(|guard| guard.verdict == Verdict::Fail);
+    if red.next().and_then(|guard| guard.reason).is_some_and(weakens) {
+        return after_verdicts(guards);
+    }
+    "a guard that held on the base is red: narrow the goal, or correct the guard"
+}
+
 fn broken(Violation { kind, path }: &Violation) -> String {
     match kind {
         ViolationKind::Protected => format!("{path} is protected: nobody may change it, whatever the scope says"),
@@ -119,6 +129,8 @@ mod tests {
         assert!(after_verdicts(&[green, weakened]).contains("`scope`"));
         assert!(after_verdicts(&[result(Verdict::Inconclusive, Some(Reason::Timeout))]).contains("`timeout`"));
         assert!(after_verdicts(&[]).starts_with("read the failing criteria"));
+        assert!(after_guards(&[result(Verdict::Fail, Some(Reason::FewerTests))]).contains("`scope`"));
+        assert!(after_guards(&[result(Verdict::Fail, Some(Reason::ExitCode))]).starts_with("a guard that held"));
     }
 
     #[test]
