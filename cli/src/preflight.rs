@@ -5,7 +5,7 @@ use std::path::Path;
 use holdpoint_bus::{api::ApiError, blobs};
 use holdpoint_core::{
     gates::Workflow,
-    plan::{self, BUILT_IN_WORKFLOWS, KnownWorkflow, Task},
+    plan::{self, BUILT_IN_WORKFLOWS, KnownWorkflow, PlanError, PlanErrors, PlanProblems, Task},
     workflows,
 };
 use holdpoint_protocol::{
@@ -127,6 +127,9 @@ impl Ready {
         if repo.has_lfs_pointers(&base).await? {
             output::err("note: files of this repository are in Git LFS: agents and checks get the pointers to them");
         }
+        if let Some(note) = uncommitted(&repo, &base).await {
+            output::err(&format!("note: {note}"));
+        }
         Ok(Self { plan, workflows, repo, base })
     }
 
@@ -205,7 +208,13 @@ pub(crate) struct Cleared {
 }
 
 /// Looks at everything that a flight on a fleet of one's own needs, but for who builds.
-pub(crate) async fn clear(plan: Planned, mut config: Config, repo: &Path) -> Result<Cleared, Failure> {
+pub(crate) async fn clear(
+    plan: Planned,
+    file: Option<&Path>,
+    mut config: Config,
+    repo: &Path,
+) -> Result<Cleared, Failure> {
+    check_programs(&plan.plan, file)?;
     let (ready, flight) = clear_elsewhere(plan, repo).await?;
     program::anchor_all(&mut config, &ready.repo.places().await?);
     program::check_in_clone(&config, &ready).await?;
@@ -223,27 +232,59 @@ pub(crate) async fn clear_elsewhere(plan: Planned, repo: &Path) -> Result<(Ready
     Ok((ready, flight))
 }
 
-/// A warning for each criterion that nobody can decide because there is no judge; of many only the first.
-pub(crate) fn unjudged(plan: &Plan, judge: bool) -> Vec<String> {
-    if judge {
-        return Vec::new();
-    }
-    let mut warnings: Vec<String> = Vec::new();
-    let mut more: usize = 0;
-    for (waypoint, criterion) in plan::without_check(plan) {
-        if warnings.len() >= WARNINGS_MAX {
-            more += 1;
-            continue;
-        }
-        warnings.push(format!(
-            "criterion {criterion} of waypoint {waypoint} has no `check`, and there is no judge: the waypoint will end \
-             blocked (judge_missing); add a check, or name a judge with --judge 'CMD'"
-        ));
-    }
-    if more > 0 {
-        warnings.push(format!("{more} more criteria have no `check` either"));
+/// A warning for each criterion that nobody can decide because there is no judge, with its line where there is a file; of
+/// many only the first.
+pub(crate) fn unjudged(plan: &Plan, judge: bool, file: Option<&Path>) -> Vec<String> {
+    let found = if judge { PlanProblems::default() } else { plan::without_check(plan) };
+    let (total, mut warnings) = (found.problems.len() + found.more, placed(found, file));
+    warnings.truncate(WARNINGS_MAX);
+    if total > warnings.len() {
+        warnings.push(format!("{} more criteria have no `check` either", total - warnings.len()));
     }
     warnings
+}
+
+/// What was found in a plan, each in a line; with its place where the plan is a file.
+fn placed(found: PlanProblems, file: Option<&Path>) -> Vec<String> {
+    match file.and_then(|file| in_file(&found, file)) {
+        Some(errors) => {
+            let line = |e: &PlanError| format!("{}:{}:{}: {}; {}", e.file, e.line, e.column, e.message, e.hint);
+            errors.errors.iter().map(line).collect()
+        }
+        None => found.problems.into_iter().map(|problem| format!("{}; {}", problem.message, problem.hint)).collect(),
+    }
+}
+
+/// At its lines in a file that was read before.
+fn in_file(found: &PlanProblems, file: &Path) -> Option<PlanErrors> {
+    let text = String::from_utf8(bounded::read(file, plan::FILE_BYTES_MAX).ok()?).ok()?;
+    let errors = plan::located(&text, &file.display().to_string(), found.clone());
+    (!errors.errors.is_empty()).then_some(errors)
+}
+
+/// Refuses checks whose program certainly is not on this machine, where a fleet of one's own runs them: they would end with
+/// exit code 127, whatever agents do.
+pub(crate) fn check_programs(plan: &Plan, file: Option<&Path>) -> Result<(), Failure> {
+    let found = plan::that_lack(plan, program::lacking_in_path);
+    if found.is_empty() {
+        return Ok(());
+    }
+    match file.and_then(|file| in_file(&found, file)) {
+        Some(errors) => Err(errors.into()),
+        None => {
+            let hint = "install it, or correct the command";
+            Err(Failure::usage("check_not_executable", found.in_a_line(WARNINGS_MAX), hint))
+        }
+    }
+}
+
+/// A note on what of the working tree nobody will see: the flight starts from a commit.
+async fn uncommitted(repo: &UserRepo, base: &Oid) -> Option<String> {
+    // Not worth an error, nor where the flight starts from elsewhere.
+    let here = repo.resolve("HEAD").await.ok().filter(|head| head == base);
+    let paths = repo.uncommitted().await.ok().filter(|paths| here.is_some() && *paths > 0)?;
+    let noun = if paths == 1 { "path is" } else { "paths are" };
+    Some(format!("{paths} {noun} not committed: agents and checks start from {base}, and do not see it"))
 }
 
 /// Says warnings on standard error.

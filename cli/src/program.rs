@@ -76,6 +76,17 @@ pub(crate) async fn check_there(config: &Config, repo: &UserRepo, base: Option<&
     Ok(())
 }
 
+/// What a command line certainly lacks on this machine: its program is in no folder of `PATH`. Paths are left to the run: the
+/// work itself may bring them.
+pub(crate) fn lacking_in_path(command: &str) -> Option<String> {
+    let word = lookup::first_program(command).filter(|word| !word.contains('/'))?;
+    let lack = lookup::in_folders(word, &std::env::var_os("PATH")?).err()?;
+    Some(match lack {
+        Lack::Missing => format!("{word} is not in PATH"),
+        Lack::NotExecutable => format!("{word} in PATH is not an executable file"),
+    })
+}
+
 /// A relative path where the user stands, in the repository's folder, or in the commit that clones are of.
 async fn in_repository(word: &str, repo: &UserRepo, base: Option<&Oid>) -> Result<(), Lack> {
     let here = std::env::current_dir().ok();

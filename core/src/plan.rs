@@ -36,7 +36,8 @@ pub use network::wants_network;
 pub use path::PlanPath;
 pub use rules::{PlanProblem, PlanProblems, validate};
 pub use task::{Task, of_task};
-pub use unjudged::without_check;
+pub use units::written as span_written;
+pub use unjudged::{located, that_lack, without_check};
 
 use crate::workflows::ONE_GATE;
 use error::Problems;

@@ -2,6 +2,7 @@
 //! configuration and all other refs are never written. Its hooks and monitors do not run.
 
 mod branch;
+mod dirty;
 mod empty;
 
 use std::path::{Path, PathBuf};

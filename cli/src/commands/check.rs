@@ -67,12 +67,12 @@ pub(super) async fn check(args: CheckArgs) -> Result<Exit, Failure> {
 async fn here(args: &CheckArgs, plan: Planned) -> Result<(Ready, Vec<String>), Failure> {
     let mut config = Config::load(args.commands.config.as_deref(), args.commands.overrides())?;
     args.commands.for_all(&mut config);
-    let needs_builder = preflight::needs_builder(&plan);
-    let Cleared { ready, config, state, .. } = Box::pin(preflight::clear(plan, config, &args.place.repo)).await?;
+    let (needs_builder, file) = (preflight::needs_builder(&plan), args.plan.as_deref());
+    let Cleared { ready, config, state, .. } = Box::pin(preflight::clear(plan, file, config, &args.place.repo)).await?;
     if known_broker(&state).is_none() {
         find_server().await?;
     }
-    let mut warnings = preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some());
+    let mut warnings = preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some(), file);
     if config.agents.builder.command.is_none() && needs_builder {
         warnings.insert(0, "no builder is named, and `run` wants one: --builder 'CMD'".to_owned());
     }
@@ -94,6 +94,7 @@ async fn elsewhere(args: &CheckArgs, plan: Planned, remote: &Remote) -> Result<(
     let config = Config::load(args.commands.config.as_deref(), Vec::new())?;
     let (ready, _) = preflight::clear_elsewhere(plan, &args.place.repo).await?;
     remote.connect().await?.bus().close().await;
-    let warnings = preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some());
+    let judge = config.agents.verifier.judge.is_some();
+    let warnings = preflight::unjudged(&ready.plan, judge, args.plan.as_deref());
     Ok((ready, warnings))
 }

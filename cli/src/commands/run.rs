@@ -149,7 +149,7 @@ async fn fly_elsewhere(args: &RunArgs, remote: &Remote, work: Work<'_>) -> Resul
     let plan = preflight::read_work(work, &args.place.repo).await?;
     let config = Config::load(args.commands.config.as_deref(), Vec::new())?;
     let (ready, flight) = preflight::clear_elsewhere(plan, &args.place.repo).await?;
-    preflight::warn(&preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some()));
+    preflight::warn(&preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some(), work.file()));
     let (repo, declares) = (ready.repo.clone(), preflight::may_reload(&ready.plan, &ready.workflows));
     let client = remote.connect().await?;
     let work = async {

@@ -35,7 +35,7 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<Exit, Failure> {
         fleet.repair = running.repair;
         fleet.judge = running.judge;
     }
-    preflight::warn(&preflight::unjudged(&ready.plan, fleet.judge));
+    preflight::warn(&preflight::unjudged(&ready.plan, fleet.judge, work.file()));
     begin(&args, ready, &flight, fleet).await?;
     if args.json {
         output::json(&json!({"flight": flight}));

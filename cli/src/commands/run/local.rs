@@ -48,8 +48,8 @@ pub(super) async fn fly(args: &RunArgs, work: Work<'_>) -> Result<Flown, Failure
     if preflight::needs_builder(&plan) {
         preflight::check_builder(&config)?;
     }
-    let Cleared { ready, config, flight, state } = Box::pin(preflight::clear(plan, config, &args.place.repo)).await?;
-    preflight::warn(&preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some()));
+    let Cleared { ready, config, flight, state } = Box::pin(preflight::clear(plan, work.file(), config, &args.place.repo)).await?;
+    preflight::warn(&preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some(), work.file()));
     let claim = FlightRecord::claim(&state, &flight)?;
     let record = FlightRecord {
         flight,

@@ -1,0 +1,23 @@
+//! What of a working tree is in no commit: agents and checks do not see it.
+
+use std::time::Duration;
+
+use super::UserRepo;
+use crate::error::Error;
+
+/// How long git may look: nothing depends on the answer.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+impl UserRepo {
+    /// How many paths of the working tree where the user stands differ from its `HEAD`; untracked folders count once, and
+    /// ignored files not at all. Nothing is written, not even the index.
+    ///
+    /// # Errors
+    /// Git fails, or takes too long.
+    pub async fn uncommitted(&self) -> Result<usize, Error> {
+        let options = ["--porcelain", "-z", "--no-renames", "--untracked-files=normal"];
+        let status = self.git("status").args(options).env("GIT_OPTIONAL_LOCKS", "0").timeout(PATIENCE);
+        let listing = status.output_cap(crate::limits::LISTING_OUTPUT_BYTES).run_ok().await?;
+        Ok(listing.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()).count())
+    }
+}
