@@ -4,6 +4,7 @@ pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod budget;
 pub(crate) mod dead;
+pub(crate) mod first;
 pub(crate) mod handoffs;
 pub(crate) mod keys;
 pub(crate) mod logs;
@@ -23,6 +24,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use holdpoint_protocol::ids::{FlightId, WaypointId};
 
+pub(crate) use first::InitArgs;
 pub(crate) use places::{CommandFlags, FleetFlags, Place};
 pub(crate) use process::{AgentArgs, AgentRole, ProcessArgs};
 pub(crate) use task::{TaskFlags, Work};
@@ -46,6 +48,8 @@ pub(crate) enum Command {
     Run(RunArgs),
     /// Look at everything that `run` would refuse, without flying
     Check(CheckArgs),
+    /// Write a plan for the repository at hand, to begin with
+    Init(InitArgs),
     /// Check, show and begin the workflows that a project declares
     Workflow(workflow::WorkflowArgs),
     /// Have running flights go on by what a project declares now
@@ -60,6 +64,10 @@ pub(crate) enum Command {
     Status(StatusArgs),
     /// Show all artifacts and decisions of a waypoint, in order
     History(HistoryArgs),
+    /// Print what an attempt changed, as a patch
+    Diff(first::DiffArgs),
+    /// Leave a flight out of the list; nothing is deleted
+    Forget(first::ForgetArgs),
     /// Show what the agents of a waypoint say and do while they do it
     Logs(logs::LogsArgs),
     /// List what went wrong when agents' programs handed over their results
@@ -257,6 +265,9 @@ pub(crate) struct WatchArgs {
 pub(crate) struct StatusArgs {
     /// The flight; without it all flights are listed, newest first
     pub(crate) flight: Option<FlightId>,
+    /// List forgotten flights too
+    #[arg(long, conflicts_with = "flight")]
+    pub(crate) all: bool,
     /// Which repository, and which fleet
     #[command(flatten)]
     pub(crate) place: Place,
@@ -267,7 +278,9 @@ pub(crate) struct StatusArgs {
 
 /// `history`
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  holdpoint history retry-backoff\n  holdpoint artifact sha256:…")]
+#[command(after_help = "Examples:\n  holdpoint history retry-backoff\n  holdpoint diff retry-backoff --attempt 1\n  \
+    holdpoint artifact sha256:…\n\n\
+    First a line for each attempt, with its verdict and why; then every artifact and decision, in order.")]
 pub(crate) struct HistoryArgs {
     /// The waypoint
     pub(crate) waypoint: WaypointId,
@@ -341,7 +354,7 @@ pub(crate) struct HealthArgs {
     holdpoint schema --out schemas/\n\n\
     Without a NAME the streams, consumers, subjects, headers and schemas are listed. docs/external-agents.md is the guide.")]
 pub(crate) struct SchemaArgs {
-    /// A schema; `asyncapi` for the AsyncAPI document, `names` for streams, consumers, subjects and headers
+    /// A schema; `plan` for plan files, `asyncapi` for the AsyncAPI document, `names` for streams, consumers, subjects and headers
     pub(crate) name: Option<String>,
     /// Write files into this folder instead: all of them, or the one of NAME
     #[arg(long, value_name = "DIR")]

@@ -8,11 +8,14 @@ mod budget;
 mod check;
 mod cost;
 mod dead;
+mod diff;
 mod doctor;
 mod export;
+mod forget;
 mod handoffs;
 mod health;
 mod inbox;
+mod init;
 mod keys;
 mod logs;
 mod look;
@@ -43,6 +46,9 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Run(args) => Box::pin(run::run(args)).await,
         Command::Check(args) => Box::pin(check::check(args)).await,
+        Command::Init(args) => Box::pin(init::init(args)).await,
+        Command::Diff(args) => Box::pin(diff::diff(args)).await,
+        Command::Forget(args) => Box::pin(forget::forget(args)).await,
         Command::Workflow(args) => workflow::workflow(args).await,
         Command::Org(args) => org::org(args).await,
         Command::Up(args) => Box::pin(up::up(args)).await,

@@ -23,7 +23,7 @@ pub(crate) fn lines(view: &FlightView, cost: Option<&str>, repo: &Path, now: Tim
         if held.first().is_some() || view.status == FlightStatus::Waiting {
             steps.push(format!("holdpoint inbox --flight {flight}    # what waits for you, and the commands for it"));
         }
-        steps.push(format!("holdpoint run --resume {flight}{}    # goes on with it", at(" --repo ", repo)));
+        steps.push(format!("holdpoint run --resume {flight}{}    # goes on once you have", at(" --repo ", repo)));
     }
     if view.waypoints.iter().any(|waypoint| waypoint.commit.is_some()) {
         let git = format!("git{}", at(" -C ", repo));

@@ -7,6 +7,7 @@
 //! Whether an act is allowed, and what it leads to, is decided by the orchestrators.
 
 pub(crate) mod act;
+pub(crate) mod attempts;
 pub(crate) mod find;
 pub(crate) mod key;
 pub(crate) mod turn;

@@ -20,6 +20,9 @@ pub(crate) struct ExportArgs {
     /// Where to write it; `-` for standard output [default: FLIGHT.export.jsonl]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// Write over a file that is there
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Put the bytes of all evidence in, not only their digests
     #[arg(long)]
     pub(crate) with_evidence: bool,

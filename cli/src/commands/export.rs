@@ -19,8 +19,12 @@ use crate::{
 
 /// Writes the file.
 pub(super) async fn export(args: ExportArgs) -> Result<Exit, Failure> {
-    let target = Target::existing(&args.place).await?;
     let path = args.out.clone().unwrap_or_else(|| format!("{}.export.jsonl", args.flight).into());
+    if path.is_file() && !args.force {
+        let message = format!("{} is there already", path.display());
+        return Err(Failure::usage("exists", message, "--force writes over it; --out FILE names another place"));
+    }
+    let target = Target::existing(&args.place).await?;
     if path.as_os_str() == "-" {
         let written = target.serve(async |client| {
             archive::write(client, &args.flight, args.with_evidence, &mut output::json_lines()).await

@@ -1,23 +1,31 @@
 //! `status`, `history` and `artifact`: looking at what is and was.
 
+use std::{collections::BTreeSet, path::Path};
+
 use holdpoint_bus::blobs;
 use holdpoint_core::shown;
 use holdpoint_protocol::{
     Digest,
-    api::{HistoryLine, Standing},
+    api::{FlightLine, HistoryLine, Standing},
     ids::role,
+    view::{FlightStatus, FlightView},
 };
 
-use super::run::print;
+use super::{
+    forget::{forgotten, goes_on_by},
+    run::print,
+};
 use crate::{
-    args::{ArtifactArgs, HistoryArgs, StatusArgs},
+    args::{ArtifactArgs, HistoryArgs, Place, StatusArgs},
     failure::{Exit, Failure},
-    output,
+    ground, output,
     people::{
-        find::{newest_with, no_waypoint},
+        attempts,
+        find::{self, newest_with, no_waypoint},
         words::{self, doubts_of},
     },
-    target::Target,
+    state::StateDir,
+    target::{Remote, Target},
     view,
 };
 
@@ -30,9 +38,22 @@ const EVIDENCE_BYTES_MAX: u64 = 256 << 20;
 pub(super) async fn status(args: StatusArgs) -> Result<Exit, Failure> {
     let Some(flight) = &args.flight else { return list(&args).await };
     let target = Target::existing(&args.place).await?;
-    let view = target.serve(async |client| Ok(client.status(flight).await?)).await?;
+    let view = target.serve(async |client| find::known(client, flight).await).await?;
     print(&view, args.json);
+    if let Some(command) = interrupted(&args.place, &view).await?.filter(|_| !args.json) {
+        output::out(&format!("interrupted: nobody flies it at the moment\nnext:  {command}"));
+    }
     Ok(Exit::Success)
+}
+
+/// How a flight of this machine goes on that could move and that nobody flies.
+async fn interrupted(place: &Place, view: &FlightView) -> Result<Option<String>, Failure> {
+    if view.status != FlightStatus::Running || view.paused || Remote::named(place)?.is_some() {
+        return Ok(None);
+    }
+    let state = StateDir::of(&ground::find(&place.repo).await?)?;
+    let place = if place.repo == Path::new(".") { String::new() } else { format!(" --repo {}", place.repo.display()) };
+    Ok(goes_on_by(&state, &view.flight).map(|command| command + &place))
 }
 
 async fn list(args: &StatusArgs) -> Result<Exit, Failure> {
@@ -40,6 +61,9 @@ async fn list(args: &StatusArgs) -> Result<Exit, Failure> {
         Some(target) => target.serve(async |client| Ok(client.flights().await?)).await?,
         None => Vec::new(),
     };
+    let forgotten = if args.all { BTreeSet::new() } else { forgotten(&args.place).await? };
+    let flights: Vec<FlightLine> =
+        flights.into_iter().filter(|line| !forgotten.contains(line.flight.as_str())).collect();
     if args.json {
         output::json(&flights);
     } else if flights.is_empty() {
@@ -59,13 +83,18 @@ pub(super) async fn history(args: HistoryArgs) -> Result<Exit, Failure> {
                 Some(flight) => flight.clone(),
                 None => newest_with(client, &args.waypoint).await?,
             };
-            let view = client.status(&flight).await?;
+            let view = find::known(client, &flight).await?;
             if !view.waypoints.iter().any(|waypoint| waypoint.id == args.waypoint) {
                 return Err(no_waypoint(&args.waypoint, &format!("the flight {flight}")));
             }
             Ok(client.history(&flight, &args.waypoint).await?)
         })
         .await?;
+    let attempts = if args.json { Vec::new() } else { attempts::lines(&lines) };
+    attempts.iter().for_each(|line| output::out(line));
+    if !attempts.is_empty() {
+        output::out("");
+    }
     for line in &lines {
         if args.json {
             output::json_line(line);

@@ -7,7 +7,9 @@ use crate::{
     args::{FetchArgs, WatchArgs},
     branch,
     failure::{Exit, Failure},
-    ground, output, progress,
+    ground, output,
+    people::find,
+    progress,
     target::Target,
     view,
 };
@@ -18,7 +20,7 @@ pub(super) async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
     let view = target
         .serve(async |client| {
             // An unknown flight is told at once.
-            let begun = client.status(&args.flight).await?;
+            let begun = find::known(client, &args.flight).await?;
             let how = progress::How { stays: stays(args.json), repo: None };
             progress::follow(client, &args.flight, Some(&begun), how).await
         })
@@ -33,7 +35,7 @@ pub(super) async fn fetch(args: FetchArgs) -> Result<Exit, Failure> {
     let target = Target::existing(&args.place).await?;
     let view = target
         .serve(async |client| {
-            let view = client.status(&args.flight).await?;
+            let view = find::known(client, &args.flight).await?;
             if anything_landed(&view) {
                 branch::write(client, &repo, &view).await?;
             }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use holdpoint_bus::api::ApiError;
+use holdpoint_core::plan::closest;
 use holdpoint_protocol::{
     api::{InboxItem, InboxKind},
     artifact::Verb,
@@ -15,6 +16,8 @@ use crate::{
     failure::Failure,
 };
 
+/// What is answered of a flight that is not known.
+const UNKNOWN: u16 = 404;
 /// How long a look at what waits may take before an act whose flight is named is sent without it.
 const LOOK_PATIENCE: Duration = Duration::from_secs(20);
 
@@ -138,6 +141,27 @@ pub(crate) async fn newest_with(client: &Client, waypoint: &WaypointId) -> Resul
         }
     }
     Err(no_waypoint(waypoint, "any flight"))
+}
+
+/// How a flight stands. One that is unknown is refused with the nearest one that there is.
+pub(crate) async fn known(client: &Client, flight: &FlightId) -> Result<FlightView, Failure> {
+    let refused = match client.status(flight).await {
+        Err(error) if is_unknown(&error) => error,
+        answered => return Ok(answered?),
+    };
+    // Not worth another error.
+    let flights = client.flights().await.unwrap_or_default();
+    match closest(flight.as_str(), flights.iter().map(|line| line.flight.as_str())) {
+        Some(meant) => {
+            let message = format!("there is no flight {flight}");
+            Err(Failure::usage("not_found", message, format!("did you mean `{meant}`? `holdpoint status` lists them")))
+        }
+        None => Err(refused.into()),
+    }
+}
+
+fn is_unknown(error: &ApiError) -> bool {
+    matches!(error, ApiError::Refused { failure, .. } if failure.code == UNKNOWN)
 }
 
 /// There is no such waypoint.

@@ -70,7 +70,7 @@ fn work_in_a_gate_that_a_reload_removes_goes_on_at_the_one_before_it() {
     desk.holdpoint(&["approve", "w", "--as", "human-ada"]).expect(0);
     let over = desk.holdpoint(&["run", "--resume", &flight, "--json"]);
     assert_eq!(over.expect(0).json()["status"], "accepted");
-    desk.holdpoint(&["export", &flight, "--out", "flight.jsonl"]).expect(0);
+    desk.holdpoint(&["export", &flight, "--out", "flight.jsonl", "--force"]).expect(0);
     desk.holdpoint(&["audit", "flight.jsonl"]).expect(0);
 }
 

@@ -30,7 +30,7 @@ impl Desk {
     }
 
     fn is_sound(&self, flight: &str) {
-        self.holdpoint(&["export", flight, "--out", "flight.jsonl"]).expect(0);
+        self.holdpoint(&["export", flight, "--out", "flight.jsonl", "--force"]).expect(0);
         self.holdpoint(&["audit", "flight.jsonl"]).expect(0);
     }
 }

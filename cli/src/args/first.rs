@@ -1,0 +1,67 @@
+//! `init`, `diff` and `forget`: beginning, looking at work, and putting flights out of sight.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use holdpoint_protocol::ids::{FlightId, WaypointId};
+
+use super::Place;
+
+/// `init`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    holdpoint init\n  \
+    holdpoint init --repo ../client --out ../client-plan.yaml\n\n\
+    Recognised by its files are Cargo, Go modules, npm, pytest and unittest: what runs all tests becomes the plan's guard.\n\
+    Nothing but the plan is written.")]
+pub(crate) struct InitArgs {
+    /// The repository
+    #[arg(long, value_name = "DIR", default_value = ".")]
+    pub(crate) repo: PathBuf,
+    /// Where to write it [default: plan.yaml in the repository's folder]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write over a file that is there
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Print what was written as one JSON object
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// `diff`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    holdpoint diff retry-backoff\n  \
+    holdpoint diff retry-backoff --attempt 1 | git apply --stat\n\n\
+    The patch is of the commit that an attempt handed off, on the commit it began with. `holdpoint history WAYPOINT` lists\n\
+    the attempts. Files that are not text are only named.")]
+pub(crate) struct DiffArgs {
+    /// The waypoint
+    pub(crate) waypoint: WaypointId,
+    /// The flight; without it the newest one that has such a waypoint
+    #[arg(long)]
+    pub(crate) flight: Option<FlightId>,
+    /// Which attempt, from 1; without it the last one that handed work off
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) attempt: Option<u32>,
+    /// Which repository, and which fleet
+    #[command(flatten)]
+    pub(crate) place: Place,
+}
+
+/// `forget`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  holdpoint forget harden-client-0a1b2c3d\n\n\
+    `holdpoint status` lists it no more, `holdpoint status --all` does. Nothing is deleted: its journal, its evidence and its\n\
+    branch stay, and every other command finds it by its id.")]
+pub(crate) struct ForgetArgs {
+    /// The flight
+    pub(crate) flight: FlightId,
+    /// List it again
+    #[arg(long)]
+    pub(crate) undo: bool,
+    /// Which repository, and which fleet
+    #[command(flatten)]
+    pub(crate) place: Place,
+}

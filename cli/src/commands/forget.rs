@@ -1,0 +1,63 @@
+//! `forget`: putting a flight out of sight. What is out of sight is remembered in the state folder of the repository here.
+
+use std::{collections::BTreeSet, fs, io};
+
+use holdpoint_protocol::ids::FlightId;
+
+use crate::{
+    args::{Place, first::ForgetArgs},
+    failure::{Exit, Failure},
+    ground, output,
+    people::find,
+    state::{StateDir, unusable},
+    target::Target,
+};
+
+/// Where they are, one empty file each.
+const FOLDER: &str = "forgotten";
+
+/// Puts a flight out of sight, or lists it again.
+pub(super) async fn forget(args: ForgetArgs) -> Result<Exit, Failure> {
+    let target = Target::existing(&args.place).await?;
+    let flight = &args.flight;
+    target.serve(async |client| find::known(client, flight).await.map(drop)).await?;
+    let state = StateDir::of(&ground::find(&args.place.repo).await?)?;
+    state.ensure()?;
+    let file = state.folder(FOLDER)?.join(flight.as_str());
+    let done = match args.undo {
+        false => fs::write(&file, ""),
+        true => match fs::remove_file(&file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            done => done,
+        },
+    };
+    done.map_err(|error| unusable("write", &file, &error))?;
+    output::out(&match args.undo {
+        false => format!("{flight} is not listed any more; nothing of it was deleted (`holdpoint status --all`)"),
+        true => format!("{flight} is listed again"),
+    });
+    Ok(Exit::Success)
+}
+
+/// The flights that are out of sight here.
+pub(super) async fn forgotten(place: &Place) -> Result<BTreeSet<String>, Failure> {
+    let Ok(repo) = ground::find(&place.repo).await else { return Ok(BTreeSet::new()) };
+    Ok(listed(&StateDir::of(&repo)?))
+}
+
+fn listed(state: &StateDir) -> BTreeSet<String> {
+    let entries = fs::read_dir(state.path(FOLDER)).into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
+}
+
+/// Whether a flight is flown by nobody here, and how it goes on; `None`: somebody flies it, or it is not of this machine.
+pub(super) fn goes_on_by(state: &StateDir, flight: &FlightId) -> Option<String> {
+    use super::up::RunningFleet;
+    use crate::state::FlightRecord;
+    let begun_here = FlightRecord::load(state, flight).ok().flatten().is_some();
+    if begun_here {
+        // Whoever flies it holds this; it is given back at once.
+        return FlightRecord::claim(state, flight).ok().map(|_| format!("holdpoint run --resume {flight}"));
+    }
+    RunningFleet::find(state).is_none().then(|| "holdpoint up".to_owned())
+}
