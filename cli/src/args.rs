@@ -183,7 +183,8 @@ pub(crate) struct RunArgs {
     holdpoint check plan.yaml --repo ../client --builder claude --judge ./judge.sh --json\n  \
     holdpoint check plan.yaml --nats nats://fleet:4222 --creds me.creds\n\n\
     Looks at the plan (every problem at once, with its line), the repository and the plan's base, the programs, the\n\
-    configuration, the sandbox and the broker, with the flags that `run` would be given. Nothing is started or written.\n\
+    configuration, the sandbox and the broker, with the flags that `run` would be given. Guards and checks that have to be\n\
+    red first are tried on the base, as the verifier would. No fleet is started, and nothing is written.\n\
     Exit 0: `run` would take it; warnings stand on standard error. 2: plan, configuration or repository are wrong.\n\
     3: this machine lacks something (`holdpoint doctor` shows what).")]
 pub(crate) struct CheckArgs {
@@ -193,6 +194,9 @@ pub(crate) struct CheckArgs {
     /// Work without a plan file
     #[command(flatten)]
     pub(crate) task: TaskFlags,
+    /// Try no check on the base
+    #[arg(long)]
+    pub(crate) no_try: bool,
     /// What the fleet would run
     #[command(flatten)]
     pub(crate) commands: CommandFlags,

@@ -87,6 +87,11 @@ impl Fleet {
         self.lease.url()
     }
 
+    /// The name of this run in the folders of logs and processes.
+    pub(crate) fn run(&self) -> &str {
+        &self.run
+    }
+
     /// A file with credentials for people, for the time of this command.
     pub(crate) fn operator_file(&self) -> Result<PathBuf, Failure> {
         let name = operator_name();

@@ -34,6 +34,7 @@ mod people;
 mod preflight;
 mod program;
 mod progress;
+mod rehearsal;
 mod reload;
 mod state;
 mod target;

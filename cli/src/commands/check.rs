@@ -11,6 +11,7 @@ use crate::{
     fleet::{find_server, known_broker},
     output,
     preflight::{self, Cleared, Planned, Ready},
+    rehearsal,
     target::Remote,
 };
 
@@ -71,6 +72,9 @@ async fn here(args: &CheckArgs, plan: Planned) -> Result<(Ready, Vec<String>), F
     let Cleared { ready, config, state, .. } = Box::pin(preflight::clear(plan, file, config, &args.place.repo)).await?;
     if known_broker(&state).is_none() {
         find_server().await?;
+    }
+    if !args.no_try {
+        Box::pin(rehearsal::try_base(&ready, &config)).await?;
     }
     let mut warnings = preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some(), file);
     if config.agents.builder.command.is_none() && needs_builder {

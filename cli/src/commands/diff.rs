@@ -59,8 +59,7 @@ fn handed_off(history: Vec<HistoryLine>, attempt: Option<u32>) -> Option<Verific
     let turns = history.into_iter().rev().filter(|line| line.kind == "turn" && line.standing != Some(Standing::Unsigned));
     turns.filter_map(|line| serde_json::from_value::<Turn>(line.artifact).ok()).find_map(|turn| {
         let TurnRequest::Verify(request) = turn.request else { return None };
-        let of = turn.record.state.as_ref().map(|state| state.counters.attempts);
-        let meant = request.purpose == VerificationPurpose::Handoff && attempt.is_none_or(|attempt| of == Some(attempt));
+        let meant = request.purpose == VerificationPurpose::Handoff && attempt.is_none_or(|attempt| attempt == turn.attempt);
         meant.then_some(*request)
     })
 }

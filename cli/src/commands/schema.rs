@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use holdpoint_core::plan::closest;
+use holdpoint_core::plan::{self, closest};
 use holdpoint_protocol::{asyncapi, names, schema};
 use serde_json::{Value, json};
 
@@ -14,6 +14,8 @@ use crate::{
 
 /// The name of the AsyncAPI document.
 const ASYNCAPI: &str = "asyncapi";
+/// The name of the schema of plan files.
+const PLAN: &str = "plan";
 /// The name of the list of streams, consumers, subjects and headers.
 const NAMES: &str = "names";
 
@@ -39,6 +41,7 @@ pub(super) fn schema(args: &SchemaArgs) -> Result<Exit, Failure> {
 fn all() -> Vec<(String, Value)> {
     let mut all: Vec<(String, Value)> =
         schema::all().into_iter().map(|(name, schema)| (name.to_owned(), schema.to_value())).collect();
+    all.push((PLAN.to_owned(), plan::schema()));
     all.push((ASYNCAPI.to_owned(), asyncapi::document()));
     all.push((NAMES.to_owned(), json!(names::all())));
     all
@@ -110,6 +113,6 @@ mod tests {
             assert!(overview.contains(&format!("  {name}")), "{name}");
             assert_eq!(find(&name).ok().map(|(_, found)| found), Some(document));
         }
-        assert_eq!(find("plan").err().map(|failure| failure.exit()), Some(Exit::Usage));
+        assert_eq!(find("no-such").err().map(|failure| failure.exit()), Some(Exit::Usage));
     }
 }

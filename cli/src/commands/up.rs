@@ -74,6 +74,9 @@ pub(super) async fn up(args: UpArgs) -> Result<Exit, Failure> {
     config.orchestrator.judge = config.agents.verifier.judge.is_some();
     preflight::check_sandbox(&config).await?;
     let state = StateDir::of(&repo)?;
+    if RunningFleet::find(&state).is_some() {
+        output::err("warning: another `holdpoint up` serves this repository already; turns go to the agents of both");
+    }
     let mut interrupts = Interrupts::listen()?;
     let roles = declared::agents(&config, &repo).await?;
     let mut fleet = Fleet::attach(&state, &format!("up-{}", fresh::suffix()), &roles).await?;
@@ -137,5 +140,11 @@ async fn begin(
     }
     let notifier = Notifier::start(&client, &config.notify, state, None)?;
     let watcher = Watcher::start(&client, Files::of(&args.repo, None, None).await?, None, Some(fleet.recruiter()));
+    if !args.json {
+        let logs = state.path("logs");
+        output::err(&format!("serves {} with builders: {builders}, until Ctrl-C", repo.dir().display()));
+        output::err("next:  holdpoint submit PLAN, then holdpoint watch FLIGHT");
+        output::err(&format!("logs:  {}/{}", logs.display(), fleet.run()));
+    }
     Ok(There { _announced: announced, _notifier: notifier, _watcher: watcher })
 }

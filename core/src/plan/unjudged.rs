@@ -83,7 +83,7 @@ mod tests {
     fn a_criterion_that_no_command_shows_is_found_with_its_line() {
         let found = told(without_check);
         assert_eq!(found.len(), 1, "{found:?}");
-        assert!(found[0].starts_with("plan.yaml:5:51: criterion d of waypoint b has no `check`"), "{found:?}");
+        assert!(found[0].starts_with("plan.yaml:5:52: criterion d of waypoint b has no `check`"), "{found:?}");
     }
 
     #[test]

@@ -21,7 +21,8 @@ use super::{
 pub(super) const CHECK_KEYS: &[&str] =
     &["check", "expect", "red_first", "timeout", "network", "writes_tree", "evidence", "mutants"];
 
-const WAYPOINT_KEYS: &[&str] = &[
+/// The keys of a waypoint.
+pub(super) const WAYPOINT_KEYS: &[&str] = &[
     "id",
     "title",
     "goal",

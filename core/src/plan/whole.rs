@@ -15,7 +15,8 @@ use super::{
     waypoint::{self, CHECK_KEYS},
 };
 
-const PLAN_KEYS: &[&str] = &[
+/// The keys of a plan.
+pub(super) const PLAN_KEYS: &[&str] = &[
     "plan",
     "base",
     "covenant",

@@ -28,6 +28,7 @@ mod landing;
 mod live;
 mod mcp;
 mod merge_queue;
+mod minute;
 mod mutants;
 mod notified;
 mod observing;

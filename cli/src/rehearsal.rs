@@ -1,0 +1,161 @@
+//! Trying on the base what a flight's first turns would try: guards, which have to be green there, and checks that have to be
+//! red first. With the verifier's own bench, and before anything begins.
+
+use std::path::Path;
+
+use holdpoint_core::{shown, telling};
+use holdpoint_harness::ask::Nobody;
+use holdpoint_protocol::{
+    artifact::{CriterionReport, Origin, VerificationPurpose, VerificationRequest, VerificationRequestBody},
+    facts::Verdict,
+    ids::{WaypointId, role},
+    plan::{Criterion, Plan},
+    workflow::GateBrief,
+};
+use holdpoint_runtime::{clock, config::Config, fresh, mirror::to_wire};
+use holdpoint_sandbox::Sandbox;
+use holdpoint_verifier_agent::{Bench, Findings, Settings};
+use holdpoint_workspace::{Import, Limits, Mirror, SNAPSHOT_REF};
+
+use crate::{
+    failure::{Failure, chain},
+    output,
+    preflight::Ready,
+};
+
+/// Lines of output that a refusal shows.
+const LINES: usize = 6;
+/// What begins each output in a piece of evidence.
+const OUTPUT: &str = "--- standard ";
+
+/// Refuses a plan whose guards are red on its base, or whose checks are green there that have to be red first. A waypoint
+/// that depends on others begins with their work, so its checks are left to the flight.
+pub(crate) async fn try_base(ready: &Ready, config: &Config) -> Result<(), Failure> {
+    let first = |criterion: &&Criterion| criterion.check.as_ref().is_some_and(|check| check.red_first);
+    let begins = ready.plan.waypoints.iter().filter(|waypoint| waypoint.depends_on.is_empty());
+    let red_first: Vec<(WaypointId, Criterion)> = begins
+        .flat_map(|waypoint| waypoint.criteria.iter().filter(first).map(|c| (waypoint.id.clone(), c.clone())))
+        .collect();
+    if red_first.is_empty() && ready.plan.guards.is_empty() {
+        return Ok(());
+    }
+    let dir = tempfile::tempdir().map_err(|error| {
+        let message = format!("cannot make a temporary folder: {error}");
+        Failure::environment("temporary_folder", message, "TMPDIR names the place of temporary folders")
+    })?;
+    let findings = findings(ready, config, &red_first, dir.path()).await?;
+    for report in &findings.guards {
+        if report.result.verdict != Verdict::Pass {
+            return Err(red_guard(ready, report, &findings));
+        }
+    }
+    match red_first.iter().zip(&findings.criteria).find(|(_, report)| report.result.verdict == Verdict::Pass) {
+        Some(((waypoint, criterion), _)) => Err(green_too_early(ready, waypoint, criterion)),
+        None => Ok(()),
+    }
+}
+
+async fn findings(
+    ready: &Ready,
+    config: &Config,
+    red_first: &[(WaypointId, Criterion)],
+    dir: &Path,
+) -> Result<Findings, Failure> {
+    let failed = |error: &dyn std::error::Error| {
+        let message = format!("cannot try the checks on the base: {}", chain(error));
+        Failure::environment("rehearsal", message, "`holdpoint doctor` looks at this machine; --no-try leaves it out")
+    };
+    let bundle = ready.repo.snapshot(&ready.base, &dir.join("snapshot.bundle")).await?;
+    let mirror = Mirror::open_or_create(&dir.join("mirror"), ready.repo.object_format(), Limits::default()).await?;
+    mirror.import(Import { bundle: &bundle.path, ref_name: SNAPSHOT_REF, base: None }).await?;
+    let mut config = config.clone();
+    config.agent.state_dir = dir.join("state");
+    std::fs::create_dir_all(&config.agent.state_dir).map_err(|error| failed(&error))?;
+    config.agents.verifier.deny_paths.extend(ready.repo.places().await?);
+    let settings = Settings::from_config(&config, &std::env::vars().collect()).map_err(|(_, error)| failed(&error))?;
+    let sandbox = Sandbox::of_this_executable().waiving(config.sandbox.waive.iter().copied());
+    let bench = Bench::new(settings, sandbox.bounded(config.sandbox.bounds())).map_err(|error| failed(&error))?;
+    let request = request(&ready.plan, ready, red_first, &mirror).await?;
+    let note = |text: &str| output::err(&format!("trying on the base: {text}"));
+    bench.verify("rehearsal", &request, &mirror, &note, &Nobody).await.map_err(|error| failed(&error))
+}
+
+/// What a baseline's turn asks, for all waypoints that begin on the base at once.
+async fn request(
+    plan: &Plan,
+    ready: &Ready,
+    red_first: &[(WaypointId, Criterion)],
+    mirror: &Mirror,
+) -> Result<VerificationRequest, Failure> {
+    let waypoint = plan.waypoints.first().map(|waypoint| waypoint.id.clone());
+    let origin = Origin {
+        artifact_id: fresh::artifact(),
+        waypoint_id: waypoint.expect("a plan has a waypoint"),
+        produced_by_role: role::id(role::ORCHESTRATOR),
+        produced_at: clock::now(),
+        source_refs: Vec::new(),
+    };
+    let base = to_wire(&ready.base);
+    let body = VerificationRequestBody {
+        judged: Vec::new(),
+        purpose: VerificationPurpose::Baseline,
+        base: base.clone(),
+        commit: base,
+        tree: to_wire(&mirror.tree_of(&ready.base).await?),
+        bundles: Vec::new(),
+        criteria: red_first.iter().map(|(_, criterion)| criterion.clone()).collect(),
+        guards: plan.guards.clone(),
+        prepare: plan.prepare.clone(),
+        scope: Vec::new(),
+        protected: Vec::new(),
+        covenant: plan.covenant.clone().unwrap_or_default(),
+        clarifications: Vec::new(),
+        tests: Vec::new(),
+        gate: GateBrief::default(),
+    };
+    Ok(VerificationRequest::new(origin, body))
+}
+
+/// One refusal, with what the output says first.
+fn red_guard(ready: &Ready, report: &CriterionReport, findings: &Findings) -> Failure {
+    let bytes = report.result.evidence.first().and_then(|digest| {
+        let found = findings.evidence.iter().find(|evidence| evidence.digest == *digest)?;
+        Some(String::from_utf8_lossy(&found.bytes).into_owned())
+    });
+    let why = report.note.clone().or_else(|| report.result.reason.map(|reason| telling::in_words(reason).to_owned()));
+    let (id, base) = (&report.result.id, &ready.base);
+    let mut message = format!("guard {id} is red on {base}: {}", shown::line(&why.unwrap_or_default()));
+    for line in said(&bytes.unwrap_or_default()) {
+        message.push_str(&format!("\n    {line}"));
+    }
+    let hint = "nothing can be built on a base whose guards are red: fix it, or the guard. Checks see committed files only, and none \
+                that git ignores (`prepare` or the check itself has to make what it needs)";
+    Failure::usage("guard_red", message, hint)
+}
+
+/// The lines of a run's outputs that say most.
+fn said(evidence: &str) -> Vec<String> {
+    let output = evidence.find(OUTPUT).and_then(|at| evidence.get(at..)).unwrap_or_default();
+    let lines: Vec<&str> = output.lines().filter(|line| !line.starts_with(OUTPUT)).collect();
+    telling::lines_that_say_why(&lines.join("\n"), LINES).into_iter().flat_map(shown::quoted).collect()
+}
+
+fn green_too_early(ready: &Ready, waypoint: &WaypointId, criterion: &Criterion) -> Failure {
+    let message =
+        format!("criterion {} of waypoint {waypoint} is green on {}, before any work", criterion.id, ready.base);
+    let hint = "it cannot show that the goal was reached: sharpen its check, or drop `red_first`";
+    Failure::usage("not_red", message, hint)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refusal_shows_what_the_output_says_first() {
+        let evidence = "$ make\nended: exit 2 after 1 ms\n--- standard output: 3 bytes\nok\n--- standard error: 9 bytes\n\
+                        make: *** No rule to make target 'x'.\nerror: a\nb\n";
+        assert_eq!(said(evidence), ["| error: a", "| b"]);
+        assert!(said("nothing was run").is_empty());
+    }
+}

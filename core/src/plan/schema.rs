@@ -1,0 +1,154 @@
+//! The JSON Schema of plan files, for editors. Reading a plan is stricter, and says more.
+
+use serde_json::{Value, json};
+
+/// The schema of a plan file.
+#[must_use]
+pub fn schema() -> Value {
+    json!({
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Holdpoint plan",
+        "type": "object",
+        "required": ["plan", "waypoints"],
+        "additionalProperties": false,
+        "properties": {
+            "plan": text("The plan's name: lower-case words with hyphens."),
+            "base": text("The git ref to start from; HEAD by default."),
+            "covenant": text("The repository's guidance document; AGENTS.md by default."),
+            "workflow": text("fly (default), fly-approved, one-gate, or one that the project declares."),
+            "policy": object(json!({
+                "max_reworks": number("Reworks and rollbacks a waypoint may have; 3 by default."),
+                "max_clarifications": number("Questions a waypoint may have; 2 by default."),
+                "mode": one_of(&["team", "single"]),
+            })),
+            "budget": object(json!({
+                "wall": span(), "tokens": number("Of the whole flight."), "cost_usd": json!({"type": "number"}),
+                "tool_calls": number("Of the whole flight."), "output": size(),
+                "on_exceeded": one_of(&["ask", "stop", "degrade"]), "unmetered": one_of(&["allow", "refuse"]),
+            })),
+            "sources": texts("Guidance documents; the first that is there wins."),
+            "prepare": text("A command that runs once per tree, with a network, before its checks."),
+            "protected": texts("Globs of paths that nobody changes."),
+            "guards": {"type": "array", "items": guard()},
+            "answers": {"type": "array", "items": object(json!({
+                "match": text("A regular expression."), "option": text("The answer."), "rationale": text("Why."),
+            }))},
+            "answer_within": span(),
+            "ask_below": one_of(&["low", "medium", "high"]),
+            "evidence": one_of(&["fast", "strict"]),
+            "waypoints": {"type": "array", "minItems": 1, "items": waypoint()},
+        },
+    })
+}
+
+fn waypoint() -> Value {
+    let mut waypoint = object(json!({
+        "id": text("A short name, unique in the plan."),
+        "title": text("One line for people."),
+        "goal": text("What the builder is told, Markdown."),
+        "depends_on": texts("Waypoints that have to be complete first."),
+        "priority": one_of(&["critical", "high", "medium", "low"]),
+        "tags": texts("Free words."),
+        "metadata": {"type": "object"},
+        "scope": texts("Globs of all paths that it may touch."),
+        "protected": texts("Globs beside the plan's."),
+        "criteria": {"type": "array", "items": criterion()},
+        "budget": object(json!({
+            "wall": span(), "tokens": number("Of each turn."), "cost_usd": json!({"type": "number"}),
+            "tool_calls": number("Of each turn."), "output": size(), "total": {"type": "object"},
+        })),
+        "workflow": text("Another workflow than the plan's."),
+        "tests": {"type": "array"},
+        "testsFile": text("A file of the repository with such tests."),
+    }));
+    waypoint["required"] = json!(["id", "goal"]);
+    waypoint
+}
+
+fn criterion() -> Value {
+    let mut criterion = guard();
+    criterion["properties"]["statement"] = text("What has to be true.");
+    criterion["required"] = json!(["id"]);
+    criterion
+}
+
+fn guard() -> Value {
+    let mut guard = object(json!({
+        "id": text("A short name."),
+        "check": {"type": ["string", "boolean"], "description": "A shell command; green is exit code 0."},
+        "expect": text("A regular expression that its output has to match as well."),
+        "red_first": flag("It has to be red before the work: else it shows nothing."),
+        "timeout": span(),
+        "network": flag("It may use the machine's network."),
+        "writes_tree": flag("It may write into the tree."),
+        "evidence": one_of(&["fast", "strict"]),
+        "mutants": number("Changed lines that are broken, each of which has to turn it red."),
+    }));
+    guard["required"] = json!(["id", "check"]);
+    guard
+}
+
+fn object(properties: Value) -> Value {
+    json!({"type": "object", "additionalProperties": false, "properties": properties})
+}
+
+fn text(description: &str) -> Value {
+    json!({"type": ["string", "number"], "description": description})
+}
+
+fn texts(description: &str) -> Value {
+    json!({"type": "array", "items": {"type": ["string", "number"]}, "description": description})
+}
+
+fn number(description: &str) -> Value {
+    json!({"type": "integer", "minimum": 0, "description": description})
+}
+
+fn flag(description: &str) -> Value {
+    json!({"type": "boolean", "description": description})
+}
+
+fn one_of(words: &[&str]) -> Value {
+    json!({"enum": words})
+}
+
+fn span() -> Value {
+    json!({"type": ["string", "integer"], "description": "A duration, such as 90s, 20m or 4h."})
+}
+
+fn size() -> Value {
+    json!({"type": ["string", "integer"], "description": "A size, such as 512KiB or 1MiB."})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::{
+            waypoint::{CHECK_KEYS, WAYPOINT_KEYS},
+            whole::PLAN_KEYS,
+        },
+        *,
+    };
+
+    fn keys(of: &Value) -> Vec<String> {
+        let mut keys: Vec<String> = of["properties"].as_object().unwrap().keys().cloned().collect();
+        keys.sort();
+        keys
+    }
+
+    fn sorted(keys: &[&[&str]]) -> Vec<String> {
+        let mut keys: Vec<String> = keys.concat().into_iter().map(str::to_owned).collect();
+        keys.sort();
+        keys
+    }
+
+    #[test]
+    fn the_schema_has_the_keys_that_are_read_and_no_others() {
+        let schema = schema();
+        assert_eq!(keys(&schema), sorted(&[PLAN_KEYS]));
+        let waypoint = &schema["properties"]["waypoints"]["items"];
+        assert_eq!(keys(waypoint), sorted(&[WAYPOINT_KEYS]));
+        assert_eq!(keys(&waypoint["properties"]["criteria"]["items"]), sorted(&[CHECK_KEYS, &["id", "statement"]]));
+        assert_eq!(keys(&schema["properties"]["guards"]["items"]), sorted(&[CHECK_KEYS, &["id"]]));
+    }
+}

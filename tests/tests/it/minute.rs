@@ -1,0 +1,106 @@
+//! The first minute with Holdpoint: what is said before, while and after something is flown.
+
+use holdpoint_tests::world::World;
+
+const ADD: &str = "def add(a, b):\n    return a + b\n";
+const TESTS: &str = "import unittest\nfrom client import add\n\n\nclass Adds(unittest.TestCase):\n    def test_small(self):\n        \
+                     self.assertEqual(add(1, 2), 3)\n\n    def test_negative(self):\n        self.assertEqual(add(-1, 2), 1)\n";
+const PLAN: &str = "plan: p\npolicy: {max_reworks: 0}\nwaypoints:\n  - {id: w, title: t, goal: g, criteria: [{id: unit, check: python3 -m unittest}]}\n";
+
+fn world() -> World {
+    World::new(&[("client.py", ADD), ("tests/__init__.py", ""), ("tests/test_add.py", TESTS)])
+}
+
+#[test]
+fn a_weakened_test_is_told_in_words_with_the_line_that_says_so_and_the_attempt_stays_in_sight() {
+    let world = world();
+    world.plan(PLAN);
+    let cheat = "echo 'def add(a, b): return 3' > client.py; sed -i 's/(-1, 2), 1/(-1, 2), 3/' tests/test_add.py";
+    let builder = world.program("builder.sh", cheat);
+    let run = world.holdpoint(&["run", "../plan/plan.yaml", "--builder", &builder]);
+    run.expect(1);
+    for said in [
+        "✗ unit: it is not green with the tests as on the base (exit 1",
+        "$ python3 -m unittest",
+        "| FAIL: test_negative",
+        "File \"tests/test_add.py\"",
+        "name their files in `scope`",
+    ] {
+        assert!(run.stderr.contains(said), "{said} in {}", run.stderr);
+    }
+    for printed in ["✗ unit: green, but not with the tests as on the base", "0 of 1 landed in ", "next:  holdpoint history w"] {
+        assert!(run.stdout.contains(printed), "{printed} in {}", run.stdout);
+    }
+    let history = world.holdpoint(&["history", "w"]);
+    let first = history.expect(0).stdout.lines().next().unwrap_or_default();
+    assert!(first.starts_with("attempt 1 ") && first.contains("✗ unit: it is not green"), "{}", history.stdout);
+    let patch = world.holdpoint(&["diff", "w", "--attempt", "1"]);
+    assert!(patch.expect(0).stdout.contains("+        self.assertEqual(add(-1, 2), 3)"), "{}", patch.stdout);
+    world.holdpoint(&["diff", "w", "--attempt", "2"]).expect(2);
+
+    let flights = world.holdpoint(&["status", "--json"]);
+    let flight = flights.expect(0).json()[0]["flight"].as_str().unwrap().to_owned();
+    let mistyped = format!("{}x", flight.get(..flight.len() - 1).unwrap());
+    let unknown = world.holdpoint(&["status", &mistyped]);
+    assert!(unknown.expect(2).stderr.contains(&format!("did you mean `{flight}`?")), "{}", unknown.stderr);
+    world.holdpoint(&["forget", &flight]).expect(0);
+    assert_eq!(world.holdpoint(&["status", "--json"]).json(), serde_json::json!([]));
+    assert!(world.holdpoint(&["status", "--all"]).stdout.contains(&flight), "nothing was deleted");
+}
+
+#[test]
+fn what_landed_is_a_commit_of_the_repository_when_it_is_told_and_the_end_says_how_to_take_it() {
+    let world = world();
+    world.plan(PLAN);
+    let builder = world.program("builder.sh", "echo 'def sub(a, b): return a - b' >> client.py");
+    world.write("repo/notes.txt", "not committed\n");
+    let run = world.holdpoint(&["run", "../plan/plan.yaml", "--builder", &builder]);
+    run.expect(0);
+    assert!(run.stderr.contains("1 path is not committed"), "{}", run.stderr);
+    let landed = run.stderr.lines().find_map(|line| line.split_once("landed as ")).map(|(_, oid)| oid.trim().to_owned());
+    world.git(&["cat-file", "-e", &format!("{}^{{commit}}", landed.expect("it is told"))]);
+    let merge = run.stdout.lines().find_map(|line| line.trim().strip_prefix("git ").filter(|rest| rest.starts_with("merge")));
+    let args: Vec<&str> = merge.unwrap_or_else(|| panic!("{}", run.stdout)).split(' ').collect();
+    world.git(&args);
+    assert!(run.stdout.contains("1 of 1 landed in "), "{}", run.stdout);
+}
+
+#[test]
+fn a_check_of_a_plan_tries_its_guards_and_shows_the_first_error_once() {
+    let world = world();
+    let plan = |guard: &str, criterion: &str| {
+        world.plan(&format!(
+            "plan: p\nguards:\n  - {{id: suite, check: {guard}}}\nwaypoints:\n  - {{id: a, goal: g, criteria: [{criterion}]}}\n  \
+             - {{id: b, goal: g, criteria: [{{id: c, check: 'true'}}]}}\n"
+        ));
+        world.holdpoint(&["check", "../plan/plan.yaml", "--builder", "true"])
+    };
+    let green = plan("python3 -m unittest", "{id: new, check: grep -q sub client.py, red_first: true}");
+    green.expect(0);
+
+    world.write("repo/missing.py", "");
+    let red = plan("'test -e missing.py || { echo Error: missing.py is not there >&2; exit 1; }'", "{id: c, check: 'true'}");
+    red.expect(2);
+    assert_eq!(red.stderr.matches("guard suite is red on").count(), 1, "{}", red.stderr);
+    for said in ["| Error: missing.py is not there", "committed files only", "1 path is not committed"] {
+        assert!(red.stderr.contains(said), "{said} in {}", red.stderr);
+    }
+
+    let early = plan("'true'", "{id: old, check: grep -q add client.py, red_first: true}");
+    assert!(early.expect(2).stderr.contains("criterion old of waypoint a is green on"), "{}", early.stderr);
+    let missing = plan("nosuch-runner -q", "{id: c, check: 'true'}");
+    let said = &missing.expect(2).stderr;
+    assert!(said.contains("plan.yaml:3:24: the check of guard suite cannot be run: nosuch-runner is not in PATH"), "{said}");
+}
+
+#[test]
+fn a_plan_is_written_for_the_repository_at_hand_and_can_be_checked_at_once() {
+    let world = world();
+    world.write("repo/setup.py", "");
+    world.holdpoint(&["init"]).expect(0);
+    world.holdpoint(&["init"]).expect(2);
+    let checked = world.holdpoint(&["check", "plan.yaml", "--builder", "true"]);
+    assert!(checked.expect(0).stdout.contains("guards 1"), "{}", checked.stdout);
+    let schema = world.holdpoint(&["schema", "plan"]);
+    assert_eq!(schema.expect(0).json()["required"], serde_json::json!(["plan", "waypoints"]));
+}
