@@ -171,6 +171,9 @@ pub(crate) struct RunArgs {
     /// Which repository, and which fleet
     #[command(flatten)]
     pub(crate) place: Place,
+    /// Print what happens as JSON, one object a line, and at last the result; for scripts
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) json_events: bool,
     /// Print the result as one JSON object
     #[arg(long)]
     pub(crate) json: bool,
@@ -259,6 +262,9 @@ pub(crate) struct WatchArgs {
     /// Which repository, and which fleet
     #[command(flatten)]
     pub(crate) place: Place,
+    /// Print what happens as JSON, one object a line, and at last the result; for scripts
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) json_events: bool,
     /// Print the result as one JSON object
     #[arg(long)]
     pub(crate) json: bool,

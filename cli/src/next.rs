@@ -16,9 +16,11 @@ pub(crate) fn lines(view: &FlightView, cost: Option<&str>, repo: &Path, now: Tim
     let mut steps: Vec<String> = Vec::new();
     let FlightView { flight, branch, base, .. } = view;
     if view.status != FlightStatus::Accepted {
-        let held = view.waypoints.iter().filter(|w| matches!(w.status, Status::Blocked | Status::Failed)).collect::<Vec<_>>();
+        let held =
+            view.waypoints.iter().filter(|w| matches!(w.status, Status::Blocked | Status::Failed)).collect::<Vec<_>>();
         if let Some(first) = held.first() {
-            steps.push(format!("holdpoint history {} --flight {flight}    # every attempt, with its verdict", first.id));
+            steps
+                .push(format!("holdpoint history {} --flight {flight}    # every attempt, with its verdict", first.id));
         }
         if held.first().is_some() || view.status == FlightStatus::Waiting {
             steps.push(format!("holdpoint inbox --flight {flight}    # what waits for you, and the commands for it"));
@@ -81,7 +83,12 @@ mod tests {
     #[test]
     fn a_flight_that_did_not_come_through_says_where_to_look_and_how_to_go_on() {
         let text = of(&flight(), "../client");
-        let steps = ["history two --flight p-00000000", "inbox --flight p-00000000", "--resume p-00000000 --repo ../client", "diff"];
+        let steps = [
+            "history two --flight p-00000000",
+            "inbox --flight p-00000000",
+            "--resume p-00000000 --repo ../client",
+            "diff",
+        ];
         for step in steps {
             assert!(text.contains(step), "{step} in {text}");
         }

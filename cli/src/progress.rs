@@ -4,6 +4,7 @@ mod board;
 mod evidence;
 mod news;
 mod screen;
+mod told;
 mod trouble;
 
 use std::time::Duration;
@@ -25,6 +26,7 @@ use crate::{
     client::{Client, is_passing},
     failure::Failure,
     live::Listening,
+    output,
     people::words,
 };
 use news::{Gap, News, Tracker};
@@ -47,6 +49,8 @@ const DISBELIEF: Duration = Duration::from_secs(20);
 pub(crate) struct How<'a> {
     /// Also while a question or an approval is open.
     pub(crate) stays: bool,
+    /// Whether what happens is printed as JSON.
+    pub(crate) events: bool,
     /// Where its branch is written whenever something has landed.
     pub(crate) repo: Option<&'a UserRepo>,
 }
@@ -57,7 +61,7 @@ pub(crate) async fn follow(
     client: &Client,
     flight: &FlightId,
     begun: Option<&FlightView>,
-    How { stays, repo }: How<'_>,
+    How { stays, events, repo }: How<'_>,
 ) -> Result<FlightView, Failure> {
     let mut screen = Screen::for_stderr();
     let mut tracker = Tracker::since(begun);
@@ -84,6 +88,12 @@ pub(crate) async fn follow(
                 let mut all: Vec<News> = missed.collect();
                 all.extend(tracker.update(&view, clock::now()));
                 let mut reports_left = REPORTS_MAX;
+                if events {
+                    all.iter().for_each(|news| output::json_line(&told::transition(&view, news, clock::now())));
+                }
+                if events && screen.was_quiet() {
+                    output::json_line(&told::heartbeat(&view, clock::now()));
+                }
                 for news in all {
                     tell(client, &mut screen, flight, &news, &mut reports_left).await;
                 }

@@ -52,9 +52,8 @@ pub fn lines_that_say_why(output: &str, max: usize) -> Vec<&str> {
 
 /// Whether a tool says in this line that something is wrong.
 fn is_error(line: &str) -> bool {
-    const BEGINS: [&str; 13] = [
-        "error", "Error", "ERROR", "FAIL", "fatal:", "E   ", "--- FAIL", "not ok", "✗", "✖", "×", "●", "panic:",
-    ];
+    const BEGINS: [&str; 13] =
+        ["error", "Error", "ERROR", "FAIL", "fatal:", "E   ", "--- FAIL", "not ok", "✗", "✖", "×", "●", "panic:"];
     const HAS: [&str; 7] = [
         "Error: ",
         "Exception: ",
@@ -66,7 +65,10 @@ fn is_error(line: &str) -> bool {
     ];
     let line = line.trim_start_matches(|c: char| c == ' ' || c == '\t');
     let summary = line.ends_with("... FAILED") || line.ends_with(" FAIL");
-    summary || line.starts_with("E  ") || BEGINS.iter().any(|word| line.starts_with(word)) || HAS.iter().any(|word| line.contains(word))
+    summary
+        || line.starts_with("E  ")
+        || BEGINS.iter().any(|word| line.starts_with(word))
+        || HAS.iter().any(|word| line.contains(word))
 }
 
 #[cfg(test)]
@@ -79,7 +81,10 @@ mod tests {
                       2 |     x\n  |     ^ not found\n\nwarning: unused\nerror: could not compile `client`\nwarning: build failed\n";
         let shown = lines_that_say_why(output, 6);
         assert_eq!(shown.first(), Some(&"error[E0425]: cannot find value `x` in this scope"));
-        assert!(shown.contains(&" --> src/lib.rs:2:5") && shown.contains(&"error: could not compile `client`"), "{shown:?}");
+        assert!(
+            shown.contains(&" --> src/lib.rs:2:5") && shown.contains(&"error: could not compile `client`"),
+            "{shown:?}"
+        );
         assert_eq!(shown.last(), Some(&"warning: build failed"));
     }
 

@@ -56,10 +56,12 @@ async fn patch(client: &Client, args: &DiffArgs) -> Result<Vec<u8>, Failure> {
 
 /// What was to be verified of the attempt that is meant.
 fn handed_off(history: Vec<HistoryLine>, attempt: Option<u32>) -> Option<VerificationRequest> {
-    let turns = history.into_iter().rev().filter(|line| line.kind == "turn" && line.standing != Some(Standing::Unsigned));
+    let turns =
+        history.into_iter().rev().filter(|line| line.kind == "turn" && line.standing != Some(Standing::Unsigned));
     turns.filter_map(|line| serde_json::from_value::<Turn>(line.artifact).ok()).find_map(|turn| {
         let TurnRequest::Verify(request) = turn.request else { return None };
-        let meant = request.purpose == VerificationPurpose::Handoff && attempt.is_none_or(|attempt| attempt == turn.attempt);
+        let meant =
+            request.purpose == VerificationPurpose::Handoff && attempt.is_none_or(|attempt| attempt == turn.attempt);
         meant.then_some(*request)
     })
 }

@@ -45,7 +45,9 @@ pub(super) async fn init(args: InitArgs) -> Result<Exit, Failure> {
     }
     output::out(&match kind {
         Some(kind) => format!("{} is a plan for {kind}", path.display()),
-        None => format!("{} is a plan; how this project is tested was not recognised: fill in its guard", path.display()),
+        None => {
+            format!("{} is a plan; how this project is tested was not recognised: fill in its guard", path.display())
+        }
     });
     output::out(&format!("next:  say in it what you want, then: holdpoint check {}", path.display()));
     Ok(Exit::Success)
@@ -60,7 +62,11 @@ fn write(path: &Path, text: &str, force: bool) -> Result<(), Failure> {
             let message = format!("{} is there already", path.display());
             Failure::usage("exists", message, "--force writes over it; --out FILE names another place")
         }
-        _ => Failure::environment("cannot_write", format!("cannot write {}: {error}", path.display()), "--out FILE names another place"),
+        _ => Failure::environment(
+            "cannot_write",
+            format!("cannot write {}: {error}", path.display()),
+            "--out FILE names another place",
+        ),
     })
 }
 
@@ -68,7 +74,8 @@ fn write(path: &Path, text: &str, force: bool) -> Result<(), Failure> {
 fn recognise(root: &Path) -> Option<Project> {
     let has = |name: &str| root.join(name).is_file();
     let says = |name: &str, word: &str| {
-        bounded::read(&root.join(name), FILE_BYTES_MAX).is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(word))
+        bounded::read(&root.join(name), FILE_BYTES_MAX)
+            .is_ok_and(|bytes| String::from_utf8_lossy(&bytes).contains(word))
     };
     if has("Cargo.toml") {
         let prepare = says("Cargo.lock", "source = ").then_some("cargo fetch --locked");
@@ -97,7 +104,8 @@ fn recognise(root: &Path) -> Option<Project> {
 fn plan(name: &str, project: Option<&Project>) -> String {
     let name = id(name);
     let prepare = project.and_then(|project| project.prepare);
-    let prepare = prepare.map(|command| format!("prepare: {command}    # once per tree, with network: checks have none\n"));
+    let prepare =
+        prepare.map(|command| format!("prepare: {command}    # once per tree, with network: checks have none\n"));
     let (suite, needs) = project.map_or(("true", ""), |project| (project.suite, project.needs));
     let own_needs = needs.replace(", ", "\n        ");
     let fill_in = if project.is_some() { "" } else { "    # fill in what runs all tests\n" };
@@ -120,7 +128,11 @@ fn id(name: &str) -> String {
     let words: Vec<&str> = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let joined: String = words.join("-").chars().take(40).collect();
     let joined = joined.trim_matches('-').to_owned();
-    if joined.starts_with(|c: char| c.is_ascii_lowercase()) { joined } else { format!("plan-{joined}").trim_end_matches('-').to_owned() }
+    if joined.starts_with(|c: char| c.is_ascii_lowercase()) {
+        joined
+    } else {
+        format!("plan-{joined}").trim_end_matches('-').to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -146,7 +158,11 @@ mod tests {
             (vec![("Cargo.toml", ""), ("Cargo.lock", lock)], Some("cargo test"), Some("cargo fetch --locked")),
             (vec![("Cargo.toml", "")], Some("cargo test"), None),
             (vec![("go.mod", ""), ("go.sum", "")], Some("go test ./..."), Some("go mod download")),
-            (vec![("package.json", "{\"scripts\": {\"test\": \"x\"}}"), ("package-lock.json", "{}")], Some("npm ci && npm test"), None),
+            (
+                vec![("package.json", "{\"scripts\": {\"test\": \"x\"}}"), ("package-lock.json", "{}")],
+                Some("npm ci && npm test"),
+                None,
+            ),
             (vec![("package.json", "{\"scripts\": {\"test\": \"node --test\"}}")], Some("npm test"), None),
             (vec![("pyproject.toml", "[tool.pytest.ini_options]")], Some("python3 -m pytest -q"), None),
             (vec![("setup.py", "")], Some("python3 -m unittest"), None),
@@ -156,14 +172,16 @@ mod tests {
             assert_eq!(project.as_ref().map(|project| project.suite), suite, "{files:?}");
             assert_eq!(project.as_ref().and_then(|project| project.prepare), prepare, "{files:?}");
             let text = plan("My Client_2", project.as_ref());
-            let read = read_bytes(text.as_bytes(), "plan.yaml", BUILT_IN_WORKFLOWS).unwrap_or_else(|e| panic!("{}", e.render()));
+            let read = read_bytes(text.as_bytes(), "plan.yaml", BUILT_IN_WORKFLOWS)
+                .unwrap_or_else(|e| panic!("{}", e.render()));
             assert_eq!((read.plan.as_str(), read.guards.len(), read.waypoints.len()), ("my-client-2", 1, 1));
         }
     }
 
     #[test]
     fn any_folder_gives_a_plan_a_name() {
-        for (name, expected) in [("9lives", "plan-9lives"), ("", "plan"), ("__", "plan"), ("Ünï", "n"), ("a.b", "a-b")] {
+        for (name, expected) in [("9lives", "plan-9lives"), ("", "plan"), ("__", "plan"), ("Ünï", "n"), ("a.b", "a-b")]
+        {
             assert_eq!(id(name), expected);
         }
     }

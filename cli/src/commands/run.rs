@@ -12,6 +12,7 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::{clock, config::Config};
 use holdpoint_workspace::UserRepo;
+use serde_json::json;
 
 use super::cost;
 use crate::{
@@ -47,8 +48,12 @@ pub(crate) async fn run(args: RunArgs) -> Result<Exit, Failure> {
         (_, None, None) => return Err(nothing_named()),
     };
     let Flown { view, cost } = flown;
-    print(&view, args.json);
-    if !args.json {
+    if args.json_events {
+        print_last_event(&view);
+    } else {
+        print(&view, args.json);
+    }
+    if !args.json && !args.json_events {
         next::lines(&view, cost.as_deref(), &args.place.repo, clock::now()).iter().for_each(|line| output::out(line));
     }
     Ok(view::exit(&view))
@@ -65,6 +70,11 @@ struct Flown {
 pub(super) fn nothing_named() -> Failure {
     let hint = "name a plan file, or the work itself: --task TITLE; `run --resume FLIGHT` goes on with a flight";
     Failure::usage("arguments", "there is no plan", hint)
+}
+
+/// Prints a flight's result as the last of its events.
+pub(super) fn print_last_event(view: &FlightView) {
+    output::json_line(&json!({"event": "end", "at": clock::now(), "result": view::Shown::from(view)}));
 }
 
 /// Prints a flight's result.
@@ -104,6 +114,27 @@ pub(super) fn anything_landed(view: &FlightView) -> bool {
     view.status == FlightStatus::Accepted || !view.landings.is_empty()
 }
 
+/// In which form a result is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    /// Words, for people.
+    Words,
+    /// One JSON object.
+    Json,
+    /// What happens as JSON, one object a line.
+    Events,
+}
+
+impl Wanted {
+    fn by(args: &RunArgs) -> Self {
+        match (args.json, args.json_events) {
+            (true, _) => Self::Json,
+            (false, true) => Self::Events,
+            (false, false) => Self::Words,
+        }
+    }
+}
+
 /// What `run` does with a flight that was submitted.
 struct Following<'a> {
     client: &'a Client,
@@ -111,26 +142,33 @@ struct Following<'a> {
     flight: &'a FlightId,
     /// Whether it stays while something waits for people.
     stays: bool,
-    /// Whether its result is for programs.
-    json: bool,
+    /// In which form its result is wanted.
+    result: Wanted,
     /// Whoever is notified meanwhile.
     notifier: Option<Notifier>,
 }
 
 impl<'a> Following<'a> {
     /// Follows it as far as whoever reads the result wants.
-    fn of(client: &'a Client, repo: &'a UserRepo, flight: &'a FlightId, json: bool, notifier: Option<Notifier>) -> Self {
-        Self { client, repo, flight, stays: stays(json), json, notifier }
+    fn of(
+        client: &'a Client,
+        repo: &'a UserRepo,
+        flight: &'a FlightId,
+        result: Wanted,
+        notifier: Option<Notifier>,
+    ) -> Self {
+        Self { client, repo, flight, stays: stays(result != Wanted::Words), result, notifier }
     }
 
     /// Follows the flight to its end and writes its branch.
     async fn conclude(self, begun: Option<&FlightView>) -> Result<Flown, Failure> {
-        let how = progress::How { stays: self.stays, repo: Some(self.repo) };
+        let how = progress::How { stays: self.stays, events: self.result == Wanted::Events, repo: Some(self.repo) };
         let view = progress::follow(self.client, self.flight, begun, how).await?;
         if anything_landed(&view) {
             branch::write(self.client, self.repo, &view).await?;
         }
-        let cost = if self.json { None } else { cost::in_a_line(self.client, self.flight).await };
+        let for_people = self.result == Wanted::Words;
+        let cost = if for_people { cost::in_a_line(self.client, self.flight).await } else { None };
         if let Some(notifier) = self.notifier {
             notifier.finish().await;
         }
@@ -157,7 +195,7 @@ async fn fly_elsewhere(args: &RunArgs, remote: &Remote, work: Work<'_>) -> Resul
         output::err(&format!("flight {flight}"));
         let _watcher = watch(&client, args, &flight, declares).await?;
         let notifier = notifier(&client, &config, &repo, &flight)?;
-        let following = Following::of(&client, &repo, &flight, args.json, notifier);
+        let following = Following::of(&client, &repo, &flight, Wanted::by(args), notifier);
         following.conclude(None).await
     };
     or_interrupted(work, &flight).await
@@ -174,7 +212,7 @@ async fn resume_elsewhere(args: &RunArgs, remote: &Remote, flight: &FlightId) ->
         branch::check_fits(&repo, &begun).await?;
         let _watcher = watch(&client, args, flight, !begun.workflows.is_empty()).await?;
         let notifier = notifier(&client, &config, &repo, flight)?;
-        let following = Following::of(&client, &repo, flight, args.json, notifier);
+        let following = Following::of(&client, &repo, flight, Wanted::by(args), notifier);
         following.conclude(Some(&begun)).await
     };
     or_interrupted(work, flight).await

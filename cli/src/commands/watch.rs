@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::run::{anything_landed, print, stays};
+use super::run::{anything_landed, print, print_last_event, stays};
 use crate::{
     args::{FetchArgs, WatchArgs},
     branch,
@@ -21,11 +21,16 @@ pub(super) async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
         .serve(async |client| {
             // An unknown flight is told at once.
             let begun = find::known(client, &args.flight).await?;
-            let how = progress::How { stays: stays(args.json), repo: None };
+            let how =
+                progress::How { stays: stays(args.json || args.json_events), events: args.json_events, repo: None };
             progress::follow(client, &args.flight, Some(&begun), how).await
         })
         .await?;
-    print(&view, args.json);
+    if args.json_events {
+        print_last_event(&view);
+    } else {
+        print(&view, args.json);
+    }
     Ok(view::exit(&view))
 }
 

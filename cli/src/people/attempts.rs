@@ -98,9 +98,7 @@ mod tests {
     #[test]
     fn each_attempt_is_a_line_with_its_verdict_and_why() {
         let taken = Some(Standing::Taken);
-        let report = |verdict: &str, note: &str| {
-            json!({"criteria": [{"result": {"id": "unit", "verdict": verdict, "reason": null}, "note": note}], "guards": []})
-        };
+        let report = |verdict: &str, note: &str| json!({"criteria": [{"result": {"id": "unit", "verdict": verdict, "reason": null}, "note": note}], "guards": []});
         let decision = |what: &str, why: &str| json!({"decision": {"disposition": what, "reason_code": why}});
         let history = [
             line("verification_report", taken, report("fail", "red before any work, as it should be")),
@@ -108,7 +106,11 @@ mod tests {
             line("verification_report", taken, report("fail", "447 tests ran, 455 on the base\u{1b}[2J")),
             line("turn", None, decision("rework", "criteria_failed")),
             line("build_artifact", Some(Standing::Conflict), json!({"agent": "late-1"})),
-            line("build_artifact", taken, json!({"agent": "builder-2", "failure": {"reason": "agent_failed", "detail": "x\nno model\n"}})),
+            line(
+                "build_artifact",
+                taken,
+                json!({"agent": "builder-2", "failure": {"reason": "agent_failed", "detail": "x\nno model\n"}}),
+            ),
             line("turn", None, decision("rework", "agent_failed")),
             line("build_artifact", taken, json!({"agent": "builder-1"})),
             line("verification_report", taken, report("pass", "")),
@@ -119,7 +121,9 @@ mod tests {
         assert_eq!(
             lines(&history),
             [
-                format!("attempt 1  {at}  builder-1  rework (criteria_failed)  ✗ unit: 447 tests ran, 455 on the base\\u{{1b}}[2J"),
+                format!(
+                    "attempt 1  {at}  builder-1  rework (criteria_failed)  ✗ unit: 447 tests ran, 455 on the base\\u{{1b}}[2J"
+                ),
                 format!("attempt 2  {at}  builder-2  rework (agent_failed)  agent_failed: no model"),
                 format!("attempt 3  {at}  builder-1  accept (criteria_met)"),
             ]

@@ -97,6 +97,8 @@ fn line(view: &FlightView, waypoint: &WaypointView, now: Timestamp, width: usize
         (Some(turn), _) if turn.agent.is_some() => {
             (Tone::Works, format!("{}  {}", activity(view, waypoint, turn), since(turn)))
         }
+        // Its agent speaks: who that is comes with a later look.
+        (Some(turn), _) if said.is_some() => (Tone::Works, format!("a {} has it  {}", turn.role, since(turn))),
         (Some(turn), _) => (Tone::Rests, format!("{}  {}", activity(view, waypoint, turn), since(turn))),
         (None, Status::Running) => (Tone::Works, branches(waypoint)),
         (None, other) if is_wrong(other) => {
@@ -205,6 +207,9 @@ mod tests {
         view.waypoints[2].status = Status::Waiting;
         let shown = texts(&view);
         assert!(shown[0].contains("1 for you"), "{shown:?}");
-        assert!(shown.iter().any(|line| line.starts_with("? queued-b") && line.contains("waits for a person")), "{shown:?}");
+        assert!(
+            shown.iter().any(|line| line.starts_with("? queued-b") && line.contains("waits for a person")),
+            "{shown:?}"
+        );
     }
 }

@@ -48,7 +48,8 @@ pub(super) async fn of(client: &Client, red: &Red, history: &[HistoryLine]) -> S
 
 /// What the report with this result says of it.
 fn noted(history: &[HistoryLine], red: &Red) -> Option<String> {
-    let counts = |line: &&HistoryLine| line.kind == VerificationReport::KIND && line.standing != Some(Standing::Unsigned);
+    let counts =
+        |line: &&HistoryLine| line.kind == VerificationReport::KIND && line.standing != Some(Standing::Unsigned);
     let digest = red.evidence.as_ref()?.to_string();
     history.iter().rev().filter(counts).find_map(|line| {
         let reports = ["criteria", "guards"].iter().filter_map(|list| line.artifact.get(*list)?.as_array()).flatten();
@@ -75,7 +76,8 @@ fn read(evidence: &str, reason: Option<CriterionReason>, note: Option<&str>) -> 
         (Some(compared), _) => Some(compared),
         (None, ended) => ended,
     };
-    let command = head.lines().next().filter(|line| line.starts_with(COMMAND)).map(|line| shown::line(line).into_owned());
+    let command =
+        head.lines().next().filter(|line| line.starts_with(COMMAND)).map(|line| shown::line(line).into_owned());
     let output = output.lines().filter(|line| !line.starts_with(OUTPUT)).map(below_the_tree);
     let output: String = output.map(|line| line + "\n").collect();
     let said = telling::lines_that_say_why(&output, LINES).into_iter().flat_map(shown::quoted);
@@ -97,7 +99,7 @@ fn below_the_tree(line: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use holdpoint_protocol::{Digest, Timestamp};
+    use holdpoint_protocol::{Digest, Timestamp, facts::Verdict};
     use serde_json::json;
 
     use super::*;
@@ -128,7 +130,10 @@ mod tests {
         assert_eq!(shown.why.as_deref(), Some(expected));
         let unexplained = read("ended: exit 0 after 1 ms\n", Some(CriterionReason::FewerTests), None);
         assert_eq!(unexplained.why.as_deref(), Some("fewer tests ran than on the base (exit 0 after 1 ms)"));
-        assert_eq!(read("", Some(CriterionReason::NoJudge), None).why, Some(telling::in_words(CriterionReason::NoJudge).to_owned()));
+        assert_eq!(
+            read("", Some(CriterionReason::NoJudge), None).why,
+            Some(telling::in_words(CriterionReason::NoJudge).to_owned())
+        );
     }
 
     #[test]
@@ -141,7 +146,13 @@ mod tests {
             artifact: json!({"criteria": [{"result": {"id": "unit", "evidence": [digest.to_string()]}, "note": "447 tests ran, 455 on the base"}]}),
             standing,
         };
-        let red = Red { id: "unit".parse().unwrap(), mark: "✗", reason: Some(CriterionReason::FewerTests), evidence: Some(digest) };
+        let red = Red {
+            id: "unit".parse().unwrap(),
+            mark: "✗",
+            verdict: Verdict::Fail,
+            reason: Some(CriterionReason::FewerTests),
+            evidence: Some(digest),
+        };
         let kind = VerificationReport::KIND;
         let of = |line: HistoryLine| noted(&[line], &red);
         assert_eq!(of(line(kind, &digest, Some(Standing::Taken))).as_deref(), Some("447 tests ran, 455 on the base"));

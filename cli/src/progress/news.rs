@@ -48,6 +48,8 @@ pub(super) struct Red {
     pub(super) id: CriterionId,
     /// What stands before it.
     pub(super) mark: &'static str,
+    /// What was found.
+    pub(super) verdict: Verdict,
     /// What it did not stand.
     pub(super) reason: Option<CriterionReason>,
     /// The output.
@@ -185,6 +187,7 @@ fn red(result: &CriterionResult) -> Option<Red> {
     Some(Red {
         id: result.id.clone(),
         mark,
+        verdict: result.verdict,
         reason: result.reason,
         evidence: result.evidence.first().copied(),
     })

@@ -65,6 +65,15 @@ impl Screen {
         self.live.is_some()
     }
 
+    /// Whether nothing was said for a while; then that is said, by whoever asks.
+    pub(super) fn was_quiet(&mut self) -> bool {
+        let was_quiet = self.said_at.elapsed() >= HEARTBEAT;
+        if was_quiet {
+            self.said_at = Instant::now();
+        }
+        was_quiet
+    }
+
     /// An agent said something. The last line of a waypoint stands with its turn.
     pub(super) fn said(&mut self, spoken: &Spoken) {
         let Some(live) = &mut self.live else { return };
@@ -85,13 +94,11 @@ impl Screen {
 
     /// How the flight stands now: on a terminal at once, else where nothing was said for a while.
     pub(super) fn show(&mut self, view: &FlightView) {
-        match &mut self.live {
-            Some(live) => {
-                live.view = Some(view.clone());
-                live.draw();
-            }
-            None if self.said_at.elapsed() >= HEARTBEAT => self.line("", &board::summary(view, clock::now())),
-            None => {}
+        if let Some(live) = &mut self.live {
+            live.view = Some(view.clone());
+            live.draw();
+        } else if self.was_quiet() {
+            self.line("", &board::summary(view, clock::now()));
         }
     }
 

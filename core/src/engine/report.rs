@@ -144,7 +144,9 @@ fn rule_base(report: &VerificationReport, cx: &Context<'_>) -> Option<Ruling> {
     let is_green = |r: &&CriterionReport| r.result.verdict == Verdict::Pass;
     let green_guard = |id: &CriterionId| report.guards.iter().filter(is_green).any(|r| &r.result.id == id);
     if let Some(id) = guards_asked(cx).iter().find(|id| !green_guard(id)) {
-        let text = format!("guard {id} is not green on the base: fix the base, or the guard, first; checks see committed files only, and none that git ignores");
+        let text = format!(
+            "guard {id} is not green on the base: fix the base, or the guard, first; checks see committed files only, and none that git ignores"
+        );
         return Some(escalate(ReasonCode::GuardRed, &text));
     }
     let green = report.criteria.iter().find(is_green)?;

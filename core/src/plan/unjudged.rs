@@ -31,7 +31,11 @@ pub fn that_lack(plan: &Plan, lacks: impl Fn(&str) -> Option<String>) -> PlanPro
     let mut found = PlanProblems::default();
     each(plan, |at, of, check| {
         if let Some(lack) = check.and_then(|check| lacks(&check.command)) {
-            found.add(at.key("check"), format!("the check of {of} cannot be run: {lack}"), "install it, or correct the command");
+            found.add(
+                at.key("check"),
+                format!("the check of {of} cannot be run: {lack}"),
+                "install it, or correct the command",
+            );
         }
     });
     found

@@ -66,9 +66,13 @@ pub(super) fn after_verdicts(criteria: &[CriterionResult]) -> &'static str {
         }
         Some(Reason::Timeout) => "give the check a longer `timeout`, or have it run less",
         Some(Reason::Limit) => "have the check use up less: it came to a limit of memory, processes or output",
-        Some(Reason::NotExecutable) => "the check's program is not there where it is run: install it, or correct the command",
+        Some(Reason::NotExecutable) => {
+            "the check's program is not there where it is run: install it, or correct the command"
+        }
         Some(Reason::ExpectUnmatched) => "compare what the check printed with its `expect`",
-        Some(Reason::NoJudge | Reason::JudgeWithoutEvidence) => "give the criterion a check, or look at what the judge said",
+        Some(Reason::NoJudge | Reason::JudgeWithoutEvidence) => {
+            "give the criterion a check, or look at what the judge said"
+        }
         Some(Reason::ReportRed | Reason::ReportMismatch | Reason::NoEndMark) => {
             "the check ends with exit code 0 although its test runner says otherwise: read its evidence"
         }
@@ -123,7 +127,8 @@ mod tests {
 
     #[test]
     fn advice_fits_why_the_first_red_criterion_is_red() {
-        let result = |verdict, reason| CriterionResult { id: "c".parse().unwrap(), verdict, reason, evidence: Vec::new() };
+        let result =
+            |verdict, reason| CriterionResult { id: "c".parse().unwrap(), verdict, reason, evidence: Vec::new() };
         let green = result(Verdict::Pass, Some(Reason::Timeout));
         let weakened = result(Verdict::Fail, Some(Reason::TestsWeakened));
         assert!(after_verdicts(&[green, weakened]).contains("`scope`"));

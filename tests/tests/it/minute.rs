@@ -28,7 +28,9 @@ fn a_weakened_test_is_told_in_words_with_the_line_that_says_so_and_the_attempt_s
     ] {
         assert!(run.stderr.contains(said), "{said} in {}", run.stderr);
     }
-    for printed in ["✗ unit: green, but not with the tests as on the base", "0 of 1 landed in ", "next:  holdpoint history w"] {
+    for printed in
+        ["✗ unit: green, but not with the tests as on the base", "0 of 1 landed in ", "next:  holdpoint history w"]
+    {
         assert!(run.stdout.contains(printed), "{printed} in {}", run.stdout);
     }
     let history = world.holdpoint(&["history", "w"]);
@@ -57,12 +59,28 @@ fn what_landed_is_a_commit_of_the_repository_when_it_is_told_and_the_end_says_ho
     let run = world.holdpoint(&["run", "../plan/plan.yaml", "--builder", &builder]);
     run.expect(0);
     assert!(run.stderr.contains("1 path is not committed"), "{}", run.stderr);
-    let landed = run.stderr.lines().find_map(|line| line.split_once("landed as ")).map(|(_, oid)| oid.trim().to_owned());
+    let landed =
+        run.stderr.lines().find_map(|line| line.split_once("landed as ")).map(|(_, oid)| oid.trim().to_owned());
     world.git(&["cat-file", "-e", &format!("{}^{{commit}}", landed.expect("it is told"))]);
-    let merge = run.stdout.lines().find_map(|line| line.trim().strip_prefix("git ").filter(|rest| rest.starts_with("merge")));
+    let merge =
+        run.stdout.lines().find_map(|line| line.trim().strip_prefix("git ").filter(|rest| rest.starts_with("merge")));
     let args: Vec<&str> = merge.unwrap_or_else(|| panic!("{}", run.stdout)).split(' ').collect();
     world.git(&args);
     assert!(run.stdout.contains("1 of 1 landed in "), "{}", run.stdout);
+}
+
+#[test]
+fn scripts_get_what_happens_as_lines_of_json_that_end_with_the_result() {
+    let world = world();
+    world.plan(PLAN);
+    let builder = world.program("builder.sh", "echo 'def sub(a, b): return a - b' >> client.py");
+    let run = world.holdpoint(&["run", "../plan/plan.yaml", "--builder", &builder, "--json-events"]);
+    let lines = run.expect(0).stdout.lines();
+    let events: Vec<serde_json::Value> = lines.map(|line| serde_json::from_str(line).unwrap()).collect();
+    let landed = events.iter().find(|event| event["text"].as_str().is_some_and(|text| text.starts_with("landed as")));
+    assert_eq!(landed.unwrap_or_else(|| panic!("{run}"))["status"], "complete");
+    let (end, result) = (&events.last().unwrap()["event"], &events.last().unwrap()["result"]);
+    assert_eq!((end.as_str(), result["status"].as_str()), (Some("end"), Some("accepted")), "{run}");
 }
 
 #[test]
@@ -79,7 +97,8 @@ fn a_check_of_a_plan_tries_its_guards_and_shows_the_first_error_once() {
     green.expect(0);
 
     world.write("repo/missing.py", "");
-    let red = plan("'test -e missing.py || { echo Error: missing.py is not there >&2; exit 1; }'", "{id: c, check: 'true'}");
+    let red =
+        plan("'test -e missing.py || { echo Error: missing.py is not there >&2; exit 1; }'", "{id: c, check: 'true'}");
     red.expect(2);
     assert_eq!(red.stderr.matches("guard suite is red on").count(), 1, "{}", red.stderr);
     for said in ["| Error: missing.py is not there", "committed files only", "1 path is not committed"] {
@@ -90,7 +109,10 @@ fn a_check_of_a_plan_tries_its_guards_and_shows_the_first_error_once() {
     assert!(early.expect(2).stderr.contains("criterion old of waypoint a is green on"), "{}", early.stderr);
     let missing = plan("nosuch-runner -q", "{id: c, check: 'true'}");
     let said = &missing.expect(2).stderr;
-    assert!(said.contains("plan.yaml:3:24: the check of guard suite cannot be run: nosuch-runner is not in PATH"), "{said}");
+    assert!(
+        said.contains("plan.yaml:3:24: the check of guard suite cannot be run: nosuch-runner is not in PATH"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -19,7 +19,7 @@ use holdpoint_runtime::{
 };
 use holdpoint_workspace::UserRepo;
 
-use super::{BUILDERS_DEFAULT, Flown, Following, facts};
+use super::{BUILDERS_DEFAULT, Flown, Following, Wanted, facts};
 use crate::{
     args::{RunArgs, Work},
     branch,
@@ -48,7 +48,8 @@ pub(super) async fn fly(args: &RunArgs, work: Work<'_>) -> Result<Flown, Failure
     if preflight::needs_builder(&plan) {
         preflight::check_builder(&config)?;
     }
-    let Cleared { ready, config, flight, state } = Box::pin(preflight::clear(plan, work.file(), config, &args.place.repo)).await?;
+    let Cleared { ready, config, flight, state } =
+        Box::pin(preflight::clear(plan, work.file(), config, &args.place.repo)).await?;
     preflight::warn(&preflight::unjudged(&ready.plan, config.agents.verifier.judge.is_some(), work.file()));
     let claim = FlightRecord::claim(&state, &flight)?;
     let record = FlightRecord {
@@ -70,7 +71,7 @@ pub(super) async fn fly(args: &RunArgs, work: Work<'_>) -> Result<Flown, Failure
     preflight::warn(&preflight::crowded(&config, &specs));
     let files = Files::of(&args.place.repo, None, None).await?;
     let local =
-        Local { state, repo: ready.repo.clone(), record, config, files, json: args.json, _claim: claim };
+        Local { state, repo: ready.repo.clone(), record, config, files, result: Wanted::by(args), _claim: claim };
     Box::pin(local.fly(Some(ready))).await
 }
 
@@ -96,7 +97,7 @@ pub(super) async fn resume(args: &RunArgs, flight: &FlightId) -> Result<Flown, F
     }
     preflight::check_sandbox(&config).await?;
     let files = Files::of(&args.place.repo, None, None).await?;
-    let local = Local { state, repo, record, config, files, json: args.json, _claim: claim };
+    let local = Local { state, repo, record, config, files, result: Wanted::by(args), _claim: claim };
     Box::pin(local.fly(None)).await
 }
 
@@ -144,8 +145,8 @@ struct Local {
     config: Config,
     /// Where its workflows are declared.
     files: Files,
-    /// Whether its result is for programs.
-    json: bool,
+    /// In which form its result is wanted.
+    result: Wanted,
     _claim: Lock,
 }
 
@@ -280,7 +281,7 @@ impl Local {
         let submission = self.record.submission.as_ref();
         let declares = submission.is_some_and(|one| preflight::may_reload(&one.plan, &one.workflows));
         let _watcher = declares.then(|| Watcher::start(client, self.files.clone(), Some(flight), Some(recruiter)));
-        let following = Following::of(client, &self.repo, flight, self.json, notifier);
+        let following = Following::of(client, &self.repo, flight, self.result, notifier);
         following.conclude(begun.as_deref()).await
     }
 
