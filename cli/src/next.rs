@@ -22,7 +22,7 @@ pub(crate) fn lines(view: &FlightView, cost: Option<&str>, repo: &Path, now: Tim
             steps
                 .push(format!("holdpoint history {} --flight {flight}    # every attempt, with its verdict", first.id));
         }
-        if held.first().is_some() || view.status == FlightStatus::Waiting {
+        if !held.is_empty() || view.status == FlightStatus::Waiting {
             steps.push(format!("holdpoint inbox --flight {flight}    # what waits for you, and the commands for it"));
         }
         steps.push(format!("holdpoint run --resume {flight}{}    # goes on once you have", at(" --repo ", repo)));

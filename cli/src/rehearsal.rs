@@ -126,7 +126,8 @@ fn red_guard(ready: &Ready, report: &CriterionReport, findings: &Findings) -> Fa
     let (id, base) = (&report.result.id, &ready.base);
     let mut message = format!("guard {id} is red on {base}: {}", shown::line(&why.unwrap_or_default()));
     for line in said(&bytes.unwrap_or_default()) {
-        message.push_str(&format!("\n    {line}"));
+        message.push_str("\n    ");
+        message.push_str(&line);
     }
     let hint = "nothing can be built on a base whose guards are red: fix it, or the guard. Checks see committed files only, and none \
                 that git ignores (`prepare` or the check itself has to make what it needs)";

@@ -63,7 +63,7 @@ fn is_error(line: &str) -> bool {
         "No such file or directory",
         "Permission denied",
     ];
-    let line = line.trim_start_matches(|c: char| c == ' ' || c == '\t');
+    let line = line.trim_start_matches([' ', '\t']);
     let summary = line.ends_with("... FAILED") || line.ends_with(" FAIL");
     summary
         || line.starts_with("E  ")

@@ -24,17 +24,16 @@ pub(super) async fn forget(args: ForgetArgs) -> Result<Exit, Failure> {
     let state = StateDir::of(&ground::find(&args.place.repo).await?)?;
     state.ensure()?;
     let file = state.folder(FOLDER)?.join(flight.as_str());
-    let done = match args.undo {
-        false => fs::write(&file, ""),
-        true => match fs::remove_file(&file) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-            done => done,
-        },
+    let done = if args.undo { fs::remove_file(&file) } else { fs::write(&file, "") };
+    let done = match done {
+        Err(error) if args.undo && error.kind() == io::ErrorKind::NotFound => Ok(()),
+        done => done,
     };
     done.map_err(|error| unusable("write", &file, &error))?;
-    output::out(&match args.undo {
-        false => format!("{flight} is not listed any more; nothing of it was deleted (`holdpoint status --all`)"),
-        true => format!("{flight} is listed again"),
+    output::out(&if args.undo {
+        format!("{flight} is listed again")
+    } else {
+        format!("{flight} is not listed any more; nothing of it was deleted (`holdpoint status --all`)")
     });
     Ok(Exit::Success)
 }

@@ -87,9 +87,10 @@ fn recognise(root: &Path) -> Option<Project> {
     }
     if has("package.json") && says("package.json", "\"test\"") {
         // It writes its packages into the tree, which `prepare` may not.
-        let (suite, needs) = match has("package-lock.json") {
-            true => ("npm ci && npm test", ", network: true, writes_tree: true"),
-            false => ("npm test", ""),
+        let (suite, needs) = if has("package-lock.json") {
+            ("npm ci && npm test", ", network: true, writes_tree: true")
+        } else {
+            ("npm test", "")
         };
         return Some(Project { kind: "an npm package", prepare: None, suite, needs });
     }

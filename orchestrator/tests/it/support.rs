@@ -57,7 +57,8 @@ pub(crate) struct World {
 /// Starts an orchestrator. These tests run in no executable of ours, which would be its own helper.
 async fn start(config: Config) -> Result<Orchestrator, holdpoint_orchestrator::Error> {
     let helper = Helper::at(Path::new(env!("CARGO_BIN_EXE_holdpoint-orchestrator")));
-    holdpoint_orchestrator::start(config, helper).await
+    // Boxed: it holds several configurations.
+    Box::pin(holdpoint_orchestrator::start(config, helper)).await
 }
 
 impl World {
@@ -98,7 +99,7 @@ impl World {
         let operator = local.connect(&operator).await.unwrap();
         let base = repository(&dir.path().join("repo"));
         let mut world = Self { dir, local, orchestrator: None, operator, flight, pool, base };
-        world.start_orchestrator().await;
+        Box::pin(world.start_orchestrator()).await;
         world
     }
 
