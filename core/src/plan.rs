@@ -38,7 +38,6 @@ pub use path::PlanPath;
 pub use rules::{PlanProblem, PlanProblems, validate};
 pub use schema::schema;
 pub use task::{Task, of_task};
-pub use units::written as span_written;
 pub use unjudged::{located, that_lack, without_check};
 
 use crate::workflows::ONE_GATE;
