@@ -3,6 +3,7 @@
 pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod budget;
+pub(crate) mod console;
 pub(crate) mod dead;
 pub(crate) mod first;
 pub(crate) mod handoffs;
@@ -58,6 +59,8 @@ pub(crate) enum Command {
     Up(UpArgs),
     /// Hand a plan to a running fleet and print the flight's id
     Submit(SubmitArgs),
+    /// Show a fleet in a browser on this machine, and act on what waits
+    Console(console::ConsoleArgs),
     /// Follow a flight until it ends
     Watch(WatchArgs),
     /// Show how a flight stands, or list all flights

@@ -6,6 +6,7 @@ mod audit;
 mod bench;
 mod budget;
 mod check;
+mod console;
 mod cost;
 mod dead;
 mod diff;
@@ -52,6 +53,7 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::Workflow(args) => workflow::workflow(args).await,
         Command::Org(args) => org::org(args).await,
         Command::Up(args) => Box::pin(up::up(args)).await,
+        Command::Console(args) => Box::pin(console::console(args)).await,
         Command::Submit(args) => Box::pin(submit::submit(args)).await,
         Command::Watch(args) => Box::pin(watch::watch(args)).await,
         Command::Status(args) => Box::pin(look::status(args)).await,

@@ -7,6 +7,7 @@
 //! - `state`: the state folder of a repository; `fleet`: broker and processes of a local fleet.
 //! - `client`: requests to the API; `target`: which broker they go to; `view`: what a flight looks like.
 //! - `agent_check`: trying agents of others.
+//! - `console`: the fleet as the pages of the console see it.
 //! - `bounded`: reading files that may be of any size.
 //! - `archive`: a flight's account as a file, and whether it is sound.
 //! - `people`: what waits for people, their keys, and their signed acts; `notify`: telling them by a command of theirs.
@@ -19,6 +20,7 @@ mod bounded;
 mod branch;
 mod client;
 mod commands;
+mod console;
 mod declared;
 mod failure;
 mod fleet;

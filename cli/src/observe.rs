@@ -8,6 +8,5 @@ mod trend;
 mod words;
 
 pub(crate) use flights::{Chosen, choose};
-pub(crate) use source::Source;
-pub(crate) use trend::trend;
+pub(crate) use source::{Follower, Source};
 pub(crate) use words::{agents, delivery, gates};

@@ -199,6 +199,12 @@ pub fn presence_of(role: &RoleId) -> String {
     format!("{ROOT}.presence.{role}.*")
 }
 
+/// Where everybody says that they are there.
+#[must_use]
+pub fn presences() -> String {
+    format!("{ROOT}.presence.>")
+}
+
 /// Where an agent says what the program of its turn says while it runs. Not stored.
 #[must_use]
 pub fn log(role: &RoleId, agent: &AgentName, flight: &FlightId, waypoint: &WaypointId) -> String {

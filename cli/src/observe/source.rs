@@ -20,6 +20,26 @@ use crate::{
     output,
 };
 
+/// Gets what is read of a flight.
+pub(crate) trait Follower {
+    /// An entry that counts, and what the reader of its flight made of it.
+    fn entry(&mut self, reader: &Reader, told: &Told, entry: &Entry);
+
+    /// A handoff, with what is known of its sender.
+    fn handoff(&mut self, line: &HandoffLine);
+}
+
+/// Only looks at entries.
+struct Looks<L>(L);
+
+impl<L: FnMut(&Reader, &Told, &Entry)> Follower for Looks<L> {
+    fn entry(&mut self, reader: &Reader, told: &Told, entry: &Entry) {
+        (self.0)(reader, told, entry);
+    }
+
+    fn handoff(&mut self, _: &HandoffLine) {}
+}
+
 /// A flight that is read.
 pub(crate) struct Source {
     flight: FlightId,
@@ -61,7 +81,16 @@ impl Source {
     pub(crate) async fn read_on(
         &mut self,
         client: &Client,
-        mut look: impl FnMut(&Reader, &Told, &Entry),
+        look: impl FnMut(&Reader, &Told, &Entry),
+    ) -> Result<Vec<Event>, Failure> {
+        self.follow(client, &mut Looks(look)).await
+    }
+
+    /// The same; `follower` gets each handoff as well, before the entries.
+    pub(crate) async fn follow(
+        &mut self,
+        client: &Client,
+        follower: &mut impl Follower,
     ) -> Result<Vec<Event>, Failure> {
         // The journal first: what an entry answers is among the handoffs that are read behind it.
         let entries = self.entries(client).await?;
@@ -73,6 +102,7 @@ impl Source {
             let end = each_message(client, query, |message| {
                 if let Some(line) = handoff(&message, &mut senders) {
                     reader.handoff(&line, message.time);
+                    follower.handoff(&line);
                 }
                 Ok(())
             })
@@ -81,7 +111,7 @@ impl Source {
                 *place = end;
             }
         }
-        let mut events = self.take(entries, &mut look);
+        let mut events = self.take(entries, &mut |reader, told, entry| follower.entry(reader, told, entry));
         events.extend(self.reader.conflicts());
         events.sort_by_key(|event| event.timestamp);
         Ok(events)

@@ -91,7 +91,7 @@ async fn unless_nobody_answers<T>(look: impl Future<Output = Result<T, Looked>>)
 }
 
 /// What an act names of an item: a question by its artifact, everything else by its reference.
-async fn name_of(client: &Client, item: &InboxItem) -> Result<String, ApiError> {
+pub(crate) async fn name_of(client: &Client, item: &InboxItem) -> Result<String, ApiError> {
     if !matches!(item.kind, InboxKind::Question | InboxKind::Help) {
         return Ok(item.reference.clone());
     }

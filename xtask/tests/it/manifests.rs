@@ -26,11 +26,12 @@ const ALL: &[&str] = &[
     "repair-agent",
     "bench",
     "otlp-sink",
+    "console",
     "cli",
 ];
 
 /// Per member, the members it may depend on.
-const MAY_USE: [(&str, &[&str]); 19] = [
+const MAY_USE: [(&str, &[&str]); 20] = [
     ("protocol", &[]),
     ("faults", &[]),
     ("core", &["protocol"]),
@@ -53,13 +54,15 @@ const MAY_USE: [(&str, &[&str]); 19] = [
     ("bench", ALL),
     // How text of others is shown.
     ("otlp-sink", &["core"]),
+    // No broker and no files: what pages show is handed to them.
+    ("console", &["protocol", "core"]),
     ("cli", ALL),
     ("tests", ALL),
     ("xtask", &[]),
 ];
 
 /// Foreign crates (by prefix) and the only members that may depend on them. Tests look from outside at everything.
-const ONLY_IN: [(&str, &[&str]); 13] = [
+const ONLY_IN: [(&str, &[&str]); 15] = [
     // The benchmark measures the protocol against the raw client.
     ("async-nats", &["bus", "bench", "tests"]),
     ("opentelemetry", &["runtime", "otlp-sink"]),
@@ -68,6 +71,8 @@ const ONLY_IN: [(&str, &[&str]); 13] = [
     ("hyper", &["otlp-sink", "runtime"]),
     ("tokio-rustls", &["runtime"]),
     ("prometheus-client", &["runtime"]),
+    ("axum", &["console"]),
+    ("maud", &["console"]),
     ("ractor", &["runtime", "harness", "orchestrator", "builder-agent", "verifier-agent", "repair-agent", "cli"]),
     ("landlock", &["sandbox"]),
     ("seccompiler", &["sandbox"]),

@@ -1,0 +1,159 @@
+//! The fleet as the pages of the console see it: the API, events and signals that every other command uses.
+//!
+//! - `acts`: what a form asks for as a signed act; `crew`: who was heard of; `work`: what an attempt changed.
+
+mod acts;
+mod crew;
+mod work;
+
+use holdpoint_bus::{api::ApiError, blobs};
+use holdpoint_console::{Account, Fleet, HeardOf, Patch, Problem, Wanted};
+use holdpoint_core::{
+    audit::HandoffLine,
+    events::{Reader, Told},
+    live::Spoken,
+};
+use holdpoint_protocol::{
+    Digest, Timestamp,
+    api::{DeadTurn, FlightLine, HistoryLine, InboxItem},
+    ids::{AgentName, FlightId, WaypointId, role},
+    journal::Entry,
+    view::FlightView,
+};
+use holdpoint_runtime::clock;
+
+use crate::{
+    client::Client,
+    failure::{Failure, chain},
+    live::Listening,
+    observe::{Follower, Source},
+};
+
+/// The most bytes of evidence that are fetched: a check's output is capped below that.
+const EVIDENCE_BYTES_MAX: u64 = 32 << 20;
+
+/// A fleet as it is seen over one connection.
+pub(crate) struct Seen {
+    client: Client,
+    crew: crew::Crew,
+    work: work::Work,
+}
+
+impl Seen {
+    /// Over this connection, on which it listens from now on to who is there.
+    pub(crate) async fn of(client: Client) -> Result<Self, Failure> {
+        let crew = crew::Crew::listen(&client).await?;
+        Ok(Self { crew, work: work::Work::new()?, client })
+    }
+}
+
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Act(refused) => {
+                Self { not_found: false, message: refused.message.clone(), hint: refused.hint.clone() }
+            }
+            Failure::Other { code, message, hint, .. } => Self { not_found: code == "not_found", message, hint },
+            Failure::Plan(_) => Self { not_found: false, message: failure.message(), hint: String::new() },
+        }
+    }
+}
+
+fn problem(error: ApiError) -> Problem {
+    Failure::from(error).into()
+}
+
+/// Gives what is read to the account of a flight.
+struct Accounting<'a>(&'a mut Account);
+
+impl Follower for Accounting<'_> {
+    fn entry(&mut self, reader: &Reader, told: &Told, entry: &Entry) {
+        self.0.entry(reader, told, entry);
+    }
+
+    fn handoff(&mut self, line: &HandoffLine) {
+        self.0.handoff(line);
+    }
+}
+
+impl Fleet for Seen {
+    type Reading = Source;
+    type Listening = Listening;
+
+    fn me(&self) -> AgentName {
+        self.client.bus().name().clone()
+    }
+
+    fn now(&self) -> Timestamp {
+        clock::now()
+    }
+
+    async fn flights(&self) -> Result<Vec<FlightLine>, Problem> {
+        self.client.flights_now().await.map_err(problem)
+    }
+
+    async fn status(&self, flight: &FlightId) -> Result<FlightView, Problem> {
+        self.client.status_now(flight).await.map_err(problem)
+    }
+
+    async fn inbox(&self) -> Result<Vec<InboxItem>, Problem> {
+        self.client.inbox_now(None).await.map_err(problem)
+    }
+
+    async fn dead(&self) -> Result<Vec<DeadTurn>, Problem> {
+        self.client.dead(None).await.map_err(problem)
+    }
+
+    async fn history(&self, flight: &FlightId, waypoint: &WaypointId) -> Result<Vec<HistoryLine>, Problem> {
+        self.client.history_now(flight, waypoint).await.map_err(problem)
+    }
+
+    async fn open(&self, flight: &FlightId) -> Result<Source, Problem> {
+        Ok(Source::open(&self.client, flight).await?)
+    }
+
+    async fn read_on(&self, reading: &mut Source, account: &mut Account) -> Result<(), Problem> {
+        reading.follow(&self.client, &mut Accounting(account)).await?;
+        account.end(reading.reader());
+        Ok(())
+    }
+
+    async fn evidence(&self, digest: Digest) -> Result<Vec<u8>, Problem> {
+        // People may read all of them; evidence is the verifier's.
+        let roles = [role::VERIFIER, role::BUILDER, role::REPAIR, role::ORCHESTRATOR, role::OPERATOR].map(role::id);
+        let found = blobs::get(self.client.bus(), digest, &roles, EVIDENCE_BYTES_MAX).await;
+        found.map(|bytes| bytes.to_vec()).map_err(|error| Failure::from(error).into())
+    }
+
+    async fn patch(&self, flight: &FlightId, waypoint: &WaypointId, reference: &str) -> Result<Patch, Problem> {
+        Ok(self.work.patch(&self.client, flight, waypoint, reference).await?)
+    }
+
+    fn heard_of(&self) -> Vec<HeardOf> {
+        self.crew.heard_of(clock::now())
+    }
+
+    async fn hint(&self) {
+        self.crew.changed().await;
+    }
+
+    async fn listen(&self, flight: &FlightId, waypoint: &WaypointId) -> Result<Listening, Problem> {
+        Listening::open(&self.client, flight, Some(waypoint)).await.map_err(|error| Problem {
+            not_found: false,
+            message: format!("cannot listen to agents: {}", chain(&error)),
+            hint: String::new(),
+        })
+    }
+
+    fn learn(&self, listening: &mut Listening, view: &FlightView) -> Vec<Spoken> {
+        listening.learn(view)
+    }
+
+    async fn next(&self, listening: &mut Listening) -> Spoken {
+        listening.next().await
+    }
+
+    async fn act(&self, wanted: Wanted) -> Result<String, Problem> {
+        Ok(acts::perform(&self.client, wanted).await?)
+    }
+}

@@ -1,0 +1,109 @@
+//! Connections: so many at once, and none that is silent for long.
+
+use std::{
+    io,
+    net::SocketAddr,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use axum::serve::Listener;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::{Instant, Sleep, sleep_until},
+};
+
+/// Connections at once. A browser has six; the others wait.
+pub(crate) const CONNECTIONS_MAX: usize = 64;
+/// How long nothing may be heard of a connection and nothing be sent to it. Event streams say more often that they are there.
+const SILENCE_MAX: Duration = Duration::from_secs(60);
+/// The pause after a connection could not be taken, because there are no file descriptors.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// A listener that lets so many in.
+#[derive(Debug)]
+pub(crate) struct Door {
+    listener: TcpListener,
+    places: Arc<Semaphore>,
+}
+
+impl Door {
+    /// In front of this listener.
+    pub(crate) fn new(listener: TcpListener) -> Self {
+        Self { listener, places: Arc::new(Semaphore::new(CONNECTIONS_MAX)) }
+    }
+}
+
+impl Listener for Door {
+    type Io = Visitor;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Visitor, SocketAddr) {
+        let place = Arc::clone(&self.places).acquire_owned().await.expect("the semaphore is never closed");
+        loop {
+            match self.listener.accept().await {
+                Ok((stream, from)) => {
+                    let silence = Box::pin(sleep_until(Instant::now() + SILENCE_MAX));
+                    return (Visitor { stream, silence, _place: place }, from);
+                }
+                Err(error) => {
+                    tracing::debug!(%error, "a connection could not be taken");
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    fn local_addr(&self) -> io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
+}
+
+/// A connection, with its place.
+#[derive(Debug)]
+pub(crate) struct Visitor {
+    stream: TcpStream,
+    silence: Pin<Box<Sleep>>,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Visitor {
+    fn alive(&mut self) {
+        self.silence.as_mut().reset(Instant::now() + SILENCE_MAX);
+    }
+}
+
+impl AsyncRead for Visitor {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        match Pin::new(&mut self.stream).poll_read(cx, buf) {
+            Poll::Ready(read) => {
+                self.alive();
+                Poll::Ready(read)
+            }
+            Poll::Pending => {
+                ready!(self.silence.as_mut().poll(cx));
+                Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+            }
+        }
+    }
+}
+
+impl AsyncWrite for Visitor {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let written = ready!(Pin::new(&mut self.stream).poll_write(cx, bytes));
+        self.alive();
+        Poll::Ready(written)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}

@@ -1,0 +1,135 @@
+//! What the console asks of a fleet. The command line answers it by the API that every other command uses.
+
+use std::{future::Future, sync::Arc};
+
+use holdpoint_core::live::Spoken;
+use holdpoint_protocol::{
+    Digest, Timestamp,
+    api::{DeadTurn, FlightLine, HistoryLine, InboxItem},
+    ids::{AgentName, FlightId, RoleId, TurnId, WaypointId},
+    view::FlightView,
+};
+
+use crate::{account::Account, wanted::Wanted};
+
+/// Why something was not answered or not done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// There is no such thing.
+    pub not_found: bool,
+    /// What happened and why.
+    pub message: String,
+    /// What to do next.
+    pub hint: String,
+}
+
+impl Problem {
+    /// There is no such thing.
+    #[must_use]
+    pub fn not_found(message: impl Into<String>) -> Self {
+        Self { not_found: true, message: message.into(), hint: String::new() }
+    }
+}
+
+/// An agent that was heard of. It says so itself: nothing is decided by it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HeardOf {
+    /// Its role.
+    pub role: RoleId,
+    /// Its name.
+    pub agent: AgentName,
+    /// When it was heard of last.
+    pub at: Timestamp,
+    /// The turn that it says it holds.
+    pub turn: Option<TurnId>,
+}
+
+/// What an attempt changed, as a unified diff.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Patch {
+    /// This.
+    Text(String),
+    /// It is longer than this many bytes.
+    TooLong(usize),
+    /// Nothing was changed.
+    Nothing,
+}
+
+/// A fleet, as the console sees it.
+pub trait Fleet: Send + Sync + 'static {
+    /// Where the reading of one flight has come to.
+    type Reading: Send;
+    /// What hears the agents of one waypoint.
+    type Listening: Send;
+
+    /// Whose key signs acts.
+    fn me(&self) -> AgentName;
+
+    /// The time.
+    fn now(&self) -> Timestamp;
+
+    /// All flights, newest first.
+    fn flights(&self) -> impl Future<Output = Result<Vec<FlightLine>, Problem>> + Send;
+
+    /// How a flight stands.
+    fn status(&self, flight: &FlightId) -> impl Future<Output = Result<FlightView, Problem>> + Send;
+
+    /// What waits for people, longest first.
+    fn inbox(&self) -> impl Future<Output = Result<Vec<InboxItem>, Problem>> + Send;
+
+    /// The turns that are given up.
+    fn dead(&self) -> impl Future<Output = Result<Vec<DeadTurn>, Problem>> + Send;
+
+    /// All artifacts and decisions of a waypoint, in order.
+    fn history(
+        &self,
+        flight: &FlightId,
+        waypoint: &WaypointId,
+    ) -> impl Future<Output = Result<Vec<HistoryLine>, Problem>> + Send;
+
+    /// Begins to read a flight.
+    fn open(&self, flight: &FlightId) -> impl Future<Output = Result<Self::Reading, Problem>> + Send;
+
+    /// Gives `account` what was stored since the last time.
+    fn read_on(
+        &self,
+        reading: &mut Self::Reading,
+        account: &mut Account,
+    ) -> impl Future<Output = Result<(), Problem>> + Send;
+
+    /// The bytes of evidence.
+    fn evidence(&self, digest: Digest) -> impl Future<Output = Result<Vec<u8>, Problem>> + Send;
+
+    /// What the work of this build artifact changed.
+    fn patch(
+        &self,
+        flight: &FlightId,
+        waypoint: &WaypointId,
+        reference: &str,
+    ) -> impl Future<Output = Result<Patch, Problem>> + Send;
+
+    /// Who was heard of lately.
+    fn heard_of(&self) -> Vec<HeardOf>;
+
+    /// Returns when something may have changed: somebody was heard who was not, or does something else.
+    fn hint(&self) -> impl Future<Output = ()> + Send;
+
+    /// Listens to what the agents of a waypoint say.
+    fn listen(
+        &self,
+        flight: &FlightId,
+        waypoint: &WaypointId,
+    ) -> impl Future<Output = Result<Self::Listening, Problem>> + Send;
+
+    /// Takes in which turns are open. Lines that came before that was known come back.
+    fn learn(&self, listening: &mut Self::Listening, view: &FlightView) -> Vec<Spoken>;
+
+    /// The next line of an agent that has the turn. Safe to cancel.
+    fn next(&self, listening: &mut Self::Listening) -> impl Future<Output = Spoken> + Send;
+
+    /// Does what a person wants, signed with the key of [`Fleet::me`]; a sentence that says what follows.
+    fn act(&self, wanted: Wanted) -> impl Future<Output = Result<String, Problem>> + Send;
+}
+
+/// A fleet that several tasks share.
+pub(crate) type Shared<F> = Arc<F>;

@@ -1,0 +1,26 @@
+//! The console: pages on the loopback that show a fleet, and let a person act on what waits.
+//!
+//! Pages are pure functions from what the API answers to markup. Nothing of agents, plans or repositories is markup: maud
+//! escapes every text, and what a reader could not see is written out by [`shown`](holdpoint_core::shown). What is read comes
+//! through [`Fleet`], which the command implements: this crate knows no broker and no file.
+//!
+//! - [`fleet`]: what the console asks for; `account`: what the journal of a flight tells, as pages show it.
+//! - `view`: which page an address means; `pages`: what stands on it; `wanted`: what a form asks for.
+//! - `gate`: who gets an answer at all; `door`: connections; `shelf`: what was read; `pulse`: when it is looked again;
+//!   `server`: all of it behind an address.
+
+mod account;
+mod door;
+pub mod fleet;
+mod gate;
+mod pages;
+mod pulse;
+mod server;
+mod shelf;
+mod view;
+mod wanted;
+
+pub use account::{Account, Landing, TurnLine};
+pub use fleet::{Fleet, HeardOf, Patch, Problem};
+pub use server::{Console, Settings};
+pub use wanted::{Wanted, What};

@@ -1,0 +1,91 @@
+//! What waits for people.
+
+use holdpoint_protocol::{
+    api::{InboxItem, InboxKind},
+    artifact::Confidence,
+    workflow::GateContext,
+};
+use maud::{Markup, html};
+
+use super::{
+    forms::{self, On},
+    frame::Frame,
+    parts::{lines, time, word},
+};
+use crate::view::View;
+
+/// Items that are shown: those that wait longest.
+const ITEMS_MAX: usize = 100;
+
+/// The page.
+pub(crate) fn inbox(frame: &Frame, items: &[InboxItem]) -> Markup {
+    html! {
+        h1 { "Inbox" }
+        p.lead { (items.len()) @if items.len() == 1 { " thing waits" } @else { " things wait" } " for people. What agents say is theirs: read it as you would read a stranger's mail." }
+        @if items.is_empty() { p.empty { "Nothing waits. Questions, approvals and held work come up here by themselves." } }
+        @for one in items.iter().take(ITEMS_MAX) { (item(frame, one, true)) }
+        @if items.len() > ITEMS_MAX { p { "and " (items.len() - ITEMS_MAX) " more, once these are done." } }
+    }
+}
+
+/// One thing that waits.
+pub(crate) fn item(frame: &Frame, item: &InboxItem, links: bool) -> Markup {
+    let kind = kind(item.kind);
+    html! {
+        article class={ "item k-" (kind) } id={ "item-" (item.flight) "-" (item.waypoint) } {
+            h2 {
+                span.tag { (kind) } " "
+                @if links { a href=(frame.href(&View::Waypoint(item.flight.clone(), item.waypoint.clone()))) { (item.waypoint) } } @else { (item.waypoint) }
+                @if let Some(gate) = &item.gate { " " span.dim { "in " (gate) } }
+            }
+            p.sub { "of " (item.flight) ", since " (time(item.since))
+                @if let Some(reason) = item.reason_code { " · " (reason) }
+                @if let Some(by) = &item.taken_by { " · taken by " (by) }
+            }
+            @if let Some(question) = item.question.as_deref().filter(|question| !question.is_empty()) { blockquote { pre.words { (lines(question)) } } }
+            @if !item.to.is_empty() { p { "For " @for (at, name) in item.to.iter().enumerate() { @if at > 0 { ", " } (name) } } }
+            (context(&item.context))
+            @if let Some(confidence) = item.confidence { p.sub { "Confidence of its best guess: " (sure(confidence)) @if let Some(round) = item.round { ", question " (round) } } }
+            @if let Some(until) = item.waits_until { p.sub { "Its program waits for the answer until " (time(until)) "." } }
+            @if matches!(item.kind, InboxKind::Held | InboxKind::Failed) {
+                @if let Some(remediation) = &item.remediation { p { (word(remediation)) } }
+            }
+            @if !item.doubts.is_empty() { h3 { "Doubts of the verification" } ul { @for doubt in &item.doubts { li { (word(doubt)) } } } }
+            @if !item.evidence.is_empty() {
+                p { "Evidence: " @for (at, digest) in item.evidence.iter().enumerate() { @if at > 0 { ", " } a href=(frame.href(&View::Evidence(*digest))) { code { (digest.hex().get(..10).unwrap_or_default()) } } } }
+            }
+            @let on = On { flight: &item.flight, waypoint: Some(&item.waypoint), seen: Some(&item.reference) };
+            div.acts { (forms::of_waypoint(frame, on, &item.actions, &item.options)) }
+        }
+    }
+}
+
+fn context(said: &GateContext) -> Markup {
+    let help = &said.outcome_help;
+    let help = [("Approve", &help.complete), ("Send back", &help.needs_review), ("Blocked", &help.blocked)];
+    html! {
+        @if !said.expectations.is_empty() { h3 { "What the gate expects" } ul { @for line in &said.expectations { li { (word(line)) } } } }
+        @if !said.tips.is_empty() { h3 { "Tips" } ul { @for line in &said.tips { li { (word(line)) } } } }
+        @for (what, text) in help { @if let Some(text) = text { p.sub { (what) ": " (word(text)) } } }
+    }
+}
+
+fn kind(kind: InboxKind) -> &'static str {
+    match kind {
+        InboxKind::Question => "question",
+        InboxKind::Help => "help",
+        InboxKind::Approval => "approval",
+        InboxKind::Turn => "turn",
+        InboxKind::Taken => "taken",
+        InboxKind::Held => "held",
+        InboxKind::Failed => "failed",
+    }
+}
+
+fn sure(confidence: Confidence) -> &'static str {
+    match confidence {
+        Confidence::Low => "low",
+        Confidence::Medium => "medium",
+        Confidence::High => "high",
+    }
+}

@@ -1,0 +1,228 @@
+//! What happened to a waypoint, attempt by attempt: turns, work, verdicts with their evidence, decisions.
+
+use holdpoint_protocol::{
+    api::{HistoryLine, Standing},
+    artifact::{Artifact as _, BuildArtifact, BuildStatus, CheckRun, CriterionReport, TreeTested, VerificationReport},
+    facts::Verdict,
+    ids::CriterionId,
+    journal::Decided,
+    turn::{Feedback, Turn, TurnRequest},
+    view::{FlightView, WaypointView},
+};
+use maud::{Markup, html};
+use serde_json::Value;
+
+use super::{
+    frame::Frame,
+    parts::{beginning, count, lines, span, time, verdict, word},
+};
+use crate::view::View;
+
+/// Steps that are shown: the newest; `holdpoint history` has all.
+const STEPS_MAX: usize = 400;
+/// Paths and commands of one work that are listed.
+const PATHS_MAX: usize = 200;
+
+/// What pages need of whose history it is.
+#[derive(Debug, Clone, Copy)]
+struct Of<'a> {
+    frame: &'a Frame,
+    view: &'a FlightView,
+    waypoint: &'a WaypointView,
+}
+
+/// Everything, a section for each attempt, newest first.
+pub(super) fn attempts(frame: &Frame, view: &FlightView, waypoint: &WaypointView, history: &[HistoryLine]) -> Markup {
+    let of = Of { frame, view, waypoint };
+    let shown = history.get(history.len().saturating_sub(STEPS_MAX)..).unwrap_or_default();
+    let mut sections: Vec<(u64, Vec<&HistoryLine>)> = Vec::new();
+    for line in shown {
+        let attempt = (line.kind == "turn").then(|| line.artifact["attempt"].as_u64()).flatten();
+        match (attempt, sections.last_mut()) {
+            (Some(attempt), Some((last, lines))) if attempt == *last => lines.push(line),
+            (Some(attempt), _) => sections.push((attempt, vec![line])),
+            (None, Some((_, lines))) => lines.push(line),
+            (None, None) => sections.push((0, vec![line])),
+        }
+    }
+    html! {
+        @if history.len() > shown.len() { p.hint { "The newest " (shown.len()) " of " (history.len()) " steps; " code { "holdpoint history " (waypoint.id) } " has all." } }
+        @if sections.is_empty() { p.empty { "It has not begun." } }
+        @for (at, (attempt, steps)) in sections.iter().rev().enumerate() {
+            details.attempt open[at == 0] {
+                summary { @if *attempt == 0 { "Before the first attempt" } @else { "Attempt " (attempt) } " " span.dim { (count(steps.len() as u64, "step")) } }
+                ol.steps { @for line in steps { li { (step(of, line)) } } }
+            }
+        }
+    }
+}
+
+fn step(of: Of<'_>, line: &HistoryLine) -> Markup {
+    html! {
+        div.sub { (time(line.at)) " · " (word(&line.kind)) " · " (word(&line.reference))
+            @match line.standing {
+                Some(Standing::Conflict) => { " · " strong { "came too late, or second" } }
+                Some(Standing::Unsigned) => { " · " strong { "not signed: nothing heeds it" } }
+                Some(Standing::Taken) | None => {}
+            }
+        }
+        (body(of, line))
+    }
+}
+
+fn body(of: Of<'_>, line: &HistoryLine) -> Markup {
+    fn read<T: serde::de::DeserializeOwned>(value: &Value) -> Option<T> {
+        serde_json::from_value(value.clone()).ok()
+    }
+    let known = match line.kind.as_str() {
+        "turn" => read::<Turn>(&line.artifact).map(|turn| of_turn(&turn)),
+        "decided" => read::<Decided>(&line.artifact).map(|decided| of_decided(&decided)),
+        BuildArtifact::KIND => read::<BuildArtifact>(&line.artifact).map(|built| work(of, line, &built)),
+        VerificationReport::KIND => read::<VerificationReport>(&line.artifact).map(|report| report_of(of, &report)),
+        _ => None,
+    };
+    known.unwrap_or_else(|| other(&line.artifact))
+}
+
+fn of_turn(turn: &Turn) -> Markup {
+    let wants = match &turn.request {
+        TurnRequest::Build(_) => "builds",
+        TurnRequest::Verify(_) => "verifies",
+        TurnRequest::Complete(_) => "completes the gate",
+    };
+    html! {
+        p { strong { (turn.role) } " " (wants) ", at gate " (turn.gate) ", until " (time(turn.deadline)) }
+        @if let Some(feedback) = turn.told() { (of_feedback(feedback)) }
+    }
+}
+
+fn of_feedback(feedback: &Feedback) -> Markup {
+    html! {
+        div.feedback {
+            p { "It is told: " (feedback.disposition) " (" (feedback.reason_code) ")" }
+            @for note in &feedback.notes { pre.words { (lines(note)) } }
+            @for failing in &feedback.failing { (criterion(None, failing, &[])) }
+            @for clarified in &feedback.clarifications {
+                pre.words { (lines(&clarified.question)) }
+                p { "answered by " (word(&clarified.by)) ": "
+                    @if let Some(option) = &clarified.option { (word(option)) " " }
+                    @if let Some(text) = &clarified.text { (word(text)) } }
+            }
+        }
+    }
+}
+
+fn of_decided(decided: &Decided) -> Markup {
+    let decision = &decided.decision;
+    html! {
+        p { "Decided: " strong { (decision.disposition) } " (" (decision.reason_code) ")" }
+        @if let Some(remediation) = &decision.remediation { p { (word(remediation)) } }
+        @if let Some(feedback) = &decided.feedback { (of_feedback(feedback)) }
+    }
+}
+
+fn work(of: Of<'_>, line: &HistoryLine, built: &BuildArtifact) -> Markup {
+    let diff = View::Patch(of.view.flight.clone(), of.waypoint.id.clone(), line.reference.clone());
+    html! {
+        p {
+            strong { (built.agent) } " " @if built.status == BuildStatus::Ok { "handed off" } @else { "failed" }
+            @if let Some(failure) = &built.failure { " (" (failure.reason) "): " (word(&failure.detail)) }
+            ", " (span(built.metered.wall.duration()))
+        }
+        @if built.commit.is_some() {
+            p { (count(built.diff.files, "file")) ", +" (built.diff.insertions) " −" (built.diff.deletions) ": "
+                a href=(of.frame.href(&diff)) { "diff" } }
+            details { summary { "Paths" } ul { @for path in built.touched.iter().take(PATHS_MAX) { li { code { (word(&path.path)) } } } } }
+        }
+        @if let Some(words) = built.completion_claim.as_deref().or(built.last_words.as_deref()) {
+            details { summary { "What it said in the end" } pre.words { (lines(words)) } }
+        }
+        @if !built.ledger.is_empty() {
+            details { summary { (count(built.ledger.len() as u64, "command")) } ul { @for run in built.ledger.iter().take(PATHS_MAX) {
+                li { code.long { (word(&run.command)) } " " @match run.exit_code { Some(code) => { "exit " (code) } None => { "no exit code" } } ", " (span(run.duration.duration()))
+                    @if let Some(digest) = run.evidence { " " a href=(of.frame.href(&View::Evidence(digest))) { "output" } } }
+            } } }
+        }
+    }
+}
+
+fn report_of(of: Of<'_>, report: &VerificationReport) -> Markup {
+    let checks = |id: &CriterionId| -> Vec<&CheckRun> {
+        report.receipt.checks.iter().filter(|run| run.criterion.as_ref() == Some(id)).collect()
+    };
+    let purpose = serde_json::to_value(report.purpose).ok();
+    html! {
+        p { strong { (report.agent) } " judged the " (purpose.as_ref().and_then(Value::as_str).unwrap_or("work"))
+            @if report.receipt.foreign { " " span.tag { "foreign receipt" } } }
+        @for one in &report.criteria { (criterion(Some(of.frame), one, &checks(&one.result.id))) }
+        @if !report.guards.is_empty() { h4 { "Guards" } @for one in &report.guards { (criterion(Some(of.frame), one, &checks(&one.result.id))) } }
+        @if !report.violations.is_empty() { p.warn { "Paths that it may not touch: " @for (at, one) in report.violations.iter().enumerate() { @if at > 0 { ", " } code { (word(&one.path)) } } } }
+        @if !report.doubts.is_empty() { h4 { "Doubts" } ul { @for doubt in &report.doubts { li { (word(&doubt.text)) @if doubt.blocking { " " span.tag { "blocking" } } } } } }
+    }
+}
+
+fn criterion(frame: Option<&Frame>, report: &CriterionReport, checks: &[&CheckRun]) -> Markup {
+    let result = &report.result;
+    let passed = result.verdict == Verdict::Pass;
+    html! {
+        details.criterion open[!passed] {
+            summary { (verdict(result.verdict)) " " (result.id) @if let Some(reason) = result.reason { " · " (reason) } }
+            @if let Some(command) = &report.command { p { code.long { (word(command)) } @if let Some(code) = report.exit_code { " exit " (code) } } }
+            @if let Some(note) = &report.note { pre.words { (lines(note)) } }
+            @if !report.output_tail.trim().is_empty() { pre.output tabindex="0" { (lines(&report.output_tail)) } }
+            @if let Some(frame) = frame {
+                @if !checks.is_empty() { ul.runs { @for run in checks { li { (of_run(frame, run)) } } } }
+                @else { @for digest in &result.evidence { a href=(frame.href(&View::Evidence(*digest))) { "evidence" } " " } }
+            }
+        }
+    }
+}
+
+/// One run of a check: on which tree, and how it ended.
+fn of_run(frame: &Frame, run: &CheckRun) -> Markup {
+    let on = match run.tested {
+        TreeTested::Handoff => "the work",
+        TreeTested::Base => "the base",
+        TreeTested::TestsAsOnBase => "the work with the tests of the base",
+        TreeTested::Canaries => "the work with tests that have to fail",
+        TreeTested::CanariesAlone => "tests that have to fail, alone",
+        TreeTested::ProductAsOnBase => "the base with the tests of the work",
+        TreeTested::FileAsOnBase => "the work with one file of the base",
+        TreeTested::Mutant => "the work with one line broken",
+        TreeTested::Watched => "the work, observed",
+    };
+    html! {
+        "on " (on) ": " (run.verdict.as_str())
+        @if let Some(code) = run.exit_code { ", exit " (code) }
+        @if let Some(signal) = run.signal { ", signal " (signal) }
+        @if let Some(reason) = run.reason { " (" (reason) ")" }
+        ", " (span(run.duration.duration())) " "
+        a href=(frame.href(&View::Evidence(run.output))) { "output" }
+    }
+}
+
+/// What this console has no words of its own for: the few fields that say most.
+fn other(artifact: &Value) -> Markup {
+    const TELLING: [&str; 13] = [
+        "agent",
+        "role",
+        "verb",
+        "by",
+        "status",
+        "disposition",
+        "reason_code",
+        "outcome",
+        "question",
+        "option",
+        "text",
+        "summary",
+        "note",
+    ];
+    let field = |name: &str| artifact.get(name).and_then(Value::as_str).filter(|text| !text.is_empty());
+    let fields: Vec<(&str, &str)> = TELLING.iter().filter_map(|name| Some((*name, field(name)?))).collect();
+    let blockers = artifact.get("blockers").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str);
+    html! {
+        p { @for (at, (name, text)) in fields.iter().enumerate() { @if at > 0 { " · " } span.dim { (name) } " " (beginning(text, 2_000)) } }
+        @for blocker in blockers.take(PATHS_MAX) { p { "blocker: " (beginning(blocker, 2_000)) } }
+    }
+}

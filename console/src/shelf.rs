@@ -1,0 +1,242 @@
+//! What was read, for all pages together: however many are open, a fleet is asked once.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex as StdMutex, PoisonError},
+    time::Duration,
+};
+
+use holdpoint_core::cost::{By, Sum};
+use holdpoint_protocol::{
+    api::{FlightLine, InboxItem},
+    ids::FlightId,
+    state::Status,
+    view::{FlightStatus, FlightView},
+};
+use tokio::{
+    sync::{Mutex, OwnedMutexGuard},
+    time::Instant,
+};
+
+use crate::{
+    account::Account,
+    fleet::{Fleet, Problem, Shared},
+    pages::Summary,
+};
+
+/// Flights whose account is kept.
+const BOOKS_MAX: usize = 64;
+/// Flights of which a summary is kept.
+const SUMMARIES_MAX: usize = 5_000;
+/// How much longer an answer counts than it took: looking must not cost what flying needs.
+const PAUSE_TO_LOOK: u32 = 10;
+/// How long an answer counts at most, however long it took.
+const COUNTS_MAX: Duration = Duration::from_secs(30);
+
+/// An answer, and when it came.
+#[derive(Debug)]
+struct Kept<T> {
+    value: Arc<T>,
+    at: Instant,
+    took: Duration,
+}
+
+impl<T> Kept<T> {
+    fn counts(&self, age: Duration) -> bool {
+        self.at.elapsed() < age.max((self.took * PAUSE_TO_LOOK).min(COUNTS_MAX))
+    }
+}
+
+/// One flight.
+#[derive(Debug)]
+pub(crate) struct Book<R> {
+    reading: Option<R>,
+    kept: Option<Kept<FlightView>>,
+    /// What its journal tells.
+    pub(crate) account: Account,
+}
+
+impl<R> Book<R> {
+    fn new() -> Self {
+        Self { reading: None, kept: None, account: Account::default() }
+    }
+
+    /// How it stands, once it was looked at.
+    pub(crate) fn view(&self) -> Option<Arc<FlightView>> {
+        self.kept.as_ref().map(|kept| Arc::clone(&kept.value))
+    }
+}
+
+type Slot<R> = Arc<Mutex<Book<R>>>;
+
+/// What is kept of a summary: the status that it was made at, and when.
+type Summarized = (FlightStatus, Instant, Summary);
+
+/// Everything that was read.
+pub(crate) struct Shelf<F: Fleet> {
+    pub(crate) fleet: Shared<F>,
+    flights: Mutex<Option<Kept<Vec<FlightLine>>>>,
+    inbox: Mutex<Option<Kept<Vec<InboxItem>>>>,
+    waits: StdMutex<Option<usize>>,
+    books: StdMutex<HashMap<FlightId, (Instant, Slot<F::Reading>)>>,
+    summaries: StdMutex<HashMap<FlightId, Summarized>>,
+    /// Held by whoever makes summaries.
+    filling: Arc<Mutex<()>>,
+}
+
+impl<F: Fleet> Shelf<F> {
+    pub(crate) fn new(fleet: Shared<F>) -> Self {
+        Self {
+            fleet,
+            flights: Mutex::default(),
+            inbox: Mutex::default(),
+            waits: StdMutex::default(),
+            books: StdMutex::default(),
+            summaries: StdMutex::default(),
+            filling: Arc::default(),
+        }
+    }
+
+    /// All flights, not older than this.
+    pub(crate) async fn flights(&self, age: Duration) -> Result<Arc<Vec<FlightLine>>, Problem> {
+        let mut kept = self.flights.lock().await;
+        renewed(&mut kept, age, self.fleet.flights()).await
+    }
+
+    /// What waits, not older than this.
+    pub(crate) async fn inbox(&self, age: Duration) -> Result<Arc<Vec<InboxItem>>, Problem> {
+        let mut kept = self.inbox.lock().await;
+        let items = renewed(&mut kept, age, self.fleet.inbox()).await?;
+        *self.waits.lock().unwrap_or_else(PoisonError::into_inner) = Some(items.len());
+        Ok(items)
+    }
+
+    /// How much waited when that was last looked at.
+    pub(crate) fn waits(&self) -> Option<usize> {
+        *self.waits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// An act was done: what is kept is old.
+    pub(crate) async fn forget(&self, flight: &FlightId) {
+        *self.flights.lock().await = None;
+        *self.inbox.lock().await = None;
+        self.summaries().remove(flight);
+        let slot =
+            self.books.lock().unwrap_or_else(PoisonError::into_inner).get(flight).map(|(_, slot)| Arc::clone(slot));
+        if let Some(slot) = slot {
+            slot.lock().await.kept = None;
+        }
+    }
+
+    /// A flight, not older than this.
+    pub(crate) async fn book(
+        &self,
+        flight: &FlightId,
+        age: Duration,
+    ) -> Result<OwnedMutexGuard<Book<F::Reading>>, Problem> {
+        let mut book = self.slot(flight).lock_owned().await;
+        if book.kept.as_ref().is_some_and(|kept| kept.counts(age)) {
+            return Ok(book);
+        }
+        let since = Instant::now();
+        let looked = self.look(flight, &mut book).await;
+        if looked.is_err() && book.kept.is_none() {
+            // Whatever was asked for is not there: it takes no room.
+            self.books.lock().unwrap_or_else(PoisonError::into_inner).remove(flight);
+        }
+        let view = looked?;
+        book.kept = Some(Kept { value: view, at: Instant::now(), took: since.elapsed() });
+        Ok(book)
+    }
+
+    async fn look(&self, flight: &FlightId, book: &mut Book<F::Reading>) -> Result<Arc<FlightView>, Problem> {
+        let view = self.fleet.status(flight).await?;
+        let is_new = book.kept.as_ref().is_none_or(|kept| *kept.value != view);
+        let mut reading = match book.reading.take() {
+            Some(reading) if !is_new => {
+                book.reading = Some(reading);
+                return Ok(Arc::new(view));
+            }
+            Some(reading) => reading,
+            None => {
+                // Read from the beginning.
+                book.account = Account::default();
+                self.fleet.open(flight).await?
+            }
+        };
+        // One that failed half-way is not put back: what it gave might come twice.
+        self.fleet.read_on(&mut reading, &mut book.account).await?;
+        book.reading = Some(reading);
+        Ok(Arc::new(view))
+    }
+
+    fn slot(&self, flight: &FlightId) -> Slot<F::Reading> {
+        let mut books = self.books.lock().unwrap_or_else(PoisonError::into_inner);
+        if !books.contains_key(flight) && books.len() >= BOOKS_MAX {
+            let oldest = books.iter().min_by_key(|(_, (used, _))| *used).map(|(flight, _)| flight.clone());
+            oldest.and_then(|oldest| books.remove(&oldest));
+        }
+        let fresh = || (Instant::now(), Arc::new(Mutex::new(Book::new())));
+        let (used, slot) = books.entry(flight.clone()).or_insert_with(fresh);
+        *used = Instant::now();
+        Arc::clone(slot)
+    }
+
+    fn summaries(&self) -> std::sync::MutexGuard<'_, HashMap<FlightId, Summarized>> {
+        self.summaries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is known of a flight beyond its line.
+    pub(crate) fn summary(&self, line: &FlightLine) -> Option<Summary> {
+        self.summaries().get(&line.flight).map(|(_, _, summary)| *summary)
+    }
+
+    /// Makes the summaries that are missing or may be old; whether one changed. One task does that, whoever asks.
+    pub(crate) async fn fill(&self, lines: &[FlightLine], age: Duration) -> bool {
+        let Ok(_filling) = Arc::clone(&self.filling).try_lock_owned() else { return false };
+        let mut changed = false;
+        for line in lines {
+            let open = matches!(line.status, FlightStatus::Running | FlightStatus::Waiting);
+            let known = self.summaries().get(&line.flight).copied();
+            let counts = known.is_some_and(|(status, at, _)| status == line.status && (!open || at.elapsed() < age));
+            if counts {
+                continue;
+            }
+            let Ok(book) = self.book(&line.flight, age).await else { continue };
+            let Some(view) = book.view() else { continue };
+            let summary = summarize(&view, &book.account);
+            drop(book);
+            if !open {
+                self.books.lock().unwrap_or_else(PoisonError::into_inner).remove(&line.flight);
+            }
+            let mut summaries = self.summaries();
+            if summaries.len() >= SUMMARIES_MAX {
+                summaries.clear();
+            }
+            changed |= known.is_none_or(|(_, _, known)| known != summary);
+            summaries.insert(line.flight.clone(), (line.status, Instant::now(), summary));
+        }
+        changed
+    }
+}
+
+async fn renewed<T>(
+    kept: &mut Option<Kept<T>>,
+    age: Duration,
+    ask: impl Future<Output = Result<T, Problem>>,
+) -> Result<Arc<T>, Problem> {
+    if let Some(kept) = kept.as_ref().filter(|kept| kept.counts(age)) {
+        return Ok(Arc::clone(&kept.value));
+    }
+    let since = Instant::now();
+    let value = Arc::new(ask.await?);
+    *kept = Some(Kept { value: Arc::clone(&value), at: Instant::now(), took: since.elapsed() });
+    Ok(value)
+}
+
+fn summarize(view: &FlightView, account: &Account) -> Summary {
+    let complete = view.waypoints.iter().filter(|waypoint| waypoint.status == Status::Complete).count();
+    let used =
+        account.costs(By::Waypoint).iter().fold(Sum::default(), |sum, row| sum.plus(row.first).plus(row.reworks));
+    Summary { complete, all: view.waypoints.len(), used, paused: view.paused }
+}

@@ -1,0 +1,171 @@
+//! Which page an address means. Addresses stand below the console's random prefix, and begin with `/` here.
+
+use std::fmt;
+
+use holdpoint_protocol::{
+    Digest,
+    ids::{FlightId, WaypointId},
+    state::Status,
+};
+
+/// A page.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum View {
+    /// All flights, a page of them from 0.
+    Flights(usize),
+    /// One flight.
+    Flight(FlightId, Show),
+    /// One waypoint.
+    Waypoint(FlightId, WaypointId),
+    /// What an attempt changed: the reference of its build artifact.
+    Patch(FlightId, WaypointId, String),
+    /// What waits for people.
+    Inbox,
+    /// Agents, queues, deaths.
+    Fleet,
+    /// Captured output.
+    Evidence(Digest),
+}
+
+/// What of a flight is shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Show {
+    /// The graph where it is small, else the list.
+    Best,
+    /// Waypoints and their dependencies.
+    Graph,
+    /// Waypoints by gate.
+    Board,
+    /// Turns by agent.
+    Timeline,
+    /// All waypoints, a page of them from 0, of this status only.
+    List(usize, Option<Status>),
+    /// What landed.
+    Landed,
+}
+
+/// The statuses, in the order in which people want to see them.
+pub(crate) const STATUSES: [Status; 7] = [
+    Status::Waiting,
+    Status::Blocked,
+    Status::Failed,
+    Status::Running,
+    Status::Pending,
+    Status::Complete,
+    Status::Cancelled,
+];
+
+impl View {
+    /// Reads an address; `None`: there is no such page.
+    pub(crate) fn parse(address: &str) -> Option<Self> {
+        let (path, query) = address.split_once('?').unwrap_or((address, ""));
+        let asked: Vec<(String, String)> = form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+        let value = |name: &str| asked.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        let page = value("page").and_then(|page| page.parse().ok()).unwrap_or(0);
+        let parts: Vec<&str> = path.strip_prefix('/')?.split('/').collect();
+        Some(match parts.as_slice() {
+            [""] => Self::Flights(page),
+            ["inbox"] => Self::Inbox,
+            ["fleet"] => Self::Fleet,
+            ["evidence", hex] => Self::Evidence(Digest::from_hex(hex).ok()?),
+            ["flight", flight] => {
+                let status = value("status").and_then(|word| STATUSES.into_iter().find(|s| word_of(*s) == word));
+                let show = match value("show").unwrap_or_default() {
+                    "graph" => Show::Graph,
+                    "board" => Show::Board,
+                    "timeline" => Show::Timeline,
+                    "list" => Show::List(page, status),
+                    "landed" => Show::Landed,
+                    _ => Show::Best,
+                };
+                Self::Flight(flight.parse().ok()?, show)
+            }
+            ["flight", flight, waypoint] => Self::Waypoint(flight.parse().ok()?, waypoint.parse().ok()?),
+            ["flight", flight, waypoint, "diff"] => {
+                let reference = value("of").filter(|of| of.len() <= 200)?.to_owned();
+                Self::Patch(flight.parse().ok()?, waypoint.parse().ok()?, reference)
+            }
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for View {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flights(0) => f.write_str("/"),
+            Self::Flights(page) => write!(f, "/?page={page}"),
+            Self::Inbox => f.write_str("/inbox"),
+            Self::Fleet => f.write_str("/fleet"),
+            Self::Evidence(digest) => write!(f, "/evidence/{}", digest.hex()),
+            Self::Waypoint(flight, waypoint) => write!(f, "/flight/{flight}/{waypoint}"),
+            Self::Patch(flight, waypoint, of) => {
+                let of: String = form_urlencoded::byte_serialize(of.as_bytes()).collect();
+                write!(f, "/flight/{flight}/{waypoint}/diff?of={of}")
+            }
+            Self::Flight(flight, show) => {
+                write!(f, "/flight/{flight}")?;
+                match show {
+                    Show::Best => Ok(()),
+                    Show::Graph => f.write_str("?show=graph"),
+                    Show::Board => f.write_str("?show=board"),
+                    Show::Timeline => f.write_str("?show=timeline"),
+                    Show::Landed => f.write_str("?show=landed"),
+                    Show::List(page, None) => write!(f, "?show=list&page={page}"),
+                    Show::List(page, Some(status)) => {
+                        write!(f, "?show=list&page={page}&status={}", word_of(*status))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The word of a status.
+pub(crate) fn word_of(status: Status) -> &'static str {
+    match status {
+        Status::Pending => "pending",
+        Status::Running => "running",
+        Status::Waiting => "waiting",
+        Status::Complete => "complete",
+        Status::Blocked => "blocked",
+        Status::Failed => "failed",
+        Status::Cancelled => "cancelled",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_page_is_found_by_its_address_again() {
+        let flight = || "harden-0a1b2c3d".parse().unwrap();
+        let waypoint = || "w1".parse().unwrap();
+        let shows = [
+            Show::Best,
+            Show::Graph,
+            Show::Board,
+            Show::Timeline,
+            Show::Landed,
+            Show::List(3, None),
+            Show::List(0, Some(Status::Failed)),
+        ];
+        let mut views: Vec<View> = shows.into_iter().map(|show| View::Flight(flight(), show)).collect();
+        views.extend([View::Flights(0), View::Flights(2), View::Inbox, View::Fleet, View::Evidence(Digest::of(b"x"))]);
+        views.push(View::Waypoint(flight(), waypoint()));
+        views.push(View::Patch(flight(), waypoint(), "HP_HANDOFF_BUILDER/12".to_owned()));
+        for view in views {
+            assert_eq!(View::parse(&view.to_string()), Some(view));
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_of_a_page_is_none() {
+        for address in
+            ["", "x", "/x", "/flight/", "/flight/../w", "/flight/f/w/x", "/evidence/zz", "/flight/f/w/diff", "//"]
+        {
+            assert_eq!(View::parse(address), None, "{address}");
+        }
+    }
+}
