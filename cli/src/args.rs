@@ -171,6 +171,9 @@ pub(crate) struct RunArgs {
     /// What the fleet runs
     #[command(flatten)]
     pub(crate) commands: CommandFlags,
+    /// Serve a console as long as this runs, in your name, and say its address; the command stays while something waits for people
+    #[arg(long, conflicts_with = "nats")]
+    pub(crate) console: bool,
     /// Which repository, and which fleet
     #[command(flatten)]
     pub(crate) place: Place,
@@ -229,6 +232,9 @@ pub(crate) struct UpArgs {
     /// What the fleet runs
     #[command(flatten)]
     pub(crate) commands: CommandFlags,
+    /// Serve a console as well, in your name, and print its address (see `holdpoint console --help`)
+    #[arg(long)]
+    pub(crate) console: bool,
     /// Print the addresses as one JSON object
     #[arg(long)]
     pub(crate) json: bool,

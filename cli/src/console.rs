@@ -1,8 +1,10 @@
 //! The fleet as the pages of the console see it: the API, events and signals that every other command uses.
 //!
 //! - `acts`: what a form asks for as a signed act; `crew`: who was heard of; `work`: what an attempt changed.
+//! - `beside`: opening a console, also beside another command.
 
 mod acts;
+pub(crate) mod beside;
 mod crew;
 mod work;
 
@@ -96,8 +98,8 @@ impl Fleet for Seen {
         self.client.status_now(flight).await.map_err(problem)
     }
 
-    async fn inbox(&self) -> Result<Vec<InboxItem>, Problem> {
-        self.client.inbox_now(None).await.map_err(problem)
+    async fn inbox(&self, flight: Option<&FlightId>) -> Result<Vec<InboxItem>, Problem> {
+        self.client.inbox_now(flight).await.map_err(problem)
     }
 
     async fn dead(&self) -> Result<Vec<DeadTurn>, Problem> {

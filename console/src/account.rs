@@ -101,7 +101,8 @@ impl Account {
         for was in told.before.open_turns().filter(|open| after.open_turn(&open.turn).is_none()) {
             let Some(line) = self.open.remove(&was.turn).and_then(|at| self.turns.get_mut(at)) else { continue };
             line.over = Some(record.at);
-            line.agent = was.taken_by.clone().or_else(|| reader.holder(&was.turn).cloned()).or(line.agent.take());
+            line.agent =
+                was.taken_by.clone().or_else(|| reader.holder(&was.turn).cloned()).or_else(|| line.agent.take());
             let left = after.history.iter().rev().find(|visit| visit.gate == was.gate);
             line.outcome = left.filter(|visit| visit.exited == Some(record.at)).and_then(|visit| visit.outcome);
         }
@@ -138,6 +139,12 @@ impl Account {
                 line.agent = Some(holder.clone());
             }
         }
+    }
+
+    /// One that knows its plan.
+    #[cfg(test)]
+    pub(crate) fn planned(plan: Plan) -> Self {
+        Self { plan: Some(plan), ..Self::default() }
     }
 
     /// A state names the last visits only, each again until it leaves the list.

@@ -74,8 +74,8 @@ pub trait Fleet: Send + Sync + 'static {
     /// How a flight stands.
     fn status(&self, flight: &FlightId) -> impl Future<Output = Result<FlightView, Problem>> + Send;
 
-    /// What waits for people, longest first.
-    fn inbox(&self) -> impl Future<Output = Result<Vec<InboxItem>, Problem>> + Send;
+    /// What waits for people, of this flight or of all, longest first.
+    fn inbox(&self, flight: Option<&FlightId>) -> impl Future<Output = Result<Vec<InboxItem>, Problem>> + Send;
 
     /// The turns that are given up.
     fn dead(&self) -> impl Future<Output = Result<Vec<DeadTurn>, Problem>> + Send;

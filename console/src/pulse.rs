@@ -40,7 +40,9 @@ const EVENTS_MAX: usize = 64;
 pub(crate) fn pause(view: &View, moving: bool) -> Duration {
     match (view, moving) {
         (View::Flight(..) | View::Waypoint(..), true) => MOVING,
-        (View::Flight(..) | View::Waypoint(..), false) | (View::Flights(_) | View::Inbox | View::Fleet, true) => STILL,
+        (View::Flight(..) | View::Waypoint(..), false) | (View::Flights(_) | View::Inbox, true) | (View::Fleet, _) => {
+            STILL
+        }
         _ => QUIET,
     }
 }

@@ -37,12 +37,15 @@ const STREAMS_MAX: usize = 32;
 const ACTS_MAX: usize = 4;
 /// How old what a page shows may be when it is loaded.
 const FRESH: Duration = Duration::from_millis(700);
+/// How old lists may be that cost a reading of all journals, where nothing hints at a change.
+const LISTS: Duration = Duration::from_secs(60);
 /// How long a page may take.
 const PAGE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Open flights whose turns the page of the fleet counts: the newest.
 const OPEN_FLIGHTS_MAX: usize = 40;
 
 const CSS: &str = include_str!("../assets/console.css");
+const ICON: &str = include_str!("../assets/icon.svg");
 const SCRIPT: &str = include_str!("../assets/console.js");
 /// Nothing from elsewhere, nothing inline, nothing in a frame.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
@@ -88,7 +91,9 @@ impl<F: Fleet> Console<F> {
         let at = listener.local_addr()?;
         let mut names = settings.names;
         let shown = names.first().cloned().unwrap_or_else(|| at.to_string());
-        names.push(at.to_string());
+        if !at.ip().is_unspecified() {
+            names.push(at.to_string());
+        }
         if at.ip().is_loopback() {
             names.push(format!("localhost:{}", at.port()));
         }
@@ -254,12 +259,9 @@ impl<F: Fleet> Inner<F> {
         let missing = || Problem::not_found(format!("there is no waypoint {id} in the flight {flight}"));
         let standing = book.view().ok_or_else(missing)?;
         let waypoint = standing.waypoints.iter().find(|waypoint| waypoint.id == *id).ok_or_else(missing)?;
-        let history = self.fleet().history(flight, id).await?;
-        let items = if waypoint.actions.is_empty() { Arc::default() } else { self.shelf.inbox(age).await? };
-        let waits: Vec<_> =
-            items.iter().filter(|item| item.flight == *flight && item.waypoint == *id).cloned().collect();
-        let parts =
-            pages::Parts { view: &standing, waypoint, account: &book.account, history: &history, waits: &waits };
+        let past = self.shelf.past(flight, waypoint).await?;
+        let account = &book.account;
+        let parts = pages::Parts { view: &standing, waypoint, account, history: &past.history, waits: &past.waits };
         let main = pages::waypoint(&self.frame(), parts);
         Ok(Page { title: id.to_string(), main, moving: standing.status == FlightStatus::Running && !standing.paused })
     }
@@ -270,10 +272,12 @@ impl<F: Fleet> Inner<F> {
     }
 
     async fn crew(&self, age: Duration) -> Result<Page, Problem> {
-        let lines = self.shelf.flights(age).await?;
+        let listed = if age > FRESH { LISTS } else { age };
+        let lines = self.shelf.flights(listed).await?;
+        let dead = self.shelf.dead(listed).await?;
         let open = lines.iter().filter(|line| matches!(line.status, FlightStatus::Running | FlightStatus::Waiting));
         let open: Vec<_> = open.collect();
-        let mut crew = Crew { heard: self.fleet().heard_of(), dead: self.fleet().dead().await?, ..Crew::default() };
+        let mut crew = Crew { heard: self.fleet().heard_of(), dead: dead.to_vec(), ..Crew::default() };
         crew.left_out = open.len().saturating_sub(OPEN_FLIGHTS_MAX);
         for line in open.iter().take(OPEN_FLIGHTS_MAX) {
             let Ok(book) = self.shelf.book(&line.flight, age).await else { continue };
@@ -373,6 +377,7 @@ async fn within<F: Fleet>(inner: &Arc<Inner<F>>, path: &str, query: &str, is_pos
         (_, true) => StatusCode::METHOD_NOT_ALLOWED.into_response(),
         ("/console.css", _) => ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], CSS).into_response(),
         ("/console.js", _) => ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], SCRIPT).into_response(),
+        ("/icon.svg", _) => ([(header::CONTENT_TYPE, "image/svg+xml")], ICON).into_response(),
         ("/stream", _) => stream(inner, query),
         _ => {
             let address = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };

@@ -8,10 +8,11 @@ use std::{
 
 use holdpoint_core::cost::{By, Sum};
 use holdpoint_protocol::{
-    api::{FlightLine, InboxItem},
-    ids::FlightId,
+    api::{DeadTurn, FlightLine, HistoryLine, InboxItem},
+    artifact::Verb,
+    ids::{FlightId, WaypointId},
     state::Status,
-    view::{FlightStatus, FlightView},
+    view::{FlightStatus, FlightView, WaypointView},
 };
 use tokio::{
     sync::{Mutex, OwnedMutexGuard},
@@ -26,6 +27,10 @@ use crate::{
 
 /// Flights whose account is kept.
 const BOOKS_MAX: usize = 64;
+/// Waypoints whose history is kept.
+const PASTS_MAX: usize = 32;
+/// How long a history counts of a waypoint that stands as it stood: plans and signs of life come without a change.
+const PAST_COUNTS: Duration = Duration::from_secs(20);
 /// Flights of which a summary is kept.
 const SUMMARIES_MAX: usize = 5_000;
 /// How much longer an answer counts than it took: looking must not cost what flying needs.
@@ -67,7 +72,22 @@ impl<R> Book<R> {
     }
 }
 
+/// What happened to a waypoint, and what of it waits.
+#[derive(Debug)]
+pub(crate) struct Past {
+    /// As it stood then.
+    of: WaypointView,
+    at: Instant,
+    /// Its artifacts and decisions.
+    pub(crate) history: Vec<HistoryLine>,
+    /// What of it waits for people.
+    pub(crate) waits: Vec<InboxItem>,
+}
+
 type Slot<R> = Arc<Mutex<Book<R>>>;
+
+/// Flights, and when each was used last.
+type Books<R> = HashMap<FlightId, (Instant, Slot<R>)>;
 
 /// What is kept of a summary: the status that it was made at, and when.
 type Summarized = (FlightStatus, Instant, Summary);
@@ -77,8 +97,10 @@ pub(crate) struct Shelf<F: Fleet> {
     pub(crate) fleet: Shared<F>,
     flights: Mutex<Option<Kept<Vec<FlightLine>>>>,
     inbox: Mutex<Option<Kept<Vec<InboxItem>>>>,
+    dead: Mutex<Option<Kept<Vec<DeadTurn>>>>,
     waits: StdMutex<Option<usize>>,
-    books: StdMutex<HashMap<FlightId, (Instant, Slot<F::Reading>)>>,
+    pasts: Mutex<HashMap<(FlightId, WaypointId), Arc<Past>>>,
+    books: StdMutex<Books<F::Reading>>,
     summaries: StdMutex<HashMap<FlightId, Summarized>>,
     /// Held by whoever makes summaries.
     filling: Arc<Mutex<()>>,
@@ -90,7 +112,9 @@ impl<F: Fleet> Shelf<F> {
             fleet,
             flights: Mutex::default(),
             inbox: Mutex::default(),
+            dead: Mutex::default(),
             waits: StdMutex::default(),
+            pasts: Mutex::default(),
             books: StdMutex::default(),
             summaries: StdMutex::default(),
             filling: Arc::default(),
@@ -106,9 +130,15 @@ impl<F: Fleet> Shelf<F> {
     /// What waits, not older than this.
     pub(crate) async fn inbox(&self, age: Duration) -> Result<Arc<Vec<InboxItem>>, Problem> {
         let mut kept = self.inbox.lock().await;
-        let items = renewed(&mut kept, age, self.fleet.inbox()).await?;
+        let items = renewed(&mut kept, age, self.fleet.inbox(None)).await?;
         *self.waits.lock().unwrap_or_else(PoisonError::into_inner) = Some(items.len());
         Ok(items)
+    }
+
+    /// The turns that are given up, not older than this.
+    pub(crate) async fn dead(&self, age: Duration) -> Result<Arc<Vec<DeadTurn>>, Problem> {
+        let mut kept = self.dead.lock().await;
+        renewed(&mut kept, age, self.fleet.dead()).await
     }
 
     /// How much waited when that was last looked at.
@@ -116,10 +146,36 @@ impl<F: Fleet> Shelf<F> {
         *self.waits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What happened to a waypoint that stands like this. It is read again when it stands otherwise.
+    pub(crate) async fn past(&self, flight: &FlightId, waypoint: &WaypointView) -> Result<Arc<Past>, Problem> {
+        let mut pasts = self.pasts.lock().await;
+        let key = (flight.clone(), waypoint.id.clone());
+        let known = pasts.get(&key).filter(|past| past.of == *waypoint && past.at.elapsed() < PAST_COUNTS);
+        if let Some(known) = known {
+            return Ok(Arc::clone(known));
+        }
+        let history = self.fleet.history(flight, &waypoint.id).await?;
+        let needs_people = matches!(waypoint.status, Status::Waiting | Status::Blocked | Status::Failed);
+        let mut waits = Vec::new();
+        if needs_people || waypoint.actions.contains(&Verb::Answer) {
+            waits = self.fleet.inbox(Some(flight)).await?;
+            waits.retain(|item| item.waypoint == waypoint.id);
+        }
+        if pasts.len() >= PASTS_MAX {
+            let oldest = pasts.iter().min_by_key(|(_, past)| past.at).map(|(key, _)| key.clone());
+            oldest.and_then(|oldest| pasts.remove(&oldest));
+        }
+        let past = Arc::new(Past { of: waypoint.clone(), at: Instant::now(), history, waits });
+        pasts.insert(key, Arc::clone(&past));
+        Ok(past)
+    }
+
     /// An act was done: what is kept is old.
     pub(crate) async fn forget(&self, flight: &FlightId) {
         *self.flights.lock().await = None;
         *self.inbox.lock().await = None;
+        *self.dead.lock().await = None;
+        self.pasts.lock().await.retain(|(of, _), _| of != flight);
         self.summaries().remove(flight);
         let slot =
             self.books.lock().unwrap_or_else(PoisonError::into_inner).get(flight).map(|(_, slot)| Arc::clone(slot));

@@ -13,12 +13,15 @@ use tempfile::TempPath;
 use super::run::BUILDERS_DEFAULT;
 use crate::{
     args::UpArgs,
+    console::beside::Beside,
     declared,
     failure::{Exit, Failure},
     fleet::{Crew, Fleet},
     interrupt::Interrupts,
     notify::Notifier,
-    output, preflight, program,
+    output,
+    people::key,
+    preflight, program,
     reload::{Files, Watcher},
     state::{StateDir, unusable, write_private},
 };
@@ -102,6 +105,7 @@ struct There {
     _announced: Option<TempPath>,
     _notifier: Option<Notifier>,
     _watcher: Watcher,
+    _console: Option<Beside>,
 }
 
 async fn begin(
@@ -129,9 +133,17 @@ async fn begin(
     });
     let announced = running.map(|running| running.announce(state)).transpose()?;
     let (url, creds) = (fleet.url(), fleet.operator_file()?);
+    let console = Beside::start_if(args.console, &fleet.client_of(&key::default_name()).await?).await?;
     if args.json {
-        output::json(&json!({"url": url, "creds": creds, "state": state.dir()}));
+        let mut places = json!({"url": url, "creds": creds, "state": state.dir()});
+        if let Some(console) = &console {
+            places["console"] = console.address.as_str().into();
+        }
+        output::json(&places);
     } else {
+        if let Some(console) = &console {
+            output::out(&format!("console      {}", console.address));
+        }
         output::out(&format!(
             "broker       {url}\ncredentials  {}\nstate        {}",
             creds.display(),
@@ -140,11 +152,5 @@ async fn begin(
     }
     let notifier = Notifier::start(&client, &config.notify, state, None)?;
     let watcher = Watcher::start(&client, Files::of(&args.repo, None, None).await?, None, Some(fleet.recruiter()));
-    if !args.json {
-        let logs = state.path("logs");
-        output::err(&format!("serves {} with builders: {builders}, until Ctrl-C", repo.dir().display()));
-        output::err("next:  holdpoint submit PLAN, then holdpoint watch FLIGHT");
-        output::err(&format!("logs:  {}/{}", logs.display(), fleet.run()));
-    }
-    Ok(There { _announced: announced, _notifier: notifier, _watcher: watcher })
+    Ok(There { _announced: announced, _notifier: notifier, _watcher: watcher, _console: console })
 }

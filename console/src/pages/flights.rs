@@ -6,7 +6,7 @@ use maud::{Markup, html};
 
 use super::{
     frame::Frame,
-    parts::{cost, flight_status, pager, time, word},
+    parts::{cost, count, flight_status, pager, time, word},
 };
 use crate::view::{Show, View};
 
@@ -38,7 +38,7 @@ pub(crate) fn flights(
     let open = all.iter().filter(|line| matches!(line.status, FlightStatus::Running | FlightStatus::Waiting)).count();
     html! {
         h1 { "Flights" }
-        p.lead { (all.len()) " flights, " (open) " open" }
+        p.lead { (count(all.len() as u64, "flight")) ", " (open) " open" }
         @if all.is_empty() {
             p.empty { "No flights yet. Hand a plan to the fleet with " code { "holdpoint submit PLAN" } " or fly one with " code { "holdpoint run PLAN" } "." }
         } @else {

@@ -48,6 +48,7 @@ pub(crate) fn whole(frame: &Frame, view: Option<&View>, title: &str, mark: &str,
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
                 title { (word(title)) " · Holdpoint" }
+                link rel="icon" type="image/svg+xml" href={ (frame.base) "/icon.svg" };
                 link rel="stylesheet" href={ (frame.base) "/console.css" };
                 script src={ (frame.base) "/console.js" } defer {}
             }

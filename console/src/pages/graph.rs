@@ -18,7 +18,7 @@ use crate::view::{View, word_of};
 /// Waypoints that are drawn: more are no picture any more.
 pub(crate) const NODES_MAX: usize = 150;
 
-const WIDTH: usize = 190;
+const WIDTH: usize = 210;
 const HEIGHT: usize = 52;
 const GAP_X: usize = 56;
 const GAP_Y: usize = 16;
@@ -85,8 +85,8 @@ fn node(frame: &Frame, flight: &FlightId, waypoint: &WaypointView, place: Place)
         a href=(frame.href(&View::Waypoint(flight.clone(), waypoint.id.clone()))) class={ "node s-" (word) } {
             title { (waypoint.id) ": " (beginning(&waypoint.title, 200)) }
             rect x=(x) y=(y) width=(WIDTH) height=(HEIGHT) rx="6" {}
-            text.name x=(x + 10) y=(y + 21) { (mark(waypoint.status)) " " (beginning(waypoint.id.as_str(), 20)) }
-            text.small x=(x + 10) y=(y + 40) { (beginning(&says, 27)) }
+            text.name x=(x + 10) y=(y + 21) { (mark(waypoint.status)) " " (beginning(waypoint.id.as_str(), 22)) }
+            text.small x=(x + 10) y=(y + 40) { (beginning(&says, 32)) }
         }
     }
 }

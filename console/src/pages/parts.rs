@@ -146,8 +146,8 @@ pub(crate) fn pager(page: usize, pages: usize, href: impl Fn(usize) -> String) -
         @if pages > 1 {
             nav.pager aria-label="Pages of this list" {
                 @if page > 0 { a rel="prev" href=(href(page - 1)) { "← Previous" } }
-                span { "Page " (page + 1) " of " (pages) }
-                @if page + 1 < pages { a rel="next" href=(href(page + 1)) { "Next →" } }
+                span { "Page " (page.saturating_add(1)) " of " (pages) }
+                @if page.saturating_add(1) < pages { a rel="next" href=(href(page + 1)) { "Next →" } }
             }
         }
     }

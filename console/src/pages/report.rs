@@ -91,7 +91,7 @@ fn of_turn(turn: &Turn) -> Markup {
         TurnRequest::Complete(_) => "completes the gate",
     };
     html! {
-        p { strong { (turn.role) } " " (wants) ", at gate " (turn.gate) ", until " (time(turn.deadline)) }
+        p { strong { (turn.role) } " " (wants) " at gate " (turn.gate) ", deadline " (time(turn.deadline)) }
         @if let Some(feedback) = turn.told() { (of_feedback(feedback)) }
     }
 }
@@ -203,7 +203,7 @@ fn of_run(frame: &Frame, run: &CheckRun) -> Markup {
 
 /// What this console has no words of its own for: the few fields that say most.
 fn other(artifact: &Value) -> Markup {
-    const TELLING: [&str; 13] = [
+    const TELLING: [&str; 14] = [
         "agent",
         "role",
         "verb",
@@ -212,6 +212,7 @@ fn other(artifact: &Value) -> Markup {
         "disposition",
         "reason_code",
         "outcome",
+        "commit",
         "question",
         "option",
         "text",

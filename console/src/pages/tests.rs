@@ -1,1 +1,181 @@
 pub(crate) mod samples;
+
+use std::cell::Cell;
+
+use holdpoint_core::shown;
+use holdpoint_protocol::{Digest, state::Status};
+use maud::Markup;
+use serde_json::Value;
+
+use super::*;
+use crate::{
+    account::Account,
+    fleet::{Patch, Problem},
+    view::Show,
+};
+use samples::{frame, golden, history, plan};
+
+/// What an agent, a plan or a repository might say.
+const HOSTILE: &str = "<script>alert(1)</script>&lt;\"'> onload=x \u{202e}\u{2066}\u{200b}\u{1b}[2J\u{1b}]0;t\u{7}\u{9b}1m\r--><svg onload=alert(1)>";
+
+/// Nothing of it is markup, and nothing of it is hidden or moves anything.
+#[track_caller]
+fn clean(markup: &Markup, what: &str) {
+    let text = &markup.0;
+    assert!(!text.contains("<script>alert") && !text.contains("<svg onload"), "{what}: {text}");
+    assert!(!text.contains("alert(1)</script>") && !text.contains("\"'> onload"), "{what}: {text}");
+    let hidden = text.chars().find(|c| !matches!(c, '\n' | '\t') && shown::first_hidden(&c.to_string()).is_some());
+    assert_eq!(hidden, None, "{what}: {text}");
+}
+
+/// The value, once for each text in it that can be anything, with a hostile one in its place.
+fn each_hostile(value: &Value, look: &mut dyn FnMut(Value)) {
+    fn leaves(value: &Value, path: &str, found: &mut Vec<String>) {
+        match value {
+            Value::String(_) => found.push(path.to_owned()),
+            Value::Array(all) => {
+                all.iter().enumerate().for_each(|(at, one)| leaves(one, &format!("{path}/{at}"), found));
+            }
+            Value::Object(all) => all.iter().for_each(|(key, one)| leaves(one, &format!("{path}/{key}"), found)),
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    leaves(value, "", &mut found);
+    for path in found {
+        let mut changed = value.clone();
+        *changed.pointer_mut(&path).unwrap() = HOSTILE.into();
+        look(changed);
+    }
+}
+
+/// Renders a sample with a hostile text in each place that takes one, and as it is; how many there were.
+fn tried<T: serde::de::DeserializeOwned>(name: &str, value: &Value, render: impl Fn(&T) -> Markup) -> usize {
+    let count = Cell::new(0);
+    clean(&render(&serde_json::from_value(value.clone()).unwrap()), name);
+    each_hostile(value, &mut |changed| {
+        // Ids, digests and words of closed lists cannot be anything.
+        if let Ok(sample) = serde_json::from_value::<T>(changed) {
+            count.set(count.get() + 1);
+            clean(&render(&sample), name);
+        }
+    });
+    count.get()
+}
+
+#[test]
+fn nothing_of_a_flight_or_of_what_waits_is_markup_or_hidden() {
+    let shows = [Show::Graph, Show::Board, Show::Timeline, Show::List(0, None), Show::Landed];
+    let of_view = tried("flight_view", &golden("flight_view"), |view| {
+        let all: String = shows.iter().map(|show| flight(&frame(), view, &Account::default(), show).0).collect();
+        maud::PreEscaped(all)
+    });
+    assert!(of_view >= 4, "titles, branch, plan and remediation: {of_view}");
+    let items = golden("inbox")["items"].clone();
+    let of_items = tried("inbox", &items, |items: &Vec<_>| inbox(&frame(), items));
+    assert!(of_items >= 8, "questions, options, doubts, remediation: {of_items}");
+    let lines = Value::from(vec![golden("flight_line")]);
+    assert!(tried("flight_line", &lines, |lines: &Vec<_>| flights(&frame(), lines, 0, |_| None, |_| 0)) >= 1);
+}
+
+#[test]
+fn nothing_that_stands_in_a_waypoints_history_is_markup_or_hidden() {
+    let kinds = [
+        ("turn", "turn_build"),
+        ("turn", "turn_baseline"),
+        ("turn", "turn_complete"),
+        ("decided", "decided_failed"),
+        ("build_artifact", "build_artifact"),
+        ("build_artifact", "build_artifact_failed"),
+        ("verification_report", "verification_report"),
+        ("completion", "completion"),
+        ("clarification_request", "clarification_request"),
+        ("clarification_response", "clarification_response"),
+        ("help_request", "help_request"),
+    ];
+    let view: holdpoint_protocol::view::FlightView = serde_json::from_value(golden("flight_view")).unwrap();
+    let subject = samples::waypoint("w", Status::Running);
+    let account = Account::planned(plan());
+    let mut places = 0;
+    for (kind, name) in kinds {
+        let artifact = golden(name);
+        let render = |artifact: &Value| {
+            let history = history(kind, artifact);
+            let parts = Parts { view: &view, waypoint: &subject, account: &account, history: &history, waits: &[] };
+            waypoint(&frame(), parts)
+        };
+        clean(&render(&artifact), name);
+        each_hostile(&artifact, &mut |changed| {
+            places += 1;
+            clean(&render(&changed), name);
+        });
+    }
+    assert!(places > 150, "{places}");
+}
+
+#[test]
+fn a_plan_output_and_diffs_are_no_markup() {
+    let view: holdpoint_protocol::view::FlightView = serde_json::from_value(golden("flight_view")).unwrap();
+    let subject = samples::waypoint("w", Status::Pending);
+    let planned = serde_json::to_value(plan()).unwrap();
+    let of_plan = tried("plan", &planned, |plan: &holdpoint_protocol::plan::Plan| {
+        let account = Account::planned(plan.clone());
+        let parts = Parts { view: &view, waypoint: &subject, account: &account, history: &[], waits: &[] };
+        waypoint(&frame(), parts)
+    });
+    assert!(of_plan >= 3, "{of_plan}");
+    clean(&evidence(Digest::of(b"x"), HOSTILE.as_bytes()), "evidence");
+    let (flight, id) = ("f".parse().unwrap(), "w".parse().unwrap());
+    let hostile = format!("diff --git a/{HOSTILE} b/x\n+{HOSTILE}\n-{HOSTILE}");
+    clean(&patch(&frame(), &flight, &id, &Patch::Text(hostile)), "patch");
+    let failed = Problem { not_found: false, message: HOSTILE.to_owned(), hint: HOSTILE.to_owned() };
+    clean(&problem(&failed), "problem");
+    clean(&whole(&frame(), None, HOSTILE, "0", &problem(&failed)), "title");
+}
+
+#[test]
+fn a_flight_of_five_thousand_waypoints_is_shown_a_page_at_a_time() {
+    let mut view: holdpoint_protocol::view::FlightView = serde_json::from_value(golden("flight_view")).unwrap();
+    view.waypoints = (0..5_000).map(|at| samples::waypoint(&format!("w{at}"), Status::Pending)).collect();
+    let account = Account::default();
+    let best = flight(&frame(), &view, &account, &Show::Best).0;
+    assert!(best.contains("Page 1 of 25") && best.contains("w199<") && !best.contains("w200<"), "{}", best.len());
+    let last = flight(&frame(), &view, &account, &Show::List(24, None)).0;
+    assert!(last.contains("w4999<") && !last.contains("w4799<"));
+    for show in [Show::Graph, Show::Board, Show::List(0, None), Show::List(usize::MAX, None)] {
+        let page = flight(&frame(), &view, &account, &show).0;
+        assert!(page.len() < 200_000, "{show:?} has {} bytes", page.len());
+    }
+}
+
+#[test]
+fn colours_of_words_differ_enough_from_their_grounds_in_both_schemes() {
+    let css = include_str!("../../assets/console.css");
+    let (light, dark) = css.split_once("prefers-color-scheme: dark").unwrap();
+    for (scheme, text) in [("light", light), ("dark", dark)] {
+        let colour = |name: &str| {
+            let at = text.find(&format!("--{name}: #")).unwrap() + name.len() + 5;
+            u32::from_str_radix(&text[at..at + 6], 16).unwrap()
+        };
+        let light_of = |colour: u32| {
+            let part = |shift: u32| {
+                let value = f64::from((colour >> shift) & 0xff) / 255.0;
+                if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
+            };
+            0.2126 * part(16) + 0.7152 * part(8) + 0.0722 * part(0)
+        };
+        let states = ["running", "waiting", "failed", "complete", "pending"];
+        let mut pairs: Vec<(String, String)> =
+            states.map(|state| (state.to_owned(), format!("{state}-ground"))).to_vec();
+        for word in ["text", "dim", "link", "failed"] {
+            pairs.extend(["ground", "raised"].map(|ground| (word.to_owned(), ground.to_owned())));
+        }
+        pairs.extend(states.map(|state| ("text".to_owned(), format!("{state}-ground"))));
+        pairs.extend(["waiting", "link"].map(|ground| ("ground".to_owned(), ground.to_owned())));
+        for (word, ground) in pairs {
+            let (a, b) = (light_of(colour(&word)), light_of(colour(&ground)));
+            let contrast = (a.max(b) + 0.05) / (a.min(b) + 0.05);
+            assert!(contrast >= 4.5, "{scheme}: {word} on {ground}: {contrast:.2}");
+        }
+    }
+}

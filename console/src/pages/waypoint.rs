@@ -62,7 +62,7 @@ pub(crate) fn waypoint(frame: &Frame, parts: Parts<'_>) -> Markup {
         @if !turns.is_empty() {
             h2 { "At work" }
             @for turn in turns {
-                p { (turn.role) @if let Some(agent) = &turn.agent { ": " (agent) } @else { ", nobody yet" } ", open since " (time(turn.opened_at)) ", until " (time(turn.deadline)) }
+                p { (turn.role) @if let Some(agent) = &turn.agent { ": " (agent) } @else { ", nobody yet" } ", open since " (time(turn.opened_at)) ", deadline " (time(turn.deadline)) }
             }
             pre.output.live #said data-lines="200" aria-label="What its agents say while they work" tabindex="0" {}
         }

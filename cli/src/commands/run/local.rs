@@ -24,6 +24,7 @@ use crate::{
     args::{RunArgs, Work},
     branch,
     client::Client,
+    console::beside::Beside,
     failure::{Exit, Failure},
     fleet::{self, Crew, Fleet, Recruiter},
     ground,
@@ -70,8 +71,16 @@ pub(super) async fn fly(args: &RunArgs, work: Work<'_>) -> Result<Flown, Failure
     }
     preflight::warn(&preflight::crowded(&config, &specs));
     let files = Files::of(&args.place.repo, None, None).await?;
-    let local =
-        Local { state, repo: ready.repo.clone(), record, config, files, result: Wanted::by(args), _claim: claim };
+    let local = Local {
+        state,
+        repo: ready.repo.clone(),
+        record,
+        config,
+        files,
+        stays: args.console || stays(args.json),
+        console: args.console,
+        _claim: claim,
+    };
     Box::pin(local.fly(Some(ready))).await
 }
 
@@ -97,7 +106,16 @@ pub(super) async fn resume(args: &RunArgs, flight: &FlightId) -> Result<Flown, F
     }
     preflight::check_sandbox(&config).await?;
     let files = Files::of(&args.place.repo, None, None).await?;
-    let local = Local { state, repo, record, config, files, result: Wanted::by(args), _claim: claim };
+    let local = Local {
+        state,
+        repo,
+        record,
+        config,
+        files,
+        stays: args.console || stays(args.json),
+        console: args.console,
+        _claim: claim,
+    };
     Box::pin(local.fly(None)).await
 }
 
@@ -145,8 +163,10 @@ struct Local {
     config: Config,
     /// Where its workflows are declared.
     files: Files,
-    /// In which form its result is wanted.
-    result: Wanted,
+    /// Whether the command stays while something waits for people.
+    stays: bool,
+    /// Whether a console is served meanwhile.
+    console: bool,
     _claim: Lock,
 }
 
@@ -221,6 +241,10 @@ impl Local {
         fleet.start_crew(Arc::new(crew))?;
         fleet.take_up(&self.later_roles(&stands.workflows()).await).await?;
         let recruiter = fleet.recruiter();
+        let console = Beside::start_if(self.console, &owner).await?;
+        if let Some(console) = &console {
+            output::err(&format!("console {}", console.address));
+        }
         self.or_trouble(fleet, Box::pin(self.mission(&client, &owner, stands, recruiter))).await
     }
 

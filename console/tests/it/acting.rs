@@ -1,0 +1,48 @@
+//! Buttons, and when they are off.
+
+use holdpoint_console::{Wanted, What};
+
+use crate::lab::{FLIGHT, Lab, content, status};
+
+const ANSWER: &str = "verb=answer&flight=harden-0a1b2c3d&waypoint=w&seen=HP%2F7&option=1&text=";
+const APPROVE: &str = "verb=approve&flight=harden-0a1b2c3d&waypoint=w&seen=HP%2F7&note=";
+
+#[tokio::test]
+async fn an_answer_names_the_question_that_its_person_looked_at() {
+    let lab = Lab::open("human-ann", false).await;
+    let answer = lab.act(ANSWER).await;
+    assert_eq!((status(&answer), content(&answer)), (200, "answered; w builds again"));
+    let wanted = Wanted {
+        flight: FLIGHT.parse().unwrap(),
+        waypoint: Some("w".parse().unwrap()),
+        seen: Some("HP/7".to_owned()),
+        what: What::Answer { option: Some(1), text: None },
+    };
+    assert_eq!(*lab.fleet.acts.lock().unwrap(), [wanted]);
+    let wrong = lab.act("verb=reject&flight=harden-0a1b2c3d&waypoint=w").await;
+    assert!(status(&wrong) == 409 && content(&wrong).contains("has to change"), "{wrong}");
+}
+
+#[tokio::test]
+async fn a_console_that_only_shows_refuses_every_act_and_says_so_beside_its_buttons() {
+    let lab = Lab::open("human-ann", true).await;
+    let inbox = lab.page("/inbox").await;
+    assert!(inbox.contains("<fieldset disabled>") && inbox.contains("--read-only"), "{inbox}");
+    assert!(!inbox.contains("<fieldset>"), "{inbox}");
+    for act in [ANSWER, APPROVE, "verb=pause&flight=harden-0a1b2c3d", "verb=cancel&flight=harden-0a1b2c3d"] {
+        let refused = lab.act(act).await;
+        assert!(status(&refused) == 409 && content(&refused).contains("--read-only"), "{refused}");
+    }
+    assert!(lab.fleet.acts.lock().unwrap().is_empty());
+}
+
+#[tokio::test]
+async fn a_scripts_key_answers_and_completes_no_gate() {
+    let lab = Lab::open("ci", false).await;
+    let inbox = lab.page("/inbox").await;
+    assert!(inbox.contains("Approve is off: only a person"), "{inbox}");
+    let refused = lab.act(APPROVE).await;
+    assert!(status(&refused) == 409 && content(&refused).contains("human-"), "{refused}");
+    assert_eq!(status(&lab.act(ANSWER).await), 200);
+    assert_eq!(lab.fleet.acts.lock().unwrap().len(), 1);
+}

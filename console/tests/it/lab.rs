@@ -1,0 +1,249 @@
+//! A console on a free port, before a fleet of one flight in memory; and requests as they are written on the wire.
+
+use std::{
+    net::Ipv4Addr,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use holdpoint_console::{Account, Console, Fleet, HeardOf, Patch, Problem, Settings, Wanted};
+use holdpoint_core::live::Spoken;
+use holdpoint_protocol::{
+    Digest, Timestamp,
+    api::{DeadTurn, FlightLine, HistoryLine, InboxItem},
+    ids::{AgentName, FlightId, WaypointId},
+    view::FlightView,
+};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::TcpStream,
+    sync::Notify,
+    task::JoinHandle,
+};
+
+pub(crate) const FLIGHT: &str = "harden-0a1b2c3d";
+/// Longer than anything here takes on a busy machine.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// One flight, in memory.
+pub(crate) struct Memory {
+    pub(crate) me: AgentName,
+    pub(crate) view: Mutex<Value>,
+    pub(crate) acts: Mutex<Vec<Wanted>>,
+    pub(crate) looks: AtomicU32,
+    pub(crate) hints: Notify,
+}
+
+fn read<T: serde::de::DeserializeOwned>(value: Value) -> T {
+    serde_json::from_value(value).unwrap()
+}
+
+impl Memory {
+    fn new(me: &str) -> Self {
+        let waypoint = json!({
+            "id": "w", "title": "Retries <b>back off</b>", "status": "waiting", "gate": "build", "disposition": null, "reason_code": null,
+            "attempts": 1, "commit": null, "criteria": [], "guards": [], "remediation": null, "turn": null,
+            "actions": ["answer", "approve", "cancel"],
+        });
+        let oid = "a".repeat(40);
+        let view = json!({
+            "flight": FLIGHT, "plan": "harden", "status": "waiting", "base": oid, "branch": format!("holdpoint/{FLIGHT}"), "head": oid,
+            "paused": false, "waypoints": [waypoint], "landings": [],
+        });
+        let me = me.parse().unwrap();
+        Self { me, view: view.into(), acts: Mutex::default(), looks: AtomicU32::new(0), hints: Notify::new() }
+    }
+
+    /// The flight is paused, or goes on.
+    pub(crate) fn pause(&self, paused: bool) {
+        self.view.lock().unwrap()["paused"] = paused.into();
+        self.hints.notify_one();
+    }
+}
+
+impl Fleet for Memory {
+    type Reading = ();
+    type Listening = ();
+
+    fn me(&self) -> AgentName {
+        self.me.clone()
+    }
+
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(1_790_000_000_000)
+    }
+
+    async fn flights(&self) -> Result<Vec<FlightLine>, Problem> {
+        let line =
+            json!({"flight": FLIGHT, "plan": "harden", "submitted_at": "2026-11-22T10:00:00Z", "status": "waiting"});
+        Ok(vec![read(line)])
+    }
+
+    async fn status(&self, flight: &FlightId) -> Result<FlightView, Problem> {
+        self.looks.fetch_add(1, Ordering::SeqCst);
+        if flight.as_str() != FLIGHT {
+            return Err(Problem::not_found("there is no such flight"));
+        }
+        Ok(read(self.view.lock().unwrap().clone()))
+    }
+
+    async fn inbox(&self, _: Option<&FlightId>) -> Result<Vec<InboxItem>, Problem> {
+        let item = json!({
+            "kind": "question", "flight": FLIGHT, "waypoint": "w", "gate": "build", "since": "2026-11-22T10:00:00Z",
+            "question": "Which <i>one</i>?", "options": ["a", "b & c"], "confidence": null, "round": 1, "reason_code": null,
+            "remediation": null, "evidence": [], "actions": ["answer", "approve", "cancel"], "ref": "HP/7",
+        });
+        Ok(vec![read(item)])
+    }
+
+    async fn dead(&self) -> Result<Vec<DeadTurn>, Problem> {
+        Ok(Vec::new())
+    }
+
+    async fn history(&self, _: &FlightId, _: &WaypointId) -> Result<Vec<HistoryLine>, Problem> {
+        Ok(Vec::new())
+    }
+
+    async fn open(&self, _: &FlightId) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    async fn read_on(&self, (): &mut (), _: &mut Account) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    async fn evidence(&self, _: Digest) -> Result<Vec<u8>, Problem> {
+        Ok(b"<script>alert(1)</script>\x1b[2J".to_vec())
+    }
+
+    async fn patch(&self, _: &FlightId, _: &WaypointId, _: &str) -> Result<Patch, Problem> {
+        Ok(Patch::Text("+<script>\n".to_owned()))
+    }
+
+    fn heard_of(&self) -> Vec<HeardOf> {
+        Vec::new()
+    }
+
+    async fn hint(&self) {
+        self.hints.notified().await;
+    }
+
+    async fn listen(&self, _: &FlightId, _: &WaypointId) -> Result<(), Problem> {
+        Ok(())
+    }
+
+    fn learn(&self, (): &mut (), _: &FlightView) -> Vec<Spoken> {
+        Vec::new()
+    }
+
+    async fn next(&self, (): &mut ()) -> Spoken {
+        std::future::pending().await
+    }
+
+    async fn act(&self, wanted: Wanted) -> Result<String, Problem> {
+        self.acts.lock().unwrap().push(wanted);
+        Ok("answered; w builds again".to_owned())
+    }
+}
+
+/// A console that runs as long as this lives.
+pub(crate) struct Lab {
+    pub(crate) fleet: Arc<Memory>,
+    pub(crate) host: String,
+    pub(crate) prefix: String,
+    pub(crate) token: String,
+    serving: JoinHandle<()>,
+}
+
+impl Drop for Lab {
+    fn drop(&mut self) {
+        self.serving.abort();
+    }
+}
+
+/// What a request says beyond its first line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ask<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) path: &'a str,
+    pub(crate) host: &'a str,
+    pub(crate) origin: Option<&'a str>,
+    pub(crate) cookie: Option<&'a str>,
+    pub(crate) body: &'a str,
+}
+
+impl Lab {
+    /// With the key of `me`.
+    pub(crate) async fn open(me: &str, read_only: bool) -> Self {
+        let fleet = Arc::new(Memory::new(me));
+        let secret = |letter: &str| letter.repeat(32);
+        let listen = (Ipv4Addr::LOCALHOST, 0).into();
+        let settings =
+            Settings { listen, names: Vec::new(), read_only, secrets: [secret("p"), secret("t"), secret("c")] };
+        let console = Console::open(Arc::clone(&fleet), settings).await.unwrap();
+        let address = console.address().to_owned();
+        let host = address.split('/').nth(2).unwrap().to_owned();
+        let (prefix, token) = (format!("/{}", secret("p")), secret("t"));
+        assert_eq!(address, format!("http://{host}{prefix}/enter?token={token}"));
+        let serving = tokio::spawn(async move { console.serve().await.unwrap() });
+        Self { fleet, host, prefix, token, serving }
+    }
+
+    /// A request as this console's own pages make it.
+    pub(crate) fn own<'a>(&'a self, path: &'a str) -> Ask<'a> {
+        let cookie = Some("holdpoint=cccccccccccccccccccccccccccccccc");
+        Ask { method: "GET", path, host: &self.host, origin: None, cookie, body: "" }
+    }
+
+    /// Sends a request and reads the whole answer.
+    pub(crate) async fn ask(&self, ask: Ask<'_>) -> String {
+        let mut stream = self.begin(ask).await;
+        let mut answer = Vec::new();
+        tokio::time::timeout(PATIENCE, stream.read_to_end(&mut answer)).await.unwrap().unwrap();
+        String::from_utf8(answer).unwrap()
+    }
+
+    /// Sends a request.
+    pub(crate) async fn begin(&self, ask: Ask<'_>) -> TcpStream {
+        let Ask { method, path, host, origin, cookie, body } = ask;
+        let mut head = format!(
+            "{method} {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\ncontent-length: {}\r\n",
+            body.len()
+        );
+        if let Some(origin) = origin {
+            head.push_str(&format!("origin: {origin}\r\n"));
+        }
+        if let Some(cookie) = cookie {
+            head.push_str(&format!("cookie: {cookie}\r\n"));
+        }
+        let mut stream = TcpStream::connect(&self.host).await.unwrap();
+        stream.write_all(format!("{head}\r\n{body}").as_bytes()).await.unwrap();
+        stream
+    }
+
+    /// A page, with the cookie.
+    pub(crate) async fn page(&self, path: &str) -> String {
+        let path = format!("{}{path}", self.prefix);
+        self.ask(self.own(&path)).await
+    }
+
+    /// An act, as the page's own script sends it.
+    pub(crate) async fn act(&self, body: &str) -> String {
+        let (path, origin) = (format!("{}/act", self.prefix), format!("http://{}", self.host));
+        self.ask(Ask { method: "POST", origin: Some(&origin), body, ..self.own(&path) }).await
+    }
+}
+
+/// The status of an answer.
+pub(crate) fn status(answer: &str) -> u16 {
+    answer.split(' ').nth(1).unwrap().parse().unwrap()
+}
+
+/// What stands behind the head of an answer.
+pub(crate) fn content(answer: &str) -> &str {
+    answer.split_once("\r\n\r\n").unwrap().1
+}
