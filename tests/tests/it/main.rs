@@ -9,6 +9,7 @@ mod baseline;
 mod chaos;
 mod cheats;
 mod checker;
+mod console;
 mod corpus;
 mod crashes;
 mod dead;
