@@ -19,6 +19,10 @@ waypoints:
 const BUILDER: &str =
     "touch \"$HOME/began\"\nwhile [ ! -e \"$(dirname \"$0\")/go\" ]; do sleep 0.05; done\necho done > result";
 
+/// A builder that calls for help and goes on; the next time it does the work.
+const CALLER: &str = "if [ -e \"$HOME/began\" ]; then echo done > result; exit; fi
+echo '>>>HELP<<<'; touch \"$HOME/began\"; exec sleep 100000";
+
 fn world(wait: &str) -> World {
     let world = World::new(&[("wait.sh", wait)]);
     world.plan(PLAN);
@@ -53,6 +57,20 @@ fn a_builder_killed_in_its_turn_loses_nothing() {
     running.kill_child(&["agent", "builder"]);
     world.write("plan/go", "");
     landed_once(&world, &running.finish());
+}
+
+#[test]
+fn a_call_for_help_is_not_lost_with_its_program_and_its_agent() {
+    let world = world("true\n");
+    let builder = world.program("builder.sh", CALLER);
+    let running = world.start(&world.run_args(&["--builder", &builder]));
+    eventually("the call", || marked(&world, "began"));
+    eventually("that it was heard", || {
+        world.holdpoint(&["history", "w", "--json"]).stdout.contains("\"running\":true").then_some(())
+    });
+    running.kill_child(&["agent", "builder"]);
+    let waypoint = running.finish().expect(1).waypoint("w");
+    assert_eq!((&waypoint["status"], &waypoint["reason_code"]), (&"waiting".into(), &"help_requested".into()));
 }
 
 #[test]
