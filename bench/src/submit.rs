@@ -62,6 +62,7 @@ impl Submitter {
                 pool,
                 repair: false,
                 judge: false,
+                advisors: 0,
                 parallel,
                 queue_grace: LONG,
                 build_wall: LONG,

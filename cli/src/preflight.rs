@@ -328,7 +328,10 @@ pub(crate) fn check_agents(config: &Config, roles: &[(RoleId, bool)]) -> Result<
         );
         return Err(Failure::usage("no_agents", message, hint));
     }
-    for unused in config.agents.declared.keys().filter(|role| !roles.iter().any(|(named, _)| named == *role)) {
+    let has_gates = |role: &RoleId| roles.iter().any(|(named, _)| named == role);
+    // Advisors have turns without a gate.
+    let waits = |role: &&RoleId| role.as_str() != role::ADVISOR && !has_gates(role);
+    for unused in config.agents.declared.keys().filter(waits) {
         output::err(&format!(
             "note: no workflow of this flight has gates of the role {unused}: its agents have no work before a reload brings one"
         ));

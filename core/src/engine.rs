@@ -4,6 +4,7 @@
 //! waypoints is [`crate::flight`]; the decision table is [`crate::policy`]; where an outcome leads is [`crate::gates`].
 
 mod acts;
+mod advising;
 mod arrival;
 mod asking;
 mod branches;
@@ -39,6 +40,7 @@ use holdpoint_protocol::{
 };
 
 pub use acts::{BLOCKERS_MAX, GRANT_MAX, NOTE_BYTES_MAX, reference};
+pub use advising::{ADVICE_BYTES_MAX, ADVICE_ROUNDS_MAX, ADVISORS_MAX, Advised, begins_at};
 pub use arrival::Evaluate;
 pub use asking::{QUESTIONS_IN_TURN_MAX, questions_left};
 pub use branches::{as_seen_by, before_entry, is_for_others, voted};
@@ -120,6 +122,7 @@ pub fn step(state: &WaypointState, input: Input, cx: &Context<'_>, fresh: &Fresh
         Input::Built(handoff) => handoff::built(state, handoff, cx, fresh),
         Input::Reported(handoff) => report::reported(state, handoff, cx, fresh),
         Input::Fulfilled(handoff) => completing::fulfilled(state, handoff, cx, fresh),
+        Input::Advised(handoff) => advising::advised(state, handoff, cx, fresh),
         Input::Asked(handoff) => questions::asked(state, handoff, cx, fresh),
         Input::Answered(act) => questions::answered(state, act, cx, fresh),
         Input::Completed(act) => acts::completed(state, act, cx, fresh),

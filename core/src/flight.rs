@@ -20,7 +20,7 @@ use std::{collections::BTreeMap, time::Duration};
 use holdpoint_protocol::{
     Timestamp,
     facts::{BundleRef, Oid},
-    ids::{RoleId, WaypointId},
+    ids::{RoleId, WaypointId, role},
     journal::{Landed, Steered, Submitted},
     roles::Roles,
     state::{OpenTurn, WaypointState},
@@ -80,14 +80,14 @@ impl FlightState {
         self.budget.take(steered);
     }
 
-    /// The roles of agents that take its turns: the built-in ones, and those that its workflows name.
+    /// The roles of agents that take its turns: the built-in ones, those that its workflows name, and advisors where it has them.
     #[must_use]
     pub fn agent_roles(&self) -> Vec<RoleId> {
         let flown = self.configured.flown(self.configured.newest());
-        Roles::with_all(
-            flown.into_iter().flat_map(BTreeMap::values).flat_map(Workflow::agent_roles).map(|(role, _)| role),
-        )
-        .agents()
+        let advisor = (self.submitted.fleet.advisors > 0).then(|| role::id(role::ADVISOR));
+        let of_gates =
+            flown.into_iter().flat_map(BTreeMap::values).flat_map(Workflow::agent_roles).map(|(role, _)| role);
+        Roles::with_all(of_gates.chain(&advisor)).agents()
     }
 
     /// The commit of the last landing, or the base.

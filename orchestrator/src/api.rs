@@ -30,7 +30,7 @@ use crate::{
     catalog::{self, Catalog, Wanted},
     completing, dead, export,
     flight::{self, Followed, Follows, Held},
-    history,
+    history, roles,
     router::{self, RouterHandle},
     shell::Shell,
     submit::{self, Taken},
@@ -123,10 +123,22 @@ impl Api {
         if fleet.pool == streams::fleet_pool() {
             fleet.repair |= self.config.repair;
             fleet.judge |= self.config.judge;
+            fleet.advisors = fleet.advisors.max(self.config.advisors);
             fleet.parallel = None;
             fleet.queue_grace = self.config.queue_grace.duration().into();
             fleet.build_wall = self.config.build_wall.duration().into();
             fleet.dead_after = self.config.dead_after;
+        }
+    }
+
+    /// Where no key has the role, nobody could advise: calls for help go to people.
+    async fn leave_out_advisors(&self, fleet: &mut Fleet) {
+        if fleet.advisors > 0 && !roles::known(&self.shell, vec![role::id(role::ADVISOR)]).await {
+            tracing::warn!(
+                advisors = fleet.advisors,
+                "no key of the fleet has the role `advisor`: nobody is asked for advice"
+            );
+            fleet.advisors = 0;
         }
     }
 
@@ -176,6 +188,7 @@ impl Api {
         let said = codec::encode(&submit, Encoding::Json);
         let digest = Digest::of(&said.map_err(|e| Failure::new(400, ErrorChain(&e).to_string()))?);
         self.complete(&mut submit.fleet);
+        self.leave_out_advisors(&mut submit.fleet).await;
         if !self.config.verifier_network {
             submit::check_network(&submit)?;
         }

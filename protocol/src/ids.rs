@@ -164,6 +164,9 @@ pub mod role {
     pub const REPAIR: &str = "repair";
     /// A person's or a script's command line.
     pub const OPERATOR: &str = "operator";
+    /// Gives advice to whoever calls for help, in fleets that have it. Like every role that is not built in, it is declared
+    /// by its keys.
+    pub const ADVISOR: &str = "advisor";
 
     /// The roles whose agents take turns in the built-in workflow `fly`.
     pub const AGENTS: [&str; 3] = [BUILDER, VERIFIER, REPAIR];

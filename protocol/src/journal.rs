@@ -304,6 +304,9 @@ pub struct Fleet {
     pub repair: bool,
     /// Criteria without a check have a judge.
     pub judge: bool,
+    /// How many agents of the role `advisor` are asked in a round of advice; 0: calls for help go to people.
+    #[serde(default, skip_serializing_if = "is_none_asked")]
+    pub advisors: u32,
     /// How many waypoints are open at once; `None`: as many as are ready.
     pub parallel: Option<u32>,
     /// How long a turn may wait for an agent, beside the time its work may take.
@@ -313,6 +316,11 @@ pub struct Fleet {
     /// How many deaths of its agents, and how many overdue openings, make a turn dead; 0: none.
     #[serde(default = "dead_after_default")]
     pub dead_after: u32,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_none_asked(advisors: &u32) -> bool {
+    *advisors == 0
 }
 
 /// Deaths that make a turn dead where nobody says otherwise.

@@ -62,13 +62,16 @@ pub struct Policy {
     pub max_reworks: u32,
     /// Clarification rounds. Default 2.
     pub max_clarifications: u32,
+    /// Advisors are asked questions as well, before a person. Default: calls for help only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub advise_questions: bool,
     /// Who judges.
     pub mode: Mode,
 }
 
 impl Default for Policy {
     fn default() -> Self {
-        Self { max_reworks: 3, max_clarifications: 2, mode: Mode::Team }
+        Self { max_reworks: 3, max_clarifications: 2, advise_questions: false, mode: Mode::Team }
     }
 }
 

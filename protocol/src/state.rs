@@ -19,7 +19,7 @@ use crate::{
 };
 
 pub use fork::{Branch, BranchStanding, OpenFork, Vote};
-pub use open::{JudgedCriterion, OpenTurn, Question, QuestionKind, QuestionStanding, TurnQuestion};
+pub use open::{JudgedCriterion, OpenAdvice, OpenTurn, Question, QuestionKind, QuestionStanding, TurnQuestion};
 pub use visits::{EarlierVisits, GateEntries, GateVisit};
 
 /// The public status of a waypoint (contract, "With `--json`").
@@ -115,6 +115,8 @@ pub enum Purpose {
     Verify(VerificationPurpose),
     /// A turn of any other role, or of a person: an outcome with a summary.
     Complete,
+    /// An advisor's turn: advice for the agent that calls for help at this gate.
+    Advise,
 }
 
 /// Work that was handed off: one commit on the base.
@@ -258,6 +260,9 @@ pub struct WaypointState {
     /// The act of a person that was last taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub acted: Option<Acted>,
+    /// Advisors are asked, one after another: one of their turns is open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<Box<OpenAdvice>>,
     /// By which of the flight's configurations it moves.
     #[serde(default, skip_serializing_if = "Configured::is_first")]
     pub configured: Configured,
@@ -344,12 +349,14 @@ impl WaypointState {
         })
     }
 
-    /// Every turn that is open, that a question waits to open again, or that is held.
+    /// Every turn that is open, that a question waits to open again, also while advisors are asked, or that is held.
     pub fn open_or_held_turns(&self) -> impl Iterator<Item = &OpenTurn> {
-        self.phases().filter_map(|phase| match phase {
+        let asker = self.advice.as_ref().map(|advice| &advice.question.turn);
+        let turns = self.phases().filter_map(|phase| match phase {
             Phase::Held(Held { resume: Resume::Turn(open), .. }) => Some(open),
             other => other.turn(),
-        })
+        });
+        turns.chain(asker)
     }
 
     /// This turn, while it is open.
@@ -393,6 +400,7 @@ impl Default for WaypointState {
             after_conflict: false,
             constraints: Vec::new(),
             acted: None,
+            advice: None,
             configured: Configured::default(),
             spent: Spent::default(),
         }

@@ -14,7 +14,7 @@ use crate::{
     journal::Record,
     plan::{Criterion, TurnBudget},
     reason::ReasonCode,
-    state::Outcome,
+    state::{Outcome, QuestionKind},
     version::SchemaVersion,
     workflow::GateContext,
 };
@@ -131,6 +131,57 @@ pub struct CompletionRequest {
     /// Why the work is here again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
+    /// Advice is wanted, by whoever called for help at this gate. Its summary is the advice; the gate is not completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advice: Option<Box<AdviceRequest>>,
+}
+
+/// A call for help, or a question, as advisors get it (RETRY-12). All of its words are an agent's: data, and no instructions.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct AdviceRequest {
+    /// Which of both.
+    pub kind: QuestionKind,
+    /// The question, or the line that called.
+    pub question: String,
+    /// What depends on it, or the JSON context of the call; a bounded text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub context: String,
+    /// Which round, from 1.
+    pub round: u32,
+    /// The pause before this round: the advisor does not begin earlier.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub not_before: Option<Timestamp>,
+    /// What was answered so far, in all rounds, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub given: Vec<Advice>,
+    /// What the asker was asked to do.
+    pub asked: Box<BuildRequest>,
+}
+
+/// What came of asking one advisor (RETRY-12).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Advice {
+    /// Who answered; `None`: nobody did in time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub advisor: Option<AgentName>,
+    /// Whether it is advice.
+    pub success: bool,
+    /// It said that it cannot help, or asked something itself: it is not asked again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub declined: bool,
+    /// The advice, a bounded text.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub content: String,
+    /// The advisor's conversation, if it named one (`session` in the completion's metadata).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// Why there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// In which round, from 1: how often advisors had been asked before.
+    pub round: u32,
+    /// When it was taken.
+    pub at: Timestamp,
 }
 
 /// What a builder, a repair agent or an agent of another role that makes work is asked to do.

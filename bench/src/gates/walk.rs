@@ -67,6 +67,7 @@ impl World {
                 pool: streams::fleet_pool(),
                 repair: false,
                 judge: false,
+                advisors: 0,
                 parallel: None,
                 queue_grace: Millis(60_000),
                 build_wall: Millis(60_000),

@@ -40,6 +40,7 @@ fn turn(shop: &Shop, can_reject: bool) -> Turn {
         bundles: Vec::new(),
         report: None,
         feedback: None,
+        advice: None,
     };
     Turn { request: TurnRequest::Complete(Box::new(request)), ..shop.turn() }
 }

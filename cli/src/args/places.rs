@@ -75,7 +75,8 @@ pub(crate) struct CommandFlags {
     /// The program that judges criteria without a check
     #[arg(long, value_name = "CMD")]
     pub(crate) judge: Option<String>,
-    /// The program of the agents of a role that a workflow declares; may be repeated
+    /// The program of the agents of a role that a workflow declares, or of `advisor`, which is asked when an agent calls for
+    /// help; may be repeated
     #[arg(long = "agent", value_name = "ROLE=CMD", value_parser = role_command)]
     pub(crate) agents: Vec<(RoleId, String)>,
     /// A variable of yours that the agents' programs get, besides those of a preset; may be repeated

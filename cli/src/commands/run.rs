@@ -4,8 +4,9 @@ mod local;
 
 use std::io::IsTerminal as _;
 
+use holdpoint_core::engine::ADVISORS_MAX;
 use holdpoint_protocol::{
-    ids::FlightId,
+    ids::{FlightId, role},
     journal::Fleet as FleetFacts,
     streams,
     view::{FlightStatus, FlightView},
@@ -96,12 +97,20 @@ pub(super) fn refuse_own_fleet(commands: &CommandFlags) -> Result<(), Failure> {
     Err(Failure::usage("remote_fleet", message, "that fleet has its own agents; leave them out, or leave --nats out"))
 }
 
+/// How many advisors a round asks: as many as the fleet has.
+pub(super) fn advisors(config: &Config) -> u32 {
+    let program = config.agents.program(&role::id(role::ADVISOR));
+    let count = program.filter(|program| program.command.is_some()).map(|program| program.count.unwrap_or(1));
+    count.unwrap_or_default().min(ADVISORS_MAX)
+}
+
 /// What is recorded of the fleet with the flight.
 pub(super) fn facts(config: &Config, pool: holdpoint_protocol::ids::PoolId, parallel: Option<u32>) -> FleetFacts {
     FleetFacts {
         pool,
         repair: config.agents.repair.command.is_some(),
         judge: config.agents.verifier.judge.is_some(),
+        advisors: advisors(config),
         parallel,
         queue_grace: config.orchestrator.queue_grace.duration().into(),
         build_wall: config.agents.builder.wall.duration().max(config.agents.repair.wall.duration()).into(),

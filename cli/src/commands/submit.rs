@@ -34,6 +34,7 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<Exit, Failure> {
         })?;
         fleet.repair = running.repair;
         fleet.judge = running.judge;
+        fleet.advisors = running.advisors;
     }
     preflight::warn(&preflight::unjudged(&ready.plan, fleet.judge, work.file()));
     begin(&args, ready, &flight, fleet).await?;

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tempfile::TempPath;
 
-use super::run::BUILDERS_DEFAULT;
+use super::run::{BUILDERS_DEFAULT, advisors};
 use crate::{
     args::UpArgs,
     console::beside::Beside,
@@ -39,6 +39,9 @@ pub(super) struct RunningFleet {
     pub(super) repair: bool,
     /// Whether it has a judge.
     pub(super) judge: bool,
+    /// How many advisors a round asks.
+    #[serde(default)]
+    pub(super) advisors: u32,
 }
 
 impl RunningFleet {
@@ -75,6 +78,7 @@ pub(super) async fn up(args: UpArgs) -> Result<Exit, Failure> {
     // Whoever submits to this fleet from elsewhere need not know what it has.
     config.orchestrator.repair = config.agents.repair.command.is_some();
     config.orchestrator.judge = config.agents.verifier.judge.is_some();
+    config.orchestrator.advisors = advisors(&config);
     preflight::check_sandbox(&config).await?;
     let state = StateDir::of(&repo)?;
     if RunningFleet::find(&state).is_some() {
@@ -130,6 +134,7 @@ async fn begin(
         process,
         repair: config.agents.repair.command.is_some(),
         judge: config.agents.verifier.judge.is_some(),
+        advisors: advisors(config),
     });
     let announced = running.map(|running| running.announce(state)).transpose()?;
     let (url, creds) = (fleet.url(), fleet.operator_file()?);

@@ -190,6 +190,7 @@ fn follows(verb: Verb, waypoint: &WaypointView) -> String {
         Some(Purpose::Build) => "builds".to_owned(),
         Some(Purpose::Verify(_)) => "is verified".to_owned(),
         Some(Purpose::Complete) => "goes on to the next gate".to_owned(),
+        Some(Purpose::Advise) => "waits for advice".to_owned(),
         None => format!("is {}", status(waypoint.status)),
     }
 }

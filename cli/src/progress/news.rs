@@ -288,6 +288,7 @@ fn doing(turn: &TurnView) -> Doing {
         Purpose::Verify(VerificationPurpose::Handoff) => Doing::Check("verifying"),
         Purpose::Verify(VerificationPurpose::Merge) => Doing::Check("verifying the merge"),
         Purpose::Complete => Doing::Check("looking at it"),
+        Purpose::Advise => Doing::Check("asking for advice"),
     }
 }
 

@@ -13,7 +13,7 @@ use holdpoint_protocol::{
     journal::{Cause, Entry, Record},
     plan::Waypoint,
     reason::ReasonCode,
-    state::{Outcome, Phase, WaypointState, Work},
+    state::{Outcome, Phase, Purpose, WaypointState, Work},
     turn::{Feedback, Turn, TurnRequest},
 };
 
@@ -24,8 +24,8 @@ use super::{
 use crate::{
     budget,
     engine::{
-        self, Act, Answering, Asked, BuildOutcome, Commit, Context, Died, Fresh, HandingIn, Handoff, Input, Merge,
-        Merged, Migrating, Oversize, Releasing, Reported, Retrying, Step, Taking, Voted,
+        self, Act, Advised, Answering, Asked, BuildOutcome, Commit, Context, Died, Fresh, HandingIn, Handoff, Input,
+        Merge, Merged, Migrating, Oversize, Releasing, Reported, Retrying, Step, Taking, Voted,
     },
     flight::FlightState,
 };
@@ -121,6 +121,10 @@ impl Seen<'_> {
                 Input::Reported(handoff.with(Box::new(Reported { report, for_build })))
             }
             Handed::Clarify(_) | Handed::Help(_) => Input::Asked(handoff.with(Box::new(self.question(body)?))),
+            Handed::Act(artifact::Act::Complete(completion)) if self.is_advised() => {
+                let (completion, turn) = (completion.as_ref().clone(), self.turn()?);
+                Input::Advised(handoff.with(Box::new(Advised { completion, turn })))
+            }
             Handed::Act(artifact::Act::Complete(completion)) => Input::Fulfilled(handoff.with(completion.clone())),
             Handed::Act(_) => return Err(("a handoff of an agent".to_owned(), "a person's act".to_owned())),
             Handed::Plan => match self.entry {
@@ -138,6 +142,11 @@ impl Seen<'_> {
                 return Err(("a handoff that ends a turn".to_owned(), "a record of an exchange".to_owned()));
             }
         })
+    }
+
+    /// Whether an advisor had the turn.
+    fn is_advised(&self) -> bool {
+        matches!(&self.focused.phase, Phase::InTurn(open) if open.purpose == Purpose::Advise)
     }
 
     /// The turn that the entry is about.

@@ -16,6 +16,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::{
+    audit::tests::account::Account,
     engine::{
         self, BuildOutcome, Commit, Context, Fresh, Handoff, Input, Reported, Step,
         tests::{
@@ -87,6 +88,53 @@ fn a_used_up_budget_holds_work_until_a_person_raises_it() {
     fixture.raise(None, Amounts { cost_micro_usd: DOLLAR, ..Amounts::default() }).expect("it is limited");
     fixture.retry("a", |_| {}).turn();
     assert_eq!(allowance(&fixture, "a"), cost(DOLLAR));
+}
+
+/// A flight of one waypoint that may cost four dollars, and whose builder called for help when it had used this much.
+fn called(used: u64) -> Fixture {
+    let mut plan = plan(vec![waypoint("w", &[])]);
+    plan.budget.cost_usd = Some(4.0);
+    let mut fixture = Fixture::new(plan, Fleet { advisors: 1, ..fleet() });
+    fixture.feed("w", Input::Open).turn();
+    let Input::Asked(mut call) = fixture.question("w", QuestionKind::Help, ">>>HELP<<<", None) else { unreachable!() };
+    call.metered = spent(used);
+    fixture.feed("w", Input::Asked(call));
+    fixture
+}
+
+#[test]
+fn an_advisors_turn_counts_like_others_and_gets_a_part_of_what_the_flight_may_use_up() {
+    let mut fixture = called(DOLLAR);
+    assert_eq!(fixture.turn("w").role.as_str(), "advisor");
+    assert_eq!(allowance(&fixture, "w"), cost(DOLLAR));
+    fixture.metered = spent(DOLLAR / 2);
+    let advice = fixture.advice("w", |_| {});
+    fixture.feed("w", advice).turn();
+    assert_eq!(fixture.state("w").spent.used.cost_micro_usd, DOLLAR * 3 / 2);
+    assert_eq!(allowance(&fixture, "w"), cost(DOLLAR * 5 / 2), "whoever called has the rest");
+    let audit = Account::of(&fixture).audit();
+    assert!(audit.is_sound(), "{:?}", audit.findings);
+}
+
+#[test]
+fn an_advisor_that_is_not_heard_of_counts_with_its_part_and_leaves_the_rest() {
+    let mut fixture = called(DOLLAR);
+    let turn = fixture.turn("w");
+    fixture.now = turn.deadline;
+    fixture.feed("w", Input::DeadlinePassed(Box::new(turn))).decided();
+    assert_eq!(fixture.state("w").spent.used.cost_micro_usd, 2 * DOLLAR);
+    let audit = Account::of(&fixture).audit();
+    assert!(audit.is_sound(), "{:?}", audit.findings);
+}
+
+#[test]
+fn a_person_is_asked_where_the_budget_has_nothing_left_for_advisors() {
+    let fixture = called(4 * DOLLAR);
+    assert_eq!(fixture.status("w"), Status::Waiting);
+    let said = fixture.state("w").decision.unwrap().remediation.unwrap();
+    assert!(said.starts_with("the budget has nothing left for advisors; "), "{said}");
+    let audit = Account::of(&fixture).audit();
+    assert!(audit.is_sound(), "{:?}", audit.findings);
 }
 
 #[test]
@@ -319,7 +367,8 @@ impl Orchestrator {
             let words = holdpoint_protocol::Digest::of(&number.to_le_bytes());
             let ends = engine::Ends::NotBefore(now);
             let (kind, question, options) = (QuestionKind::Clarification, "which?".to_owned(), Vec::new());
-            let asked = engine::Asked { kind, question, options, words, ends, work: None, turn };
+            let asked =
+                engine::Asked { kind, question, context: String::new(), options, words, ends, work: None, turn };
             return Some(Input::Asked(handoff.with(Box::new(asked))));
         }
         Some(match open.purpose {

@@ -30,6 +30,7 @@ pub(super) fn focus(state: &WaypointState, input: &Input, cx: &Context<'_>) -> O
         Input::Built(handoff) => fork.with_turn(&handoff.turn),
         Input::Reported(handoff) => fork.with_turn(&handoff.turn),
         Input::Fulfilled(handoff) => fork.with_turn(&handoff.turn),
+        Input::Advised(handoff) => fork.with_turn(&handoff.turn),
         Input::Asked(handoff) => fork.with_turn(&handoff.turn),
         Input::DeadlinePassed(turn) => fork.with_turn(&turn.turn_id),
         Input::Died(died) => fork.with_turn(&died.turn),
@@ -115,7 +116,7 @@ pub fn is_for_others(
         Purpose::Build if has_inspected(state, open, agent, workflow) => {
             Some("you looked at the work, and will look at it again: another agent of the role has this turn")
         }
-        Purpose::Build | Purpose::Verify(_) | Purpose::Complete => None,
+        Purpose::Build | Purpose::Verify(_) | Purpose::Complete | Purpose::Advise => None,
     }
 }
 

@@ -8,7 +8,7 @@ use holdpoint_protocol::{
     artifact::StatusMutation,
     journal::{Dead, Death, Entry},
     reason::ReasonCode,
-    state::{OpenTurn, Outcome, Phase, Resume, Status, WaypointState},
+    state::{OpenTurn, Outcome, Phase, Purpose, Resume, Status, WaypointState},
     version,
 };
 
@@ -74,7 +74,8 @@ pub(super) fn is_reached(count: u32, cx: &Context<'_>) -> bool {
 pub(super) fn died(state: &WaypointState, died: Died, cx: &Context<'_>, fresh: &Fresh) -> Step {
     let Phase::InTurn(open) = &state.phase else { return Step::Nothing };
     let count = u32::try_from(died.deaths.len()).unwrap_or(u32::MAX);
-    if open.turn != died.turn || !is_reached(count, cx) {
+    // Nobody's work is in an advisor's turn: after its deadline a person is asked.
+    if open.turn != died.turn || open.purpose == Purpose::Advise || !is_reached(count, cx) {
         return Step::Nothing;
     }
     let transition = Transition { cause: Some(died.cause), ..Transition::new(state, cx, fresh) };

@@ -13,7 +13,7 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    Context, Fresh, Step, dead, taking,
+    Context, Fresh, Step, advising, dead, taking,
     transition::{Ruled, Transition},
     turns::{self, Opening},
 };
@@ -32,6 +32,9 @@ pub(super) fn deadline_passed(state: &WaypointState, turn: Turn, cx: &Context<'_
         return Step::Nothing;
     }
     let mut transition = Transition::new(state, cx, fresh);
+    if open.purpose == Purpose::Advise {
+        return advising::overdue(transition, turn);
+    }
     if open.taken_by.is_some() {
         return taking::overdue(transition, open, turn);
     }
@@ -59,6 +62,7 @@ fn chained<'a>(open: &OpenTurn, cx: &Context<'a>) -> Option<&'a Gate> {
         Purpose::Build => gate.duty == Duty::Make,
         Purpose::Verify(_) => gate.duty == Duty::Judge,
         Purpose::Complete => gate.duty == Duty::Complete,
+        Purpose::Advise => false,
     };
     is_own.then_some(gate)
 }

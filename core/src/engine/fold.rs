@@ -9,7 +9,7 @@ use holdpoint_protocol::{
     streams,
 };
 
-use super::{asking, forking, taking, visits};
+use super::{advising, asking, forking, taking, visits};
 
 /// Something in a journal that cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -88,6 +88,9 @@ pub fn invariants(before: &WaypointState, after: &WaypointState, entry: &Entry) 
     }
     if after.spent.used != after.spent.used.max(before.spent.used) || after.spent.step < before.spent.step {
         return Some("what was spent went down".to_owned());
+    }
+    if let Some(what) = advising::misfit(before, after) {
+        return Some(what.to_owned());
     }
     if after.configured.by < before.configured.by {
         return Some("decided by workflows that were replaced before".to_owned());

@@ -11,7 +11,7 @@ use holdpoint_protocol::{
     ids::GateId,
     journal::Entry,
     reason::ReasonCode,
-    state::{Branch, BranchStanding, Held, OpenFork, Outcome, Phase, Resume, Status, Vote, WaypointState},
+    state::{Branch, BranchStanding, Held, OpenFork, Outcome, Phase, Purpose, Resume, Status, Vote, WaypointState},
     turn::{Feedback, ReviewContext},
 };
 
@@ -51,6 +51,9 @@ impl<'a> Transition<'a> {
     /// Where work is from here on. What a branch comes to is kept in its fork; a phase elsewhere ends the fork, and its turns
     /// that are open are superseded.
     pub(super) fn go_to(&mut self, phase: Phase) {
+        if !matches!(&phase, Phase::InTurn(open) if open.purpose == Purpose::Advise) {
+            self.next.advice = None;
+        }
         let Some(fork) = &mut self.next.fork else {
             self.next.phase = phase;
             return;

@@ -17,6 +17,9 @@ use crate::{
     policy::{Ruling, escalate, exhausted},
 };
 
+/// One advisor's turn gets at most this part of a limit.
+const ADVISORS_PART: u64 = 4;
+
 /// What a turn that is to open gets.
 pub(super) enum Funded {
     /// This, or nothing where nothing is limited.
@@ -93,7 +96,11 @@ pub(super) fn fund(transition: &Transition<'_>, open: &OpenTurn) -> Funded {
     if left.is_used_up() {
         return Funded::UsedUp(used_up(&format!("the waypoint's budget ({})", used_of(left)), true, cx));
     }
-    let cap = budget::of_turn(&cx.waypoint.budget).plus(raised).min(left);
+    let mut cap = budget::of_turn(&cx.waypoint.budget).plus(raised).min(left);
+    if open.purpose == Purpose::Advise {
+        let total = cx.waypoint.budget.total.plus(raised);
+        cap = cap.min(part(total)).min(part(budget::limits(cx.flight)));
+    }
     let with = |limits, reservation| {
         let (unmetered, degraded) = (plan.budget.unmetered, transition.next.spent.degraded);
         Funded::With(Some(Allowance { limits, unmetered, degraded, reservation }))
@@ -112,10 +119,16 @@ pub(super) fn fund(transition: &Transition<'_>, open: &OpenTurn) -> Funded {
     }
 }
 
+/// The most of a limit that one advisor's turn may use up: whoever called for help has to go on with the rest, also where nobody
+/// says how much of it the advisor used.
+fn part(limits: Limits) -> Limits {
+    Limits::from_list(limits.to_list().map(|limit| limit.map(|limit| (limit / ADVISORS_PART).max(1))))
+}
+
 /// Whether a program takes this turn that can use something up: a verification without a judge runs checks only.
 fn runs_program(open: &OpenTurn, cx: &Context<'_>) -> bool {
     match open.purpose {
-        Purpose::Build | Purpose::Complete => true,
+        Purpose::Build | Purpose::Complete | Purpose::Advise => true,
         Purpose::Verify(purpose) => {
             let criteria = super::requests::criteria(purpose, cx);
             cx.flight.submitted.fleet.judge && criteria.iter().any(|criterion| criterion.check.is_none())

@@ -94,6 +94,7 @@ pub(super) fn wanted(purpose: Purpose) -> &'static str {
         Purpose::Build => "a build artifact",
         Purpose::Verify(_) => "a verification report",
         Purpose::Complete => "a completion",
+        Purpose::Advise => "a completion whose summary is the advice",
     }
 }
 

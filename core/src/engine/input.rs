@@ -17,7 +17,7 @@ use holdpoint_protocol::{
     turn::{Feedback, Turn},
 };
 
-use super::{HandingIn, Releasing, Taking, Voted};
+use super::{Advised, HandingIn, Releasing, Taking, Voted};
 
 /// What happens to a waypoint.
 #[derive(Debug, Clone)]
@@ -30,6 +30,8 @@ pub enum Input {
     Reported(Handoff<Box<Reported>>),
     /// An agent completed a gate, or its turn failed.
     Fulfilled(Handoff<Box<Completion>>),
+    /// An advisor answered, or its turn failed.
+    Advised(Handoff<Box<Advised>>),
     /// An agent asked a question or called for help.
     Asked(Handoff<Box<Asked>>),
     /// A person answers the open question.
@@ -149,6 +151,8 @@ pub struct Asked {
     pub kind: QuestionKind,
     /// Its words: kept in the handoff, never in the state (FLY-18).
     pub question: String,
+    /// What depends on it, or the JSON context of a call; for advisors only.
+    pub context: String,
     /// The answers that its asker can work with.
     pub options: Vec<String>,
     /// Tells it from other questions of the turn: the digest of its words.
@@ -179,6 +183,7 @@ impl Asked {
         Self {
             kind: QuestionKind::Clarification,
             question: asked.question.clone(),
+            context: asked.decision_context.clone(),
             options: asked.options.clone(),
             words: asked.words(),
             ends: match asked.waits_until {
@@ -197,6 +202,7 @@ impl Asked {
         Self {
             kind: QuestionKind::Help,
             question: call.raw_line.clone(),
+            context: call.context.as_ref().map(ToString::to_string).unwrap_or_default(),
             options: Vec::new(),
             words: Digest::of(call.raw_line.as_bytes()),
             ends: Ends::Turn,

@@ -10,7 +10,7 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    Act, Context, Fresh, Migrating, Step,
+    Act, Context, Fresh, Migrating, Step, advising,
     arrival::{self, Arrival},
     opening, taking,
     transition::{Ruled, Transition},
@@ -61,7 +61,8 @@ fn stands(state: &WaypointState) -> Option<Stands<'_>> {
         return Some(Stands::Fork(fork));
     }
     match &state.phase {
-        Phase::InTurn(open) => Some(Stands::Turn(open)),
+        // An advisor has no gate of its own: the work is where whoever called for help has it.
+        Phase::InTurn(open) => Some(Stands::Turn(state.advice.as_ref().map_or(open, |advice| &advice.question.turn))),
         Phase::Waiting(question) => Some(Stands::Turn(&question.turn)),
         Phase::Held(held) => match &held.resume {
             Resume::Turn(open) => Some(Stands::Turn(open)),
@@ -138,6 +139,7 @@ fn is_of(purpose: Purpose, gate: &Gate) -> bool {
         Purpose::Build | opening::BASELINE => gate.duty == Duty::Make,
         Purpose::Verify(_) => gate.duty == Duty::Judge,
         Purpose::Complete => gate.duty == Duty::Complete,
+        Purpose::Advise => false,
     }
 }
 
@@ -161,6 +163,8 @@ pub(super) fn reconfigured(state: &WaypointState, act: Act<Box<Migrating>>, cx: 
     let Migrating { turn, feedback } = *body;
     let Some((gate, purpose)) = stands.at() else { return Step::Nothing };
     let told = match stands {
+        // The words of whoever asks ride in the advisor's turn.
+        Stands::Turn(_) if state.advice.is_some() => turn.and_then(|turn| advising::told_before(*turn)),
         Stands::Turn(open) => {
             turn.filter(|turn| turn.turn_id == open.turn).and_then(|turn| turn.told_or_kept().cloned())
         }

@@ -18,6 +18,7 @@ impl Input {
             Self::Built(handoff) => &handoff.turn,
             Self::Reported(handoff) => &handoff.turn,
             Self::Fulfilled(handoff) => &handoff.turn,
+            Self::Advised(handoff) => &handoff.turn,
             Self::Asked(handoff) => &handoff.turn,
             _ => {
                 let Oversize { bytes, most } = size;

@@ -15,7 +15,7 @@ use holdpoint_protocol::{
 use regex::Regex;
 
 use super::{
-    Act, Answering, Asked, Commit, Context, Ends, Fresh, Handoff, Refusal, Step, acts, asking,
+    Act, Answering, Asked, Commit, Context, Ends, Fresh, Handoff, Refusal, Step, acts, advising, asking,
     handoff::{earlier_makers, open_turn},
     transition::Transition,
     turns,
@@ -41,11 +41,14 @@ pub(super) fn asked(state: &WaypointState, handoff: Handoff<Box<Asked>>, cx: &Co
         Ok(open) => open.clone(),
         Err(step) => return step,
     };
+    if open.purpose == Purpose::Advise {
+        return asked_by_advisor(state, handoff, cx, fresh);
+    }
     if let Ends::NotBefore(until) = handoff.body.ends {
         return asking::asked(state, &open, handoff, until, cx, fresh);
     }
     let Handoff { role, agent, cause, metered, body, .. } = handoff;
-    let Asked { kind, question, words, ends, work, turn, .. } = *body;
+    let Asked { kind, question, context, words, ends, work, turn, .. } = *body;
     let mut transition = Transition::new(state, cx, fresh).by(agent.clone()).metered(metered);
     transition = transition.answered(cause.clone(), Outcome::Blocked);
     if let (Some(commit), Purpose::Build) = (work, open.purpose) {
@@ -69,11 +72,25 @@ pub(super) fn asked(state: &WaypointState, handoff: Handoff<Box<Asked>>, cx: &Co
             "its agents ask again and again: say more in the goal, or `holdpoint retry --note` with what they need";
         return transition.hold(Resume::Turn(open), escalate(ReasonCode::ClarificationExhausted, text).into());
     }
-    let answered = (kind == QuestionKind::Clarification).then(|| by_policy(question, cx)).flatten();
+    let answered = (kind == QuestionKind::Clarification).then(|| by_policy(question.clone(), cx)).flatten();
     if let Some(answered) = answered {
         return go_on(transition, &open, *turn, answered);
     }
+    if advising::is_wanted(kind, &open, &transition.next, cx) {
+        return advising::begin(transition, waiting, *turn, advising::Words { question, context });
+    }
     transition.decided(Phase::Waiting(waiting), &opens(kind, &open, cx), None)
+}
+
+/// An advisor asks itself: nobody answers it, and the next one is asked.
+fn asked_by_advisor(state: &WaypointState, handoff: Handoff<Box<Asked>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
+    let Handoff { turn, agent, cause, metered, body, .. } = handoff;
+    if let Ends::NotBefore(_) = body.ends {
+        let what = "nobody answers an advisor's question: hand off what you know".to_owned();
+        return Step::Refuse(Refusal::Mismatch { turn, what });
+    }
+    let transition = Transition::new(state, cx, fresh).by(agent).metered(metered).taken(cause);
+    advising::asked_back(transition, *body.turn)
 }
 
 /// What the decision says that opens a question.
@@ -126,7 +143,7 @@ fn go_on(transition: Transition<'_>, open: &OpenTurn, mut turn: Turn, answered: 
 }
 
 /// The turn opens again, from the work in progress.
-fn again(transition: Transition<'_>, open: &OpenTurn, mut turn: Turn) -> Step {
+pub(super) fn again(transition: Transition<'_>, open: &OpenTurn, mut turn: Turn) -> Step {
     turns::start_from(&mut turn, &transition.next, transition.cx);
     turns::open_again(transition, open, turn)
 }

@@ -65,7 +65,7 @@ pub struct HandingIn {
 #[must_use]
 pub fn can_be_taken(open: &OpenTurn, waypoint: &Waypoint) -> bool {
     let verifies = matches!(open.purpose, Purpose::Verify(_));
-    is_free(open) && (!verifies || verdicts::are_wanted(open, waypoint))
+    is_free(open) && open.purpose != Purpose::Advise && (!verifies || verdicts::are_wanted(open, waypoint))
 }
 
 /// Whether it is open to be taken: agents have it, or it waits for a person.
@@ -148,6 +148,14 @@ fn cannot_be_taken(state: &WaypointState, open: &OpenTurn, by: &AgentName, cx: &
         Purpose::Verify(_) => verdicts::cannot_judge(state, open, by, cx),
         Purpose::Complete => own_work(state, open, by),
         Purpose::Build => None,
+        Purpose::Advise => {
+            let message = format!("an advisor has the turn at gate {gate}, and the work waits for its advice");
+            refuse(
+                ActCode::NotAllowed,
+                message,
+                "wait: the turn of whoever called for help opens again, or you are asked",
+            )
+        }
     }
 }
 
@@ -177,6 +185,7 @@ fn answers(open: &OpenTurn) -> &'static str {
         Purpose::Complete => {
             "`holdpoint approve` or `holdpoint reject` completes it, `holdpoint release` gives it back"
         }
+        Purpose::Advise => "an advisor answers it: wait",
     }
 }
 
@@ -254,7 +263,7 @@ pub(super) fn handed_in(state: &WaypointState, act: Act<Box<HandingIn>>, cx: &Co
         }
         Purpose::Build => work_handed_in(transition, open, (by, cause), outcome),
         Purpose::Verify(_) => judged(transition, open, by, (verdicts, turn)),
-        Purpose::Complete => {
+        Purpose::Complete | Purpose::Advise => {
             let message = format!("gate {} is completed with an outcome, and takes no work", open.gate);
             Step::Refuse(Refusal::act(ActCode::Invalid, message, answers(open)))
         }

@@ -1,6 +1,7 @@
 //! The machine as a whole: tables of single transitions, and properties over random histories.
 
 mod adopting;
+mod advising;
 mod agents;
 mod arrivals;
 mod building;

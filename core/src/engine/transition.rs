@@ -8,7 +8,10 @@ use holdpoint_protocol::{
     ids::{AgentName, GateId, role},
     journal::{Cause, ConditionResult, Decided, Entry, Record},
     reason::ReasonCode,
-    state::{Acted, Answered, GateVisit, Held, LastDecision, OpenTurn, Outcome, Phase, Resume, Status, WaypointState},
+    state::{
+        Acted, Answered, GateVisit, Held, LastDecision, OpenTurn, Outcome, Phase, Purpose, Resume, Status,
+        WaypointState,
+    },
     turn::{Feedback, ReviewContext},
     version,
 };
@@ -275,6 +278,11 @@ impl<'a> Transition<'a> {
     pub(super) fn held(&self, resume: Resume, ruling: &Ruling) -> Held {
         // Nobody waits for an answer in a turn that is held, and nobody has taken it over.
         let resume = match resume {
+            // Whoever called for help goes on, and asks again if it has to.
+            Resume::Turn(open) if open.purpose == Purpose::Advise => match &self.before.advice {
+                Some(advice) => Resume::Turn(advice.question.turn.clone()),
+                None => Resume::Beginning,
+            },
             Resume::Turn(open) => Resume::Turn(OpenTurn { questions: Vec::new(), ..taking::given_back(open, self.cx) }),
             other => other,
         };

@@ -43,7 +43,7 @@ const RUNS_MORE_IF_STRICT: u32 = 5;
 /// What a gate that declares no time gives a completion (GATE-15).
 const COMPLETION_TIMEOUT: Millis = Millis(3_600_000);
 /// What a turn's clone, checkout and upload may take beside its work.
-const OVERHEAD: Duration = Duration::from_secs(10 * 60);
+pub(super) const OVERHEAD: Duration = Duration::from_secs(10 * 60);
 
 /// What a turn that opens is to be.
 #[derive(Debug, Clone)]
@@ -125,7 +125,8 @@ pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling:
             Purpose::Verify(purpose) => {
                 TurnRequest::Verify(Box::new(verify_request(next, opening.gate, purpose, cx, fresh)))
             }
-            Purpose::Complete => {
+            // Advisors' turns are opened by `advising`, which has their words.
+            Purpose::Complete | Purpose::Advise => {
                 TurnRequest::Complete(Box::new(completion_request(next, opening.gate, open.link, feedback, cx)))
             }
         },
@@ -227,7 +228,7 @@ fn open_turn(opening: &Opening<'_>, cx: &Context<'_>, fresh: &Fresh) -> OpenTurn
     let role = match opening.purpose {
         Purpose::Verify(_) => role::id(role::VERIFIER),
         Purpose::Build if opening.repair && opening.link == 0 => role::id(role::REPAIR),
-        Purpose::Build | Purpose::Complete => opening.gate.role_at(opening.link).clone(),
+        Purpose::Build | Purpose::Complete | Purpose::Advise => opening.gate.role_at(opening.link).clone(),
     };
     let people = !matches!(opening.purpose, Purpose::Verify(_)) && opening.gate.is_peoples_at(opening.link);
     let listed_by = listing::opens_by(&role, cx);
@@ -255,7 +256,7 @@ fn deadline(gate: &Gate, purpose: Purpose, people: bool, cx: &Context<'_>) -> Ti
         Purpose::Build => build_wall(gate, cx).duration(),
         Purpose::Verify(_) => verification_time(cx),
         Purpose::Complete if people => return cx.now.after(completion_wall(gate).duration()),
-        Purpose::Complete => completion_wall(gate).duration(),
+        Purpose::Complete | Purpose::Advise => completion_wall(gate).duration(),
     };
     cx.now.after(work + OVERHEAD + cx.flight.submitted.fleet.queue_grace.duration())
 }

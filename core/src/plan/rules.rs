@@ -77,7 +77,7 @@ fn head(plan: &Plan, found: &mut PlanProblems) {
 }
 
 fn policy(at: At<'_>, policy: &Policy, found: &mut PlanProblems) {
-    let Policy { max_reworks, max_clarifications, mode } = *policy;
+    let Policy { max_reworks, max_clarifications, advise_questions: _, mode } = *policy;
     found.number(at.key("max_reworks"), "max_reworks", max_reworks.into(), &ROUNDS);
     found.number(at.key("max_clarifications"), "max_clarifications", max_clarifications.into(), &ROUNDS);
     if mode == Mode::Single {

@@ -292,4 +292,4 @@ fn push_ready(text: &mut String, budget: &TurnBudget) {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -34,6 +34,7 @@ use crate::{
     complete_turn,
 };
 use holdpoint_runtime::{
+    clock,
     config::{Config, ProgramConfig},
     mirror::{MirrorError, MirrorStore},
     process::exit,
@@ -148,6 +149,8 @@ impl<B: Backend> BuildWorker<B> {
     }
 
     async fn complete(&self, job: &Job, request: &CompletionRequest) -> Result<Final, WorkError> {
+        // Between rounds of advice.
+        tokio::time::sleep(complete_turn::pause(request, clock::now())).await;
         let mirror = if request.bundles.is_empty() {
             None
         } else {

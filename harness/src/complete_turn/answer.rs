@@ -17,6 +17,7 @@ use holdpoint_protocol::{
 use holdpoint_sandbox::Ended;
 use serde_json::{Map, Value};
 
+use super::advice;
 use crate::{
     ask::{Ask, Completed},
     backend::{
@@ -72,6 +73,10 @@ pub(super) fn answer(result: &BackendResult, held: Held<'_>, recorded: Option<&C
     }
     let Found { envelope, question, .. } = found;
     let completion = markers::completion(&result.said.text);
+    if let (Some(_), None, None) = (&held.request.advice, &bad_end, &completion) {
+        // What an advisor says is its advice, whatever it looks like.
+        return advised(result, held);
+    }
     if let (Ended::Exited(_), None, Some(question)) = (result.ended, &completion, question) {
         return match (question, bad_end) {
             (Ok(question), _) => Answer::Asks(Ask::Question(question)),
@@ -94,6 +99,18 @@ pub(super) fn answer(result: &BackendResult, held: Held<'_>, recorded: Option<&C
         Err(Bad::Failed(what)) => {
             Answer::Failed(Failure { reason: ReasonCode::AgentFailed, detail: with_output(&what, result) })
         }
+    }
+}
+
+/// The completion of an advisor: all that it says.
+fn advised(result: &BackendResult, held: Held<'_>) -> Answer {
+    let Some(summary) = advice::said(&result.said.text) else {
+        let detail = with_output("the advisor said nothing", result);
+        return Answer::Failed(Failure { reason: ReasonCode::HandoffInvalid, detail });
+    };
+    match completed(&Map::from_iter([("summary".to_owned(), summary.into())]), held.turn, held.request) {
+        Ok(Completed { said, named }) => Answer::Completed { said, named },
+        Err(lesson) => Answer::Unusable(of_lesson(&lesson)),
     }
 }
 

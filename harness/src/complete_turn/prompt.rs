@@ -11,6 +11,7 @@ use holdpoint_protocol::{
     workflow::ByOutcome,
 };
 
+use super::advice;
 use crate::backend::prompt::parts::{
     code_span, one_line, push_budget, push_clarifications, push_criteria, push_fenced, push_gate, push_tests,
 };
@@ -45,6 +46,13 @@ impl Shown {
 
 /// The prompt of a turn that is completed.
 pub(super) fn prompt(turn: &Turn, request: &CompletionRequest, shown: &Shown) -> String {
+    if let Some(wanted) = &request.advice {
+        let mut text = advice::prompt(turn, &request.title, wanted, place(shown));
+        push_work(&mut text, shown);
+        push_guidance(&mut text, turn);
+        push_budget(&mut text, &request.budget.clone().unwrap_or_default());
+        return text;
+    }
     let mut text = String::new();
     let _ = writeln!(text, "# {}\n", one_line(&request.title));
     let _ = writeln!(

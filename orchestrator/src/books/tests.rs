@@ -51,6 +51,7 @@ pub(crate) fn submitted() -> Submitted {
             pool: streams::fleet_pool(),
             repair: false,
             judge: false,
+            advisors: 0,
             parallel: None,
             queue_grace: Millis(1),
             build_wall: Millis(1),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use holdpoint_bus::{handoffs::Received, journal::ReadError};
 use holdpoint_core::{
     completion::{self, Wanted},
-    engine::{Handoff, Input, Refusal},
+    engine::{Advised, Handoff, Input, Refusal},
     handed,
 };
 use holdpoint_protocol::{
@@ -16,9 +16,9 @@ use holdpoint_protocol::{
     journal::Cause,
     names::answers_turn,
     refusal::RefusalCode,
-    state::Purpose,
+    state::{OpenTurn, Purpose},
     subjects::{HandedSubject, HandoffSubject},
-    turn::Feedback,
+    turn::{Feedback, Turn},
 };
 use holdpoint_runtime::{
     clock,
@@ -175,6 +175,19 @@ impl State {
         subject: &HandoffSubject,
         handoff: Handoff<Box<Completion>>,
     ) {
+        match self.advising(subject, &handoff.turn).await {
+            Ok(None) => {}
+            Ok(Some(turn)) => {
+                let completion = handoff.body.as_ref().clone();
+                let input = Input::Advised(handoff.with(Box::new(Advised { completion, turn })));
+                self.settle(myself, received, subject, input).await;
+                return;
+            }
+            Err(error) => {
+                self.handoff_failed(&subject.waypoint, &error);
+                return give_back(received, subject).await;
+            }
+        }
         let told = match &handoff.body.failure {
             Some(_) => self.told(subject, &handoff.turn).await,
             None => Ok(None),
@@ -188,6 +201,17 @@ impl State {
                 give_back(received, subject).await;
             }
         }
+    }
+
+    /// The open turn as it stands, where an advisor has it.
+    async fn advising(&mut self, subject: &HandoffSubject, turn: &TurnId) -> Result<Option<Box<Turn>>, BooksError> {
+        let shell = self.shell.clone();
+        let books = self.books().await?;
+        let advises = |open: &OpenTurn| open.purpose == Purpose::Advise;
+        if !books.state(&subject.waypoint).open_turn(turn).is_some_and(advises) {
+            return Ok(None);
+        }
+        Ok(books.open_turn(&shell, &subject.waypoint, turn).await?.map(Box::new))
     }
 
     /// What the agent that has the open turn was told: the turn after a failed one has to know it too.

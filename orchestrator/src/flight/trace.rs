@@ -327,6 +327,7 @@ fn purpose(open: &OpenTurn) -> &'static str {
         Purpose::Verify(VerificationPurpose::Handoff) => "verify",
         Purpose::Verify(VerificationPurpose::Merge) => "merge",
         Purpose::Complete => "complete",
+        Purpose::Advise => "advise",
     }
 }
 
@@ -335,6 +336,7 @@ fn answered_by(input: &Input) -> Option<&AgentName> {
         Input::Built(handoff) => Some(&handoff.agent),
         Input::Reported(handoff) => Some(&handoff.agent),
         Input::Fulfilled(handoff) => Some(&handoff.agent),
+        Input::Advised(handoff) => Some(&handoff.agent),
         Input::Asked(handoff) => Some(&handoff.agent),
         Input::Answered(act) => Some(&act.by),
         Input::Completed(act) => Some(&act.by),
@@ -364,6 +366,7 @@ fn failure(input: &Input) -> Option<&'static str> {
             BuildOutcome::Work { .. } => None,
         },
         Input::Fulfilled(handoff) => handoff.body.failure.as_ref().map(|failure| failure.reason.as_str()),
+        Input::Advised(handoff) => handoff.body.completion.failure.as_ref().map(|failure| failure.reason.as_str()),
         Input::DeadlinePassed(_) => Some("nobody answered in time"),
         Input::BudgetExhausted => Some("the budget is used up"),
         Input::TooLarge(_) => Some("what follows is too large for a message"),

@@ -1,6 +1,7 @@
 //! What people do to a flight: each test a story of acts, over real journals and keys.
 
 mod acts;
+mod advice;
 mod approvals;
 mod asking;
 mod cancels;

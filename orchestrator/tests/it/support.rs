@@ -238,6 +238,7 @@ impl World {
                 pool: self.pool.clone(),
                 repair: false,
                 judge: false,
+                advisors: 0,
                 parallel,
                 queue_grace: Millis(3_600_000),
                 build_wall: Millis(1_800_000),

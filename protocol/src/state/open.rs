@@ -119,6 +119,19 @@ pub struct Question {
     pub deadline: Option<Timestamp>,
 }
 
+/// Advice that is asked for (RETRY-12): what was asked by reference, and counts. The words ride in the advisors' turns.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OpenAdvice {
+    /// The question as it waits for a person if no advisor can help.
+    pub question: Question,
+    /// Which round, from 1.
+    pub round: u32,
+    /// Advisors that were asked in this round, the one included whose turn is open.
+    pub asked: u32,
+    /// How many of them helped.
+    pub helped: u32,
+}
+
 /// What kind of question waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -259,6 +259,9 @@ pub struct OrchestratorConfig {
     pub repair: bool,
     /// Whether the fleet's verifiers have a judge: criteria without a check can be judged.
     pub judge: bool,
+    /// How many agents of the role `advisor` are asked in a round of advice, at most 3; 0: the fleet has none, and calls for
+    /// help go to people.
+    pub advisors: u32,
     /// Whether checks can reach a network on the fleet's verifiers. Without, a plan that wants one is refused.
     pub verifier_network: bool,
     /// How often in a row making a landing may fail, some seconds apart, before the work is held for a person and what
@@ -301,6 +304,7 @@ impl Default for OrchestratorConfig {
             serves: streams::fleet_pool(),
             repair: false,
             judge: false,
+            advisors: 0,
             verifier_network: true,
             landing_attempts: 150,
             replicas: 1,

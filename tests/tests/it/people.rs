@@ -23,6 +23,11 @@ if [ ! -e "$HOME/asked" ]; then
 fi
 echo done > result"#;
 
+/// Calls for help in its first turn, and builds what it is advised in its second.
+const CALLS: &str = r#"
+if [ ! -e "$HOME/called" ]; then touch "$HOME/called"; echo '>>>HELP<<<'; exit 0; fi
+grep -q 'write the word done' "$HOLDPOINT_FEEDBACK_FILE" && echo done > result"#;
+
 fn world(plan: &str) -> World {
     let world = World::new(&[("readme", "x\n")]);
     world.plan(plan);
@@ -71,6 +76,16 @@ fn refused(world: &World, args: &[&str]) -> String {
     let error = refused.expect(1).json()["error"].clone();
     assert!(!error["message"].as_str().unwrap().is_empty() && error.get("details").is_some(), "{error}");
     error["code"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn an_advisor_helps_a_builder_that_calls_for_help() {
+    let world = world(PLAN);
+    let builder = world.program("builder.sh", CALLS);
+    let advisor =
+        format!("advisor={}", world.program("advisor.sh", "grep -q HELP && echo 'write the word done into result'"));
+    let run = world.fly(&builder, &["--agent", &advisor]);
+    assert_eq!(run.expect(0).waypoint("w")["attempts"], 1);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 use holdpoint_bus::api::ApiError;
 use holdpoint_core::workflows;
 use holdpoint_protocol::{
-    ids::{FlightId, RoleId},
+    ids::{FlightId, RoleId, role},
     streams,
     view::{FlightView, FlownWorkflow},
     workflow::RecordedWorkflow,
@@ -19,7 +19,7 @@ use holdpoint_runtime::{
 };
 use holdpoint_workspace::UserRepo;
 
-use super::{BUILDERS_DEFAULT, Flown, Following, Wanted, facts};
+use super::{BUILDERS_DEFAULT, Following, advisors, facts, stays};
 use crate::{
     args::{RunArgs, Work},
     branch,
@@ -196,11 +196,14 @@ impl Local {
 
     /// The roles that the flight needs besides the built-in ones.
     fn roles(&self) -> Vec<(RoleId, bool)> {
-        self.record
-            .submission
-            .as_ref()
-            .map(|Submission { plan, workflows, .. }| workflows::declared_roles(&workflows::specs(plan, workflows)))
-            .unwrap_or_default()
+        let specs = |Submission { plan, workflows, .. }: &Submission| workflows::specs(plan, workflows);
+        let of_gates = self.record.submission.as_ref().map(|submission| workflows::declared_roles(&specs(submission)));
+        let mut roles = of_gates.unwrap_or_default();
+        let advisor = role::id(role::ADVISOR);
+        if advisors(&self.config) > 0 && !roles.iter().any(|(known, _)| *known == advisor) {
+            roles.push((advisor, false));
+        }
+        roles
     }
 
     /// The roles that a flight which goes by `today` has got since it was submitted, or would get by the files as they stand, as far as

@@ -140,6 +140,9 @@ fn handoff(entry: &EntryLine, input: &Input) -> Option<HandoffLine> {
             Some(line(entry, handoff, "verification_report", body))
         }
         Input::Fulfilled(handoff) => Some(fulfilled(entry, handoff)),
+        Input::Advised(handoff) => {
+            Some(fulfilled(entry, &handoff.clone().with(Box::new(handoff.body.completion.clone()))))
+        }
         Input::Asked(asked) => Some(line(entry, asked, kind_of(asked.body.kind), question(asked, entry))),
         Input::Answered(act) => {
             Some(act_line(entry, &act.by, &act.cause, Act::Answer(Box::new(act.body.response.clone()))))
@@ -225,7 +228,7 @@ fn question(handoff: &Handoff<Box<Asked>>, entry: &EntryLine) -> Handed {
                 delivery,
                 agent,
                 question: asked.question.clone(),
-                decision_context: String::new(),
+                decision_context: asked.context.clone(),
                 confidence: Confidence::Low,
                 options: asked.options.clone(),
                 work,

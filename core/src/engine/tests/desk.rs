@@ -17,7 +17,9 @@ use holdpoint_protocol::{
 
 use super::fixture::{Fixture, Stored, Taken};
 use crate::{
-    engine::{Act, Answering, Asked, Commit, Ends, Handoff, Input, Migrating, Refusal, Retrying, reference, reply},
+    engine::{
+        Act, Advised, Answering, Asked, Commit, Ends, Handoff, Input, Migrating, Refusal, Retrying, reference, reply,
+    },
     flight,
 };
 
@@ -197,6 +199,29 @@ impl Fixture {
         let mut completion = Completion::new(origin, body);
         change(&mut completion);
         Input::Fulfilled(handoff.with(Box::new(completion)))
+    }
+
+    /// What an advisor hands off on the open turn, changed by `change`.
+    pub(crate) fn advice(&mut self, name: &str, change: impl FnOnce(&mut Completion)) -> Input {
+        let turn = self.turn(name);
+        self.advice_on(name, turn, change)
+    }
+
+    /// The same on a turn that is open or was.
+    pub(crate) fn advice_on(&mut self, name: &str, turn: Turn, change: impl FnOnce(&mut Completion)) -> Input {
+        let (_, origin) = self.act_of(name);
+        let (agent, cause) = (person("agent-1"), self.cause(&turn.role));
+        let body = CompletionBody {
+            outcome: Some(Outcome::Complete),
+            summary: "look there".to_owned(),
+            ..CompletionBody::of_agent(agent.clone(), turn.turn_id.clone(), 1)
+        };
+        let mut completion = Completion::new(origin, body);
+        change(&mut completion);
+        let (turn_id, role) = (turn.turn_id.clone(), turn.role.clone());
+        let body = Box::new(Advised { completion, turn: Box::new(turn) });
+        let metered = self.metered.clone();
+        Input::Advised(Handoff { turn: turn_id, role, agent, cause, told: None, metered, body })
     }
 
     pub(crate) fn fulfil(&mut self, name: &str, change: impl FnOnce(&mut Completion)) -> Taken {

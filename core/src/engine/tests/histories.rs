@@ -51,6 +51,8 @@ pub(crate) struct Setup {
     answers: bool,
     /// What the flight may cost, in millionths of a dollar, and what happens then.
     cost: Option<(u16, OnExceeded)>,
+    /// How many advisors a round asks, of questions as well.
+    advisors: u32,
 }
 
 /// One thing that happens. Numbers are taken modulo what there is.
@@ -102,7 +104,21 @@ pub(crate) fn setup() -> impl Strategy<Value = Setup> {
     let cost = prop::option::weighted(0.2, (1..2_000_u16, policy));
     (any::<bool>(), any::<bool>(), any::<bool>(), parallel, 0..4_u32, wall, people(), people(), (reviewed, cost))
         .prop_map(|(guarded, red_first, repair, parallel, max_reworks, wall, approved, answers, (reviewed, cost))| {
-            Setup { cost, approved, reviewed, answers, guarded, red_first, repair, parallel, max_reworks, wall }
+            // A quarter of the fleets has advisors.
+            let advisors = if guarded && repair { 1 + u32::from(red_first) } else { 0 };
+            Setup {
+                advisors,
+                cost,
+                approved,
+                reviewed,
+                answers,
+                guarded,
+                red_first,
+                repair,
+                parallel,
+                max_reworks,
+                wall,
+            }
         })
 }
 
@@ -156,7 +172,8 @@ fn flown(setup: &Setup) -> (Plan, Fleet) {
         let answer = Answer { matches: "(?i)by policy".to_owned(), option: "red".to_owned(), rationale: None };
         plan.answers.push(answer);
     }
-    (plan, Fleet { repair: setup.repair, judge: true, parallel: setup.parallel, ..fleet() })
+    plan.policy.advise_questions = setup.advisors > 0;
+    (plan, Fleet { repair: setup.repair, judge: true, advisors: setup.advisors, parallel: setup.parallel, ..fleet() })
 }
 
 /// The name of a workflow in which agents look at what was verified.
@@ -284,7 +301,9 @@ impl Story {
                 let deaths = (1..=u32::from(*count % 5)).map(|delivery| Death { delivery, agent: agent(delivery) });
                 let died = Died { turn: turn.turn_id, cause, deaths: deaths.collect() };
                 let taken = self.fixture.feed(name, Input::Died(died));
-                assert_eq!(matches!(taken, Taken::Appended(_)), count % 5 >= 3, "{taken:?}");
+                // Work is not held when advisors die: after the deadline a person is asked.
+                let is_held = count % 5 >= 3 && turn.role.as_str() != role::ADVISOR;
+                assert_eq!(matches!(taken, Taken::Appended(_)), is_held, "{taken:?}");
             }
             Event::Person(n, how) => {
                 let Some(name) = pick(&NAMES, *n).copied() else { return };
@@ -388,6 +407,10 @@ impl Story {
                 self.fixture.reported(name, report)
             }
             Purpose::Complete => self.fixture.fulfilment(name, |completion| vary(completion, how)),
+            // An advisor can help, fail, or say that it cannot; it sends nothing back.
+            Purpose::Advise => {
+                self.fixture.advice(name, |completion| vary(completion, if how % 8 < 3 { 5 } else { how }))
+            }
         };
         self.send(name, input);
     }

@@ -93,6 +93,7 @@ pub(crate) fn fleet() -> Fleet {
         pool: "fleet".parse().unwrap(),
         repair: false,
         judge: false,
+        advisors: 0,
         parallel: None,
         queue_grace: Millis(0),
         build_wall: Millis(1_800_000),

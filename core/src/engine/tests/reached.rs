@@ -22,7 +22,7 @@ use crate::engine::{Ends, Input};
 const CASES_TO_REACH_ALL: u32 = 1_024;
 
 /// What has to turn up.
-const WANTED: [&str; 45] = [
+const WANTED: [&str; 47] = [
     "a completion failed and came again",
     "a maker's turn went on to other makers",
     "a maker's turn went on to people",
@@ -30,6 +30,7 @@ const WANTED: [&str; 45] = [
     "a review went on to people",
     "accepted after an answer",
     "accepted behind an agent",
+    "advisors could not help",
     "agent_failed",
     "all complete",
     "answer and patience crossed",
@@ -49,6 +50,7 @@ const WANTED: [&str; 45] = [
     "evidence_missing",
     "gate_blocked",
     "guard_red",
+    "helped by an advisor",
     "held at the end of a chain",
     "held because no verifier answered",
     "help_requested",
@@ -83,6 +85,16 @@ fn of_questions(transition: &Transition) -> Option<&'static str> {
             (asked.body.ends == Ends::TurnAfterAll).then_some("answer and patience crossed")
         }
         (_, Input::Built(_) | Input::Reported(_), _) => open.asking().map(|_| "withdrawn by a result"),
+        _ => None,
+    }
+}
+
+/// What became of a call for help that advisors were asked about.
+fn of_advice(transition: &Transition) -> Option<&'static str> {
+    transition.before.advice.as_ref()?;
+    match (&transition.input, &transition.after.phase) {
+        (Input::Advised(_), Phase::InTurn(open)) if open.purpose == Purpose::Build => Some("helped by an advisor"),
+        (Input::Advised(_), Phase::Waiting(_)) => Some("advisors could not help"),
         _ => None,
     }
 }
@@ -149,6 +161,7 @@ fn histories_reach_what_they_are_meant_to_try() {
             }
             seen.extend(of_questions(transition));
             seen.extend(of_agents(transition));
+            seen.extend(of_advice(transition));
             seen.extend(of_chains(transition));
             if matches!(transition.after.phase, Phase::Accepted { .. }) && asked.contains(&transition.waypoint) {
                 seen.insert("accepted after an answer");

@@ -52,7 +52,7 @@ fn turn(request: &BuildRequest) -> Turn {
     }
 }
 
-fn request() -> BuildRequest {
+pub(crate) fn request() -> BuildRequest {
     let check = Check {
         command: "cargo test".to_owned(),
         expect: Some("test result: ok".to_owned()),

@@ -3,7 +3,7 @@ use std::time::Duration;
 use holdpoint_core::exchange::HandoffRules;
 
 use super::*;
-use crate::complete_turn::prompt::tests::{request, turn};
+use crate::complete_turn::prompt::tests::{advice, request, turn};
 use crate::dialect;
 
 fn ended(ended: Ended, stdout: &str) -> BackendResult {
@@ -179,4 +179,14 @@ fn a_program_that_prints_its_prompt_says_nothing_with_it() {
     let prompt = crate::complete_turn::prompt::prompt(&turn(), &request(), &shown);
     let (outcome, _, _, named) = came_to(&prompt, |request| request.default_outcome = Some(Outcome::Blocked));
     assert_eq!((outcome, named), (Outcome::Blocked, false));
+}
+
+#[test]
+fn all_that_an_advisor_says_is_its_advice_and_only_silence_and_a_bad_end_are_none() {
+    let advises = |request: &mut CompletionRequest| *request = advice();
+    let words = "Look at a.rs.\n\n{\"line\": 7} is what it reads.\n";
+    let said = words.trim_end().to_owned();
+    assert_eq!(came_to(words, advises), (Outcome::Complete, said, Vec::new(), false));
+    assert_eq!(failed(&ended(Ended::Exited(0), " \n"), advises).reason, ReasonCode::HandoffInvalid);
+    assert_eq!(failed(&ended(Ended::Exited(1), words), advises).reason, ReasonCode::AgentFailed);
 }

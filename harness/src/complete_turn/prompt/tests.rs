@@ -5,12 +5,14 @@ use holdpoint_protocol::{
     journal::Record,
     plan::TurnBudget,
     reason::ReasonCode,
+    state::QuestionKind,
     time::Millis,
-    turn::{ReviewContext, TurnRequest},
+    turn::{Advice, AdviceRequest, ReviewContext, TurnRequest},
     workflow::GateContext,
 };
 
 use super::*;
+use crate::backend::prompt::tests::request as build_request;
 use holdpoint_runtime::clock;
 
 /// A turn of an editor at the gate `edit`.
@@ -77,7 +79,32 @@ pub(crate) fn request() -> CompletionRequest {
         bundles: Vec::new(),
         report: None,
         feedback: None,
+        advice: None,
     }
+}
+
+/// What an advisor is asked in a second round, by an agent that would like to give it orders.
+pub(crate) fn advice() -> CompletionRequest {
+    let failed = Advice {
+        advisor: Some("advisor-1".parse().unwrap()),
+        success: false,
+        declined: false,
+        content: String::new(),
+        session: None,
+        error: Some("agent_failed: exit 1".to_owned()),
+        round: 1,
+        at: clock::now(),
+    };
+    let advice = AdviceRequest {
+        kind: QuestionKind::Help,
+        question: ">>>HELP<<<".to_owned(),
+        context: "```\n## Orders\n```".to_owned(),
+        round: 2,
+        not_before: None,
+        given: vec![failed],
+        asked: Box::new(build_request()),
+    };
+    CompletionRequest { advice: Some(Box::new(advice)), can_reject: false, ..request() }
 }
 
 fn of(request: &CompletionRequest, shown: &Shown) -> String {
@@ -157,4 +184,21 @@ fn it_says_why_the_work_is_here_again() {
     assert!(sent_back.contains("```\nlook at section 2\n```"), "{sent_back}");
     let failed = of(&CompletionRequest { feedback: Some(feedback(None)), ..request() }, &Shown::Tree);
     assert!(failed.contains("The last turn came to `approval_rejected`"), "{failed}");
+}
+
+#[test]
+fn an_advisor_reads_what_is_asked_as_data_and_what_was_said_before() {
+    let text = of(&advice(), &work("+It costs 5.\n"));
+    for part in [
+        "# Advice on: A page on prices\n",
+        "is stuck and calls for help",
+        "```\n>>>HELP<<<\n```",
+        "````\n```\n## Orders\n```\n````",
+        "Round 1, `advisor-1`:\n\n```\nagent_failed: exit 1\n```",
+        "```\n+It costs 5.\n```",
+        "end with exit code 0",
+    ] {
+        assert!(text.contains(part), "{part:?} is not in\n{text}");
+    }
+    assert!(!text.contains("needs_review"), "it decides nothing: {text}");
 }

@@ -8,13 +8,13 @@ use holdpoint_protocol::{
     reason::ReasonCode,
     state::{
         Acted, Answered, Branch, BranchStanding, Configured, Counters, GateEntries, GateVisit, Held, LastDecision,
-        OpenFork, OpenTurn, Outcome, Phase, Purpose, Question, QuestionKind, QuestionStanding, Resume, Status,
-        TurnQuestion, Verified, Vote, WaypointState, Work,
+        OpenAdvice, OpenFork, OpenTurn, Outcome, Phase, Purpose, Question, QuestionKind, QuestionStanding, Resume,
+        Status, TurnQuestion, Verified, Vote, WaypointState, Work,
     },
     subjects,
     turn::{
-        BuildRequest, Collision, CollisionKind, CompletionRequest, DependencyOutcome, Feedback, LandedMeanwhile,
-        ReviewContext, Turn, TurnRequest,
+        Advice, AdviceRequest, BuildRequest, Collision, CollisionKind, CompletionRequest, DependencyOutcome, Feedback,
+        LandedMeanwhile, ReviewContext, Turn, TurnRequest,
     },
     version,
     workflow::{GateContext, RecordedWorkflow},
@@ -72,6 +72,7 @@ fn state(phase: Phase) -> WaypointState {
         after_conflict: true,
         constraints: vec!["use anyhow".to_owned()],
         acted: Some(Acted { by: person(), verb: Verb::Approve, at: at(5), digest: digest("act") }),
+        advice: None,
         configured: Configured { began: 1, by: 2 },
         spent: Spent::default(),
     }
@@ -265,6 +266,7 @@ fn complete_turn() -> Turn {
         role_description: None,
         default_outcome: None,
         budget: None,
+        advice: None,
     };
     a_turn(REVIEWER, Purpose::Complete, TurnRequest::Complete(Box::new(request)))
 }
@@ -285,6 +287,44 @@ pub(super) fn agents_complete_turn() -> Turn {
     let mut turn = a_turn(REVIEWER, Purpose::Complete, TurnRequest::Complete(Box::new(request)));
     if let Some(Phase::InTurn(open)) = turn.record.state.as_mut().map(|state| &mut state.phase) {
         open.people = false;
+    }
+    turn
+}
+
+/// Of an advisor, in the second round.
+fn advise_turn() -> Turn {
+    let TurnRequest::Build(asked) = build_turn().request else { unreachable!("a build request") };
+    let TurnRequest::Complete(request) = agents_complete_turn().request else { unreachable!("a completion") };
+    let kept = Advice {
+        advisor: Some("advisor-1".parse().unwrap()),
+        success: false,
+        declined: true,
+        content: String::new(),
+        session: Some("s-1".to_owned()),
+        error: Some("agent_failed: exit 1".to_owned()),
+        round: 1,
+        at: at(5),
+    };
+    let helped = Advice {
+        success: true,
+        declined: false,
+        content: "look at the header".to_owned(),
+        error: None,
+        ..kept.clone()
+    };
+    let advice = AdviceRequest {
+        kind: QuestionKind::Help,
+        question: ">>>HELP<<<".to_owned(),
+        context: "{\"step\":17}".to_owned(),
+        round: 2,
+        not_before: Some(at(6)),
+        given: vec![kept, helped],
+        asked,
+    };
+    let request = CompletionRequest { advice: Some(Box::new(advice)), ..*request };
+    let mut turn = a_turn(role::ADVISOR, Purpose::Advise, TurnRequest::Complete(Box::new(request)));
+    if let (Some(state), Phase::Waiting(question)) = (turn.record.state.as_mut(), waiting(QuestionKind::Help)) {
+        state.advice = Some(Box::new(OpenAdvice { question, round: 2, asked: 1, helped: 0 }));
     }
     turn
 }
@@ -451,6 +491,7 @@ pub(super) fn all() -> Kinds {
         another("turn_declared_build", "turn", declared_build_turn()),
         another("turn_complete", "turn", complete_turn()),
         another("turn_agents_complete", "turn", agents_complete_turn()),
+        another("turn_advise", "turn", advise_turn()),
         published("dead", dead()),
         published("feedback", feedback()),
         published("steered", steered()),

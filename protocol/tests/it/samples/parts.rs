@@ -183,7 +183,7 @@ pub(super) fn plan() -> Plan {
         base: "HEAD".to_owned(),
         covenant: Some("AGENTS.md".to_owned()),
         workflow: "fly".to_owned(),
-        policy: Policy { max_reworks: 3, max_clarifications: 2, mode: Mode::Team },
+        policy: Policy { max_reworks: 3, max_clarifications: 2, advise_questions: false, mode: Mode::Team },
         budget: FlightBudget {
             wall: Some(Millis(14_400_000)),
             tokens: Some(2_000_000),
@@ -232,6 +232,7 @@ pub(super) fn fleet() -> Fleet {
         pool: "fleet".parse().unwrap(),
         repair: true,
         judge: true,
+        advisors: 0,
         parallel: Some(4),
         queue_grace: Millis(60_000),
         build_wall: Millis(1_800_000),

@@ -187,6 +187,7 @@ impl Fleet {
                 pool: self.pool.clone(),
                 repair: false,
                 judge: false,
+                advisors: 0,
                 parallel: None,
                 queue_grace: Millis(3_600_000),
                 build_wall: Millis(600_000),
