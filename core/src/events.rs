@@ -26,7 +26,7 @@ mod visits;
 pub use agents::{AgentReport, Agents};
 pub use delivery::{Delivery, DeliveryReport};
 pub use entry::{Scene, of_entry};
-pub use event::{Event, KINDS, Level, SkipReason, What, outcome_word};
+pub use event::{AdviceOutcome, Event, KINDS, Level, SkipReason, What, outcome_word};
 pub use gates::{GateReport, Gates, Passes, Standing};
 pub use reader::{Reader, Said, Told};
 pub use spread::Spread;

@@ -11,7 +11,7 @@ use holdpoint_protocol::{
 };
 
 use super::{
-    event::{Event, SkipReason, What},
+    event::{AdviceOutcome, Event, SkipReason, What},
     visits,
 };
 use crate::{completion, engine, gates::Duty};
@@ -54,6 +54,7 @@ pub fn of_entry(scene: &Scene<'_>, before: &WaypointState, entry: &Entry) -> Vec
     let mut whats = Vec::new();
     told.timeout(&mut whats);
     told.visits(&mut whats);
+    told.advice(&mut whats);
     told.conditions(&mut whats);
     told.stops(&mut whats);
     whats.into_iter().map(|(what, message)| told.event(what, message)).collect()
@@ -161,6 +162,27 @@ impl Change<'_> {
             };
             whats.push((what, None));
         }
+    }
+
+    /// Advice was asked for, given or not to be had.
+    fn advice(&self, whats: &mut Whats) {
+        let Some(advice) = self.after.advice.as_ref().or(self.before.advice.as_ref()) else { return };
+        let asker = &advice.question.turn;
+        let outcome = match &self.after.phase {
+            _ if self.after.advice.is_some() => AdviceOutcome::Asked,
+            Phase::Waiting(_) => AdviceOutcome::Unhelped,
+            // A turn that a decision opens is another one.
+            Phase::InTurn(open) if open.gate == asker.gate && self.entry.decision().is_none() => AdviceOutcome::Advised,
+            _ => AdviceOutcome::Superseded,
+        };
+        let message = match outcome {
+            AdviceOutcome::Unhelped => {
+                self.says(format!("has no advice at gate '{}' (role: {}): a person is asked", asker.gate, asker.role))
+            }
+            _ => None,
+        };
+        let (gate, role, round) = (asker.gate.clone(), asker.role.clone(), advice.round);
+        whats.push((What::GateAdvice { gate, role, agent: None, round, outcome }, message));
     }
 
     /// A gate was left for another one, or for none.

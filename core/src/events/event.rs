@@ -102,6 +102,20 @@ pub enum What {
         #[serde(serialize_with = "seconds")]
         duration: Millis,
     },
+    /// Whoever has a gate's turn called for help, and advisors are asked before a person.
+    GateAdvice {
+        /// The gate.
+        gate: GateId,
+        /// Whose turn it is there.
+        role: RoleId,
+        /// Who called, or which advisor answered; absent where nobody was heard of.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        agent: Option<AgentName>,
+        /// Which round, from 1.
+        round: u32,
+        /// What follows.
+        outcome: AdviceOutcome,
+    },
     /// Work passed over a gate.
     GateSkip {
         /// The gate.
@@ -177,6 +191,36 @@ pub enum What {
     },
 }
 
+/// What follows when advice is asked for, or an advisor answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AdviceOutcome {
+    /// The next advisor has a turn.
+    Asked,
+    /// The turn of whoever called is open again, with advice.
+    Advised,
+    /// No advisor helped: it waits for a person.
+    Unhelped,
+    /// Nobody needs advice any more: the work was held, moved or cancelled.
+    Superseded,
+}
+
+impl AdviceOutcome {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Asked, Self::Advised, Self::Unhelped, Self::Superseded];
+
+    /// The word.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Asked => "asked",
+            Self::Advised => "advised",
+            Self::Unhelped => "unhelped",
+            Self::Superseded => "superseded",
+        }
+    }
+}
+
 /// Why work passed over a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -202,9 +246,10 @@ impl SkipReason {
 }
 
 /// The kinds of events, as `--type` names them.
-pub const KINDS: [&str; 9] = [
+pub const KINDS: [&str; 10] = [
     "gate_transition",
     "gate_rejection",
+    "gate_advice",
     "gate_skip",
     "gate_timeout",
     "gate_conflict",
@@ -221,6 +266,7 @@ impl What {
         match self {
             Self::GateTransition { .. } => "gate_transition",
             Self::GateRejection { .. } => "gate_rejection",
+            Self::GateAdvice { .. } => "gate_advice",
             Self::GateSkip { .. } => "gate_skip",
             Self::GateTimeout { .. } => "gate_timeout",
             Self::GateConflict { .. } => "gate_conflict",
@@ -255,7 +301,11 @@ impl What {
     #[must_use]
     pub(super) fn level(&self) -> Level {
         match self {
-            Self::GateTransition { .. } | Self::GateRejection { .. } | Self::GateSkip { .. } => Level::Info,
+            Self::GateAdvice { outcome: AdviceOutcome::Unhelped, .. } => Level::Warn,
+            Self::GateTransition { .. }
+            | Self::GateRejection { .. }
+            | Self::GateAdvice { .. }
+            | Self::GateSkip { .. } => Level::Info,
             Self::GateTimeout { .. } | Self::GateConflict { .. } | Self::GateConditionError { .. } => Level::Warn,
             Self::GateCircularLoop { .. } | Self::GateBlockedNoAgents { .. } | Self::GateAssignmentError { .. } => {
                 Level::Error

@@ -210,6 +210,9 @@ impl Reader {
             What::GateTransition { summary, .. } => {
                 *summary = cause.and_then(|cause| self.handed.get(cause)).and_then(|handed| handed.summary.clone());
             }
+            What::GateAdvice { agent, .. } => {
+                *agent = cause.and_then(|cause| self.handed.get(cause)).and_then(|handed| handed.agent.clone());
+            }
             What::GateTimeout { agent, .. } => {
                 if let Phase::InTurn(open) = &before.phase {
                     *agent = open.taken_by.clone().or_else(|| self.holders.get(&open.turn).cloned());

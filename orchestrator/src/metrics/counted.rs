@@ -1,7 +1,7 @@
 //! Counters and histograms, and what an entry adds to them.
 
 use holdpoint_core::{
-    events::{self, Event, Scene, What, outcome_word},
+    events::{self, AdviceOutcome, Event, Scene, What, outcome_word},
     flight::{FlightState, Waypoints},
 };
 use holdpoint_protocol::{
@@ -27,6 +27,7 @@ const NO_GATE: &str = "";
 pub(super) struct Gates {
     transitions: Counters,
     rejections: Counters,
+    advice: Counters,
     skips: Counters,
     timeouts: Counters,
     conflicts: Counters,
@@ -48,6 +49,7 @@ impl Gates {
         Self {
             transitions: metrics.counters("gate_transitions", "Times that work left a gate, came to one, or both"),
             rejections: metrics.counters("gate_rejections", "Times that a gate which may reject sent work back"),
+            advice: metrics.counters("gate_advice", "Times that advisors were asked, helped or could not help"),
             skips: metrics.counters("gate_skips", "Times that work passed over a gate"),
             timeouts: metrics.counters("gate_timeouts", "Turns that nobody answered in time"),
             conflicts: metrics.counters("gate_conflicts", "Handoffs and acts that came second, or after their turn was over"),
@@ -103,6 +105,9 @@ impl Gates {
                 self.transitions.count(with(labels, "outcome", outcome));
             }
             What::GateRejection { gate, .. } => self.rejections.count(of(gate)),
+            What::GateAdvice { gate, outcome, .. } => {
+                self.advice.count(with(of(gate), "outcome", outcome.as_str()));
+            }
             What::GateSkip { gate, reason, .. } => self.skips.count(with(of(gate), "reason", reason.as_str())),
             What::GateTimeout { gate, role, .. } => self.timeouts.count(role_at(of(gate), role)),
             What::GateCircularLoop { gate, .. } => self.circular_loops.count(of(gate)),
@@ -162,6 +167,9 @@ impl Gates {
             let of_gate = at(name, &workflow.name, gate.id.as_str());
             for outcome in [Outcome::Complete, Outcome::NeedsReview, Outcome::Blocked] {
                 self.durations.touch(with(of_gate.clone(), "outcome", outcome_word(outcome)));
+            }
+            for outcome in AdviceOutcome::ALL {
+                self.advice.touch(with(of_gate.clone(), "outcome", outcome.as_str()));
             }
             for counters in [&self.rejections, &self.conflicts, &self.circular_loops] {
                 counters.touch(of_gate.clone());

@@ -17,12 +17,13 @@ use holdpoint_protocol::{
 use super::{
     desk::ADA,
     fixture::{Fixture, Taken},
-    parts::{build_request, fleet, plan, waypoint},
+    parts::{build_request, fleet, id, plan, waypoint},
 };
 use crate::{
     audit::tests::account::Account,
     engine::{ADVICE_BYTES_MAX, ADVICE_ROUNDS_MAX, Input, Refusal, begins_at},
-    flight,
+    events::{AdviceOutcome, Scene, What, of_entry},
+    flight, workflows,
 };
 
 const ADVICE: &str = "canary-advice: look at the header";
@@ -311,4 +312,28 @@ fn an_advisors_key_decides_nothing_else() {
         assert!(matches!(fixture.feed("w", input), Taken::Refused(_)), "{}", turn.turn_id);
     }
     assert_eq!(fixture.open_turn("w").unwrap().turn, again.turn_id);
+}
+
+#[test]
+fn events_say_who_was_asked_and_what_came_of_it() {
+    let outcomes = |fixture: &Fixture| -> Vec<(u32, AdviceOutcome)> {
+        let spec = workflows::built_in("fly").unwrap();
+        let (flight, waypoint) = (&fixture.flight.submitted.flight, &id("w"));
+        let scene = Scene { flight, project: "demo", waypoint, workflow: &spec };
+        let all = fixture.trace.iter().flat_map(|step| of_entry(&scene, &step.before, &step.entry));
+        let advice = all.filter_map(|event| match event.what {
+            What::GateAdvice { round, outcome, .. } => Some((round, outcome)),
+            _ => None,
+        });
+        advice.collect()
+    };
+    let mut fixture = fleet_of(1);
+    call(&mut fixture);
+    advise(&mut fixture, fails).turn();
+    advise(&mut fixture, |_| {}).turn();
+    let helped = [(1, AdviceOutcome::Asked), (2, AdviceOutcome::Asked), (2, AdviceOutcome::Advised)];
+    assert_eq!(outcomes(&fixture), helped);
+    call(&mut fixture);
+    advise(&mut fixture, declines).decided();
+    assert_eq!(outcomes(&fixture)[3..], [(1, AdviceOutcome::Asked), (1, AdviceOutcome::Unhelped)]);
 }

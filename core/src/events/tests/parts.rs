@@ -152,6 +152,7 @@ pub(super) fn brief(events: &[Event]) -> Vec<String> {
         What::GateRejection { gate, target_gate, .. } => {
             format!("rejection {gate}→{}", name(target_gate.as_ref().map(ToString::to_string)))
         }
+        What::GateAdvice { gate, round, outcome, .. } => format!("advice {gate} {round} {}", outcome.as_str()),
         What::GateSkip { gate, reason, .. } => format!("skip {gate} {}", reason.as_str()),
         What::GateTimeout { gate, role, escalate_to, reopened, .. } => {
             let to = name(escalate_to.as_ref().map(ToString::to_string));

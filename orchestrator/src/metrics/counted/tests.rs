@@ -1,4 +1,4 @@
-use holdpoint_core::events::{Level, SkipReason};
+use holdpoint_core::events::{AdviceOutcome, Level, SkipReason};
 use holdpoint_protocol::{Timestamp, time::Millis};
 
 use super::*;
@@ -41,6 +41,10 @@ fn each_kind_of_event_has_its_counter() {
         (
             What::GateSkip { gate: gate(), role: role(), reason: SkipReason::ConditionFalse },
             "gate_skips_total{gate=\"sign\",reason=\"condition_false\"} 1",
+        ),
+        (
+            What::GateAdvice { gate: gate(), role: role(), agent: None, round: 1, outcome: AdviceOutcome::Unhelped },
+            "gate_advice_total{gate=\"sign\",outcome=\"unhelped\"} 1",
         ),
         (What::GateCircularLoop { gate: gate(), loop_count: 6 }, "gate_circular_loops_total{gate=\"sign\"} 1"),
         (
