@@ -9,4 +9,5 @@ mod words;
 
 pub(crate) use flights::{Chosen, choose};
 pub(crate) use source::{Follower, Source};
+pub(crate) use trend::trend;
 pub(crate) use words::{agents, delivery, gates};

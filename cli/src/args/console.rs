@@ -13,7 +13,7 @@ use super::Place;
     holdpoint console\n  \
     holdpoint console --as human-ann --port 4280\n  \
     holdpoint console --nats tls://fleet.example:4222 --creds ann.creds --read-only\n\n\
-    Prints an address of this machine's loopback: open it in a browser. It holds a secret, and whoever has it acts in your name;\n\
+    Prints an address of this machine's loopback: open it in a browser. It holds a secret, and anyone who has it acts in your name;\n\
     another start prints another. Shows flights, waypoints with their attempts, diffs and evidence, what waits for people, and\n\
     the agents, as it happens; buttons answer, approve, send back, retry, cancel, pause and resume, signed with the key that\n\
     this command runs with. Ctrl-C ends it; flights are not touched by that.")]

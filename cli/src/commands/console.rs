@@ -36,7 +36,7 @@ async fn serve(client: &Client, args: &ConsoleArgs) -> Result<(), Failure> {
         output::json(&json!({"url": console.address()}));
     } else {
         output::out(&format!("console  {}", console.address()));
-        output::err("open it in a browser on this machine; whoever has it acts in your name. Ctrl-C ends it");
+        output::err("open it in a browser on this machine; anyone who has it acts in your name. Ctrl-C ends it");
     }
     console.serve().await.map_err(|error| not_listening(listen, &error))
 }

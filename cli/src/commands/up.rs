@@ -157,5 +157,11 @@ async fn begin(
     }
     let notifier = Notifier::start(&client, &config.notify, state, None)?;
     let watcher = Watcher::start(&client, Files::of(&args.repo, None, None).await?, None, Some(fleet.recruiter()));
+    if !args.json {
+        let logs = state.path("logs");
+        output::err(&format!("serves {} with builders: {builders}, until Ctrl-C", repo.dir().display()));
+        output::err("next:  holdpoint submit PLAN, then holdpoint watch FLIGHT");
+        output::err(&format!("logs:  {}/{}", logs.display(), fleet.run()));
+    }
     Ok(There { _announced: announced, _notifier: notifier, _watcher: watcher, _console: console })
 }

@@ -90,7 +90,7 @@ pub(crate) fn fleet(frame: &Frame, crew: &Crew) -> Markup {
                 h3 { a href=(frame.href(&View::Waypoint(dead.flight.clone(), dead.waypoint.clone()))) { (dead.waypoint) } " of " a href=(frame.href(&View::Flight(dead.flight.clone(), Show::Best))) { (dead.flight) } }
                 p.sub { "a turn of " (dead.role) ", dead since " (time(dead.since)) }
                 ul { @for death in &dead.deaths { li { (death.agent) ", delivery " (death.delivery) } } }
-                @if dead.overdue > 0 { p.sub { "opened anew " (dead.overdue) " times because nobody answered" } }
+                @if dead.overdue > 0 { p.sub { "reopened " (dead.overdue) " times because nobody answered" } }
                 @let on = On { flight: &dead.flight, waypoint: Some(&dead.waypoint), seen: None };
                 div.acts { (forms::of_waypoint(frame, on, &[holdpoint_protocol::artifact::Verb::Retry], &[])) }
             }

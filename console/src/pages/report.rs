@@ -99,7 +99,7 @@ fn of_turn(turn: &Turn) -> Markup {
 fn of_feedback(feedback: &Feedback) -> Markup {
     html! {
         div.feedback {
-            p { "It is told: " (feedback.disposition) " (" (feedback.reason_code) ")" }
+            p { "Feedback for the next turn: " (feedback.disposition) " (" (feedback.reason_code) ")" }
             @for note in &feedback.notes { pre.words { (lines(note)) } }
             @for failing in &feedback.failing { (criterion(None, failing, &[])) }
             @for clarified in &feedback.clarifications {

@@ -153,7 +153,7 @@ fn cannot_be_taken(state: &WaypointState, open: &OpenTurn, by: &AgentName, cx: &
             refuse(
                 ActCode::NotAllowed,
                 message,
-                "wait: the turn of whoever called for help opens again, or you are asked",
+                "wait: the turn of the agent that called for help opens again, or you are asked",
             )
         }
     }

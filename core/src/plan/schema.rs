@@ -45,13 +45,13 @@ fn waypoint() -> Value {
     let mut waypoint = object(json!({
         "id": text("A short name, unique in the plan."),
         "title": text("One line for people."),
-        "goal": text("What the builder is told, Markdown."),
+        "goal": text("What the builder has to do, as Markdown."),
         "depends_on": texts("Waypoints that have to be complete first."),
         "priority": one_of(&["critical", "high", "medium", "low"]),
         "tags": texts("Free words."),
         "metadata": {"type": "object"},
         "scope": texts("Globs of all paths that it may touch."),
-        "protected": texts("Globs beside the plan's."),
+        "protected": texts("Globs, in addition to the plan's."),
         "criteria": {"type": "array", "items": criterion()},
         "budget": object(json!({
             "wall": span(), "tokens": number("Of each turn."), "cost_usd": json!({"type": "number"}),

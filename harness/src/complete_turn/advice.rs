@@ -60,7 +60,7 @@ pub(super) fn prompt(turn: &Turn, title: &str, advice: &AdviceRequest, place: &s
     push_given(&mut text, &advice.given);
     text.push_str(
         "## How to answer\n\nPrint your advice and end with exit code 0: what to try next, where, and why. All of your output is \
-         the advice, of at most 8 KiB its end. Whoever asked gets it as data and goes on with its work. Or call `holdpoint-ask \
+         the advice, of at most 8 KiB its end. The agent that asked gets it as data and goes on with its work. Or call `holdpoint-ask \
          complete --outcome complete --summary TEXT`. If you cannot help, call it with `--outcome blocked --blocker TEXT`, or \
          end with another exit code: then somebody else is asked.\n",
     );

@@ -19,7 +19,7 @@ use holdpoint_runtime::{
 };
 use holdpoint_workspace::UserRepo;
 
-use super::{BUILDERS_DEFAULT, Following, advisors, facts, stays};
+use super::{BUILDERS_DEFAULT, Flown, Following, Wanted, advisors, facts};
 use crate::{
     args::{RunArgs, Work},
     branch,
@@ -77,7 +77,7 @@ pub(super) async fn fly(args: &RunArgs, work: Work<'_>) -> Result<Flown, Failure
         record,
         config,
         files,
-        stays: args.console || stays(args.json),
+        result: Wanted::by(args),
         console: args.console,
         _claim: claim,
     };
@@ -106,16 +106,8 @@ pub(super) async fn resume(args: &RunArgs, flight: &FlightId) -> Result<Flown, F
     }
     preflight::check_sandbox(&config).await?;
     let files = Files::of(&args.place.repo, None, None).await?;
-    let local = Local {
-        state,
-        repo,
-        record,
-        config,
-        files,
-        stays: args.console || stays(args.json),
-        console: args.console,
-        _claim: claim,
-    };
+    let local =
+        Local { state, repo, record, config, files, result: Wanted::by(args), console: args.console, _claim: claim };
     Box::pin(local.fly(None)).await
 }
 
@@ -163,9 +155,9 @@ struct Local {
     config: Config,
     /// Where its workflows are declared.
     files: Files,
-    /// Whether the command stays while something waits for people.
-    stays: bool,
-    /// Whether a console is served meanwhile.
+    /// In which form its result is wanted.
+    result: Wanted,
+    /// Whether a console is served meanwhile; the command then stays while something waits for people.
     console: bool,
     _claim: Lock,
 }
@@ -308,7 +300,8 @@ impl Local {
         let submission = self.record.submission.as_ref();
         let declares = submission.is_some_and(|one| preflight::may_reload(&one.plan, &one.workflows));
         let _watcher = declares.then(|| Watcher::start(client, self.files.clone(), Some(flight), Some(recruiter)));
-        let following = Following::of(client, &self.repo, flight, self.result, notifier);
+        let mut following = Following::of(client, &self.repo, flight, self.result, notifier);
+        following.stays |= self.console;
         following.conclude(begun.as_deref()).await
     }
 
