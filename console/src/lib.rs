@@ -6,17 +6,17 @@
 //!
 //! - [`fleet`]: what the console asks for; `account`: what the journal of a flight tells, as pages show it.
 //! - `view`: which page an address means; `pages`: what stands on it; `wanted`: what a form asks for.
-//! - `gate`: who gets an answer at all; `door`: connections; `shelf`: what was read; `pulse`: when it is looked again;
-//!   `server`: all of it behind an address.
+//! - `access`: who gets an answer at all; `connections`: how many, and how long each may be silent; `cache`: answers of the
+//!   fleet, shared by all pages; `updates`: what open pages get; `server`: all of it behind an address.
 
+mod access;
 mod account;
-mod door;
+mod cache;
+mod connections;
 pub mod fleet;
-mod gate;
 mod pages;
-mod pulse;
 mod server;
-mod shelf;
+mod updates;
 mod view;
 mod wanted;
 

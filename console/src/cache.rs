@@ -93,7 +93,7 @@ type Books<R> = HashMap<FlightId, (Instant, Slot<R>)>;
 type Summarized = (FlightStatus, Instant, Summary);
 
 /// Everything that was read.
-pub(crate) struct Shelf<F: Fleet> {
+pub(crate) struct Cache<F: Fleet> {
     pub(crate) fleet: Shared<F>,
     flights: Mutex<Option<Kept<Vec<FlightLine>>>>,
     inbox: Mutex<Option<Kept<Vec<InboxItem>>>>,
@@ -106,7 +106,7 @@ pub(crate) struct Shelf<F: Fleet> {
     filling: Arc<Mutex<()>>,
 }
 
-impl<F: Fleet> Shelf<F> {
+impl<F: Fleet> Cache<F> {
     pub(crate) fn new(fleet: Shared<F>) -> Self {
         Self {
             fleet,

@@ -26,29 +26,29 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// A listener that lets so many in.
 #[derive(Debug)]
-pub(crate) struct Door {
+pub(crate) struct Connections {
     listener: TcpListener,
     places: Arc<Semaphore>,
 }
 
-impl Door {
+impl Connections {
     /// In front of this listener.
     pub(crate) fn new(listener: TcpListener) -> Self {
         Self { listener, places: Arc::new(Semaphore::new(CONNECTIONS_MAX)) }
     }
 }
 
-impl Listener for Door {
-    type Io = Visitor;
+impl Listener for Connections {
+    type Io = Connection;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Visitor, SocketAddr) {
+    async fn accept(&mut self) -> (Connection, SocketAddr) {
         let place = Arc::clone(&self.places).acquire_owned().await.expect("the semaphore is never closed");
         loop {
             match self.listener.accept().await {
                 Ok((stream, from)) => {
                     let silence = Box::pin(sleep_until(Instant::now() + SILENCE_MAX));
-                    return (Visitor { stream, silence, _place: place }, from);
+                    return (Connection { stream, silence, _place: place }, from);
                 }
                 Err(error) => {
                     tracing::debug!(%error, "a connection could not be taken");
@@ -65,19 +65,19 @@ impl Listener for Door {
 
 /// A connection, with its place.
 #[derive(Debug)]
-pub(crate) struct Visitor {
+pub(crate) struct Connection {
     stream: TcpStream,
     silence: Pin<Box<Sleep>>,
     _place: OwnedSemaphorePermit,
 }
 
-impl Visitor {
+impl Connection {
     fn alive(&mut self) {
         self.silence.as_mut().reset(Instant::now() + SILENCE_MAX);
     }
 }
 
-impl AsyncRead for Visitor {
+impl AsyncRead for Connection {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         match Pin::new(&mut self.stream).poll_read(cx, buf) {
             Poll::Ready(read) => {
@@ -92,7 +92,7 @@ impl AsyncRead for Visitor {
     }
 }
 
-impl AsyncWrite for Visitor {
+impl AsyncWrite for Connection {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let written = ready!(Pin::new(&mut self.stream).poll_write(cx, bytes));
         self.alive();
