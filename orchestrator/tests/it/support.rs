@@ -42,6 +42,8 @@ use tempfile::TempDir;
 
 /// How long something that must happen may take on a busy machine.
 pub(crate) const SOON: Duration = Duration::from_secs(60);
+/// How long an answer of the API may take before it is asked for once more, as commands do.
+const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(3);
 
 /// One test's world.
 pub(crate) struct World {
@@ -267,7 +269,8 @@ impl World {
         let deadline = tokio::time::Instant::now() + SOON;
         loop {
             let call = Call { endpoint, payload: payload.clone(), timeout: SOON, traceparent: None };
-            match api::request(operator, call).await {
+            // An answer that is on its way while the broker rereads its accounts is lost, and everything asked here may be asked twice.
+            match api::request_hedged(operator, call, ASKED_AGAIN_AFTER).await {
                 Ok(answer) => return Ok(codec::decode(&answer, Encoding::Json).unwrap()),
                 // The broker has not heard of an orchestrator that has just started: a user's command asks again, too.
                 Err(api::ApiError::NobodyThere { .. }) if tokio::time::Instant::now() < deadline => {

@@ -5,7 +5,9 @@ use std::fs;
 use holdpoint_tests::world::{World, eventually};
 use serde_json::{Value, json};
 
-const PLAN: &str = "plan: live\nwaypoints:\n  - {id: w, goal: g, criteria: [{id: c, check: grep -q done result}]}\n";
+/// Its check takes longer than the pause between two looks at which turn is open: lines of shorter turns are not shown.
+const PLAN: &str =
+    "plan: live\nwaypoints:\n  - {id: w, goal: g, criteria: [{id: c, check: sleep 4 && grep -q done result}]}\n";
 
 /// An agent in a dialect that says something, calls a tool, and waits; what it says would clear a terminal.
 const AGENT: &str = r#"
