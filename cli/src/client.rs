@@ -33,6 +33,8 @@ const BESIDE_AFTER: Duration = Duration::from_secs(3);
 const SUBMIT_TIMEOUT: Duration = Duration::from_secs(300);
 /// How long one try of it may take; whoever took it may have been killed.
 const SUBMIT_TRY_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a submission is not answered before it is sent once more: a big snapshot takes its time, and is checked twice then.
+const SUBMIT_BESIDE_AFTER: Duration = Duration::from_secs(5);
 /// How long it is asked again while nobody serves the API: a process of ours is starting, or was just started again.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// It is asked once.
@@ -69,9 +71,16 @@ impl Client {
         }
     }
 
-    /// Begins a flight. Asked again until there is an answer: the flight's id makes that safe.
+    /// Begins a flight. Asked again until there is an answer: the flight's id makes that safe. Whoever has the question may be
+    /// the orchestrator of a short command that ends.
     pub(crate) async fn submit(&self, submit: &Submit) -> Result<FlightView, ApiError> {
-        let first = until_answered(SUBMIT_TIMEOUT, || self.ask(SUBMIT, submit, SUBMIT_TRY_TIMEOUT)).await?;
+        let payload = written(submit);
+        let ask = async || {
+            let call =
+                Call { endpoint: SUBMIT, payload: payload.clone(), timeout: SUBMIT_TRY_TIMEOUT, traceparent: None };
+            read(SUBMIT, &api::request_hedged(&self.bus, call, SUBMIT_BESIDE_AFTER).await?)
+        };
+        let first = until_answered(SUBMIT_TIMEOUT, ask).await?;
         self.whole_view(first, PATIENCE).await
     }
 

@@ -6,6 +6,7 @@ use std::io::IsTerminal as _;
 
 use holdpoint_core::engine::ADVISORS_MAX;
 use holdpoint_protocol::{
+    Digest,
     ids::{FlightId, role},
     journal::Fleet as FleetFacts,
     streams,
@@ -200,9 +201,10 @@ async fn fly_elsewhere(args: &RunArgs, remote: &Remote, work: Work<'_>) -> Resul
     let (repo, declares) = (ready.repo.clone(), preflight::may_reload(&ready.plan, &ready.workflows));
     let client = remote.connect().await?;
     let work = async {
+        let watched = watched(args, declares).await?;
         ready.submit(&client, &flight, facts(&config, streams::fleet_pool(), None)).await?;
         output::err(&format!("flight {flight}"));
-        let _watcher = watch(&client, args, &flight, declares).await?;
+        let _watcher = watched.map(|files| Watcher::start(&client, files, Some(&flight), None));
         let notifier = notifier(&client, &config, &repo, &flight)?;
         let following = Following::of(&client, &repo, &flight, Wanted::by(args), notifier);
         following.conclude(None).await
@@ -219,7 +221,8 @@ async fn resume_elsewhere(args: &RunArgs, remote: &Remote, flight: &FlightId) ->
     let work = async {
         let begun = client.status(flight).await?;
         branch::check_fits(&repo, &begun).await?;
-        let _watcher = watch(&client, args, flight, !begun.workflows.is_empty()).await?;
+        let watched = watched(args, !begun.workflows.is_empty()).await?;
+        let _watcher = watched.map(|files| Watcher::start(&client, files, Some(flight), None));
         let notifier = notifier(&client, &config, &repo, flight)?;
         let following = Following::of(&client, &repo, flight, Wanted::by(args), notifier);
         following.conclude(Some(&begun)).await
@@ -227,13 +230,14 @@ async fn resume_elsewhere(args: &RunArgs, remote: &Remote, flight: &FlightId) ->
     or_interrupted(work, flight).await
 }
 
-/// Watches the files of a flight that is flown by workflows of theirs.
-async fn watch(client: &Client, args: &RunArgs, flight: &FlightId, declares: bool) -> Result<Option<Watcher>, Failure> {
+/// The files of a flight that is flown by workflows of theirs, and what stands in them now.
+async fn watched(args: &RunArgs, declares: bool) -> Result<Option<(Files, Option<Digest>)>, Failure> {
     if !declares {
         return Ok(None);
     }
     let files = Files::of(&args.place.repo, None, None).await?;
-    Ok(Some(Watcher::start(client, files, Some(flight), None)))
+    let before = files.digest();
+    Ok(Some((files, before)))
 }
 
 /// Notifies of a flight elsewhere. What was delivered is remembered in the state folder of the repository here.

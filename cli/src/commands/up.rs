@@ -156,7 +156,9 @@ async fn begin(
         ));
     }
     let notifier = Notifier::start(&client, &config.notify, state, None)?;
-    let watcher = Watcher::start(&client, Files::of(&args.repo, None, None).await?, None, Some(fleet.recruiter()));
+    let files = Files::of(&args.repo, None, None).await?;
+    let before = files.digest();
+    let watcher = Watcher::start(&client, (files, before), None, Some(fleet.recruiter()));
     if !args.json {
         let logs = state.path("logs");
         output::err(&format!("serves {} with builders: {builders}, until Ctrl-C", repo.dir().display()));

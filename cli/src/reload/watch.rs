@@ -17,16 +17,16 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 pub(crate) struct Watcher(JoinHandle<()>);
 
 impl Watcher {
-    /// Begins to watch for one flight, or for all that are open. What stands in the files by now is no change. `recruiter` is that
-    /// of the fleet that flies them here.
+    /// Begins to watch for one flight, or for all that are open. What stood in the files `before` anything was submitted by them is
+    /// no change ([`Files::digest`]). `recruiter` is that of the fleet that flies them here.
     pub(crate) fn start(
         client: &Client,
-        files: Files,
+        (files, before): (Files, Option<Digest>),
         flight: Option<&FlightId>,
         recruiter: Option<Recruiter>,
     ) -> Self {
         let (client, flight) = (client.clone(), flight.cloned());
-        let watch = Watch { seen: Seen::new(files.digest()), files, client, flight, recruiter };
+        let watch = Watch { seen: Seen::new(before), files, client, flight, recruiter };
         Self(tokio::spawn(watch.forever()))
     }
 }

@@ -287,6 +287,7 @@ impl Local {
         recruiter: Recruiter,
     ) -> Result<Flown, Failure> {
         let flight = &self.record.flight;
+        let before = self.files.digest();
         let begun = match stands {
             Stands::Begun(view) => Some(view),
             Stands::New(ready) => {
@@ -299,7 +300,8 @@ impl Local {
         let notifier = Notifier::start(client, &self.config.notify, &self.state, Some(flight))?;
         let submission = self.record.submission.as_ref();
         let declares = submission.is_some_and(|one| preflight::may_reload(&one.plan, &one.workflows));
-        let _watcher = declares.then(|| Watcher::start(client, self.files.clone(), Some(flight), Some(recruiter)));
+        let files = (self.files.clone(), before);
+        let _watcher = declares.then(|| Watcher::start(client, files, Some(flight), Some(recruiter)));
         let mut following = Following::of(client, &self.repo, flight, self.result, notifier);
         following.stays |= self.console;
         following.conclude(begun.as_deref()).await
