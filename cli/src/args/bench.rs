@@ -117,7 +117,7 @@ pub(crate) struct ScaleArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     holdpoint bench gates\n  \
-    holdpoint bench gates --gates 20 --waypoints 5000 --json\n  \
+    holdpoint bench gates --gates 20 --waypoints 4100 --json\n  \
     holdpoint bench gates --waypoints 0\n\n\
     The workflow is build, verification and reviews, some with a condition. In memory the machine takes waypoints through\n\
     all gates: the time of a step, the size of entries, and what grows with the waypoints of a flight. Then flights of it\n\
@@ -130,7 +130,7 @@ pub(crate) struct GatesArgs {
     /// How many of its reviews have a condition
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub(crate) conditions: usize,
-    /// Waypoints that are measured in each flight; 0 for none
+    /// Waypoints that are measured in each flight, at most 4100; 0 for none
     #[arg(long, value_name = "N", default_value_t = 200)]
     pub(crate) waypoints: usize,
     /// Waypoints that are taken through all gates in memory
