@@ -104,7 +104,7 @@ async fn accepted(decisions: &mut Decisions, flight: &FlightId, count: usize) ->
     while left > 0 {
         let next = tokio::time::timeout(PATIENCE, decisions.next()).await;
         let what = || "a decision on a waypoint".to_owned();
-        let next = next.map_err(|_| BenchError::TimedOut { what: what(), seconds: PATIENCE.as_secs() })?;
+        let next = next.map_err(|_| BenchError::timed_out(what(), PATIENCE))?;
         let (key, disposition) = next?;
         if &key.flight != flight {
             continue;

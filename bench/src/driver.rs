@@ -133,5 +133,5 @@ async fn follow(mut decisions: Decisions, waiting: Waiting) -> BenchError {
 }
 
 fn timed_out() -> BenchError {
-    BenchError::TimedOut { what: "the decision on a waypoint".to_owned(), seconds: PATIENCE.as_secs() }
+    BenchError::timed_out("the decision on a waypoint".to_owned(), PATIENCE)
 }

@@ -1,6 +1,6 @@
 //! Why a benchmark has no figures.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use holdpoint_bus::{ConnectError, broker::BrokerError};
 use holdpoint_sandbox::service::ServiceError;
@@ -40,12 +40,14 @@ pub enum BenchError {
         log_tail: String,
     },
     /// Something did not come in time.
-    #[error("waited {seconds} s in vain for {what}")]
+    #[error("waited {seconds} s in vain for {what}{logs}")]
     TimedOut {
         /// What was waited for.
         what: String,
         /// How long.
         seconds: u64,
+        /// What the fleet's processes logged last.
+        logs: String,
     },
     /// A waypoint did not end as it has to when agents do nothing wrong.
     #[error("flight {flight} was not accepted: {found}")]
@@ -87,7 +89,12 @@ pub enum BenchError {
 }
 
 impl BenchError {
-    /// An error that asking for something else mends.
+    /// What did not come for so long.
+    pub(crate) fn timed_out(what: String, patience: Duration) -> Self {
+        Self::TimedOut { what, seconds: patience.as_secs(), logs: String::new() }
+    }
+
+    /// An error that asking for something else avoids.
     pub(crate) fn usage(what: impl Into<String>, hint: &'static str) -> Self {
         Self::Usage { what: what.into(), hint }
     }

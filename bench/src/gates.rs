@@ -13,7 +13,7 @@ mod workflow;
 
 use std::ops::RangeInclusive;
 
-use holdpoint_core::gates::GATES_MAX;
+use holdpoint_core::{gates::GATES_MAX, plan};
 
 use crate::{BenchError, Host};
 
@@ -21,8 +21,8 @@ use report::InMemory;
 pub use report::{FlownRow, GatesReport, GrowthRow, MemoryFigures, VisitsRow};
 pub use workflow::On;
 
-/// Waypoints of a flight: a plan's file has room for some 10,000.
-const WAYPOINTS_MAX: usize = 8_000;
+/// Waypoints of a flight that are measured: with those before and after them, as many as a plan may have.
+const WAYPOINTS_MAX: usize = 4_100;
 /// Waypoints that are taken through all gates in memory.
 const IN_MEMORY: RangeInclusive<usize> = 1..=100_000;
 /// The fewest gates: builder and verifier, and one review.
@@ -57,7 +57,10 @@ impl GatesArgs {
         }
         if *waypoints > WAYPOINTS_MAX {
             let what = format!("{waypoints} waypoints cannot be one flight here");
-            return Err(BenchError::usage(what, "--waypoints is from 0 to 8000"));
+            return Err(BenchError::usage(
+                what,
+                "--waypoints is from 0 to 4100: with the fifth that is flown first, a plan has no more",
+            ));
         }
         if !IN_MEMORY.contains(in_memory) {
             let what = format!("{in_memory} waypoints cannot be measured in memory");
@@ -79,7 +82,7 @@ pub async fn run(args: &GatesArgs, host: &Host) -> Result<GatesReport, BenchErro
     host.say("work that is sent back again and again");
     let visits = memory::visits(&declared)?;
     host.say(&format!("flights of up to {} waypoints in memory", args.in_memory));
-    let growth = growth::rows(&declared, args.in_memory.min(WAYPOINTS_MAX))?;
+    let growth = growth::rows(&declared, args.in_memory.min(plan::WAYPOINTS_MAX))?;
     let flown = if args.waypoints == 0 { Vec::new() } else { flown::rows(args, host).await? };
     Ok(GatesReport::new(args, InMemory { machine, visits, growth }, flown))
 }
@@ -87,6 +90,12 @@ pub async fn run(args: &GatesArgs, host: &Host) -> Result<GatesReport, BenchErro
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_most_waypoints_that_can_be_measured_fill_a_plan() {
+        let unused = plan::WAYPOINTS_MAX - flown::planned(WAYPOINTS_MAX);
+        assert!(unused < 50, "{unused}");
+    }
 
     #[test]
     fn what_cannot_be_measured_is_refused_with_what_can() {

@@ -23,7 +23,6 @@ use holdpoint_protocol::{
     journal::{Entry, Sequence},
     streams, subjects,
 };
-use holdpoint_sandbox::service::Lifetime;
 
 use crate::world::{World, root};
 
@@ -134,7 +133,7 @@ async fn read(world: &World) -> Account {
         return Account::read(&bus, authority.trust_roots()).await;
     }
     let binary = ServerBinary::find(&[root().join("target/tools/nats-server")]).await.unwrap();
-    let spec = LocalSpec { binary, dir, port: 0, sync_always: false, lifetime: Lifetime::Bound };
+    let spec = LocalSpec::bound(binary, dir);
     let mut local = LocalBroker::start(spec).await.unwrap();
     let bus = local.connect(&local.orchestrator).await.unwrap();
     let account = Account::read(&bus, local.authority.trust_roots()).await;

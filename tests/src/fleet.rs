@@ -11,7 +11,6 @@ use holdpoint_protocol::{
     ids::{AgentName, role},
     streams,
 };
-use holdpoint_sandbox::service::Lifetime;
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -45,7 +44,7 @@ impl Fleet {
         let dir = world.path("fleet");
         let local = runtime.block_on(async {
             let binary = ServerBinary::find(&[root().join("target/tools/nats-server")]).await.unwrap();
-            let spec = LocalSpec { binary, dir, port: 0, sync_always: false, lifetime: Lifetime::Bound };
+            let spec = LocalSpec::bound(binary, dir);
             LocalBroker::start(spec).await.unwrap()
         });
         let operator = local.authority.mint_operator(&"tester".parse().unwrap());

@@ -53,16 +53,14 @@ async fn fly(args: &GatesArgs, host: &Host, which: Flown) -> Result<FlownRow, Be
     let seen = on.map_or(String::new(), |on| format!(", {conditions} with a condition on {}", on.words()));
     host.say(&format!("{} waypoints by {name}: {gates} gates{seen}", args.waypoints));
     let waypoints = args.waypoints;
-    // The last ones are not waited for: fewer and fewer would be under way.
-    let planned = waypoints + warm_up(waypoints) + PARALLEL;
     let mut crews = Crew::of_fly(AGENTS, AGENTS, Duration::ZERO);
-    let (mut roles, mut workflows, mut plan) = (Vec::new(), Vec::new(), submit::plan(planned)?);
+    let (mut roles, mut workflows, mut plan) = (Vec::new(), Vec::new(), submit::plan(planned(waypoints))?);
     if let Flown::Gated { conditions, on } = which {
         let role = workflow::reviewer()?;
         crews.push(Crew { role: role.clone(), agents: REVIEWERS, think: Duration::ZERO });
         roles.push(role);
         workflows.push(workflow::declared(gates, conditions, on)?);
-        plan = workflow::plan(planned)?;
+        plan = workflow::plan(planned(waypoints))?;
     }
     let flight = submit::flight_id("gates", gates)?;
     let course = Course { flight, plan, workflows, warm_up: warm_up(waypoints), waypoints, parallel: PARALLEL, crews };
@@ -91,6 +89,11 @@ async fn fly(args: &GatesArgs, host: &Host, which: Flown) -> Result<FlownRow, Be
         cpu_s_per_1000_transitions: ratio(cpu * 1000.0, transitions),
         processes: measured.usage,
     })
+}
+
+/// Waypoints of the flight. The last ones are not waited for: fewer and fewer would be under way.
+pub(super) fn planned(waypoints: usize) -> usize {
+    waypoints + warm_up(waypoints) + PARALLEL
 }
 
 fn warm_up(waypoints: usize) -> usize {

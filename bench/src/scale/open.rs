@@ -84,7 +84,7 @@ impl World {
                     (seen, since) = (now, Instant::now());
                 } else if since.elapsed() > STANDSTILL {
                     let what = format!("{} more waypoints to open", entries - now);
-                    return Err(BenchError::TimedOut { what, seconds: STANDSTILL.as_secs() });
+                    return Err(BenchError::timed_out(what, STANDSTILL));
                 }
                 tokio::time::sleep(LOOK_EVERY).await;
             }

@@ -14,7 +14,6 @@ use holdpoint_protocol::{
     streams,
 };
 use holdpoint_runtime::mirror::{MirrorStore, to_wire};
-use holdpoint_sandbox::service::Lifetime;
 use holdpoint_workspace::{AgentClone, CommitMeta, HANDOFF_REF, Limits, Mirror, Oid, UserRepo};
 
 use super::{OursMs, Traffic, create, edit, timed};
@@ -52,13 +51,7 @@ struct Work {
 impl Ours {
     /// Starts the broker.
     pub(super) async fn start(host: &Host, dir: &Path) -> Result<Self, BenchError> {
-        let spec = LocalSpec {
-            binary: host.server()?,
-            dir: dir.to_owned(),
-            port: 0,
-            sync_always: false,
-            lifetime: Lifetime::Bound,
-        };
+        let spec = LocalSpec::bound(host.server()?, dir.to_owned());
         let broker = Box::pin(LocalBroker::start(spec)).await.map_err(BenchError::Broker)?;
         let name = |text: &str| AgentName::try_new(text).doing("name a process");
         let mint = |role_name: &'static str| {

@@ -155,7 +155,7 @@ async fn closed_loop(shared: Arc<Shared>, left: Arc<AtomicUsize>) -> Result<Vec<
         published.doing("publish a message of the yardstick")?;
         let what = || "the last message of the yardstick".to_owned();
         let in_time = tokio::time::timeout(PATIENCE, end).await;
-        let in_time = in_time.map_err(|_| BenchError::TimedOut { what: what(), seconds: PATIENCE.as_secs() })?;
+        let in_time = in_time.map_err(|_| BenchError::timed_out(what(), PATIENCE))?;
         in_time.doing("wait for the last message of the yardstick")?;
         each.push(begin.elapsed());
     }

@@ -26,7 +26,7 @@ use holdpoint_runtime::{
     config::Config,
     mirror::{MirrorError, MirrorStore, from_wire, to_wire},
 };
-use holdpoint_sandbox::{Sandbox, service::Lifetime};
+use holdpoint_sandbox::Sandbox;
 use holdpoint_workspace::Limits;
 
 use crate::support::{SHIM, Shop, agent, wait_until};
@@ -47,8 +47,7 @@ impl Fleet {
         let shop = Shop::new().await;
         let hint = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/tools/nats-server");
         let binary = ServerBinary::find(&[hint]).await.unwrap();
-        let spec =
-            LocalSpec { binary, dir: shop.path("broker"), port: 0, sync_always: false, lifetime: Lifetime::Bound };
+        let spec = LocalSpec::bound(binary, shop.path("broker"));
         let local = LocalBroker::start(spec).await.unwrap();
         let operator = local.connect(&local.authority.mint_operator(&"op".parse().unwrap())).await.unwrap();
         let snapshot = store(&operator, role::OPERATOR, &shop.path("snapshot.bundle"), &to_wire(&shop.base)).await;

@@ -81,6 +81,17 @@ pub struct LocalSpec {
     pub sync_always: bool,
     /// Whether the broker goes on when this process ends.
     pub lifetime: Lifetime,
+    /// The disk for streams, in bytes: a bound, not a reservation.
+    pub disk_bytes: u64,
+}
+
+impl LocalSpec {
+    /// A broker on any free port that ends with this process, with the usual disk, whose acknowledgements do not wait for it.
+    #[must_use]
+    pub fn bound(binary: ServerBinary, dir: PathBuf) -> Self {
+        let disk_bytes = topology::DISK_BYTES;
+        Self { binary, dir, port: 0, sync_always: false, lifetime: Lifetime::Bound, disk_bytes }
+    }
 }
 
 /// A broker of our own with its keys, its streams there.
@@ -131,15 +142,14 @@ impl LocalBroker {
             port: spec.port,
             sync_always: spec.sync_always,
             max_memory_bytes: MAX_MEMORY_BYTES,
-            max_file_bytes: topology::DISK_BYTES,
+            max_file_bytes: spec.disk_bytes,
             lifetime: spec.lifetime,
         })
         .await?;
         let local = Self { authority, broker, orchestrator };
         let bus = local.connect(&local.orchestrator).await?;
-        topology::ensure(&bus, &topology::Settings::default(), &local.authority.fleet_roles())
-            .await
-            .map_err(BrokerError::Topology)?;
+        let settings = topology::Settings { disk_bytes: spec.disk_bytes, ..topology::Settings::default() };
+        topology::ensure(&bus, &settings, &local.authority.fleet_roles()).await.map_err(BrokerError::Topology)?;
         Ok(local)
     }
 

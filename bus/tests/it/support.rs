@@ -192,7 +192,7 @@ impl Raw {
 }
 
 pub(crate) async fn spec(dir: &Path) -> LocalSpec {
-    LocalSpec { binary: server().await, dir: dir.to_owned(), port: 0, sync_always: false, lifetime: Lifetime::Bound }
+    LocalSpec::bound(server().await, dir.to_owned())
 }
 
 pub(crate) async fn server() -> ServerBinary {

@@ -31,7 +31,6 @@ use holdpoint_protocol::{
     turn::Turn,
 };
 use holdpoint_runtime::{fresh, mirror::MirrorStore};
-use holdpoint_sandbox::service::Lifetime;
 use holdpoint_workspace::Limits;
 use tempfile::TempDir;
 
@@ -80,14 +79,9 @@ impl Stage {
         };
         let dir = tempfile::Builder::new().prefix("holdpoint-agent-check-").tempdir();
         let dir = dir.map_err(|error| failed("cannot make a folder", &error))?;
-        let local = LocalBroker::start(LocalSpec {
-            binary: find_server().await?,
-            dir: dir.path().join("fleet"),
-            port,
-            sync_always: false,
-            lifetime: Lifetime::Bound,
-        })
-        .await?;
+        let local =
+            LocalBroker::start(LocalSpec { port, ..LocalSpec::bound(find_server().await?, dir.path().join("fleet")) })
+                .await?;
         let bus = local.connect(&local.orchestrator).await?;
         let settings = Settings { turn_ack_wait: ACK_WAIT, ..Settings::default() };
         topology::ensure(&bus, &settings, &Roles::built_in())

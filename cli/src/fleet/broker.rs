@@ -258,11 +258,10 @@ async fn start_on(state: &StateDir, port: Option<u16>) -> Result<Known, Failure>
 
 async fn start(state: &StateDir, port: u16) -> Result<Known, BrokerError> {
     let spec = LocalSpec {
-        binary: find_server().await?,
-        dir: state.dir().to_owned(),
         port,
         sync_always: true,
         lifetime: Lifetime::Detached,
+        ..LocalSpec::bound(find_server().await?, state.dir().to_owned())
     };
     let local = LocalBroker::start(spec).await?;
     let process = local.broker.running().id().ok_or_else(|| BrokerError::Ended { log_tail: String::new() })?;

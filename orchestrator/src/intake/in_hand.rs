@@ -74,7 +74,6 @@ mod tests {
         topology::{self, Settings},
     };
     use holdpoint_protocol::{ids::role, roles::Roles, streams, subjects};
-    use holdpoint_sandbox::service::Lifetime;
 
     use super::*;
 
@@ -97,8 +96,7 @@ mod tests {
         let dir = tempfile::TempDir::new().unwrap();
         let hint = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/nats-server");
         let binary = ServerBinary::find(&[hint]).await.unwrap();
-        let spec =
-            LocalSpec { binary, dir: dir.path().to_owned(), port: 0, sync_always: false, lifetime: Lifetime::Bound };
+        let spec = LocalSpec::bound(binary, dir.path().to_owned());
         let local = LocalBroker::start(spec).await.unwrap();
         let orchestrator = local.connect(&local.orchestrator).await.unwrap();
         let ack_wait = Duration::from_millis(500);

@@ -35,7 +35,6 @@ use holdpoint_protocol::{
     view::{FlightView, WaypointView},
 };
 use holdpoint_runtime::{config::Config, fresh};
-use holdpoint_sandbox::service::Lifetime;
 use holdpoint_workspace::{HANDOFF_REF, SNAPSHOT_REF};
 pub(crate) use person::Person;
 use tempfile::TempDir;
@@ -89,13 +88,7 @@ impl World {
     async fn start_with(flight: FlightId, pool: PoolId) -> Self {
         let dir = TempDir::new().unwrap();
         let hint = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/nats-server");
-        let spec = LocalSpec {
-            binary: ServerBinary::find(&[hint]).await.unwrap(),
-            dir: dir.path().join("fleet"),
-            port: 0,
-            sync_always: false,
-            lifetime: Lifetime::Bound,
-        };
+        let spec = LocalSpec::bound(ServerBinary::find(&[hint]).await.unwrap(), dir.path().join("fleet"));
         let local = LocalBroker::start(spec).await.unwrap();
         let operator = local.authority.mint_operator(&"tester".parse().unwrap());
         let operator = local.connect(&operator).await.unwrap();

@@ -18,7 +18,7 @@ use holdpoint_protocol::{
     version,
 };
 use holdpoint_runtime::{clock, config::Config};
-use holdpoint_sandbox::{Sandbox, Tool, service::Lifetime};
+use holdpoint_sandbox::{Sandbox, Tool};
 use holdpoint_verifier_agent::VerifyWorker;
 use holdpoint_workspace::{HANDOFF_REF, Oid};
 
@@ -41,7 +41,7 @@ impl Fleet {
         let hint = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tools/nats-server");
         let binary = ServerBinary::find(&[hint]).await.expect("a nats-server: see HOLDPOINT_NATS_SERVER");
         let dir = rig.temp.path().join("broker");
-        let spec = LocalSpec { binary, dir, port: 0, sync_always: false, lifetime: Lifetime::Bound };
+        let spec = LocalSpec::bound(binary, dir);
         let broker = LocalBroker::start(spec).await.unwrap();
         let name = "v1".parse().unwrap();
         let credentials = broker.authority.mint_agent(&role::id(role::VERIFIER), &name, &streams::fleet_pool(), None);

@@ -32,7 +32,6 @@ use holdpoint_protocol::{
     subjects::{self, JournalKey},
     time::Timestamp,
 };
-use holdpoint_sandbox::service::Lifetime;
 use tempfile::TempDir;
 use tokio::{
     sync::{Notify, mpsc},
@@ -119,13 +118,7 @@ impl Fleet {
     async fn set_up() -> Self {
         let dir = TempDir::new().unwrap();
         let kept = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/tools/nats-server");
-        let spec = LocalSpec {
-            binary: ServerBinary::find(&[kept]).await.unwrap(),
-            dir: dir.path().to_owned(),
-            port: 0,
-            sync_always: false,
-            lifetime: Lifetime::Bound,
-        };
+        let spec = LocalSpec::bound(ServerBinary::find(&[kept]).await.unwrap(), dir.path().to_owned());
         let local = LocalBroker::start(spec).await.unwrap();
         let orchestrator = local.connect(&local.orchestrator).await.unwrap();
         let (flight, pool): (FlightId, PoolId) = ("f1".parse().unwrap(), "quick".parse().unwrap());

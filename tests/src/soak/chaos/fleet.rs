@@ -32,7 +32,7 @@ use holdpoint_protocol::{
     view::{FlightStatus, FlightView},
 };
 use holdpoint_runtime::{config::Config, fresh, mirror::MirrorStore, supervise::Tree};
-use holdpoint_sandbox::{Sandbox, service::Lifetime};
+use holdpoint_sandbox::Sandbox;
 use holdpoint_workspace::{Limits, SNAPSHOT_REF};
 use tempfile::TempDir;
 use tokio::time::Instant;
@@ -82,13 +82,10 @@ impl Fleet {
     /// A fleet whose agents do what stands in the book.
     pub(super) async fn start(book: &Arc<Book>) -> Self {
         let dir = tempfile::Builder::new().prefix("holdpoint-chaos-").tempdir().unwrap();
-        let spec = LocalSpec {
-            binary: ServerBinary::find(&[root().join("target/tools/nats-server")]).await.unwrap(),
-            dir: dir.path().join("fleet"),
-            port: 0,
-            sync_always: false,
-            lifetime: Lifetime::Bound,
-        };
+        let spec = LocalSpec::bound(
+            ServerBinary::find(&[root().join("target/tools/nats-server")]).await.unwrap(),
+            dir.path().join("fleet"),
+        );
         let mut local = LocalBroker::start(spec).await.unwrap();
         let completer: RoleId = COMPLETER.parse().unwrap();
         assert!(add_roles(&dir.path().join("fleet"), &mut local.authority, &[(completer, false)]).unwrap());
