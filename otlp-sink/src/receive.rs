@@ -15,7 +15,7 @@ use opentelemetry_proto::tonic::collector::{
     },
 };
 use tokio::{net::TcpListener, sync::Semaphore};
-use tonic::{Request, Response, Status, codegen::Service as _};
+use tonic::{Request, Response, Status, codec::CompressionEncoding, codegen::Service as _};
 
 use crate::{
     point::{Point, points_of},
@@ -74,8 +74,10 @@ impl Receiver {
         F: Fn(Vec<Span>) -> Result<(), String> + Send + Sync + 'static,
         P: Fn(Vec<Point>) -> Result<(), String> + Send + Sync + 'static,
     {
-        let traces = TraceServiceServer::from_arc(Arc::new(Taking(take)));
-        let metrics = MetricsServiceServer::from_arc(Arc::new(Taking(take_points)));
+        // What a compressed batch unpacks to has the bound of every other one: tonic's 4 MiB.
+        let gzip = CompressionEncoding::Gzip;
+        let traces = TraceServiceServer::from_arc(Arc::new(Taking(take))).accept_compressed(gzip);
+        let metrics = MetricsServiceServer::from_arc(Arc::new(Taking(take_points))).accept_compressed(gzip);
         let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
         // Ends all connections when it is dropped.
         let mut connections = tokio::task::JoinSet::new();

@@ -32,9 +32,10 @@ impl Wanted {
 }
 
 /// What is shown of a span beside its name, with the word for it.
-const SHOWN: [(&str, &str); 9] = [
+const SHOWN: [(&str, &str); 10] = [
     ("holdpoint.waypoint", ""),
     ("holdpoint.criterion", ""),
+    ("holdpoint.tested", "on "),
     ("holdpoint.agent", "by "),
     ("holdpoint.attempt", "attempt "),
     ("holdpoint.delivery", "delivery "),
@@ -44,7 +45,15 @@ const SHOWN: [(&str, &str); 9] = [
     ("holdpoint.settled", ""),
 ];
 
-/// The traces of what is wanted, the oldest first: a line a span, below its parent.
+/// Where a waypoint's time goes: the words for it, and the names with which the spans begin that are summed up.
+const SUMS: [(&str, &[&str]); 4] = [
+    ("in queues", &["queue turn"]),
+    ("in agents' programs", &["invoke_agent "]),
+    ("in checks", &["check", "prepare"]),
+    ("in merges and landings", &["merge", "land"]),
+];
+
+/// The traces of what is wanted, the oldest first: a line a span, below its parent, and a line that sums up.
 #[must_use]
 pub fn tree(spans: &[Span], wanted: &Wanted) -> String {
     let mut traces: Vec<Trace<'_>> = wanted.traces(spans).into_iter().map(|id| Trace::new(spans, id)).collect();
@@ -55,6 +64,7 @@ pub fn tree(spans: &[Span], wanted: &Wanted) -> String {
         for top in &trace.tops {
             trace.write(&mut text, top, 0);
         }
+        trace.write_sums(&mut text);
     }
     text
 }
@@ -80,6 +90,23 @@ impl<'a> Trace<'a> {
             }
         }
         Self { id, begin_ns: own.first().map_or(0, |span| span.start_ns), tops, below }
+    }
+
+    /// What is under way at the same time counts twice.
+    fn write_sums(&self, text: &mut String) {
+        let spans = || self.tops.iter().chain(self.below.values().flatten());
+        let took_ms = |span: &&&Span| span.end_ns.saturating_sub(span.start_ns) / 1_000_000;
+        let end_ns = spans().map(|span| span.end_ns).max().unwrap_or(self.begin_ns);
+        let _ = write!(text, "  in all {} ms:", end_ns.saturating_sub(self.begin_ns) / 1_000_000);
+        for (index, (words, names)) in SUMS.iter().enumerate() {
+            let is_one = |span: &&&Span| {
+                names.iter().any(|name| span.name == *name || (name.ends_with(' ') && span.name.starts_with(name)))
+            };
+            let sum: u64 = spans().filter(is_one).map(|span| took_ms(&span)).sum();
+            let comma = if index == 0 { "" } else { "," };
+            let _ = write!(text, "{comma} {sum} ms {words}");
+        }
+        text.push('\n');
     }
 
     fn write(&self, text: &mut String, span: &Span, depth: usize) {
@@ -134,9 +161,23 @@ mod tests {
         let wanted = Wanted { flight: "f".to_owned(), waypoint: Some("w".to_owned()) };
         assert_eq!(
             tree(&spans, &wanted),
-            "trace t\n  root  [s] +0 ms, 5 ms, w, pass\n    sooner  [s] +1 ms, 5 ms, w, pass\n    later  [s] +8 ms, 5 ms, w, pass\n"
+            "trace t\n  root  [s] +0 ms, 5 ms, w, pass\n    sooner  [s] +1 ms, 5 ms, w, pass\n    later  [s] +8 ms, 5 ms, w, pass\n  \
+             in all 13 ms: 0 ms in queues, 0 ms in agents' programs, 0 ms in checks, 0 ms in merges and landings\n"
         );
         assert_eq!(tree(&spans, &Wanted { waypoint: Some("x".to_owned()), ..wanted }), "");
+    }
+
+    #[test]
+    fn a_trace_says_where_the_time_went() {
+        let mut invoked = span("b", Some("a"), "invoke_agent b1", 20);
+        invoked.end_ns += 100_000_000;
+        let spans = [span("a", None, "waypoint", 1), span("q", Some("a"), "queue turn", 2), invoked];
+        let checks = ["check", "check", "checkout", "land"].iter().enumerate();
+        let checks = checks.map(|(n, name)| span(&format!("c{n}"), Some("a"), name, 200));
+        let spans: Vec<Span> = spans.into_iter().chain(checks).collect();
+        let text = tree(&spans, &Wanted { flight: "f".to_owned(), waypoint: None });
+        let sums = "  in all 204 ms: 5 ms in queues, 105 ms in agents' programs, 10 ms in checks, 5 ms in merges and landings\n";
+        assert!(text.ends_with(sums), "{text}");
     }
 
     #[test]
@@ -144,7 +185,7 @@ mod tests {
         let mut lost = span("b", Some("a"), "work\u{1b}[2J", 2);
         lost.error = Some("out of\u{202e} luck\nnext".to_owned());
         let text = tree(&[lost], &Wanted { flight: "f".to_owned(), waypoint: None });
-        assert!(text.ends_with("FAILED: out of\\u{202e} luck\\nnext  (its parent is not there)\n"), "{text}");
+        assert!(text.contains("FAILED: out of\\u{202e} luck\\nnext  (its parent is not there)\n"), "{text}");
         assert!(!text.contains('\u{1b}'), "{text:?}");
     }
 }

@@ -171,6 +171,9 @@ impl<W: Worker> State<W> {
         let number = u32::try_from(delivery.number).unwrap_or(u32::MAX);
         let context = delivery.stored.traceparent.as_deref().and_then(TraceContext::read);
         let context = context.unwrap_or_else(|| WaypointTrace::of(&turn.flight, &turn.waypoint).turn(&turn.turn_id));
+        if number == 1 {
+            trace::of_queue(&context, &turn, delivery.stored.time);
+        }
         let (span, trace) = trace::of_delivery(&context, &agent, &turn, number);
         let (stopper, stop) = stop_signal();
         let seen = EntryRef { sequence: delivery.stored.sequence, digest: Some(Digest::of(&delivery.stored.payload)) };

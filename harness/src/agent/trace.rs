@@ -1,10 +1,10 @@
 //! The spans of one delivery of a turn.
 
-use holdpoint_protocol::{streams, turn::Turn};
+use holdpoint_protocol::{Timestamp, streams, turn::Turn};
 use tracing::{Span, info_span};
 
 use super::tree::AgentArgs;
-use holdpoint_runtime::telemetry::{self, TRACE, TraceContext, WaypointTrace, fields};
+use holdpoint_runtime::telemetry::{self, PastSpan, TRACE, TraceContext, WaypointTrace, fields};
 
 /// One span for log lines, and inside it one to export: below the turn, with links to its sending and to the delivery
 /// before this one, whose agent may be dead.
@@ -34,6 +34,14 @@ pub(super) fn of_delivery<W>(context: &TraceContext, agent: &AgentArgs<W>, turn:
     }
     telemetry::begin(&exported, context, &own);
     (span, exported)
+}
+
+/// How long a turn waited for an agent: from its entry, by the broker's clock, to its first delivery, by this machine's.
+pub(super) fn of_queue(context: &TraceContext, turn: &Turn, opened: Timestamp) {
+    let waited = PastSpan::new("queue turn", WaypointTrace::around(context).another(), telemetry::time_of(opened));
+    let waited = waited.below(context).with(fields::FLIGHT, turn.flight.to_string());
+    let waited = waited.with(fields::WAYPOINT, turn.waypoint.to_string()).with(fields::TURN, turn.turn_id.to_string());
+    waited.with(fields::GATE, turn.gate.to_string()).ended(telemetry::now());
 }
 
 /// The broker is told what became of a delivery: `ack` or `nak`.

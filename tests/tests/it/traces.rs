@@ -107,6 +107,8 @@ fn the_messages_of(spans: &Spans, turn: &Span) {
     assert_eq!(taken.service(), format!("holdpoint-{}", attribute(turn, "holdpoint.role")));
     assert_eq!(attribute(taken, "holdpoint.agent"), attribute(turn, "holdpoint.agent"));
     assert_eq!((&taken.attributes["holdpoint.delivery"], attribute(taken, "holdpoint.settled")), (&1.into(), "done"));
+    let queued = spans.below(turn, "queue turn");
+    assert!(queued.start_ns >= turn.start_ns && queued.end_ns <= taken.end_ns, "{queued:?} {taken:?}");
     let settled = spans.below(taken, "settle turn");
     assert_eq!((settled.kind.as_str(), attribute(settled, "messaging.operation.name")), ("client", "ack"));
     for kind in [plan, handoff] {
@@ -302,6 +304,7 @@ fn the_sink_keeps_a_flight_that_can_be_printed_as_a_tree() {
     let builder = world.program("builder.sh", "echo hello > greeting");
     let mut run = world.command(&world.run_args(&["--builder", &builder]));
     run.env("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", format!("http://{listen}"));
+    run.env("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip");
     let run = world.start_with(run).finish();
     let flight = run.expect(0).json()["flight"].as_str().unwrap().to_owned();
     sink.signal(Signal::SIGTERM);
@@ -322,5 +325,7 @@ fn the_sink_keeps_a_flight_that_can_be_printed_as_a_tree() {
         assert!(lines.iter().any(|shown| shown.starts_with(line)), "{line} in {lines:#?}");
     }
     assert!(!trace.stdout.contains("not there"), "{lines:#?}");
+    let last = lines.last().unwrap();
+    assert!(last.starts_with("  in all ") && last.contains(" ms in queues, "), "{last}");
     world.holdpoint(&["trace", &flight, "bye", "--from", "../traces.jsonl"]).expect(1);
 }
