@@ -40,6 +40,8 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// It is asked once.
 const NO_PATIENCE: Duration = Duration::ZERO;
 const PAUSE: Duration = Duration::from_millis(50);
+/// How long a person looks at nothing before a command says what it waits for.
+const SAY_AFTER: Duration = Duration::from_secs(5);
 /// Pages of a waypoint's history that are read; each has a MiB, unless one line has more.
 const HISTORY_PAGES_MAX: usize = 256;
 /// A reference that no artifact has.
@@ -65,7 +67,7 @@ impl Client {
     /// Waits until an orchestrator answers.
     pub(crate) async fn somebody_there(&self) -> Result<(), ApiError> {
         let query = ArtifactQuery { reference: NO_ARTIFACT.to_owned() };
-        match self.patiently::<HistoryLine>(ARTIFACT, &query).await {
+        match until_answered(PATIENCE, || self.ask_hedged::<HistoryLine>(ARTIFACT, &query)).await {
             Ok(_) | Err(ApiError::Refused { .. }) => Ok(()),
             Err(error) => Err(error),
         }
@@ -236,7 +238,8 @@ impl Client {
         endpoint: &str,
         question: &impl Serialize,
     ) -> Result<A, ApiError> {
-        until_answered(patience, || self.ask_hedged(endpoint, question)).await
+        let ask = until_answered(patience, || self.ask_hedged(endpoint, question));
+        if patience == NO_PATIENCE { ask.await } else { said_after(SAY_AFTER, ask, output::err).await }
     }
 
     /// For what changes nothing.
@@ -272,6 +275,27 @@ where
     }
 }
 
+/// Waits for an answer, and says what it waits for once that takes longer than a person waits without a word.
+async fn said_after<A>(
+    span: Duration,
+    answer: impl Future<Output = Result<A, ApiError>>,
+    say: impl FnOnce(&str),
+) -> Result<A, ApiError> {
+    tokio::pin!(answer);
+    tokio::select! {
+        answer = &mut answer => return answer,
+        () = tokio::time::sleep(span) => {}
+    }
+    say(&format!(
+        "no answer for {} s, and still asking: either no orchestrator runs, or the broker does not answer the one that does \
+         (a cluster has no leader while half of its servers or more are away)\n\
+         hint: `docker compose ps` or `kubectl get pods` shows which are away; this command gives up after about {} s",
+        span.as_secs(),
+        PATIENCE.as_secs()
+    ));
+    answer.await
+}
+
 fn written(question: &impl Serialize) -> Bytes {
     serde_json::to_vec(question).expect("plain data with text keys").into()
 }
@@ -290,5 +314,27 @@ pub(crate) fn is_passing(error: &ApiError) -> bool {
         ApiError::NobodyThere { .. } | ApiError::TimedOut { .. } | ApiError::Lost { .. } | ApiError::Send { .. } => {
             true
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn words_of(answer_after: Duration) -> Option<String> {
+        let mut said = None;
+        let answer = async {
+            tokio::time::sleep(answer_after).await;
+            Ok(7)
+        };
+        assert_eq!(said_after(SAY_AFTER, answer, |words| said = Some(words.to_owned())).await.unwrap(), 7);
+        said
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_command_that_waits_for_an_answer_says_after_seconds_that_the_broker_may_have_no_leader() {
+        assert_eq!(words_of(SAY_AFTER / 2).await, None);
+        let words = words_of(SAY_AFTER * 2).await.unwrap();
+        assert!(words.contains("no leader") && words.contains("60 s") && words.contains("hint:"), "{words}");
     }
 }

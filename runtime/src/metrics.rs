@@ -14,6 +14,7 @@ mod server;
 use std::{
     io,
     net::SocketAddr,
+    path::PathBuf,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -179,14 +180,14 @@ impl Metrics {
         }
         let every = config.metrics.otlp_interval.duration();
         let push = endpoint.map(|endpoint| Push::begin(self.clone(), &endpoint, every)).transpose()?;
-        let server = self.serve(config.metrics.listen).await?;
+        let server = self.serve(config.metrics.listen, config.health.file.clone()).await?;
         let is_on = push.is_some() || server.is_some();
         Ok(is_on.then(|| Published { metrics: self.clone(), server, _push: push }))
     }
 
-    async fn serve(&self, listen: Option<SocketAddr>) -> Result<Option<Server>, MetricsError> {
+    async fn serve(&self, listen: Option<SocketAddr>, sign: Option<PathBuf>) -> Result<Option<Server>, MetricsError> {
         let Some(listen) = listen else { return Ok(None) };
-        let server = Server::begin(listen, self.clone()).await?;
+        let server = Server::begin(listen, self.clone(), sign).await?;
         tracing::info!(listen = %server.address(), "metrics are served");
         if !is_own(listen) {
             tracing::warn!(%listen, "metrics are served without a password to anyone who reaches this address");

@@ -1,6 +1,8 @@
-//! What a build and its tests need besides Rust: git, a nats-server, a Python for the example agents, and Prometheus.
+//! What a build and its tests need besides Rust: git, a nats-server, a Python for the example agents, Prometheus, and what
+//! checks manifests of Kubernetes.
 
 pub(crate) mod agents;
+mod kubernetes;
 mod prometheus;
 mod python;
 mod server;
@@ -37,6 +39,11 @@ pub(crate) fn prepare(layout: &Layout) -> anyhow::Result<Tools> {
         Ok(folder) => println!("prometheus   {}", folder.join("prometheus").display()),
         // Two tests need it, which say so.
         Err(error) => println!("prometheus   {error:#}"),
+    }
+    match kubernetes::find_or_get(layout) {
+        Ok(program) => println!("kubernetes   {}", program.display()),
+        // The tests of manifests need it, which say so.
+        Err(error) => println!("kubernetes   {error:#}"),
     }
     Ok(Tools { nats_server })
 }

@@ -8,6 +8,10 @@ use holdpoint_runtime::config::Span;
 
 /// Most credentials of one role that `keys init` makes. More are a matter of `keys add`.
 const COUNT_MAX: i64 = 1_000;
+/// Most brokers of a cluster: more than five make writes slower and nothing safer.
+const BROKERS_MAX: i64 = 5;
+/// Characters of a name in Kubernetes: 63, less what is put behind it.
+const NAME_MAX: usize = 40;
 
 /// `keys`
 #[derive(Debug, Args)]
@@ -41,6 +45,8 @@ pub(crate) enum KeysCommand {
     Show(ShowArgs),
     /// Print the part of a nats-server's configuration that says who is who
     ServerConfig(ServerConfigArgs),
+    /// Print the keys as Secrets of Kubernetes, for `kubectl apply -f -`
+    Secrets(SecretsArgs),
 }
 
 /// Where the keys are.
@@ -232,4 +238,35 @@ pub(crate) struct ServerConfigArgs {
     /// The folder of the keys
     #[command(flatten)]
     pub(crate) dir: Dir,
+}
+
+/// `keys secrets`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  \
+    holdpoint keys secrets --dir keys --brokers 3 | kubectl apply --namespace holdpoint --server-side -f -\n\n\
+    Prints a List: the ConfigMap NAME-trust, the Secret NAME-broker, and a Secret NAME-<role>-keys for each role of agents\n\
+    and for orchestrators. The authority's secrets and people's credentials are in none. What it prints is secret.\n\
+    With more brokers than one it keeps a password for their routes in DIR/broker/routes.password.\n\
+    Repeat it after each change of DIR; docs/kubernetes.md says what then has to be restarted.")]
+pub(crate) struct SecretsArgs {
+    /// The folder of the keys
+    #[command(flatten)]
+    pub(crate) dir: Dir,
+    /// What every name begins with: that of the chart's release
+    #[arg(long, value_name = "NAME", default_value = "holdpoint", value_parser = label)]
+    pub(crate) name: String,
+    /// How many brokers form the cluster
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=BROKERS_MAX))]
+    pub(crate) brokers: u32,
+}
+
+/// The name of a thing in Kubernetes, short enough for what is put behind it.
+fn label(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    let is_label =
+        text.starts_with(|c: char| c.is_ascii_lowercase()) && !text.ends_with('-') && text.chars().all(plain);
+    if is_label && text.len() <= NAME_MAX {
+        return Ok(text.to_owned());
+    }
+    Err(format!("write up to {NAME_MAX} of a-z, 0-9 and -, a letter first"))
 }

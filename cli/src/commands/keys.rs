@@ -1,6 +1,7 @@
 //! `keys`: making, adding, revoking and rotating keys, on files only.
 
 mod look;
+mod secrets;
 
 use std::path::Path;
 
@@ -32,6 +33,7 @@ pub(super) fn keys(args: KeysArgs) -> Result<Exit, Failure> {
         KeysCommand::List(args) => look::list(&args),
         KeysCommand::Show(args) => look::show(&args),
         KeysCommand::ServerConfig(args) => look::server_config(&args),
+        KeysCommand::Secrets(args) => secrets::secrets(&args),
     }
 }
 

@@ -196,3 +196,32 @@ fn tls_files_that_cannot_be_used_are_the_environments_fault() {
     lab.run(&[&remote[..], &["--tls-cert", "a.pem"]].concat()).refuses(2, &["--tls-key"]);
     lab.run(&["status", "--repo", "repo", "--tls-ca", "a.pem"]).refuses(2, &["--tls-", "--nats"]);
 }
+
+#[test]
+fn keys_become_secrets_of_a_cluster_without_those_of_the_authority_and_of_people() {
+    let lab = Lab::new();
+    lab.run(&INIT);
+    keys(&lab, &["revoke", "builder-2"]);
+    let list = keys(&lab, &["secrets", "--name", "fleet", "--brokers", "3"]).json();
+    let item = |name: &str| {
+        let items = list["items"].as_array().unwrap();
+        items.iter().find(|item| item["metadata"]["name"] == name).cloned().unwrap_or_default()
+    };
+    let of = |file: &str| fs::read_to_string(lab.path("keys").join(file)).unwrap();
+    assert_eq!(item("fleet-trust")["data"]["trust.json"], of("trust.json"));
+    assert_eq!(item("fleet-broker")["stringData"]["accounts.conf"], of("broker/accounts.conf"));
+    let builders = item("fleet-builder-keys")["stringData"].as_object().unwrap().clone();
+    assert_eq!(builders.keys().collect::<Vec<_>>(), ["builder-1.creds"], "what was revoked is left out");
+    assert_eq!(builders["builder-1.creds"], of("builder/builder-1.creds"));
+    let orchestrators = item("fleet-orchestrator-keys")["stringData"].as_object().unwrap().clone();
+    assert_eq!(orchestrators.keys().collect::<Vec<_>>(), ["connections.creds", "orchestrator-1.creds"]);
+    let routes = item("fleet-broker")["stringData"]["routes.conf"].as_str().unwrap().to_owned();
+    assert!(routes.contains("@fleet-nats-2.fleet-nats:6222"), "{routes}");
+    let again = keys(&lab, &["secrets", "--name", "fleet", "--brokers", "3"]).json();
+    assert_eq!(again, list, "the password stays");
+
+    let kinds = |kind: &str| list["items"].as_array().unwrap().iter().filter(|item| item["kind"] == kind).count();
+    assert_eq!((kinds("ConfigMap"), kinds("Secret")), (1, 5));
+    assert!(!list.to_string().contains(of("operator/operator-1.creds").lines().nth(1).unwrap()), "people keep theirs");
+    keys(&lab, &["secrets", "--name", "Fleet_1"]).refuses(2, &["a-z"]);
+}

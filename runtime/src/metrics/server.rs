@@ -1,7 +1,7 @@
-//! The endpoint: `GET /metrics`, and nothing else. It reads, and answers nobody anything that is secret; how many ask at
-//! once, how long each may take and how much it may send are bounded.
+//! The endpoint: `GET /metrics`, `GET /healthz`, and nothing else. It reads, and answers nobody anything that is secret; how
+//! many ask at once, how long each may take and how much it may send are bounded.
 
-use std::{convert::Infallible, net::SocketAddr, sync::Arc, time::Duration};
+use std::{convert::Infallible, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use hyper::{
     Method, Request, Response, StatusCode,
@@ -18,12 +18,14 @@ use tokio::{
 };
 
 use super::{Metrics, MetricsError};
-use crate::telemetry::ErrorChain;
+use crate::{clock, health, telemetry::ErrorChain};
 
 /// What the text is.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 /// Where it is.
 const PATH: &str = "/metrics";
+/// Where probes ask whether the process is well: as `holdpoint health`, without a process for each question.
+const HEALTH_PATH: &str = "/healthz";
 /// Connections at once. A scraper has one.
 const CONNECTIONS_MAX: usize = 16;
 /// How long a connection may be open: longer than scrapers keep one without asking would serve nobody.
@@ -43,12 +45,16 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens there.
-    pub(super) async fn begin(listen: SocketAddr, metrics: Metrics) -> Result<Self, MetricsError> {
+    /// Listens there. `sign` is the file in which the process says that it is well.
+    pub(super) async fn begin(
+        listen: SocketAddr,
+        metrics: Metrics,
+        sign: Option<PathBuf>,
+    ) -> Result<Self, MetricsError> {
         let refused = |source| MetricsError::Listen { listen, source };
         let listener = TcpListener::bind(listen).await.map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
-        let task = tokio::spawn(accept(listener, metrics));
+        let task = tokio::spawn(accept(listener, Arc::new(Served { metrics, sign })));
         Ok(Self { address, task })
     }
 
@@ -65,17 +71,23 @@ impl Drop for Server {
     }
 }
 
-async fn accept(listener: TcpListener, metrics: Metrics) {
+/// What is read here.
+struct Served {
+    metrics: Metrics,
+    sign: Option<PathBuf>,
+}
+
+async fn accept(listener: TcpListener, served: Arc<Served>) {
     let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
     loop {
         let Ok(place) = room.clone().acquire_owned().await else { return };
         match listener.accept().await {
             Ok((stream, _)) => {
-                let metrics = metrics.clone();
+                let served = served.clone();
                 tokio::spawn(async move {
                     let _place = place;
                     // Whoever stays longer asks again.
-                    let _ = tokio::time::timeout(CONNECTION_TIME, answer(stream, metrics)).await;
+                    let _ = tokio::time::timeout(CONNECTION_TIME, answer(stream, &served)).await;
                 });
             }
             Err(error) => {
@@ -86,9 +98,9 @@ async fn accept(listener: TcpListener, metrics: Metrics) {
     }
 }
 
-async fn answer(stream: TcpStream, metrics: Metrics) {
+async fn answer(stream: TcpStream, served: &Served) {
     let service = service_fn(|request: Request<Incoming>| {
-        let response = respond(&request, &metrics);
+        let response = respond(&request, served);
         async move { Ok::<_, Infallible>(response) }
     });
     let connection = http1::Builder::new()
@@ -101,20 +113,31 @@ async fn answer(stream: TcpStream, metrics: Metrics) {
     }
 }
 
-fn respond<B>(request: &Request<B>, metrics: &Metrics) -> Response<String> {
-    let plain = |status, text: &str| {
-        let mut response = Response::new(text.to_owned());
-        *response.status_mut() = status;
-        response
-    };
-    if request.uri().path() != PATH {
-        return plain(StatusCode::NOT_FOUND, "metrics are at /metrics\n");
+fn respond<B>(request: &Request<B>, served: &Served) -> Response<String> {
+    let path = request.uri().path();
+    if ![PATH, HEALTH_PATH].contains(&path) {
+        return plain(StatusCode::NOT_FOUND, "metrics are at /metrics, and whether the process is well at /healthz\n");
     }
     if !matches!(*request.method(), Method::GET | Method::HEAD) {
         let mut response = plain(StatusCode::METHOD_NOT_ALLOWED, "only GET\n");
         response.headers_mut().insert(ALLOW, hyper::header::HeaderValue::from_static("GET, HEAD"));
         return response;
     }
+    if path == HEALTH_PATH { how_it_is(served) } else { text(&served.metrics) }
+}
+
+/// Whether the process is well, by the sign that it writes.
+fn how_it_is(served: &Served) -> Response<String> {
+    let Some(sign) = &served.sign else {
+        return plain(StatusCode::NOT_FOUND, "health.file is not configured: the process does not say how it is\n");
+    };
+    match health::look(sign, clock::now()) {
+        Ok(sign) => plain(StatusCode::OK, &format!("{} is well\n", sign.name)),
+        Err(unwell) => plain(StatusCode::SERVICE_UNAVAILABLE, &format!("{}\n", ErrorChain(&unwell))),
+    }
+}
+
+fn text(metrics: &Metrics) -> Response<String> {
     match metrics.text() {
         Ok(text) => {
             let mut response = Response::new(text);
@@ -123,6 +146,12 @@ fn respond<B>(request: &Request<B>, metrics: &Metrics) -> Response<String> {
         }
         Err(_) => plain(StatusCode::INTERNAL_SERVER_ERROR, "the metrics cannot be written\n"),
     }
+}
+
+fn plain(status: StatusCode, text: &str) -> Response<String> {
+    let mut response = Response::new(text.to_owned());
+    *response.status_mut() = status;
+    response
 }
 
 #[cfg(test)]
@@ -145,7 +174,7 @@ mod tests {
 
     #[tokio::test]
     async fn metrics_are_read_with_get_from_one_path_and_nothing_else_is_answered() {
-        let server = Metrics::new("test").serve(any_port()).await.unwrap().unwrap();
+        let server = Metrics::new("test").serve(any_port(), None).await.unwrap().unwrap();
         let of = |method: &str, path: &str| format!("{method} {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
         let found = ask(server.address(), &of("GET", "/metrics")).await;
         assert!(found.starts_with("HTTP/1.1 200") && found.contains(OPEN_METRICS), "{found}");
@@ -162,10 +191,31 @@ mod tests {
 
     #[tokio::test]
     async fn a_port_that_is_taken_is_refused_and_without_an_address_nobody_listens() {
-        let server = Metrics::new("test").serve(any_port()).await.unwrap().unwrap();
+        let server = Metrics::new("test").serve(any_port(), None).await.unwrap().unwrap();
         let taken = Some(server.address());
-        let refused = Metrics::new("test").serve(taken).await.unwrap_err();
+        let refused = Metrics::new("test").serve(taken, None).await.unwrap_err();
         assert!(refused.to_string().contains("metrics.listen"), "{refused}");
-        assert!(Metrics::new("test").serve(None).await.unwrap().is_none());
+        assert!(Metrics::new("test").serve(None, None).await.unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn a_probe_hears_from_the_endpoint_whether_the_process_is_well() {
+        let get = "GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
+        let silent = Metrics::new("test").serve(any_port(), None).await.unwrap().unwrap();
+        assert!(ask(silent.address(), get).await.starts_with("HTTP/1.1 404"));
+        let dir = tempfile::tempdir().unwrap();
+        let sign = dir.path().join("sign");
+        let server = Metrics::new("test").serve(any_port(), Some(sign.clone())).await.unwrap().unwrap();
+        assert!(ask(server.address(), get).await.starts_with("HTTP/1.1 503"));
+        let of = |connected: bool| {
+            let at = serde_json::to_string(&clock::now()).unwrap();
+            format!(r#"{{"name":"builder-1","pid":1,"connected":{connected},"at":{at}}}"#)
+        };
+        std::fs::write(&sign, of(true)).unwrap();
+        let well = ask(server.address(), get).await;
+        assert!(well.starts_with("HTTP/1.1 200") && well.ends_with("builder-1 is well\n"), "{well}");
+        std::fs::write(&sign, of(false)).unwrap();
+        let cut_off = ask(server.address(), get).await;
+        assert!(cut_off.starts_with("HTTP/1.1 503") && cut_off.contains("lost the broker"), "{cut_off}");
     }
 }

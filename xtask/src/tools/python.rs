@@ -15,27 +15,32 @@ const REQUIREMENTS: [&str; 2] =
 /// A copy of them in the environment says that the environment is whole, and for which versions.
 const DONE: &str = "requirements.txt";
 
-/// The Python of an environment with exactly these packages; it is made where there is none, or one of other versions.
+/// The Python of the examples' agents and of the verifier's tests.
 pub(super) fn find_or_get(layout: &Layout) -> anyhow::Result<PathBuf> {
-    let wanted = REQUIREMENTS.map(|file| layout.root.join(file));
+    let remedy = "The example agents need python3 with venv and pip (Debian: apt-get install python3-venv python3-pip) and a \
+                  way to the Python package index.";
+    environment(layout, "python", &REQUIREMENTS, remedy)
+}
+
+/// The Python of an environment with exactly these packages; it is made where there is none, or one of other versions.
+pub(super) fn environment(layout: &Layout, name: &str, files: &[&str], remedy: &str) -> anyhow::Result<PathBuf> {
+    let wanted: Vec<PathBuf> = files.iter().map(|file| layout.root.join(file)).collect();
     let mut wanted_text = Vec::new();
     for file in &wanted {
         wanted_text.extend(fs::read(file).with_context(|| format!("failed to read {}", file.display()))?);
     }
-    let folder = layout.tools().join("python");
+    let folder = layout.tools().join(name);
     let program = folder.join("bin/python");
     let done = folder.join(DONE);
     if program.exists() && fs::read(&done).is_ok_and(|text| text == wanted_text) {
         return Ok(program);
     }
-    println!("python       making an environment for the example agents with pip");
-    let remedy = "The example agents need python3 with venv and pip (Debian: apt-get install python3-venv python3-pip) and a \
-                  way to the Python package index.";
+    println!("{name:<12} making an environment with pip");
     let folder_text = folder.to_string_lossy();
     let make = ["-m", "venv", "--clear", folder_text.as_ref()];
     process::output(&mut process::command("python3", &make, &layout.root), remedy)?;
-    let [agents, tests] = wanted.each_ref().map(|file| file.to_string_lossy());
-    let requirements = ["--requirement", agents.as_ref(), "--requirement", tests.as_ref()];
+    let texts: Vec<_> = wanted.iter().map(|file| file.to_string_lossy()).collect();
+    let requirements: Vec<&str> = texts.iter().flat_map(|file| ["--requirement", file.as_ref()]).collect();
     install(layout, &program, &requirements, remedy)?;
     // Last: an environment that was left half made is made again.
     fs::write(&done, wanted_text).with_context(|| format!("failed to write {}", done.display()))?;

@@ -2,6 +2,7 @@
 
 mod conformance;
 mod files;
+mod kubernetes;
 mod manifests;
 mod monitoring;
 mod sources;
