@@ -1,15 +1,17 @@
 //! The fleet as the pages of the console see it: the API, events and signals that every other command uses.
 //!
-//! - `acts`: what a form asks for as a signed act; `crew`: who was heard of; `work`: what an attempt changed.
+//! - `acts`: what a form asks for as a signed act; `crew`: who was heard of; `work`: what an attempt changed; `plans`: plans that
+//!   are pasted.
 //! - `beside`: opening a console, also beside another command.
 
 mod acts;
 pub(crate) mod beside;
 mod crew;
+mod plans;
 mod work;
 
 use holdpoint_bus::{api::ApiError, blobs};
-use holdpoint_console::{Account, Fleet, HeardOf, Patch, Problem, Wanted};
+use holdpoint_console::{Account, Fleet, HeardOf, Looked, Patch, Problem, Wanted};
 use holdpoint_core::{
     audit::HandoffLine,
     events::{Reader, Told},
@@ -23,6 +25,7 @@ use holdpoint_protocol::{
     view::FlightView,
 };
 use holdpoint_runtime::clock;
+pub(crate) use plans::Plans;
 
 use crate::{
     client::Client,
@@ -39,13 +42,15 @@ pub(crate) struct Seen {
     client: Client,
     crew: crew::Crew,
     work: work::Work,
+    /// Where plans are submitted from; `None`: nowhere.
+    plans: Option<Plans>,
 }
 
 impl Seen {
     /// Over this connection, on which it listens from now on to who is there.
-    pub(crate) async fn of(client: Client) -> Result<Self, Failure> {
+    pub(crate) async fn of(client: Client, plans: Option<Plans>) -> Result<Self, Failure> {
         let crew = crew::Crew::listen(&client).await?;
-        Ok(Self { crew, work: work::Work::new()?, client })
+        Ok(Self { crew, work: work::Work::new()?, client, plans })
     }
 }
 
@@ -153,6 +158,25 @@ impl Fleet for Seen {
 
     async fn next(&self, listening: &mut Listening) -> Spoken {
         listening.next().await
+    }
+
+    fn unplanned(&self) -> Option<String> {
+        let words = "this command flies one plan; `holdpoint up --console` and `holdpoint console` take more";
+        self.plans.is_none().then(|| words.to_owned())
+    }
+
+    async fn look(&self, text: &str) -> Result<Looked, Problem> {
+        match &self.plans {
+            Some(plans) => plans.look(text).await,
+            None => Ok(Looked::default()),
+        }
+    }
+
+    async fn submit(&self, text: &str) -> Result<FlightId, Problem> {
+        match &self.plans {
+            Some(plans) => Ok(plans.submit(&self.client, text).await?),
+            None => Err(Problem::not_found(self.unplanned().unwrap_or_default())),
+        }
     }
 
     async fn act(&self, wanted: Wanted) -> Result<String, Problem> {

@@ -107,13 +107,18 @@ async fn read_plan(path: &Path, repo: &Path) -> Result<Planned, Failure> {
         let message = format!("cannot read the plan {}: {error}", path.display());
         Failure::usage("plan_unreadable", message, "PLAN is the path of a YAML file")
     })?;
-    let workflows = match plan::glance(&bytes) {
+    read_text(&bytes, &path.display().to_string(), repo).await
+}
+
+/// Reads a plan under the name of its file.
+pub(crate) async fn read_text(bytes: &[u8], name: &str, repo: &Path) -> Result<Planned, Failure> {
+    let workflows = match plan::glance(bytes) {
         Some(plan) => declared::named(&plan, repo).await?,
         None => Vec::new(),
     };
     let own = workflows.iter().map(KnownWorkflow::of);
     let known: Vec<KnownWorkflow<'_>> = BUILT_IN_WORKFLOWS.iter().copied().chain(own).collect();
-    let plan = plan::read_bytes(&bytes, &path.display().to_string(), &known)?;
+    let plan = plan::read_bytes(bytes, name, &known)?;
     Ok(Planned { plan, workflows })
 }
 
@@ -276,6 +281,12 @@ pub(crate) fn check_programs(plan: &Plan, file: Option<&Path>) -> Result<(), Fai
             Err(Failure::usage("check_not_executable", found.in_a_line(WARNINGS_MAX), hint))
         }
     }
+}
+
+/// As [`check_programs`], of a plan whose text is at hand.
+pub(crate) fn check_programs_of(plan: &Plan, name: &str, text: &str) -> Result<(), Failure> {
+    let found = plan::that_lack(plan, program::lacking_in_path);
+    if found.is_empty() { Ok(()) } else { Err(plan::located(text, name, found).into()) }
 }
 
 /// A note on what of the working tree nobody will see: the flight starts from a commit.

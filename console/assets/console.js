@@ -7,6 +7,7 @@ const base = body.dataset.base;
 const main = document.getElementById('main');
 const notice = document.getElementById('notice');
 const link = document.getElementById('link');
+const waits = document.getElementById('waits');
 
 function say(text, bad) {
   notice.textContent = text;
@@ -61,6 +62,8 @@ function same(a, b) {
 function show(data) {
   const fresh = new DOMParser().parseFromString(`<!doctype html><main id="main" tabindex="-1">${data.main}</main>`, 'text/html');
   morph(main, fresh.getElementById('main'));
+  waits.hidden = !data.waits;
+  waits.textContent = data.waits || 0;
   ages();
 }
 
@@ -93,19 +96,33 @@ document.addEventListener('submit', async (event) => {
   const form = event.target;
   event.preventDefault();
   if (form.dataset.confirm && !window.confirm(form.dataset.confirm)) return;
-  const button = form.querySelector('button');
-  const fields = new URLSearchParams(new FormData(form));
+  const button = event.submitter || form.querySelector('button');
+  const fields = new URLSearchParams(new FormData(form, button));
   button.disabled = true;
-  say('Sent; it is waited for the orchestrator …');
+  say('Sent; waiting for the orchestrator …');
   try {
     const answer = await fetch(form.action, { method: 'POST', body: fields });
     const words = await answer.text();
-    say(words || `not done (${answer.status})`, !answer.ok);
-    if (answer.ok) form.reset();
+    const into = answer.ok && form.dataset.into && document.getElementById(form.dataset.into);
+    if (into) {
+      into.replaceChildren(...new DOMParser().parseFromString(words, 'text/html').body.childNodes);
+      say('');
+    } else say(words || `not done (${answer.status})`, !answer.ok);
+    if (answer.ok && !('keeps' in form.dataset)) form.reset();
   } catch {
-    say('The console does not answer. Does it run still?', true);
+    say('The console does not answer. Does it still run?', true);
   }
   button.disabled = false;
+});
+
+// A file that was picked fills the field that it names.
+document.addEventListener('change', async (event) => {
+  const { fills } = event.target.dataset;
+  const [file] = event.target.files || [];
+  const field = fills && document.getElementById(fills);
+  if (!field || !file) return;
+  if (file.size > Number(field.maxLength)) say(`${file.name} has more than ${field.maxLength} bytes: use holdpoint submit`, true);
+  else field.value = await file.text();
 });
 
 ages();

@@ -174,6 +174,8 @@ impl<F: Fleet> Cache<F> {
     pub(crate) async fn forget(&self, flight: &FlightId) {
         *self.flights.lock().await = None;
         *self.inbox.lock().await = None;
+        // What waited may wait no more: no number is better than an old one.
+        *self.waits.lock().unwrap_or_else(PoisonError::into_inner) = None;
         *self.dead.lock().await = None;
         self.pasts.lock().await.retain(|(of, _), _| of != flight);
         self.summaries().remove(flight);

@@ -7,6 +7,7 @@ use holdpoint_protocol::{
     Digest, Timestamp,
     api::{DeadTurn, FlightLine, HistoryLine, InboxItem},
     ids::{AgentName, FlightId, RoleId, TurnId, WaypointId},
+    plan::Plan,
     view::FlightView,
 };
 
@@ -53,6 +54,43 @@ pub enum Patch {
     TooLong(usize),
     /// Nothing was changed.
     Nothing,
+}
+
+/// What a look at a plan found.
+#[derive(Debug, Clone, Default)]
+pub struct Looked {
+    /// What is wrong with it.
+    pub mistakes: Vec<Mistake>,
+    /// The plan, where it can be read.
+    pub plan: Option<Plan>,
+    /// The commit that it would be flown from.
+    pub base: Option<String>,
+    /// What would not keep it from being submitted, but from being flown.
+    pub notes: Vec<String>,
+    /// What this machine has of what is needed; empty where flights are flown elsewhere.
+    pub machine: Vec<Condition>,
+}
+
+/// Something that is wrong with a plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistake {
+    /// Its line, from 1, where it has one.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub message: String,
+    /// What to do about it.
+    pub hint: String,
+}
+
+/// A part of the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Condition {
+    /// Its name.
+    pub name: String,
+    /// Whether it is as it has to be.
+    pub ok: bool,
+    /// What it is, or what is wrong and what to do.
+    pub says: String,
 }
 
 /// A fleet, as the console sees it.
@@ -126,6 +164,15 @@ pub trait Fleet: Send + Sync + 'static {
 
     /// The next line of an agent that has the turn. Safe to cancel.
     fn next(&self, listening: &mut Self::Listening) -> impl Future<Output = Spoken> + Send;
+
+    /// Why no plan is submitted here, if none is.
+    fn unplanned(&self) -> Option<String>;
+
+    /// Looks at a plan; starts nothing.
+    fn look(&self, text: &str) -> impl Future<Output = Result<Looked, Problem>> + Send;
+
+    /// Begins a flight with a plan.
+    fn submit(&self, text: &str) -> impl Future<Output = Result<FlightId, Problem>> + Send;
 
     /// Does what a person wants, signed with the key of [`Fleet::me`]; a sentence that says what follows.
     fn act(&self, wanted: Wanted) -> impl Future<Output = Result<String, Problem>> + Send;

@@ -21,6 +21,6 @@ mod view;
 mod wanted;
 
 pub use account::{Account, Landing, TurnLine};
-pub use fleet::{Fleet, HeardOf, Patch, Problem};
+pub use fleet::{Condition, Fleet, HeardOf, Looked, Mistake, Patch, Problem};
 pub use server::{Console, Settings};
 pub use wanted::{Wanted, What};

@@ -1,6 +1,7 @@
 //! Everything behind an address: what pages show. Requests are answered in [`answers`].
 
 mod answers;
+mod plans;
 
 use std::{collections::BTreeMap, io, net::SocketAddr, sync::Arc, time::Duration};
 
@@ -156,6 +157,7 @@ impl<F: Fleet> Inner<F> {
             base: format!("/{}", self.secrets.prefix),
             rights: self.rights.clone(),
             waits: self.cache.waits(),
+            unplanned: self.fleet().unplanned(),
             now: self.fleet().now(),
         }
     }
@@ -174,6 +176,10 @@ impl<F: Fleet> Inner<F> {
                     })
                 }
                 View::Fleet => self.crew(age).await,
+                View::Submit => {
+                    let main = pages::submit(&self.frame(), plans::PLAN_BYTES_MAX);
+                    Ok(Page { title: "Submit a plan".to_owned(), main, moving: false })
+                }
                 View::Flight(flight, show) => {
                     let book = self.cache.book(flight, age).await?;
                     let view = book.view().ok_or_else(|| Problem::not_found("there is no such flight"))?;

@@ -21,6 +21,8 @@ pub(crate) enum View {
     Patch(FlightId, WaypointId, String),
     /// What waits for people.
     Inbox,
+    /// A plan is handed in.
+    Submit,
     /// Agents, queues, deaths.
     Fleet,
     /// Captured output.
@@ -67,6 +69,7 @@ impl View {
             [""] => Self::Flights(page),
             ["inbox"] => Self::Inbox,
             ["fleet"] => Self::Fleet,
+            ["submit"] => Self::Submit,
             ["evidence", hex] => Self::Evidence(Digest::from_hex(hex).ok()?),
             ["flight", flight] => {
                 let status = value("status").and_then(|word| STATUSES.into_iter().find(|s| word_of(*s) == word));
@@ -97,6 +100,7 @@ impl fmt::Display for View {
             Self::Flights(page) => write!(f, "/?page={page}"),
             Self::Inbox => f.write_str("/inbox"),
             Self::Fleet => f.write_str("/fleet"),
+            Self::Submit => f.write_str("/submit"),
             Self::Evidence(digest) => write!(f, "/evidence/{}", digest.hex()),
             Self::Waypoint(flight, waypoint) => write!(f, "/flight/{flight}/{waypoint}"),
             Self::Patch(flight, waypoint, of) => {
@@ -152,7 +156,14 @@ mod tests {
             Show::List(0, Some(Status::Failed)),
         ];
         let mut views: Vec<View> = shows.into_iter().map(|show| View::Flight(flight(), show)).collect();
-        views.extend([View::Flights(0), View::Flights(2), View::Inbox, View::Fleet, View::Evidence(Digest::of(b"x"))]);
+        views.extend([
+            View::Flights(0),
+            View::Flights(2),
+            View::Inbox,
+            View::Fleet,
+            View::Submit,
+            View::Evidence(Digest::of(b"x")),
+        ]);
         views.push(View::Waypoint(flight(), waypoint()));
         views.push(View::Patch(flight(), waypoint(), "HP_HANDOFF_BUILDER/12".to_owned()));
         for view in views {

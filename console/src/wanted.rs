@@ -144,10 +144,15 @@ pub(crate) struct Rights {
 }
 
 impl Rights {
+    /// Why no plan is submitted, if none is.
+    pub(crate) fn submits(&self) -> Option<String> {
+        self.read_only.then(|| "this console was started with --read-only".to_owned())
+    }
+
     /// Why this is not done here, if it is not.
     pub(crate) fn refuses(&self, verb: Verb) -> Option<String> {
-        if self.read_only {
-            return Some("this console was started with --read-only".to_owned());
+        if let Some(why) = self.submits() {
+            return Some(why);
         }
         let of_people = matches!(verb, Verb::Approve | Verb::Reject);
         (of_people && !workflow::is_human(&self.me)).then(|| {

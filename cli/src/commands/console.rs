@@ -5,11 +5,14 @@ use serde_json::json;
 use crate::{
     args::console::ConsoleArgs,
     client::Client,
-    console::beside::{Wanted, not_listening, open},
+    console::{
+        Plans,
+        beside::{Wanted, not_listening, open},
+    },
     failure::{Exit, Failure},
     interrupt::Interrupts,
     output,
-    target::Target,
+    target::{Remote, Target},
 };
 
 /// Serves pages until Ctrl-C.
@@ -28,10 +31,11 @@ pub(super) async fn console(args: ConsoleArgs) -> Result<Exit, Failure> {
 
 async fn serve(client: &Client, args: &ConsoleArgs) -> Result<(), Failure> {
     client.somebody_there().await?;
+    let plans = Plans::on(args.place.repo.clone(), Remote::named(&args.place)?.is_some());
     let wanted = Wanted::on_loopback(args.port);
     let listen = args.listen.unwrap_or(wanted.listen);
     let (published_as, read_only) = (args.published_as.clone(), args.read_only);
-    let console = open(client, Wanted { listen, published_as, read_only }).await?;
+    let console = open(client, Wanted { listen, published_as, read_only }, Some(plans)).await?;
     if args.json {
         output::json(&json!({"url": console.address()}));
     } else {

@@ -2,9 +2,13 @@
 
 mod agents;
 
-use std::time::{Duration, Instant, SystemTime};
+use std::{
+    path::Path,
+    time::{Duration, Instant, SystemTime},
+};
 
 use holdpoint_bus::broker::FLOOR;
+use holdpoint_console::Condition;
 use holdpoint_runtime::config::Config;
 use holdpoint_sandbox::{PropertyReport, Sandbox};
 use holdpoint_workspace::{GIT_FLOOR, UserRepo, require_git};
@@ -79,23 +83,59 @@ struct PropertyLine {
 /// Looks at everything, also when something is wrong.
 pub(super) async fn doctor(args: DoctorArgs) -> Result<Exit, Failure> {
     let config = Config::load(None, Vec::new())?;
-    let began = (Instant::now(), SystemTime::now());
-    let git = git().await;
-    let repo = if git.ok { UserRepo::open(&args.repo).await.ok() } else { None };
-    let state = repo.as_ref().and_then(|repo| StateDir::of(repo).ok());
-    let broker = broker(state.as_ref()).await;
-    let sandbox = sandbox(&config).await;
-    let folder = state_folder(state.as_ref());
-    let clock = clock(began);
-    let ok = broker.ok && git.ok && sandbox.ok && clock.ok && folder.ok;
-    let agents = if sandbox.ok { agents::look(&config).await } else { Vec::new() };
-    let report = Report { ok, broker, git, sandbox, clock, state: folder, agents };
+    let mut report = look(&config, &args.repo).await;
+    if report.sandbox.ok {
+        report.agents = agents::look(&config).await;
+    }
     if args.json {
         output::json(&report);
     } else {
         print(&report);
     }
-    Ok(if ok { Exit::Success } else { Exit::Environment })
+    Ok(if report.ok { Exit::Success } else { Exit::Environment })
+}
+
+/// Looks at all but the agents.
+async fn look(config: &Config, repo: &Path) -> Report {
+    let began = (Instant::now(), SystemTime::now());
+    let git = git().await;
+    let repo = if git.ok { UserRepo::open(repo).await.ok() } else { None };
+    let state = repo.as_ref().and_then(|repo| StateDir::of(repo).ok());
+    let broker = broker(state.as_ref()).await;
+    let sandbox = sandbox(config).await;
+    let folder = state_folder(state.as_ref());
+    let clock = clock(began);
+    let ok = broker.ok && git.ok && sandbox.ok && clock.ok && folder.ok;
+    Report { ok, broker, git, sandbox, clock, state: folder, agents: Vec::new() }
+}
+
+/// The same as the console shows it, a line a part.
+pub(crate) async fn conditions(repo: &Path) -> Vec<Condition> {
+    let report = match Config::load(None, Vec::new()) {
+        Ok(config) => look(&config, repo).await,
+        Err(error) => {
+            let (says, hint) = words(&error.into());
+            return vec![Condition { name: "configuration".to_owned(), ok: false, says: format!("{says}; {hint}") }];
+        }
+    };
+    let Report { broker, git, sandbox, clock, state, .. } = report;
+    let parts = [("broker", broker), ("git", git), ("clock", clock), ("state", state)];
+    let says = |found: Vec<Option<String>>| found.into_iter().flatten().collect::<Vec<_>>().join(" ");
+    let mut conditions: Vec<Condition> = parts
+        .map(|(name, part)| {
+            let Part { ok, found, version, problem, hint, .. } = part;
+            Condition { name: name.to_owned(), ok, says: says(vec![version, found, problem, hint]) }
+        })
+        .into();
+    let lacks = sandbox.properties.iter().filter(|line| !line.enforced).map(|line| line.property.as_str());
+    let lacks: Vec<&str> = lacks.collect();
+    let lacking = (!lacks.is_empty()).then(|| format!("not enforced: {}", lacks.join(", ")));
+    let enforced = sandbox.problem.is_none().then(|| {
+        format!("{} of {} properties enforced", sandbox.properties.len() - lacks.len(), sandbox.properties.len())
+    });
+    let sandbox_says = says(vec![enforced, lacking, sandbox.problem, sandbox.hint]);
+    conditions.push(Condition { name: "sandbox".to_owned(), ok: sandbox.ok, says: sandbox_says });
+    conditions
 }
 
 impl Part {

@@ -1,5 +1,7 @@
 //! `submit`: handing a plan to a fleet that runs already.
 
+use std::path::Path;
+
 use holdpoint_protocol::{ids::FlightId, journal::Fleet as FleetFacts, streams};
 use holdpoint_runtime::config::Config;
 use serde_json::json;
@@ -10,9 +12,10 @@ use super::{
 };
 use crate::{
     args::{SubmitArgs, Work},
+    client::Client,
     failure::{Exit, Failure},
     output,
-    preflight::{self, Ready},
+    preflight::{self, Planned, Ready},
     state::StateDir,
     target::{Remote, Target},
 };
@@ -22,10 +25,23 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<Exit, Failure> {
     let work = Work::named(args.plan.as_ref(), &args.task).ok_or_else(nothing_named)?;
     let plan = preflight::read_work(work, &args.place.repo).await?;
     let config = Config::load(args.fleet.config.as_deref(), Vec::new())?;
-    let remote = Remote::named(&args.place)?;
+    let is_local = Remote::named(&args.place)?.is_none();
     let (ready, flight) = preflight::clear_elsewhere(plan, &args.place.repo).await?;
-    let mut fleet = facts(&config, streams::fleet_pool(), None);
-    if remote.is_none() {
+    let fleet = fleet_facts(&config, &ready, is_local)?;
+    preflight::warn(&preflight::unjudged(&ready.plan, fleet.judge, work.file()));
+    begin(&args, ready, &flight, fleet).await?;
+    if args.json {
+        output::json(&json!({"flight": flight}));
+    } else {
+        output::out(flight.as_str());
+    }
+    Ok(Exit::Success)
+}
+
+/// What the fleet has: the local one says it, of one elsewhere the configuration does.
+fn fleet_facts(config: &Config, ready: &Ready, is_local: bool) -> Result<FleetFacts, Failure> {
+    let mut fleet = facts(config, streams::fleet_pool(), None);
+    if is_local {
         let state = StateDir::of(&ready.repo)?;
         let running = RunningFleet::find(&state).ok_or_else(|| {
             let message = format!("no fleet runs for the repository in {}", ready.repo.dir().display());
@@ -36,14 +52,16 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<Exit, Failure> {
         fleet.judge = running.judge;
         fleet.advisors = running.advisors;
     }
-    preflight::warn(&preflight::unjudged(&ready.plan, fleet.judge, work.file()));
-    begin(&args, ready, &flight, fleet).await?;
-    if args.json {
-        output::json(&json!({"flight": flight}));
-    } else {
-        output::out(flight.as_str());
-    }
-    Ok(Exit::Success)
+    Ok(fleet)
+}
+
+/// Begins a flight over a connection that is there.
+pub(crate) async fn hand_in(client: &Client, plan: Planned, repo: &Path, is_local: bool) -> Result<FlightId, Failure> {
+    let config = Config::load(None, Vec::new())?;
+    let (ready, flight) = preflight::clear_elsewhere(plan, repo).await?;
+    let fleet = fleet_facts(&config, &ready, is_local)?;
+    ready.submit(client, &flight, fleet).await?;
+    Ok(flight)
 }
 
 async fn begin(args: &SubmitArgs, ready: Ready, flight: &FlightId, fleet: FleetFacts) -> Result<(), Failure> {

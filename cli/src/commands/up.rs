@@ -13,7 +13,7 @@ use tempfile::TempPath;
 use super::run::{BUILDERS_DEFAULT, advisors};
 use crate::{
     args::UpArgs,
-    console::beside::Beside,
+    console::{Plans, beside::Beside},
     declared,
     failure::{Exit, Failure},
     fleet::{Crew, Fleet},
@@ -32,7 +32,7 @@ const FOLDER: &str = "up";
 /// What `submit` has to know of a fleet that runs here: `up/<process>.json`, one for each.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RunningFleet {
+pub(crate) struct RunningFleet {
     /// The process of `up`.
     process: ProcessId,
     /// Whether it has a repair agent.
@@ -46,7 +46,7 @@ pub(super) struct RunningFleet {
 
 impl RunningFleet {
     /// The fleet that runs for this repository, if one does.
-    pub(super) fn find(state: &StateDir) -> Option<Self> {
+    pub(crate) fn find(state: &StateDir) -> Option<Self> {
         let mut files = std::fs::read_dir(state.path(FOLDER)).ok()?.filter_map(|entry| Some(entry.ok()?.path()));
         files.find_map(|file| {
             let fleet: Self = serde_json::from_slice(&std::fs::read(&file).ok()?).ok()?;
@@ -138,7 +138,8 @@ async fn begin(
     });
     let announced = running.map(|running| running.announce(state)).transpose()?;
     let (url, creds) = (fleet.url(), fleet.operator_file()?);
-    let console = Beside::start_if(args.console, &fleet.client_of(&key::default_name()).await?).await?;
+    let plans = Some(Plans::on(args.repo.clone(), false));
+    let console = Beside::start_if(args.console, &fleet.client_of(&key::default_name()).await?, plans).await?;
     if args.json {
         let mut places = json!({"url": url, "creds": creds, "state": state.dir()});
         if let Some(console) = &console {

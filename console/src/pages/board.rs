@@ -43,7 +43,7 @@ pub(crate) fn board(
             div.board {
                 @for (name, cards) in &columns {
                     section {
-                        h3 { (name) " " span.dim { (cards.len()) } }
+                        h2 { (name) " " span.dim { (cards.len()) } }
                         ul {
                             @for waypoint in cards.iter().take(CARDS_MAX) { li { (card(frame, flight, waypoint)) } }
                             @if cards.len() > CARDS_MAX {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use holdpoint_core::cost::{By, Sum};
 use holdpoint_protocol::{
+    Timestamp,
     ids::WaypointId,
     state::Status,
     view::{FlightView, WaypointView},
@@ -44,7 +45,7 @@ pub(crate) fn flight(frame: &Frame, view: &FlightView, account: &Account, show: 
             Show::Timeline => (timeline(frame, &view.flight, &account.turns)),
             Show::Landed => (landed(frame, view, account)),
             Show::Best => {}
-            Show::List(page, only) => (list(frame, view, *page, *only)),
+            Show::List(page, only) => (list(frame, view, account, *page, *only)),
         }
     }
 }
@@ -115,7 +116,9 @@ fn dependencies(account: &Account) -> BTreeMap<WaypointId, Vec<WaypointId>> {
 }
 
 /// All waypoints, page by page.
-fn list(frame: &Frame, view: &FlightView, page: usize, only: Option<Status>) -> Markup {
+fn list(frame: &Frame, view: &FlightView, account: &Account, page: usize, only: Option<Status>) -> Markup {
+    let used: BTreeMap<String, Sum> =
+        account.costs(By::Waypoint).into_iter().map(|row| (row.name, row.first.plus(row.reworks))).collect();
     let fits: Vec<&WaypointView> =
         view.waypoints.iter().filter(|waypoint| only.is_none_or(|only| waypoint.status == only)).collect();
     let href = |page, only| frame.href(&View::Flight(view.flight.clone(), Show::List(page, only)));
@@ -131,10 +134,12 @@ fn list(frame: &Frame, view: &FlightView, page: usize, only: Option<Status>) -> 
             table.cards {
                 thead { tr {
                     th scope="col" { "Waypoint" } th scope="col" { "State" } th scope="col" { "Gate" } th scope="col" { "Attempts" }
-                    th scope="col" { "Criteria" } th scope="col" { "Commit" }
+                    th scope="col" { "Criteria" } th scope="col" { "Used" } th scope="col" { "Last moved" } th scope="col" { "Commit" }
                 } }
                 tbody {
-                    @for waypoint in fits.iter().skip(page.saturating_mul(PER_PAGE)).take(PER_PAGE) { (row(frame, view, waypoint)) }
+                    @for waypoint in fits.iter().skip(page.saturating_mul(PER_PAGE)).take(PER_PAGE) {
+                        (row(frame, view, waypoint, used.get(waypoint.id.as_str()), moved(account, &waypoint.id)))
+                    }
                 }
             }
         }
@@ -142,7 +147,18 @@ fn list(frame: &Frame, view: &FlightView, page: usize, only: Option<Status>) -> 
     }
 }
 
-fn row(frame: &Frame, view: &FlightView, waypoint: &WaypointView) -> Markup {
+/// When it came to where it stands.
+fn moved(account: &Account, waypoint: &WaypointId) -> Option<Timestamp> {
+    account.visits.get(waypoint)?.last().map(|visit| visit.exited.unwrap_or(visit.entered))
+}
+
+fn row(
+    frame: &Frame,
+    view: &FlightView,
+    waypoint: &WaypointView,
+    used: Option<&Sum>,
+    moved: Option<Timestamp>,
+) -> Markup {
     let passed = waypoint.criteria.iter().filter(|one| one.verdict == holdpoint_protocol::facts::Verdict::Pass).count();
     html! {
         tr {
@@ -159,6 +175,8 @@ fn row(frame: &Frame, view: &FlightView, waypoint: &WaypointView) -> Markup {
             }
             td data-label="Attempts" { (waypoint.attempts) @if waypoint.sent_back > 0 { ", sent back " (waypoint.sent_back) "×" } }
             td data-label="Criteria" { @if waypoint.criteria.is_empty() { span.dim { "–" } } @else { (passed) " of " (waypoint.criteria.len()) " pass" } }
+            td data-label="Used" { @match used { Some(used) => { (cost(used)) } None => { span.dim { "–" } } } }
+            td data-label="Last moved" { @match moved { Some(at) => (time(at)), None => span.dim { "–" } } }
             td data-label="Commit" { @match &waypoint.commit { Some(oid) => (commit(oid)), None => span.dim { "–" } } }
         }
     }

@@ -15,6 +15,8 @@ pub(crate) struct Frame {
     pub(crate) rights: Rights,
     /// How much waits, where that is known.
     pub(crate) waits: Option<usize>,
+    /// Why no plan is submitted here, if none is.
+    pub(crate) unplanned: Option<String>,
     /// The time.
     pub(crate) now: Timestamp,
 }
@@ -34,12 +36,17 @@ impl Frame {
     pub(crate) fn refuses(&self, verb: Verb) -> Option<String> {
         self.rights.refuses(verb)
     }
+
+    /// Why no plan is submitted here, if none is.
+    pub(crate) fn submits(&self) -> Option<String> {
+        self.rights.submits().or_else(|| self.unplanned.clone())
+    }
 }
 
 /// A whole page. `mark` is what its content is known by.
 pub(crate) fn whole(frame: &Frame, view: Option<&View>, title: &str, mark: &str, main: &Markup) -> Markup {
     let here = |is: bool| is.then_some("page");
-    let followed = view.filter(|view| !matches!(view, View::Patch(..) | View::Evidence(_)));
+    let followed = view.filter(|view| !matches!(view, View::Patch(..) | View::Evidence(_) | View::Submit));
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -60,9 +67,11 @@ pub(crate) fn whole(frame: &Frame, view: Option<&View>, title: &str, mark: &str,
                         a href={ (frame.base) "/" } aria-current=[here(matches!(view, Some(View::Flights(_) | View::Flight(..) | View::Waypoint(..))))] { "Flights" }
                         a href={ (frame.base) "/inbox" } aria-current=[here(matches!(view, Some(View::Inbox)))] {
                             "Inbox"
-                            @if let Some(waits) = frame.waits.filter(|waits| *waits > 0) { " " span.badge { (waits) } }
+                            @let waits = frame.waits.unwrap_or(0);
+                            " " span.badge #waits hidden[waits == 0] { (waits) }
                         }
                         a href={ (frame.base) "/fleet" } aria-current=[here(matches!(view, Some(View::Fleet)))] { "Fleet" }
+                        a href={ (frame.base) "/submit" } aria-current=[here(matches!(view, Some(View::Submit)))] { "Submit" }
                     }
                     span.who {
                         @if frame.rights.read_only { "read only" } @else { "as " (frame.rights.me) }

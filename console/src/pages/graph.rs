@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
     ids::{FlightId, WaypointId},
+    plan::Plan,
     state::Status,
     view::WaypointView,
 };
@@ -51,23 +52,62 @@ pub(crate) fn graph(
     if waypoints.len() > NODES_MAX {
         return html! { p.hint { "A graph of " (waypoints.len()) " waypoints is no picture any more: the list shows them." } };
     }
-    let places = place(waypoints, depends_on);
-    let width = places.values().map(|place| place.x() + WIDTH).max().unwrap_or_default() + MARGIN;
-    let height = places.values().map(|place| place.y() + HEIGHT).max().unwrap_or_default() + MARGIN;
+    let ids: Vec<&WaypointId> = waypoints.iter().map(|waypoint| &waypoint.id).collect();
+    let places = place(&ids, depends_on);
+    let (width, height) = size(&places);
     html! {
         div.scroll tabindex="0" role="region" aria-label="Graph of the waypoints" {
             svg.graph width=(width) height=(height) viewBox={ "0 0 " (width) " " (height) } role="group" aria-label="Waypoints and what they depend on" {
-                @for (to, needs) in depends_on {
-                    @for from in needs {
-                        @if let (Some(from), Some(to)) = (places.get(from), places.get(to)) { path.edge d=(edge(*from, *to)) {} }
-                    }
-                }
+                (edges(depends_on, &places))
                 @for waypoint in waypoints {
                     @if let Some(place) = places.get(&waypoint.id) { (node(frame, flight, waypoint, *place)) }
                 }
             }
         }
         (legend())
+    }
+}
+
+/// The picture of a plan that nobody flies yet.
+pub(crate) fn of_plan(plan: &Plan) -> Markup {
+    if plan.waypoints.len() > NODES_MAX {
+        return html! {};
+    }
+    let ids: Vec<&WaypointId> = plan.waypoints.iter().map(|waypoint| &waypoint.id).collect();
+    let depends_on = plan.waypoints.iter().map(|waypoint| (waypoint.id.clone(), waypoint.depends_on.clone())).collect();
+    let places = place(&ids, &depends_on);
+    let (width, height) = size(&places);
+    html! {
+        div.scroll tabindex="0" role="region" aria-label="Graph of the plan" {
+            svg.graph width=(width) height=(height) viewBox={ "0 0 " (width) " " (height) } role="img" aria-label="Waypoints and what they depend on" {
+                (edges(&depends_on, &places))
+                @for id in ids {
+                    @if let Some(place) = places.get(id) {
+                        g.node {
+                            rect x=(place.x()) y=(place.y()) width=(WIDTH) height=(HEIGHT) rx="6" {}
+                            text.name x=(place.x() + 10) y=(place.y() + 31) { (beginning(id.as_str(), 24)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// How large the picture is.
+fn size(places: &BTreeMap<WaypointId, Place>) -> (usize, usize) {
+    let width = places.values().map(|place| place.x() + WIDTH).max().unwrap_or_default() + MARGIN;
+    let height = places.values().map(|place| place.y() + HEIGHT).max().unwrap_or_default() + MARGIN;
+    (width, height)
+}
+
+fn edges(depends_on: &BTreeMap<WaypointId, Vec<WaypointId>>, places: &BTreeMap<WaypointId, Place>) -> Markup {
+    html! {
+        @for (to, needs) in depends_on {
+            @for from in needs {
+                @if let (Some(from), Some(to)) = (places.get(from), places.get(to)) { path.edge d=(edge(*from, *to)) {} }
+            }
+        }
     }
 }
 
@@ -105,18 +145,15 @@ fn legend() -> Markup {
 }
 
 /// Columns by the longest way from a waypoint that needs nothing; rows in the plan's order.
-fn place(
-    waypoints: &[WaypointView],
-    depends_on: &BTreeMap<WaypointId, Vec<WaypointId>>,
-) -> BTreeMap<WaypointId, Place> {
-    let mut columns: BTreeMap<&WaypointId, usize> = waypoints.iter().map(|waypoint| (&waypoint.id, 0)).collect();
+fn place(waypoints: &[&WaypointId], depends_on: &BTreeMap<WaypointId, Vec<WaypointId>>) -> BTreeMap<WaypointId, Place> {
+    let mut columns: BTreeMap<&WaypointId, usize> = waypoints.iter().map(|id| (*id, 0)).collect();
     // A plan has no cycles; as many rounds as there are waypoints are enough for the longest chain.
     for _ in 0..waypoints.len() {
         let mut moved = false;
-        for waypoint in waypoints {
-            let needs = depends_on.get(&waypoint.id).into_iter().flatten();
+        for id in waypoints {
+            let needs = depends_on.get(*id).into_iter().flatten();
             let column = needs.filter_map(|need| columns.get(need)).map(|column| column + 1).max().unwrap_or(0);
-            moved |= columns.insert(&waypoint.id, column) != Some(column);
+            moved |= columns.insert(id, column) != Some(column);
         }
         if !moved {
             break;
@@ -124,10 +161,10 @@ fn place(
     }
     let mut filled: BTreeMap<usize, usize> = BTreeMap::new();
     let mut places = BTreeMap::new();
-    for waypoint in waypoints {
-        let column = columns.get(&waypoint.id).copied().unwrap_or(0);
+    for id in waypoints {
+        let column = columns.get(id).copied().unwrap_or(0);
         let row = filled.entry(column).or_default();
-        places.insert(waypoint.id.clone(), Place { column, row: *row });
+        places.insert((*id).clone(), Place { column, row: *row });
         *row += 1;
     }
     places
@@ -136,15 +173,14 @@ fn place(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pages::tests::samples;
 
     #[test]
     fn what_needs_something_stands_to_the_right_of_all_that_it_needs() {
-        let waypoints = ["d", "a", "b", "c"].map(|id| samples::waypoint(id, Status::Pending));
+        let waypoints: [WaypointId; 4] = ["d", "a", "b", "c"].map(|id| id.parse().unwrap());
         let ids = |ids: &[&str]| ids.iter().map(|id| id.parse().unwrap()).collect::<Vec<WaypointId>>();
         let needs = [("d", ids(&["b", "c"])), ("b", ids(&["a"])), ("c", ids(&["b"]))];
         let needs = needs.map(|(id, needs)| (id.parse().unwrap(), needs)).into_iter().collect();
-        let places = place(&waypoints, &needs);
+        let places = place(&waypoints.each_ref(), &needs);
         let column = |id: &str| places[&id.parse::<WaypointId>().unwrap()].column;
         assert_eq!(["a", "b", "c", "d"].map(column), [0, 1, 2, 3]);
     }

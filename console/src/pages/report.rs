@@ -155,9 +155,9 @@ fn report_of(of: Of<'_>, report: &VerificationReport) -> Markup {
         p { strong { (report.agent) } " judged the " (purpose.as_ref().and_then(Value::as_str).unwrap_or("work"))
             @if report.receipt.foreign { " " span.tag { "foreign receipt" } } }
         @for one in &report.criteria { (criterion(Some(of.frame), one, &checks(&one.result.id))) }
-        @if !report.guards.is_empty() { h4 { "Guards" } @for one in &report.guards { (criterion(Some(of.frame), one, &checks(&one.result.id))) } }
+        @if !report.guards.is_empty() { h3 { "Guards" } @for one in &report.guards { (criterion(Some(of.frame), one, &checks(&one.result.id))) } }
         @if !report.violations.is_empty() { p.warn { "Paths that it may not touch: " @for (at, one) in report.violations.iter().enumerate() { @if at > 0 { ", " } code { (word(&one.path)) } } } }
-        @if !report.doubts.is_empty() { h4 { "Doubts" } ul { @for doubt in &report.doubts { li { (word(&doubt.text)) @if doubt.blocking { " " span.tag { "blocking" } } } } } }
+        @if !report.doubts.is_empty() { h3 { "Doubts" } ul { @for doubt in &report.doubts { li { (word(&doubt.text)) @if doubt.blocking { " " span.tag { "blocking" } } } } } }
     }
 }
 

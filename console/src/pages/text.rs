@@ -6,7 +6,7 @@ use holdpoint_protocol::{
 };
 use maud::{Markup, html};
 
-use super::{frame::Frame, parts::lines};
+use super::{frame::Frame, parts::lines, side::side_by_side};
 use crate::{fleet::Patch, view::View};
 
 /// Bytes of a text that are shown.
@@ -31,7 +31,7 @@ pub(crate) fn patch(frame: &Frame, flight: &FlightId, waypoint: &WaypointId, pat
         @match patch {
             Patch::Nothing => p.empty { "Nothing was changed." },
             Patch::TooLong(cap) => p.hint { "The difference has more than " (cap) " bytes. " code { "holdpoint fetch " (flight) } " writes what landed into your repository." },
-            Patch::Text(text) => (unified(text)),
+            Patch::Text(text) => { @match side_by_side(text) { Some(sides) => (sides), None => (unified(text)) } }
         }
     }
 }

@@ -15,6 +15,7 @@ use super::{
     inbox,
     parts::{commit, cost, lines, outcome, span, status, time, verdict, word},
     report,
+    waterfall::waterfall,
 };
 use crate::{
     account::Account,
@@ -69,6 +70,8 @@ pub(crate) fn waypoint(frame: &Frame, parts: Parts<'_>) -> Markup {
         @if let Some(planned) = planned { (goal(planned)) }
         (criteria(frame, waypoint))
         (visits(frame, parts))
+        @let own: Vec<_> = account.turns.iter().filter(|turn| turn.waypoint == waypoint.id).collect();
+        (waterfall(frame, &own, history))
         h2 { "What happened" }
         (report::attempts(frame, view, waypoint, history))
     }

@@ -50,10 +50,7 @@ impl<F: Fleet> Inner<F> {
         let fields: Vec<(String, String)> = form_urlencoded::parse(&bytes).into_owned().collect();
         match self.perform(&fields).await {
             Ok(done) => plain(StatusCode::OK, &holdpoint_core::shown::line(&done)),
-            Err(problem) => {
-                let both = format!("{}. {}", problem.message.trim_end_matches('.'), problem.hint);
-                plain(StatusCode::CONFLICT, &holdpoint_core::shown::line(both.trim()))
-            }
+            Err(problem) => refused(&problem),
         }
     }
 
@@ -125,6 +122,7 @@ async fn ruled<F: Fleet>(inner: &Arc<Inner<F>>, request: Request) -> Response {
 async fn within<F: Fleet>(inner: &Arc<Inner<F>>, path: &str, query: &str, is_post: bool, body: Body) -> Response {
     match (path, is_post) {
         ("/act", true) => inner.act(body).await,
+        ("/plan", true) => inner.plan(body).await,
         (_, true) => StatusCode::METHOD_NOT_ALLOWED.into_response(),
         ("/console.css", _) => ([(header::CONTENT_TYPE, "text/css; charset=utf-8")], CSS).into_response(),
         ("/console.js", _) => ([(header::CONTENT_TYPE, "text/javascript; charset=utf-8")], SCRIPT).into_response(),
@@ -171,6 +169,12 @@ fn stream<F: Fleet>(inner: &Arc<Inner<F>>, query: &str) -> Response {
     Sse::new(updates::follow(Arc::clone(inner), view, value("mark"), place)).into_response()
 }
 
-fn plain(status: StatusCode, words: &str) -> Response {
+/// Why something was not done.
+pub(super) fn refused(problem: &Problem) -> Response {
+    let both = format!("{}. {}", problem.message.trim_end_matches('.'), problem.hint);
+    plain(StatusCode::CONFLICT, &holdpoint_core::shown::line(both.trim()))
+}
+
+pub(super) fn plain(status: StatusCode, words: &str) -> Response {
     (status, [(header::CONTENT_TYPE, "text/plain; charset=utf-8")], words.to_owned()).into_response()
 }

@@ -1,5 +1,7 @@
 //! Buttons, and when they are off.
 
+use std::sync::atomic::Ordering;
+
 use holdpoint_console::{Wanted, What};
 
 use crate::lab::{FLIGHT, Lab, content, status};
@@ -45,4 +47,32 @@ async fn a_scripts_key_answers_and_completes_no_gate() {
     assert!(status(&refused) == 409 && content(&refused).contains("human-"), "{refused}");
     assert_eq!(status(&lab.act(ANSWER).await), 200);
     assert_eq!(lab.fleet.acts.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_plan_is_looked_at_without_being_submitted_and_its_mistakes_stand_at_their_lines() {
+    let lab = Lab::open("human-ann", false).await;
+    assert!(lab.page("/submit").await.contains("Submit a plan"));
+    let looked = lab.post("/plan", "go=look&plan=plan%3A+p%0D%0Awaypoints%3A+%3C%0D%0A").await;
+    assert_eq!(status(&looked), 200, "{looked}");
+    for shown in ["Line 2", "&lt;i&gt;odd&lt;/i&gt;", "waypoints: &lt;", "21 bytes"] {
+        assert!(looked.contains(shown), "{shown}: {looked}");
+    }
+    assert_eq!(lab.fleet.submitted.load(Ordering::Relaxed), 0);
+    let submitted = lab.post("/plan", "go=submit&plan=plan%3A+p").await;
+    assert!(status(&submitted) == 200 && submitted.contains(FLIGHT), "{submitted}");
+    let long = format!("go=submit&plan={}", "x".repeat(300 << 10));
+    let refused = lab.post("/plan", &long).await;
+    assert!(status(&refused) == 413 && refused.contains("262144 bytes"), "{refused}");
+    assert_eq!(lab.fleet.submitted.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test]
+async fn a_console_that_only_shows_looks_at_plans_and_submits_none() {
+    let lab = Lab::open("human-ann", true).await;
+    assert!(lab.page("/submit").await.contains("Submit is off: this console was started with --read-only"));
+    assert_eq!(status(&lab.post("/plan", "go=look&plan=x").await), 200);
+    let refused = lab.post("/plan", "go=submit&plan=x").await;
+    assert!(status(&refused) == 409 && content(&refused).contains("--read-only"), "{refused}");
+    assert_eq!(lab.fleet.submitted.load(Ordering::Relaxed), 0);
 }

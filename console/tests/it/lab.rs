@@ -9,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_console::{Account, Console, Fleet, HeardOf, Patch, Problem, Settings, Wanted};
+use holdpoint_console::{Account, Console, Fleet, HeardOf, Looked, Mistake, Patch, Problem, Settings, Wanted};
 use holdpoint_core::live::Spoken;
 use holdpoint_protocol::{
     Digest, Timestamp,
@@ -35,6 +35,7 @@ pub(crate) struct Memory {
     pub(crate) view: Mutex<Value>,
     pub(crate) acts: Mutex<Vec<Wanted>>,
     pub(crate) looks: AtomicU32,
+    pub(crate) submitted: AtomicU32,
     pub(crate) hints: Notify,
 }
 
@@ -55,7 +56,14 @@ impl Memory {
             "paused": false, "waypoints": [waypoint], "landings": [],
         });
         let me = me.parse().unwrap();
-        Self { me, view: view.into(), acts: Mutex::default(), looks: AtomicU32::new(0), hints: Notify::new() }
+        Self {
+            me,
+            view: view.into(),
+            acts: Mutex::default(),
+            looks: AtomicU32::new(0),
+            submitted: AtomicU32::new(0),
+            hints: Notify::new(),
+        }
     }
 
     /// The flight is paused, or goes on.
@@ -142,6 +150,21 @@ impl Fleet for Memory {
 
     async fn next(&self, (): &mut ()) -> Spoken {
         std::future::pending().await
+    }
+
+    fn unplanned(&self) -> Option<String> {
+        None
+    }
+
+    async fn look(&self, text: &str) -> Result<Looked, Problem> {
+        let mistake =
+            Mistake { line: Some(2), message: "<i>odd</i>".to_owned(), hint: format!("{} bytes", text.len()) };
+        Ok(Looked { mistakes: vec![mistake], ..Looked::default() })
+    }
+
+    async fn submit(&self, _: &str) -> Result<FlightId, Problem> {
+        self.submitted.fetch_add(1, Ordering::Relaxed);
+        Ok(FLIGHT.parse().unwrap())
     }
 
     async fn act(&self, wanted: Wanted) -> Result<String, Problem> {
@@ -233,7 +256,12 @@ impl Lab {
 
     /// An act, as the page's own script sends it.
     pub(crate) async fn act(&self, body: &str) -> String {
-        let (path, origin) = (format!("{}/act", self.prefix), format!("http://{}", self.host));
+        self.post("/act", body).await
+    }
+
+    /// A form, as the page's own script sends it.
+    pub(crate) async fn post(&self, to: &str, body: &str) -> String {
+        let (path, origin) = (format!("{}{to}", self.prefix), format!("http://{}", self.host));
         self.ask(Ask { method: "POST", origin: Some(&origin), body, ..self.own(&path) }).await
     }
 }

@@ -120,7 +120,7 @@ fn a_flight_is_seen_over_http_from_its_submission_to_its_landing_and_a_question_
     assert!(done.contains("Gates visited") && done.contains("looked"), "{done}");
     let link = format!("{}/flight/{flight}/w/diff?of=", browser.prefix);
     let at = done.rfind(&link).unwrap() + browser.prefix.len();
-    let diff = browser.page(done[at..].split('"').next().unwrap(), "+blue");
+    let diff = browser.page(done[at..].split('"').next().unwrap(), "+</span>blue");
     assert!(diff.contains("result"), "{diff}");
     let at = done.find("/evidence/").unwrap();
     browser.page(&done[at..at + "/evidence/".len() + 64], "looked");

@@ -236,7 +236,7 @@ impl Local {
         fleet.start_crew(Arc::new(crew))?;
         fleet.take_up(&self.later_roles(&stands.workflows()).await).await?;
         let recruiter = fleet.recruiter();
-        let console = Beside::start_if(self.console, &owner).await?;
+        let console = Beside::start_if(self.console, &owner, None).await?;
         if let Some(console) = &console {
             output::err(&format!("console {}", console.address));
         }

@@ -39,6 +39,7 @@ pub(crate) fn frame() -> Frame {
         base: "/p".to_owned(),
         rights: Rights { me: "human-ann".parse().unwrap(), read_only: false },
         waits: Some(2),
+        unplanned: None,
         now: Timestamp::from_millis(1_790_000_000_000),
     }
 }

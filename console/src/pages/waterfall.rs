@@ -1,0 +1,158 @@
+//! A waypoint's turns below each other, over time: how long each waited for an agent, how long the agent worked, and how long the
+//! decision took. From the journal and from when handoffs were stored; the spans of a trace have every step in between.
+
+use holdpoint_protocol::{Timestamp, api::HistoryLine, state::Outcome};
+use maud::{Markup, html};
+
+use super::{
+    frame::Frame,
+    parts::{outcome, span, time},
+};
+use crate::account::TurnLine;
+
+/// Turns that are drawn: the newest.
+const TURNS_MAX: usize = 60;
+const WIDTH: u64 = 700;
+const LABEL: u64 = 190;
+const ROW: u64 = 24;
+
+/// A turn, and what handoffs say of it.
+struct Bar<'a> {
+    turn: &'a TurnLine,
+    /// When its agent said that it had it.
+    began: Option<Timestamp>,
+    /// When its result was stored.
+    ended: Option<Timestamp>,
+}
+
+impl<'a> Bar<'a> {
+    fn of(turn: &'a TurnLine, history: &[HistoryLine]) -> Self {
+        let of_it = |line: &&HistoryLine| line.kind != "turn" && line.artifact["turn"] == turn.turn.as_str();
+        let said: Vec<&HistoryLine> = history.iter().filter(of_it).collect();
+        let is_plan = |line: &&HistoryLine| line.kind.ends_with("_plan");
+        let began = said.iter().copied().find(is_plan).map(|line| line.at);
+        let ended = said.iter().copied().rfind(|line| !is_plan(line)).map(|line| line.at);
+        Self { turn, began, ended: ended.filter(|ended| began.is_none_or(|began| *ended >= began)) }
+    }
+
+    /// How long it waited for an agent, how long the agent had it, and how long its end took, as far as each is known.
+    fn parts(&self, now: Timestamp) -> [Option<(Timestamp, Timestamp)>; 3] {
+        let over = self.turn.over.unwrap_or(now);
+        let Some(began) = self.began else { return [Some((self.turn.opened, over)), None, None] };
+        let ended = self.ended.unwrap_or(over).min(over);
+        [Some((self.turn.opened, began)), Some((began, ended)), self.ended.map(|ended| (ended, over))]
+    }
+}
+
+/// The picture and the same as a table; nothing where no turn was opened.
+pub(super) fn waterfall(frame: &Frame, turns: &[&TurnLine], history: &[HistoryLine]) -> Markup {
+    let shown = turns.get(turns.len().saturating_sub(TURNS_MAX)..).unwrap_or_default();
+    let bars: Vec<Bar<'_>> = shown.iter().map(|turn| Bar::of(turn, history)).collect();
+    let Some(from) = bars.iter().map(|bar| bar.turn.opened).min() else { return html! {} };
+    html! {
+        h2 { "Turns over time" }
+        @if turns.len() > shown.len() { p.hint { "The newest " (shown.len()) " of " (turns.len()) "." } }
+        div.scroll tabindex="0" role="region" aria-label="Turns over time" { (picture(&bars, from, frame.now)) }
+        p.hint.legend { span.key.k-wait {} " waits for an agent or a person " span.key.k-work {} " an agent has it " span.key.k-end {} " handed off, not yet over" }
+        details {
+            summary { "As a table" }
+            div.scroll tabindex="0" role="region" aria-label="Turns of this waypoint" { (table(&bars, frame.now)) }
+            p.hint { "Every step in between is a span of its trace: " code { "holdpoint trace" } "." }
+        }
+    }
+}
+
+fn picture(bars: &[Bar<'_>], from: Timestamp, now: Timestamp) -> Markup {
+    let until = bars.iter().map(|bar| bar.turn.over.unwrap_or(now)).max().unwrap_or(now);
+    let all = until.since(from).as_millis().max(1);
+    let x =
+        |at: Timestamp| LABEL + u64::try_from(at.since(from).as_millis() * u128::from(WIDTH) / all).unwrap_or(WIDTH);
+    let (width, height) = (LABEL + WIDTH + 70, bars.len() as u64 * ROW + 4);
+    html! {
+        svg.waterfall width=(width) height=(height) viewBox={ "0 0 " (width) " " (height) } role="img" aria-label="Turns over time; the table has the same" {
+            @for (row, bar) in bars.iter().enumerate() {
+                @let y = row as u64 * ROW + 3;
+                text.small x="2" y=(y + 13) { (label(bar.turn)) }
+                @for (part, class) in bar.parts(now).into_iter().zip(["k-wait", "k-work", "k-end"]) {
+                    @if let Some((begin, end)) = part {
+                        rect class=(class) x=(x(begin)) y=(y) width=(x(end).saturating_sub(x(begin)).max(1)) height=(ROW - 6) {}
+                    }
+                }
+                @let over = bar.turn.over.unwrap_or(now);
+                text.small x=(x(over) + 5) y=(y + 13) { (span(over.since(bar.turn.opened))) }
+            }
+        }
+    }
+}
+
+fn label(turn: &TurnLine) -> String {
+    let who = turn.agent.as_ref().map_or_else(|| turn.role.to_string(), ToString::to_string);
+    format!("{} · {who}", turn.gate).chars().take(28).collect()
+}
+
+fn table(bars: &[Bar<'_>], now: Timestamp) -> Markup {
+    html! {
+        table {
+            thead { tr { th scope="col" { "Opened" } th scope="col" { "Gate" } th scope="col" { "Who" } th scope="col" { "Waited" } th scope="col" { "Worked" } th scope="col" { "Ended in" } th scope="col" { "Came to" } } }
+            tbody { @for bar in bars.iter().rev() { tr {
+                td { (time(bar.turn.opened)) }
+                td { (bar.turn.gate) }
+                td { @match &bar.turn.agent { Some(agent) => { (agent) } None => { (bar.turn.role) } } }
+                @for part in bar.parts(now) { td { @match part { Some((begin, end)) => { (span(end.since(begin))) } None => { "–" } } } }
+                td { @match (bar.turn.over, bar.turn.outcome) { (None, _) => { "open" } (Some(_), Some(with)) => { (came_to(with)) } (Some(_), None) => { "over" } } }
+            } } }
+        }
+    }
+}
+
+fn came_to(with: Outcome) -> &'static str {
+    outcome(with)
+}
+
+#[cfg(test)]
+mod tests {
+    use holdpoint_protocol::state::Purpose;
+    use serde_json::json;
+
+    use super::*;
+    use crate::pages::tests::samples::frame;
+
+    fn at(ms: i64) -> Timestamp {
+        Timestamp::from_millis(ms)
+    }
+
+    fn line(ms: i64, kind: &str, turn: &str) -> HistoryLine {
+        let artifact = json!({"turn": turn});
+        HistoryLine { at: at(ms), kind: kind.to_owned(), reference: String::new(), artifact, standing: None }
+    }
+
+    fn turn(id: &str, opened: i64, over: Option<i64>) -> TurnLine {
+        TurnLine {
+            turn: id.parse().unwrap(),
+            waypoint: "w".parse().unwrap(),
+            gate: "build".parse().unwrap(),
+            role: "builder".parse().unwrap(),
+            purpose: Purpose::Build,
+            agent: None,
+            opened: at(opened),
+            over: over.map(at),
+            outcome: None,
+        }
+    }
+
+    #[test]
+    fn a_turn_is_waiting_working_and_ending_as_far_as_its_handoffs_say() {
+        let (id, other) = ("0123456789abcdef0123456789abcdef", "ffffffffffffffffffffffffffffffff");
+        let history =
+            [line(2_000, "build_plan", id), line(9_000, "build_artifact", id), line(3_000, "build_plan", other)];
+        let over = turn(id, 0, Some(10_000));
+        let parts = Bar::of(&over, &history).parts(at(99_000));
+        assert_eq!(parts, [Some((at(0), at(2_000))), Some((at(2_000), at(9_000))), Some((at(9_000), at(10_000)))]);
+        let works = turn(other, 0, None);
+        assert_eq!(Bar::of(&works, &history).parts(at(5_000))[1..], [Some((at(3_000), at(5_000))), None]);
+        let nobody = turn(id, 0, None);
+        assert_eq!(Bar::of(&nobody, &[]).parts(at(5_000)), [Some((at(0), at(5_000))), None, None]);
+        assert!(waterfall(&frame(), &[], &history).0.is_empty());
+        assert!(waterfall(&frame(), &[&over], &history).0.contains("k-work"));
+    }
+}
