@@ -9,6 +9,7 @@ mod demo;
 mod images;
 mod layout;
 mod process;
+mod screenshots;
 mod soak;
 mod tools;
 
@@ -57,6 +58,8 @@ enum Command {
     /// Works on copies below target/demo; each run makes new ones. Ends with where to look, and with exit code 1 if a
     /// flight was not accepted.
     Demo,
+    /// Take the pictures of the console that the documentation shows, of a flight that is flown for them
+    Screenshots,
     /// Run the long tests: all of them, or the named parts
     ///
     /// Not part of `test`. Each part is bounded in time and ends with a table; `soak -- --help` lists them.
@@ -85,6 +88,7 @@ fn run(command: &Command) -> anyhow::Result<()> {
         Command::Test { fast } => check::run(&layout, *fast),
         Command::Images { debug } => images::run(&layout, if *debug { Build::Debug } else { Build::Release }),
         Command::Demo => demo::run(&layout),
+        Command::Screenshots => screenshots::run(&layout),
         Command::Soak { arguments } => soak::run(&layout, arguments),
     }
 }

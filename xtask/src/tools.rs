@@ -1,7 +1,8 @@
-//! What a build and its tests need besides Rust: git, a nats-server, a Python for the example agents, Prometheus, and what
-//! checks manifests of Kubernetes.
+//! What a build and its tests need besides Rust: git, a nats-server, a Python for the example agents, Prometheus, what checks
+//! manifests of Kubernetes, and a browser.
 
 pub(crate) mod agents;
+pub(crate) mod browser;
 mod kubernetes;
 mod prometheus;
 mod python;
@@ -37,13 +38,18 @@ pub(crate) fn prepare(layout: &Layout) -> anyhow::Result<Tools> {
     println!("python       {}", python::find_or_get(layout)?.display());
     match prometheus::find_or_get(layout) {
         Ok(folder) => println!("prometheus   {}", folder.join("prometheus").display()),
-        // Two tests need it, which say so.
+        // The tests that need it say so.
         Err(error) => println!("prometheus   {error:#}"),
     }
     match kubernetes::find_or_get(layout) {
         Ok(program) => println!("kubernetes   {}", program.display()),
         // The tests of manifests need it, which say so.
         Err(error) => println!("kubernetes   {error:#}"),
+    }
+    match browser::find_or_get(layout) {
+        Ok(folder) => println!("browser      {}", folder.join("chromium").display()),
+        // As above.
+        Err(error) => println!("browser      {error:#}"),
     }
     Ok(Tools { nats_server })
 }

@@ -1,13 +1,13 @@
 //! The Docker engine: whether there is one, what its command line does better than a library, and cleaning up.
 
 use std::{
-    io::Write as _,
     os::unix::process::ExitStatusExt as _,
     process::{Command, ExitStatus, Output},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use holdpoint_sandbox::ProcessId;
+pub(crate) use holdpoint_tests::say;
 use holdpoint_tests::world::eventually;
 
 /// The label of everything that these tests make; its value is the number of the process.
@@ -45,12 +45,6 @@ impl Engine {
         sweep();
         Some(Self { _turn: turn })
     }
-}
-
-/// Says something past the capture of the test runner, which shows a test's words only when it fails.
-pub(crate) fn say(words: &str) {
-    // Nobody is left to tell when standard error is gone.
-    let _ = writeln!(std::io::stderr(), "{words}");
 }
 
 /// Runs `docker` and gives what it printed.

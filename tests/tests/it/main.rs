@@ -6,6 +6,7 @@
 mod agents;
 mod audit;
 mod baseline;
+mod browser;
 mod chaos;
 mod cheats;
 mod checker;

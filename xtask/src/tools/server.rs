@@ -132,12 +132,12 @@ fn find_program(directory: &Path) -> anyhow::Result<Option<PathBuf>> {
     Ok(None)
 }
 
-fn entries(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
+pub(super) fn entries(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let read = || fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>();
     read().with_context(|| format!("failed to read {}", directory.display()))
 }
 
-fn remove(directory: &Path) -> anyhow::Result<()> {
+pub(super) fn remove(directory: &Path) -> anyhow::Result<()> {
     if !directory.exists() {
         return Ok(());
     }
