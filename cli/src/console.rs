@@ -10,6 +10,7 @@ mod crew;
 mod plans;
 mod work;
 
+pub(crate) use crew::Crew;
 use holdpoint_bus::{api::ApiError, blobs};
 use holdpoint_console::{Account, Fleet, HeardOf, Looked, Patch, Problem, Wanted};
 use holdpoint_core::{

@@ -1,5 +1,7 @@
 //! `up`: a fleet in the foreground that serves several flights.
 
+mod log;
+
 use std::sync::Arc;
 
 use holdpoint_protocol::streams;
@@ -11,6 +13,8 @@ use serde_json::json;
 use tempfile::TempPath;
 
 use super::run::{BUILDERS_DEFAULT, advisors};
+use log::Log;
+
 use crate::{
     args::UpArgs,
     console::{Plans, beside::Beside},
@@ -110,6 +114,7 @@ struct There {
     _notifier: Option<Notifier>,
     _watcher: Watcher,
     _console: Option<Beside>,
+    _log: Option<Log>,
 }
 
 async fn begin(
@@ -166,5 +171,6 @@ async fn begin(
         output::err("next:  holdpoint submit PLAN, then holdpoint watch FLIGHT");
         output::err(&format!("logs:  {}/{}", logs.display(), fleet.run()));
     }
-    Ok(There { _announced: announced, _notifier: notifier, _watcher: watcher, _console: console })
+    let log = if args.json { None } else { Some(Log::start(&client).await?) };
+    Ok(There { _announced: announced, _notifier: notifier, _watcher: watcher, _console: console, _log: log })
 }

@@ -25,7 +25,7 @@ const AGENTS_MAX: usize = 4_096;
 const MESSAGE_BYTES_MAX: usize = 4 << 10;
 
 /// Listens as long as it lives.
-pub(super) struct Crew {
+pub(crate) struct Crew {
     heard: Arc<Mutex<BTreeMap<AgentName, HeardOf>>>,
     news: Arc<Notify>,
     listening: JoinHandle<()>,
@@ -39,7 +39,7 @@ impl Drop for Crew {
 
 impl Crew {
     /// From now on.
-    pub(super) async fn listen(client: &Client) -> Result<Self, Failure> {
+    pub(crate) async fn listen(client: &Client) -> Result<Self, Failure> {
         let mut signals = Signals::listen(client.bus(), subjects::presences()).await.map_err(|error| {
             Failure::environment(
                 "not_listening",
@@ -67,7 +67,7 @@ impl Crew {
     }
 
     /// Returns when somebody is new or does something else.
-    pub(super) async fn changed(&self) {
+    pub(crate) async fn changed(&self) {
         self.news.notified().await;
     }
 }

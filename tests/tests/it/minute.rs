@@ -1,6 +1,7 @@
 //! The first minute with Holdpoint: what is said before, while and after something is flown.
 
 use holdpoint_tests::world::World;
+use nix::sys::signal::Signal;
 
 const ADD: &str = "def add(a, b):\n    return a + b\n";
 const TESTS: &str = "import unittest\nfrom client import add\n\n\nclass Adds(unittest.TestCase):\n    def test_small(self):\n        \
@@ -125,4 +126,31 @@ fn a_plan_is_written_for_the_repository_at_hand_and_can_be_checked_at_once() {
     assert!(checked.expect(0).stdout.contains("guards 1"), "{}", checked.stdout);
     let schema = world.holdpoint(&["schema", "plan"]);
     assert_eq!(schema.expect(0).json()["required"], serde_json::json!(["plan", "waypoints"]));
+}
+
+#[test]
+fn a_second_fleet_of_a_repository_is_warned_of_and_an_export_is_written_over_only_where_that_is_said() {
+    let world = world();
+    world.plan("plan: p\nwaypoints: [{id: w, goal: g, criteria: [{id: c, statement: s, check: 'true'}]}]\n");
+    let builder = world.program("builder.sh", "echo x > x");
+    let mut first = world.start(&["up", "--builder", &builder]);
+    first.until_said("until Ctrl-C");
+    let mut second = world.start(&["up", "--builder", &builder]);
+    second.until_said("another `holdpoint up` serves this repository already");
+    second.until_said("until Ctrl-C");
+    second.signal(Signal::SIGINT);
+    second.finish().expect(0);
+    assert!(first.is_running(), "the other one goes on");
+
+    let flight = world.holdpoint(&["submit", "../plan/plan.yaml"]).expect(0).stdout.trim().to_owned();
+    world.holdpoint(&["watch", &flight]).expect(0);
+    first.until_said(&format!("{flight}: accepted"));
+    let export = |more: &[&str]| world.holdpoint(&[&["export", &flight, "--out", "flight.jsonl"], more].concat());
+    export(&[]).expect(0);
+    world.write("repo/flight.jsonl", "mine");
+    let refused = export(&[]);
+    assert!(refused.expect(2).stderr.contains("--force writes over it"), "{refused}");
+    assert_eq!(std::fs::read_to_string(world.path("repo/flight.jsonl")).unwrap(), "mine");
+    export(&["--force"]).expect(0);
+    assert!(std::fs::read_to_string(world.path("repo/flight.jsonl")).unwrap().contains(&flight));
 }
