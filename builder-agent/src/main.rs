@@ -17,6 +17,7 @@ struct Args {
 fn main() -> ExitCode {
     holdpoint_sandbox::shim::maybe_run();
     holdpoint_harness::ask::maybe_run();
+    holdpoint_harness::acp::maybe_run();
     holdpoint_outline::maybe_run();
     let args = Args::parse();
     process::main(holdpoint_builder_agent::ROLE, args.config.as_deref(), holdpoint_builder_agent::run)

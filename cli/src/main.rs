@@ -13,6 +13,7 @@ fn main() -> ExitCode {
     holdpoint_sandbox::shim::maybe_run();
     holdpoint_sandbox::observer::maybe_run();
     holdpoint_harness::ask::maybe_run();
+    holdpoint_harness::acp::maybe_run();
     holdpoint_outline::maybe_run();
     holdpoint_conditions::maybe_run();
     holdpoint_cli::main()

@@ -8,8 +8,10 @@
 //! Nothing here judges: whether a session may go on, a pause is made or a turn fails is for others to decide. What
 //! is metered is the program's own word.
 
+mod acp;
 mod claude;
 mod codex;
+mod failure;
 mod heard;
 mod lines;
 mod said;
@@ -22,7 +24,7 @@ pub use heard::Listener;
 pub use holdpoint_runtime::config::Dialect;
 pub use said::{Continuation, Limited, Said, Usage};
 
-use lines::Lines;
+pub(crate) use lines::{LINE_BYTES_MAX, Line, Lines};
 
 /// Reads one run's standard output piece by piece; how it is cut makes no difference.
 #[derive(Debug)]
@@ -39,6 +41,7 @@ enum State {
     Plain,
     Claude(claude::State),
     Codex(codex::State),
+    Acp(acp::State),
 }
 
 impl Reader {
@@ -49,6 +52,7 @@ impl Reader {
             Dialect::Plain => State::Plain,
             Dialect::Claude => State::Claude(claude::State::default()),
             Dialect::Codex => State::Codex(codex::State::new(before.and_then(|before| before.used))),
+            Dialect::Acp => State::Acp(acp::State::new(before)),
         };
         let said = Said { finished: dialect.is_plain(), ..Said::default() };
         Self { dialect, lines: Lines::default(), said, state }
@@ -95,8 +99,8 @@ pub fn read(dialect: Dialect, stdout: &[u8], before: Option<&Continuation>) -> S
 }
 
 /// Takes one line of a dialect of JSON lines.
-fn take(line: lines::Line<'_>, said: &mut Said, state: &mut State) {
-    let lines::Line::Whole(line) = line else {
+fn take(line: Line<'_>, said: &mut Said, state: &mut State) {
+    let Line::Whole(line) = line else {
         said.unread = said.unread.saturating_add(1);
         return;
     };
@@ -105,6 +109,7 @@ fn take(line: lines::Line<'_>, said: &mut Said, state: &mut State) {
         Some(event) => match state {
             State::Claude(state) => state.take(&event, said),
             State::Codex(state) => state.take(&event, said),
+            State::Acp(state) => state.take(&event, said),
             State::Plain => {}
         },
         // An event that broke off is nobody's words.

@@ -4,6 +4,7 @@
 //! A crate of its own, so that a process which must never run an agent's program, the orchestrator above all, cannot: it does
 //! not depend on this one. Nothing here decides anything about a flight: that is `holdpoint-core`.
 
+pub mod acp;
 pub mod agent;
 pub mod ask;
 pub mod backend;

@@ -106,6 +106,8 @@ pub fn can_be_metered(allowance: Option<&Allowance>, dialect: Dialect) -> Result
     let reports = match dialect {
         Dialect::Plain => Limits::default(),
         Dialect::Codex => Limits { cost_micro_usd: None, ..reports_all() },
+        // Tokens and cost are not asked of every agent.
+        Dialect::Acp => Limits { tokens: None, cost_micro_usd: None, ..reports_all() },
         Dialect::Claude => reports_all(),
     };
     let names = [("tokens", limits.tokens, reports.tokens), ("tool calls", limits.tool_calls, reports.tool_calls)];

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::webhook;
 
 pub use agents::{AgentsConfig, ProgramConfig, Variables, VerifierConfig};
-pub use dialect::Dialect;
+pub use dialect::{Dialect, Permissions};
 pub use load::ConfigError;
 pub use sections::{
     AgentConfig, HealthConfig, LogFormat, MetricsConfig, NatsConfig, NotifyConfig, OrchestratorConfig, SandboxConfig,

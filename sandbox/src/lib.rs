@@ -10,8 +10,10 @@
 //!   [`shim::maybe_run`] first.
 //! - [`observer`]: watching one program of a sandboxed command, and hearing how it really ended.
 //! - [`toolchain_paths`]: what of its caller's toolchains a program must be able to read.
+//! - [`beside`]: a program that one of ours speaks with inside the sandbox.
 //! - [`tree`]: removing the folders that such programs wrote; [`pipe`]: talking to one that may make no sockets.
 
+pub mod beside;
 mod error;
 mod layout;
 pub mod observer;

@@ -5,9 +5,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use holdpoint_harness::backend::{
-    installed::readable_of,
-    program::{program_files, readable},
+use holdpoint_harness::{
+    acp,
+    backend::{
+        installed::readable_of,
+        program::{program_files, readable},
+    },
 };
 use holdpoint_runtime::config::{Config, Dialect, VerifierConfig};
 
@@ -64,7 +67,10 @@ impl Settings {
         };
         let (path, home) = (own("PATH", PATH_DEFAULT), PathBuf::from(own("HOME", HOME_DEFAULT)));
         let judge = judge.as_ref().map(|command| JudgeSettings {
-            command: command.clone(),
+            command: match judge_dialect {
+                Dialect::Acp => acp::command_line(command, None, false),
+                Dialect::Plain | Dialect::Claude | Dialect::Codex => command.clone(),
+            },
             dialect: *judge_dialect,
             env: passed(judge_pass_env),
             read_paths: judge_reads(command, &path, &home),

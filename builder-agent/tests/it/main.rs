@@ -1,6 +1,7 @@
 //! Turns with real programs, real git, the real sandbox and, where it matters, a real broker.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
+mod acp;
 mod asking;
 mod binary;
 mod broker;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use holdpoint_protocol::ids::{InvalidId, RoleId, role};
-use holdpoint_runtime::config::Config;
+use holdpoint_runtime::config::{Config, Dialect};
 
 /// Most builders of one local fleet; each is a process with a program of its own.
 const BUILDERS_MAX: i64 = 64;
@@ -66,7 +66,8 @@ pub(crate) struct FleetFlags {
 /// What the fleet runs.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct CommandFlags {
-    /// The program that builds: `claude`, `codex` or `aider`, or a shell command line with the task on its standard input
+    /// The program that builds: `claude`, `codex`, `aider`, `gemini` or `claude-code-acp`, or a shell command line with the task on its
+    /// standard input
     #[arg(long, value_name = "CMD")]
     pub(crate) builder: Option<String>,
     /// The program that fixes what was rejected; without it the builder does
@@ -79,6 +80,10 @@ pub(crate) struct CommandFlags {
     /// help; may be repeated
     #[arg(long = "agent", value_name = "ROLE=CMD", value_parser = role_command)]
     pub(crate) agents: Vec<(RoleId, String)>,
+    /// In which form the programs named here print what they do, other than those of a preset: `plain`, `claude`, `codex`, or `acp`
+    /// for those that speak the Agent Client Protocol
+    #[arg(long, value_name = "DIALECT", value_parser = dialect)]
+    pub(crate) dialect: Option<Dialect>,
     /// A variable of yours that the agents' programs get, besides those of a preset; may be repeated
     #[arg(long, value_name = "NAME", value_parser = variable_name)]
     pub(crate) pass_env: Vec<String>,
@@ -114,6 +119,19 @@ impl CommandFlags {
             program.pass_env.extend(new);
             program.with_login |= self.with_login;
         }
+        if let Some(dialect) = self.dialect {
+            let programs = config.agents.programs_mut().filter(|(role, _)| self.names(role));
+            programs.filter(|(_, program)| program.preset.is_none()).for_each(|(_, program)| program.dialect = dialect);
+        }
+    }
+
+    /// Whether the program of this role was named by a flag.
+    fn names(&self, role: &RoleId) -> bool {
+        match role.as_str() {
+            role::BUILDER => self.builder.is_some(),
+            role::REPAIR => self.repair.is_some(),
+            _ => self.agents.iter().any(|(named, _)| named == role),
+        }
     }
 
     /// The flags that describe a fleet of one's own, as far as they were given.
@@ -124,6 +142,7 @@ impl CommandFlags {
             ("--judge", self.judge.is_some()),
             ("--builders", self.builders.is_some()),
             ("--agent", !self.agents.is_empty()),
+            ("--dialect", self.dialect.is_some()),
             ("--pass-env", !self.pass_env.is_empty()),
             ("--with-login", self.with_login),
         ];
@@ -139,6 +158,12 @@ fn variable_name(text: &str) -> Result<String, String> {
     }
     Err("write the name of a variable alone, such as OPENAI_API_KEY: its value is taken from your environment"
         .to_owned())
+}
+
+/// The word for a dialect.
+fn dialect(text: &str) -> Result<Dialect, String> {
+    let words = || Dialect::ALL.map(Dialect::as_str).join(", ");
+    Dialect::ALL.into_iter().find(|dialect| dialect.as_str() == text).ok_or_else(|| format!("write one of {}", words()))
 }
 
 /// `ROLE=CMD`.

@@ -25,6 +25,8 @@ use tokio::{
     time::{sleep, timeout},
 };
 
+use crate::acp;
+
 use super::{
     PROGRAM, REPLY_SUFFIX, SOCKET_VARIABLE,
     message::{self, Became, Call, REQUEST_BYTES_MAX, Reply},
@@ -104,7 +106,9 @@ impl Line {
         let sockets = sandbox.unix_sockets(network).await.map_err(io::Error::other)?;
         let executable = sandbox.executable()?;
         DirBuilder::new().recursive(true).mode(PRIVATE).create(dir.join(BIN))?;
-        symlink(&executable, dir.join(BIN).join(PROGRAM))?;
+        for program in [PROGRAM, acp::PROGRAM] {
+            symlink(&executable, dir.join(BIN).join(program))?;
+        }
         if executable.file_name().is_some_and(|name| name == HOLDPOINT) {
             symlink(&executable, dir.join(BIN).join(HOLDPOINT))?;
         }
@@ -230,8 +234,8 @@ fn is_unlocked(requests: &Path) -> bool {
 }
 
 impl Access {
-    /// Opens the line to a program: its rights, the variable that names it, and `holdpoint-ask` in its `PATH`; there also is
-    /// `holdpoint`, where that is the harness.
+    /// Opens the line to a program: its rights, the variable that names it, and `holdpoint-ask` and `holdpoint-acp` in its `PATH`;
+    /// there also is `holdpoint`, where that is the harness.
     pub fn grant(&self, command: &mut Command) {
         let profile = &mut command.profile;
         profile.read.extend([self.dir.clone(), self.executable.clone()]);

@@ -24,13 +24,14 @@ use super::{
     sessions::Sessions,
 };
 use crate::{
+    acp,
     ask::Line,
     build_turn::output::last_lines,
     dialect::{self, Continuation, Dialect, Said},
 };
 use holdpoint_runtime::{
     config::{
-        ProgramConfig,
+        Permissions, ProgramConfig,
         presets::{Preset, PresetName, SettingsFolder},
     },
     telemetry::ErrorChain,
@@ -198,7 +199,7 @@ impl CommandBackend {
         let Some(folder) = self.settings_folder() else { return Ok(None) };
         let CommandSettings { program, sessions, .. } = &self.settings;
         let io = |source| BackendError::Io { path: task.settings.clone(), source };
-        let kept = program.resume.as_ref().filter(|_| !task.looks).map(|_| sessions.folder(&task.flight));
+        let kept = (self.resumes() && !task.looks).then(|| sessions.folder(&task.flight));
         let kept = kept.transpose().map_err(io)?;
         let from = program.settings_dir.as_deref();
         let wanted = Wanted { folder, from, with_login: program.with_login, sessions: kept.as_deref() };
@@ -208,8 +209,15 @@ impl CommandBackend {
 
     /// The command line, and whether it goes on with the task's conversation. A session's id is a plain word.
     fn command_line(&self, task: &BackendTask) -> (String, bool) {
-        let ProgramConfig { resume, cheaper, .. } = &self.settings.program;
-        if let Some(cheaper) = cheaper.as_ref().filter(|_| task.degraded) {
+        let ProgramConfig { resume, cheaper, dialect, permissions, .. } = &self.settings.program;
+        let cheaper = cheaper.as_ref().filter(|_| task.degraded);
+        if *dialect == Dialect::Acp {
+            let go_on = task.go_on.as_ref().filter(|_| cheaper.is_none());
+            let session = go_on.map(|go_on| go_on.session.as_str());
+            let asks = *permissions == Permissions::Ask;
+            return (acp::command_line(cheaper.unwrap_or(&self.command), session, asks), go_on.is_some());
+        }
+        if let Some(cheaper) = cheaper {
             return (cheaper.clone(), false);
         }
         match (resume, &task.go_on) {
@@ -259,12 +267,18 @@ impl Backend for CommandBackend {
     ) -> Result<BackendResult, BackendError> {
         make(&self.home(&task))?;
         let sessions = self.own_settings(&task)?;
+        let keeps = self.resumes() && !task.looks;
+        if keeps && sessions.is_none() {
+            // What is noted of the conversation goes there; the program keeps it in its home.
+            let made = self.settings.sessions.folder(&task.flight);
+            made.map_err(|source| BackendError::Io { path: task.settings.clone(), source })?;
+        }
         let (command, went_on) = self.command_line(&task);
         let running = self.command(&task, sessions.as_deref());
         let outcome = self.sandbox.run_until(&running, task.tap.as_ref(), end).await?;
         let before = task.go_on.as_ref().filter(|_| went_on);
         let said = dialect::read(self.settings.program.dialect, &outcome.stdout, before);
-        if sessions.is_some() {
+        if keeps {
             let last = said.continuation().filter(|_| can_go_on(&said, went_on));
             self.settings.sessions.remember(&task.flight, &task.waypoint, last.as_ref());
         }
@@ -292,11 +306,14 @@ impl Backend for CommandBackend {
     }
 
     fn resumes(&self) -> bool {
-        self.settings.program.resume.is_some()
+        let ProgramConfig { resume, dialect, .. } = &self.settings.program;
+        resume.is_some() || *dialect == Dialect::Acp
     }
 
     fn conversation(&self, task: &BackendTask) -> Option<Continuation> {
-        self.settings.program.resume.as_ref().filter(|_| !task.looks)?;
+        if !self.resumes() || task.looks {
+            return None;
+        }
         self.settings.sessions.last(&task.flight, &task.waypoint)
     }
 

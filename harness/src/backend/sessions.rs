@@ -106,7 +106,7 @@ mod tests {
         let flight = |name: &str| name.parse::<FlightId>().unwrap();
         let (w1, w2) = ("w1".parse().unwrap(), "w2".parse().unwrap());
         let used = Some(Usage { input: 3, ..Usage::default() });
-        let last = Continuation { session: "s-1".to_owned(), used };
+        let last = Continuation { session: "s-1".to_owned(), used, cost_micro_usd: Some(7) };
         sessions.folder(&flight("f1")).unwrap();
         sessions.remember(&flight("f1"), &w1, Some(&last));
         assert_eq!(sessions.last(&flight("f1"), &w1), Some(last));

@@ -7,15 +7,10 @@
 
 use serde_json::Value;
 
-use super::{Limited, Said, Usage, count, text, words};
+use super::{Said, Usage, count, failure::failed, text, words};
 
 /// Items that are calls of tools.
 const TOOLS: [&str; 5] = ["command_execution", "mcp_tool_call", "web_search", "file_change", "collab_tool_call"];
-/// How a provider's "not now" reads. The statuses come first.
-const STATUSES: [u16; 3] = [429, 503, 529];
-const NOT_NOW: [&str; 5] = ["too many requests", "overloaded", "usage limit", "rate limit", "at capacity"];
-/// How a conversation that is too long reads.
-const TOO_LONG: [&str; 3] = ["context_length_exceeded", "context window", "ran out of room"];
 /// Started items that are remembered, so that their end is no second call.
 const OPEN_MAX: usize = 64;
 
@@ -88,18 +83,6 @@ impl State {
 /// The provider answers: what failed before was tried again.
 fn answers(said: &mut Said) {
     (said.error, said.context_full, said.rate_limited) = (None, false, None);
-}
-
-fn failed(message: Option<&str>, said: &mut Said) {
-    let message = message.unwrap_or("the run failed");
-    said.set_error(message);
-    let words = message.to_ascii_lowercase();
-    said.context_full = TOO_LONG.iter().any(|sign| words.contains(sign));
-    let status = STATUSES
-        .into_iter()
-        .find(|status| words.contains(&format!("status {status}")) || words.contains(&format!("status: {status}")));
-    let limited = status.is_some() || NOT_NOW.iter().any(|sign| words.contains(sign));
-    said.rate_limited = (limited && !said.context_full).then_some(Limited { status, until: None });
 }
 
 fn tool(event: &Value) -> Option<&str> {

@@ -1,11 +1,11 @@
 //! Bytes as lines, each bounded.
 
 /// The longest line that is read, in bytes: several times the largest file that a tool shows in one.
-pub(super) const LINE_BYTES_MAX: usize = 4 << 20;
+pub(crate) const LINE_BYTES_MAX: usize = 4 << 20;
 
 /// Collects bytes until a line is whole.
 #[derive(Debug, Default)]
-pub(super) struct Lines {
+pub(crate) struct Lines {
     line: Vec<u8>,
     /// The line is too long, and the rest of it is passed over.
     too_long: bool,
@@ -13,7 +13,7 @@ pub(super) struct Lines {
 
 /// A line without its end.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Line<'a> {
+pub(crate) enum Line<'a> {
     /// All of it.
     Whole(&'a [u8]),
     /// It was longer than [`LINE_BYTES_MAX`].
@@ -22,7 +22,7 @@ pub(super) enum Line<'a> {
 
 impl Lines {
     /// Takes the next bytes, and gives each line that they end.
-    pub(super) fn push(&mut self, bytes: &[u8], mut each: impl FnMut(Line<'_>)) {
+    pub(crate) fn push(&mut self, bytes: &[u8], mut each: impl FnMut(Line<'_>)) {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let content = piece.strip_suffix(b"\n");
             self.add(content.unwrap_or(piece));
@@ -33,7 +33,7 @@ impl Lines {
     }
 
     /// Gives what is there as the last line. Empty lines say nothing.
-    pub(super) fn end(&mut self, mut each: impl FnMut(Line<'_>)) {
+    pub(crate) fn end(&mut self, mut each: impl FnMut(Line<'_>)) {
         if std::mem::take(&mut self.too_long) {
             each(Line::TooLong);
         } else if !self.line.is_empty() {

@@ -31,6 +31,8 @@ pub struct Said {
     pub session_usage: Option<Usage>,
     /// Cost of this run in millionths of a US dollar.
     pub cost_micro_usd: Option<u64>,
+    /// Cost of the whole session, where the program counts that.
+    pub session_cost_micro_usd: Option<u64>,
     /// Tool calls, those of sub-agents too; `None`: the program does not tell.
     pub tool_calls: Option<u64>,
     /// The last tool call as one short line.
@@ -78,6 +80,9 @@ pub struct Continuation {
     pub session: String,
     /// What the session had used up by then, where the program counts whole sessions.
     pub used: Option<Usage>,
+    /// What it had cost by then, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micro_usd: Option<u64>,
 }
 
 impl Said {
@@ -90,7 +95,8 @@ impl Said {
     /// How to go on in this conversation.
     #[must_use]
     pub fn continuation(&self) -> Option<Continuation> {
-        Some(Continuation { session: self.session.clone()?, used: self.session_usage })
+        let (used, cost_micro_usd) = (self.session_usage, self.session_cost_micro_usd);
+        Some(Continuation { session: self.session.clone()?, used, cost_micro_usd })
     }
 
     /// Keeps a session's id if it is one: letters, digits, `-`, `_` and `.`, and no option.

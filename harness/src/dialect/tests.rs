@@ -1,4 +1,5 @@
 use proptest::prelude::*;
+use serde_json::json;
 
 use super::*;
 use crate::backend::markers;
@@ -213,4 +214,60 @@ proptest! {
             prop_assert!(said.text.len() <= 4 * lines.concat().len() + 8);
         }
     }
+}
+
+#[test]
+fn what_is_said_over_the_agent_client_protocol_is_read_and_metered() {
+    let lines = [
+        json!({"type": "session", "session": "s-1", "continued": true}),
+        json!({"type": "message", "text": "I look.\n```sh\n", "begins": true}),
+        json!({"type": "message", "text": "ls", "begins": false}),
+        json!({"type": "update", "update": {"sessionUpdate": "tool_call", "toolCallId": "c1", "title": "Run ls", "kind": "execute"}}),
+        json!({"type": "update", "update": {"sessionUpdate": "tool_call", "toolCallId": "c1", "title": "Run ls", "kind": "execute"}}),
+        json!({"type": "update", "update": {"sessionUpdate": "usage_update", "used": 10, "size": 100, "cost": {"amount": 0.5, "currency": "USD"}}}),
+        json!({"type": "thought", "text": ">>>HELP<<<\n"}),
+        json!({"type": "permission", "tool": "Run rm", "allowed": false}),
+        json!({"type": "message", "text": "Done.", "begins": true}),
+        json!({"type": "end", "stop_reason": "end_turn", "usage": {"inputTokens": 30, "outputTokens": 4, "thoughtTokens": 1, "cachedReadTokens": 7}}),
+    ];
+    let output: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let used = Some(Usage { input: 20, output: 2, cache_read: 7, cache_write: 0 });
+    let before = Continuation { session: "s-1".to_owned(), used, cost_micro_usd: Some(200_000) };
+    let whole = read(Dialect::Acp, output.as_bytes(), Some(&before));
+    assert_eq!(String::from_utf8_lossy(&whole.text), "I look.\n```sh\nls\n```\n\nDone.\n");
+    assert_eq!(whole.answer(), b"Done.\n");
+    assert_eq!(whole.usage, Some(Usage { input: 10, output: 3, ..Usage::default() }));
+    assert_eq!((whole.cost_micro_usd, whole.tool_calls), (Some(300_000), Some(1)));
+    assert_eq!(whole.doing.as_deref(), Some("execute Run ls"));
+    assert_eq!(whole.permission, ["Run rm"]);
+    assert!(whole.finished && whole.error.is_none());
+    let next = whole.continuation().unwrap();
+    assert_eq!((next.session.as_str(), next.cost_micro_usd), ("s-1", Some(500_000)));
+    for piece in [1, 7, 100] {
+        let mut reader = Reader::new(Dialect::Acp, Some(&before));
+        output.as_bytes().chunks(piece).for_each(|bytes| reader.push(bytes));
+        assert_eq!(reader.finish(), whole);
+    }
+    // In a conversation that had to be begun, nothing was used up before.
+    let new = output.replace("\"continued\":true", "\"continued\":false");
+    let new = read(Dialect::Acp, new.as_bytes(), Some(&before));
+    assert_eq!((new.usage.unwrap().total(), new.cost_micro_usd), (42, Some(500_000)));
+}
+
+#[test]
+fn failures_over_the_agent_client_protocol_are_told_apart() {
+    let of = |line: serde_json::Value| read(Dialect::Acp, format!("{line}\n").as_bytes(), None);
+    let overloaded = of(json!({"type": "error", "message": "429 Too Many Requests"}));
+    assert!(overloaded.rate_limited.is_some() && overloaded.error.is_some() && overloaded.finished);
+    assert!(of(json!({"type": "error", "message": "the input exceeds the context window"})).context_full);
+    let refusal = of(json!({"type": "end", "stop_reason": "refusal"}));
+    assert_eq!(refusal.error.as_deref(), Some("the agent stopped before it was done: refusal"));
+    let full = of(json!({"type": "update", "update": {"sessionUpdate": "usage_update", "used": 9, "size": 9}}));
+    assert!(full.context_full);
+    let euros = of(
+        json!({"type": "update", "update": {"sessionUpdate": "usage_update", "used": 1, "size": 9, "cost": {"amount": 1.0, "currency": "EUR"}}}),
+    );
+    assert_eq!(euros.cost_micro_usd, None);
+    assert_eq!(of(json!({"type": "passed", "why": "it is no JSON", "line": "hi"})).unread, 1);
+    assert_eq!(of(json!({"type": "message"})), Said { finished: false, ..Said::default() });
 }

@@ -9,7 +9,7 @@ use holdpoint_protocol::{
 use serde::{Deserialize, Deserializer, Serialize, de};
 
 use super::{
-    dialect::Dialect,
+    dialect::{Dialect, Permissions},
     presets::PresetName,
     sections::list,
     units::{ByteSize, Span},
@@ -113,9 +113,13 @@ pub struct ProgramConfig {
     /// Whether a turn gets a copy of the program's login as well. A token that is refreshed there can end the login.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub with_login: bool,
-    /// In which form the program prints what it does: `plain`, `claude` or `codex`.
+    /// In which form the program prints what it does: `plain`, `claude`, `codex`, or `acp` for one that speaks the Agent Client
+    /// Protocol.
     #[serde(skip_serializing_if = "Dialect::is_plain")]
     pub dialect: Dialect,
+    /// Who gives the permissions that a program asks for over the Agent Client Protocol.
+    #[serde(skip_serializing_if = "Permissions::is_default")]
+    pub permissions: Permissions,
     /// The command line by which the program goes on with a conversation, `{session}` being its id. Without one each run
     /// begins a new conversation.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -157,6 +161,7 @@ impl Default for ProgramConfig {
             settings_dir: None,
             with_login: false,
             dialect: Dialect::Plain,
+            permissions: Permissions::Allow,
             resume: None,
             cheaper: None,
             count: None,

@@ -13,9 +13,33 @@ pub enum Dialect {
     Claude,
     /// The JSON lines of `codex exec --json`.
     Codex,
+    /// The Agent Client Protocol on standard input and output.
+    Acp,
+}
+
+/// Who gives the permissions that an agent asks for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Permissions {
+    /// The role's policy: what the sandbox allows is allowed.
+    #[default]
+    Allow,
+    /// A person, who is asked within the turn.
+    Ask,
+}
+
+impl Permissions {
+    /// Whether it is the default.
+    #[must_use]
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 impl Dialect {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Plain, Self::Claude, Self::Codex, Self::Acp];
+
     /// Whether it is the default.
     #[must_use]
     pub fn is_plain(&self) -> bool {
@@ -29,6 +53,7 @@ impl Dialect {
             Self::Plain => "plain",
             Self::Claude => "claude",
             Self::Codex => "codex",
+            Self::Acp => "acp",
         }
     }
 }

@@ -20,6 +20,11 @@ pub enum PresetName {
     Codex,
     /// Aider.
     Aider,
+    /// Gemini CLI, over the Agent Client Protocol.
+    Gemini,
+    /// Claude Code behind an adapter to the Agent Client Protocol.
+    #[serde(rename = "claude-code-acp")]
+    ClaudeCodeAcp,
 }
 
 /// How it is run.
@@ -63,7 +68,7 @@ pub struct SettingsFolder {
 }
 
 /// All presets.
-pub const PRESETS: [Preset; 3] = [
+pub const PRESETS: [Preset; 5] = [
     Preset {
         name: PresetName::Claude,
         program: "claude",
@@ -146,17 +151,64 @@ pub const PRESETS: [Preset; 3] = [
         ],
         settings: None,
     },
+    Preset {
+        name: PresetName::Gemini,
+        program: "gemini",
+        dialect: Dialect::Acp,
+        command: "gemini --experimental-acp",
+        resume: None,
+        judge: None,
+        version: "--version",
+        env: &[],
+        pass_env: &[
+            "GEMINI_API_KEY",
+            "GEMINI_MODEL",
+            "GOOGLE_API_KEY",
+            "GOOGLE_GEMINI_BASE_URL",
+            "HTTPS_PROXY",
+            "NO_PROXY",
+        ],
+        settings: None,
+    },
+    Preset {
+        name: PresetName::ClaudeCodeAcp,
+        program: "claude-code-acp",
+        dialect: Dialect::Acp,
+        command: "claude-code-acp",
+        resume: None,
+        judge: None,
+        version: "--version",
+        env: &[("IS_SANDBOX", "1"), ("DISABLE_AUTOUPDATER", "1"), ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")],
+        pass_env: &[
+            "ANTHROPIC_API_KEY",
+            "ANTHROPIC_AUTH_TOKEN",
+            "ANTHROPIC_BASE_URL",
+            "ANTHROPIC_MODEL",
+            "CLAUDE_CODE_OAUTH_TOKEN",
+            "HTTPS_PROXY",
+            "NO_PROXY",
+        ],
+        settings: Some(SettingsFolder {
+            variable: "CLAUDE_CONFIG_DIR",
+            default: ".claude",
+            files: &["settings.json", "CLAUDE.md"],
+            login: &[".credentials.json"],
+            sessions: "projects",
+        }),
+    },
 ];
 
 impl PresetName {
     /// What is known of it.
     #[must_use]
     pub fn preset(self) -> &'static Preset {
-        let [claude, codex, aider] = &PRESETS;
+        let [claude, codex, aider, gemini, claude_code_acp] = &PRESETS;
         match self {
             Self::Claude => claude,
             Self::Codex => codex,
             Self::Aider => aider,
+            Self::Gemini => gemini,
+            Self::ClaudeCodeAcp => claude_code_acp,
         }
     }
 

@@ -1,0 +1,216 @@
+use super::*;
+
+fn settings(session: Option<&str>, asks: bool) -> Settings {
+    let (prompt, tree) = ("Do it.".to_owned(), PathBuf::from("/tree"));
+    Settings { prompt, tree, session: session.map(str::to_owned), asks }
+}
+
+/// What is sent of all this.
+fn sent(done: &[Do]) -> Vec<&Value> {
+    done.iter().filter_map(|done| if let Do::Send(message) = done { Some(message) } else { None }).collect()
+}
+
+fn printed(done: &[Do]) -> Vec<&Event> {
+    done.iter().filter_map(|done| if let Do::Print(event) = done { Some(event) } else { None }).collect()
+}
+
+fn ends(done: &[Do]) -> Option<bool> {
+    done.iter().find_map(|done| if let Do::End { well } = done { Some(*well) } else { None })
+}
+
+impl Talk {
+    fn says(&mut self, message: &Value) -> Vec<Do> {
+        self.hear(Some(message.to_string().as_bytes()))
+    }
+
+    fn result(&mut self, result: &Value) -> Vec<Do> {
+        let id = self.id;
+        self.says(&json!({"jsonrpc": "2.0", "id": id, "result": result}))
+    }
+
+    fn refuses(&mut self, code: i64, message: &str) -> Vec<Do> {
+        let id = self.id;
+        self.says(&json!({"jsonrpc": "2.0", "id": id, "error": {"code": code, "message": message}}))
+    }
+
+    fn updates(&mut self, session: &str, update: &Value) -> Vec<Do> {
+        self.says(&wire::notice("session/update", &json!({"sessionId": session, "update": update})))
+    }
+
+    fn wants(&mut self, method: &str, params: &Value) -> Vec<Do> {
+        self.says(&wire::request(900, method, params))
+    }
+}
+
+/// A conversation in which the agent was told what to do.
+fn prompted(settings: Settings) -> Talk {
+    let (mut talk, _) = Talk::begin(settings);
+    let _ = talk.result(&json!({"protocolVersion": 1}));
+    let _ = talk.result(&json!({"sessionId": "s-1"}));
+    assert_eq!(talk.patience(), None);
+    talk
+}
+
+fn chunk(text: &str) -> Value {
+    json!({"sessionUpdate": "agent_message_chunk", "content": {"type": "text", "text": text}})
+}
+
+#[test]
+fn an_agent_is_greeted_asked_for_a_conversation_and_prompted() {
+    let (mut talk, first) = Talk::begin(settings(None, false));
+    let hello = sent(&first)[0];
+    assert_eq!((&hello["method"], &hello["params"]["protocolVersion"]), (&json!("initialize"), &json!(1)));
+    assert_eq!(hello["params"]["clientCapabilities"]["terminal"], false);
+    let done = talk.result(&json!({"protocolVersion": 1, "agentInfo": {"name": "a", "version": "2"}}));
+    assert_eq!(sent(&done)[0]["method"], "session/new");
+    assert_eq!(sent(&done)[0]["params"], json!({"cwd": "/tree", "mcpServers": []}));
+    let done = talk.result(&json!({"sessionId": "s-1"}));
+    let session = Event::Session { session: "s-1".to_owned(), agent: Some("a 2".to_owned()), continued: false };
+    assert_eq!(printed(&done), [&session]);
+    assert_eq!(sent(&done)[0]["params"]["prompt"], json!([{"type": "text", "text": "Do it."}]));
+    let mut words = talk.updates("s-1", &chunk("Do"));
+    words.extend(talk.updates("s-1", &chunk("ne.")));
+    assert_eq!(words, []);
+    let done = talk.result(&json!({"stopReason": "end_turn", "usage": {"inputTokens": 3}}));
+    let message = Event::Message { text: "Done.".to_owned(), begins: true };
+    let end = Event::End { stop_reason: "end_turn".to_owned(), usage: Some(json!({"inputTokens": 3})) };
+    assert_eq!(printed(&done), [&message, &end]);
+    assert_eq!(ends(&done), Some(true));
+    assert_eq!(talk.says(&json!({"jsonrpc": "2.0", "method": "x"})), [], "it is over");
+}
+
+#[test]
+fn a_conversation_is_gone_on_with_by_what_the_agent_can_and_its_past_is_not_said_again() {
+    for (can, method) in [
+        (json!({"loadSession": true, "sessionCapabilities": {"resume": {}}}), "session/load"),
+        (json!({"sessionCapabilities": {"resume": {}}}), "session/resume"),
+    ] {
+        let (mut talk, _) = Talk::begin(settings(Some("s-0"), false));
+        let done = talk.result(&json!({"protocolVersion": 1, "agentCapabilities": can}));
+        assert_eq!(
+            (&sent(&done)[0]["method"], &sent(&done)[0]["params"]["sessionId"]),
+            (&json!(method), &json!("s-0"))
+        );
+        assert_eq!(talk.updates("s-0", &chunk("an old answer\n")), []);
+        let done = talk.result(&Value::Null);
+        let session = Event::Session { session: "s-0".to_owned(), agent: None, continued: true };
+        assert_eq!(printed(&done), [&session]);
+        assert_eq!(sent(&done)[0]["params"]["prompt"][0]["text"], "Do it.");
+    }
+}
+
+#[test]
+fn where_a_conversation_is_lost_a_new_one_hears_where_its_task_is() {
+    let mut both = Vec::new();
+    // The agent cannot go on with any, or not with this one.
+    let (mut talk, _) = Talk::begin(settings(Some("s-0"), false));
+    let _ = talk.result(&json!({"protocolVersion": 1}));
+    both.push(talk);
+    let (mut talk, _) = Talk::begin(settings(Some("s-0"), false));
+    let _ = talk.result(&json!({"protocolVersion": 1, "agentCapabilities": {"loadSession": true}}));
+    assert_eq!(sent(&talk.refuses(-32_002, "not found"))[0]["method"], "session/new");
+    both.push(talk);
+    for mut talk in both {
+        let done = talk.result(&json!({"sessionId": "s-1"}));
+        assert!(matches!(printed(&done)[0], Event::Session { continued: false, .. }));
+        let text = sent(&done)[0]["params"]["prompt"][0]["text"].as_str().unwrap().to_owned();
+        assert!(text.contains("HOLDPOINT_TURN_FILE") && text.ends_with("Do it."), "{text}");
+    }
+}
+
+#[test]
+fn permissions_are_given_by_policy_or_by_a_person() {
+    let options = json!([{"optionId": "y", "name": "Yes", "kind": "allow_once"}, {"optionId": "n", "name": "No", "kind": "reject_once"}]);
+    let request = json!({"sessionId": "s-1", "toolCall": {"toolCallId": "c", "title": "Run ls"}, "options": options});
+    let method = "session/request_permission";
+    let mut talk = prompted(settings(None, false));
+    let done = talk.wants(method, &request);
+    assert_eq!(sent(&done)[0]["result"]["outcome"]["optionId"], "y");
+    assert_eq!(printed(&done), [&Event::Permission { tool: "Run ls".to_owned(), allowed: true }]);
+
+    let mut talk = prompted(settings(None, true));
+    let done = talk.wants(method, &request);
+    let [Do::Ask(id, asked)] = done.as_slice() else { panic!("{done:?}") };
+    let yes = talk.answered(id, asked, Some("Yes"), false);
+    assert_eq!(sent(&yes)[0]["result"]["outcome"]["optionId"], "y");
+    let no = talk.answered(id, asked, None, false);
+    assert_eq!(sent(&no)[0]["result"]["outcome"]["optionId"], "n");
+    // The question became the turn's result.
+    let done = talk.answered(id, asked, None, true);
+    assert_eq!(sent(&done)[0]["result"]["outcome"]["outcome"], "cancelled");
+    assert_eq!(sent(&done)[1]["method"], "session/cancel");
+    assert_eq!(talk.patience(), Some(CANCEL_TIME));
+    assert_eq!(ends(&talk.late()), Some(true));
+}
+
+#[test]
+fn only_so_many_permissions_wait_for_a_person() {
+    let options = json!([{"optionId": "y", "name": "Yes", "kind": "allow_once"}]);
+    let request = json!({"sessionId": "s-1", "toolCall": {}, "options": options});
+    let mut talk = prompted(settings(None, true));
+    for _ in 0..ASKED_MAX {
+        assert!(matches!(talk.wants("session/request_permission", &request).as_slice(), [Do::Ask(..)]));
+    }
+    let done = talk.wants("session/request_permission", &request);
+    assert_eq!(sent(&done)[0]["result"]["outcome"]["outcome"], "cancelled");
+}
+
+#[test]
+fn what_a_client_cannot_do_is_refused_and_the_conversation_goes_on() {
+    let mut talk = prompted(settings(None, false));
+    let session = json!({"sessionId": "s-1", "command": "ls"});
+    for (method, params, code) in [
+        ("terminal/create", &session, NO_METHOD),
+        ("_vendor/thing", &session, NO_METHOD),
+        ("fs/read_text_file", &json!({"sessionId": "another", "path": "/tree/a"}), BAD_PARAMS),
+        ("fs/read_text_file", &session, BAD_PARAMS),
+        ("session/request_permission", &session, BAD_PARAMS),
+    ] {
+        let done = talk.wants(method, params);
+        assert_eq!(sent(&done)[0]["error"]["code"], code, "{method}");
+        assert_eq!(ends(&done), None);
+    }
+    let done = talk.wants("fs/read_text_file", &json!({"sessionId": "s-1", "path": "/tree/a"}));
+    assert!(matches!(done.as_slice(), [Do::File(..)]));
+}
+
+#[test]
+fn what_says_nothing_is_passed_over_and_bounded() {
+    let mut talk = prompted(settings(None, false));
+    let mut told = 0;
+    for n in 0..100 {
+        told += printed(&talk.hear(Some(b"Welcome to the agent!"))).len();
+        told += printed(&talk.says(&json!({"jsonrpc": "2.0", "id": 4_000 + n, "result": {}}))).len();
+        told += printed(&talk.hear(None)).len();
+        if talk.stage == Stage::Over {
+            break;
+        }
+    }
+    assert!(told <= usize::try_from(PASSED_MAX).unwrap() + 1, "{told}");
+    assert_eq!(talk.stage, Stage::Over, "lines that are too long count in full");
+    let mut talk = prompted(settings(None, false));
+    assert_eq!(talk.updates("another", &chunk("not ours\n")), []);
+}
+
+#[test]
+fn failures_name_what_happened() {
+    let why = |done: &[Do]| {
+        assert_eq!(ends(done), Some(false));
+        let [Event::Error { message, .. }] = printed(done)[..] else { panic!("{done:?}") };
+        message.clone()
+    };
+    let begun = || Talk::begin(settings(None, false)).0;
+    assert!(why(&begun().gone()).contains("ended before it answered"));
+    assert!(why(&begun().late()).contains("`initialize` in 60 s"));
+    assert!(why(&begun().deaf()).contains("does not read"));
+    assert!(why(&begun().result(&json!({"protocolVersion": 7}))).contains("another version of the protocol than 1: 7"));
+    assert!(why(&begun().refuses(-32_000, "Authentication required")).contains("Authentication required"));
+    let mut opening = begun();
+    let _ = opening.result(&json!({"protocolVersion": 1}));
+    assert!(why(&opening.late()).contains("open a conversation in 120 s"));
+    let mut opening = begun();
+    let _ = opening.result(&json!({"protocolVersion": 1}));
+    assert!(why(&opening.result(&json!({}))).contains("without an id"));
+    let mut refused = prompted(settings(None, false));
+    assert_eq!(ends(&refused.result(&json!({"stopReason": "refusal"}))), Some(false));
+}

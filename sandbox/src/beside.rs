@@ -1,0 +1,104 @@
+//! A program next to this one, with a pipe in and a pipe out: for a program of ours that runs inside the sandbox and speaks with
+//! another one there. It confines nothing: both are in the same sandbox.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, raise};
+
+/// How often it is looked whether the program has ended.
+const LOOK_EVERY: Duration = Duration::from_millis(10);
+
+/// A program that was started; killed when this is dropped.
+#[derive(Debug)]
+pub struct Beside {
+    child: Child,
+}
+
+/// The pipes to a program: what it reads, and what it prints. Its standard error is this program's own.
+#[derive(Debug)]
+pub struct Pipes {
+    /// Its standard input.
+    pub stdin: ChildStdin,
+    /// Its standard output.
+    pub stdout: ChildStdout,
+}
+
+impl Beside {
+    /// Starts a shell command line (`sh -c`) in this directory and with this environment.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn start(line: &str) -> io::Result<(Self, Pipes)> {
+        let mut command = Command::new("sh");
+        command.args(["-c", line]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn()?;
+        let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        };
+        Ok((Self { child }, Pipes { stdin, stdout }))
+    }
+
+    /// How it ended, if it does within this time.
+    #[must_use]
+    pub fn ended_within(&mut self, time: Duration) -> Option<ExitStatus> {
+        let deadline = Instant::now() + time;
+        loop {
+            match self.child.try_wait() {
+                Ok(None) if Instant::now() < deadline => std::thread::sleep(LOOK_EVERY),
+                Ok(status) => return status,
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Ends this process as that one ended: by the same signal, or with its exit code, and with `otherwise` where it ended well.
+pub fn end_like(status: ExitStatus, otherwise: u8) -> ! {
+    // A shell says of a program that a signal ended: 128 and its number.
+    let by_shell = status.code().filter(|code| (129..160).contains(code)).map(|code| code - 128);
+    if let Some(signal) = status.signal().or(by_shell).and_then(|number| Signal::try_from(number).ok()) {
+        // The process goes on where the signal is ignored or handled.
+        let _ = raise(signal);
+    }
+    let code = status.code().filter(|code| *code != 0);
+    std::process::exit(code.unwrap_or_else(|| i32::from(otherwise)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+
+    use super::*;
+
+    #[test]
+    fn a_program_is_spoken_with_and_its_end_is_seen() {
+        let (mut beside, mut pipes) = Beside::start("read line; echo \"heard $line\"; exit 3").unwrap();
+        pipes.stdin.write_all(b"this\n").unwrap();
+        let mut printed = String::new();
+        pipes.stdout.read_to_string(&mut printed).unwrap();
+        assert_eq!(printed, "heard this\n");
+        let status = beside.ended_within(Duration::from_secs(30)).unwrap();
+        assert_eq!(status.code(), Some(3));
+    }
+
+    #[test]
+    fn a_program_that_goes_on_is_not_waited_for_and_ends_with_its_owner() {
+        let (mut beside, mut pipes) = Beside::start("exec sleep 600").unwrap();
+        assert_eq!(beside.ended_within(Duration::from_millis(30)), None);
+        drop(beside);
+        let mut nothing = Vec::new();
+        pipes.stdout.read_to_end(&mut nothing).unwrap();
+        assert!(nothing.is_empty(), "its end closes the pipe");
+    }
+}
