@@ -44,11 +44,14 @@ pub fn command_line(agent: &str, session: Option<&str>, asks: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::backend::program::last_argument;
 
     #[test]
     fn a_command_line_goes_through_the_shell_as_it_is() {
         assert_eq!(command_line("gemini --acp", None, false), "exec holdpoint-acp 'gemini --acp'");
         let line = command_line("A='x y' agent", Some("s-1"), true);
         assert_eq!(line, r"exec holdpoint-acp --ask --session s-1 'A='\''x y'\'' agent'");
+        assert_eq!(last_argument(&line, PROGRAM).as_deref(), Some("A='x y' agent"));
+        assert_eq!(last_argument("claude -p", PROGRAM), None);
     }
 }

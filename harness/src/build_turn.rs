@@ -20,6 +20,7 @@ mod handoff;
 mod hazards;
 pub mod output;
 pub mod process;
+mod so_far;
 pub(crate) mod task;
 pub mod unsure;
 pub mod worker;

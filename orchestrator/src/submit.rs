@@ -237,3 +237,36 @@ async fn append(
         (Err(error), _) => Err(Failure::new(500, format!("cannot append the submission: {}", ErrorChain(&error)))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use holdpoint_sandbox::Tool;
+    use holdpoint_workspace::{Import, Limits, UserRepo};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_version_of_a_covenant_is_the_digest_of_its_text_on_the_base() {
+        let dir = tempfile::tempdir().unwrap();
+        let repo = dir.path().join("repo");
+        std::fs::create_dir_all(repo.join("docs")).unwrap();
+        std::fs::write(repo.join("docs/RULES.md"), "Be kind.\n").unwrap();
+        let by = ["-c", "user.name=U", "-c", "user.email=u@localhost"];
+        for args in [&["init", "--quiet"][..], &["add", "--all"], &["commit", "--quiet", "-m", "first"]] {
+            Tool::new("git").args(by).args(args).dir(&repo).run_ok().await.unwrap();
+        }
+        let user = UserRepo::open(&repo).await.unwrap();
+        let base = user.resolve("HEAD").await.unwrap();
+        let bundle = user.snapshot(&base, &dir.path().join("snapshot.bundle")).await.unwrap();
+        // What the working tree became meanwhile is nothing to it.
+        std::fs::write(repo.join("docs/RULES.md"), "Be cruel.\n").unwrap();
+        let folder = dir.path().join("mirror");
+        std::fs::create_dir(&folder).unwrap();
+        let mirror = Mirror::open_or_create(&folder, base.format(), Limits::default()).await.unwrap();
+        mirror.import(Import { bundle: &bundle.path, ref_name: &bundle.ref_name, base: None }).await.unwrap();
+        let tree = mirror.tree_of(&base).await.unwrap();
+        for (path, text) in [("docs/RULES.md", "Be kind.\n"), ("AGENTS.md", ""), ("docs", "")] {
+            assert_eq!(covenant(&mirror, &tree, path).await.unwrap(), Digest::of(text.as_bytes()), "{path}");
+        }
+    }
+}

@@ -125,5 +125,8 @@ mod tests {
         }
         assert!(settings.judge.unwrap().read_paths.contains(&PathBuf::from("/opt/judge")));
         assert!(settings.read_paths.is_empty());
+        config.agents.verifier.judge_dialect = Dialect::Acp;
+        let settings = Settings::from_config(&config, &own).unwrap();
+        assert_eq!(settings.judge.unwrap().command, "exec holdpoint-acp '/opt/judge/run --strict'");
     }
 }

@@ -13,7 +13,10 @@ use holdpoint_protocol::{
     time::Millis,
     turn::Turn,
 };
-use holdpoint_runtime::config::{ByteSize, Dialect, Permissions, ProgramConfig};
+use holdpoint_runtime::{
+    config::{ByteSize, Dialect, Permissions, ProgramConfig},
+    mirror::to_wire,
+};
 
 use crate::support::{Shop, agent, failure, ready};
 
@@ -74,7 +77,7 @@ wants 50 fs/write_text_file "\"path\":\"$PWD/made.txt\",\"content\":\"made\\n\""
 wants 51 fs/read_text_file "\"path\":\"$PWD/made.txt\""
 wants 52 session/request_permission "{OPTIONS}"
 say '{{"jsonrpc":"2.0","method":"session/update","params":{{"sessionId":"s-1","update":{{"sessionUpdate":"tool_call","toolCallId":"c","title":"Run ls","kind":"execute"}}}}}}'
-printf '%s\n' "$opened" > opened.txt
+printf '%s\n' "$opened" > opened.txt; printf '%s\n' "$prompt" > prompt.txt
 words 'I looked.\n'; words 'Done: '
 complete"#
     );
@@ -89,12 +92,16 @@ complete"#
     assert_eq!(metered.usage, Some(TokenUsage { input: 5, output: 2, ..TokenUsage::default() }));
     assert!(first.command.starts_with("exec holdpoint-acp 'sh "), "{}", first.command);
     assert!(output(&first).contains("\"sessionUpdate\":\"tool_call\""), "the updates are in the evidence");
+    let done = to_wire(&said.work.as_ref().unwrap().0);
     drop(first);
-    let second = run(&shop, &body).await;
+    let turn = shop.turn_with(|request| request.start = done);
+    let second = run_turn(&shop, &turn, &body, &Nobody, |_| {}).await;
     assert!(second.command.contains("--session s-1"), "{}", second.command);
     let opened = shop.text(&ready(&second).tree, "opened.txt").await.unwrap();
     assert!(opened.contains("session/load") && opened.contains("\"sessionId\":\"s-1\""), "{opened}");
     assert!(!output(&second).contains("of long ago"), "the past of a conversation is not said again");
+    let prompt = shop.text(&ready(&second).tree, "prompt.txt").await.unwrap();
+    assert!(prompt.contains("Make it so.") && !prompt.contains("What was done so far"), "it knows: {prompt}");
 }
 
 #[tokio::test]
@@ -155,6 +162,16 @@ async fn an_agent_that_ends_in_the_middle_or_refuses_has_failed_and_says_why() {
         assert_eq!(failure.reason, ReasonCode::AgentFailed, "{body}: {failure:?}");
         assert!(failure.detail.contains(why), "{body}: {failure:?}");
     }
+}
+
+#[tokio::test]
+async fn an_agent_that_is_not_there_is_named() {
+    let shop = Shop::new().await;
+    let bench = shop.bench_with("no-such-agent --acp", |program| program.dialect = Dialect::Acp).await;
+    let built = bench.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap();
+    let failure = failure(&built);
+    assert_eq!(failure.reason, ReasonCode::NotExecutable);
+    assert!(failure.detail.contains("the program `no-such-agent` is not there"), "{failure:?}");
 }
 
 #[tokio::test]

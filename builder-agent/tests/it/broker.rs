@@ -18,8 +18,9 @@ use holdpoint_protocol::{
     artifact::{BuildArtifact, BuildStatus, Confidence, LedgerSource},
     facts::{BlobRef, BundleRef},
     ids::{FlightId, role},
-    plan::Criterion,
+    plan::{Check, Criterion, EvidenceLevel},
     streams,
+    time::Millis,
     turn::BuildRequest,
 };
 use holdpoint_runtime::{
@@ -108,6 +109,19 @@ fn artifact(handoff: Final) -> BuildArtifact {
     }
 }
 
+fn check(command: &str) -> Check {
+    Check {
+        command: command.to_owned(),
+        expect: None,
+        red_first: false,
+        timeout: Millis::from(Duration::from_secs(60)),
+        network: false,
+        writes_tree: false,
+        evidence: EvidenceLevel::Fast,
+        mutants: None,
+    }
+}
+
 fn flight(id: &str) -> FlightId {
     id.parse().unwrap()
 }
@@ -137,6 +151,38 @@ async fn a_turn_ends_with_a_handoff_whose_blobs_are_stored() {
     let mirror =
         fleet.mirrors().ensure(&orchestrator, &flight, &[fleet.snapshot.clone(), bundle.clone()]).await.unwrap();
     assert_eq!(Some(to_wire(&mirror.tree_of(&from_wire(&bundle.tip)).await.unwrap())), artifact.tree);
+}
+
+#[tokio::test]
+async fn the_plan_of_a_turn_names_its_targets_validation_coverage_and_budget() {
+    let fleet = Fleet::new().await;
+    let worker = fleet.worker("true").await;
+    let (job, _stopper) = fleet.job(|request| {
+        request.scope = vec!["src/**".to_owned()];
+        request.criteria[0].check = Some(check("cargo test --quiet"));
+        request.budget.output = Some(7_000);
+    });
+    let Plan::Build(plan) = worker.plan(&job) else { panic!("not a builder's plan") };
+    assert_eq!(plan.file_targets, ["src/**"]);
+    assert_eq!(plan.validation, ["cargo test --quiet"]);
+    assert_eq!(plan.coverage.iter().map(ToString::to_string).collect::<Vec<_>>(), ["done"]);
+    assert_eq!((plan.budget.output, plan.delivery, &plan.agent), (Some(7_000), 1, &agent()));
+}
+
+#[tokio::test]
+async fn claims_and_an_agents_own_ledger_are_in_the_handoff_apart_from_facts() {
+    let fleet = Fleet::new().await;
+    let says = "echo two >> a.txt; echo '<validation command=\"make lint\" exit=\"0\">no warnings</validation>'; echo \
+        '<acceptance-criterion id=\"done\">I looked</acceptance-criterion>'; echo '<waypoint-complete>w1</waypoint-complete>'";
+    let (job, _stopper) = fleet.job(|_| {});
+    let artifact = artifact(fleet.worker(says).await.work(job).await.unwrap());
+    let [run, told] = artifact.ledger.as_slice() else { panic!("{:?}", artifact.ledger) };
+    assert_eq!((run.source, run.evidence.is_some()), (LedgerSource::Harness, true));
+    assert_eq!((told.source, told.command.as_str(), told.exit_code), (LedgerSource::Agent, "make lint", Some(0)));
+    assert_eq!(told.evidence, None, "nobody but the agent saw it");
+    let [claim] = artifact.claims.as_slice() else { panic!("{:?}", artifact.claims) };
+    assert_eq!((claim.criterion.to_string(), claim.claim.as_str()), ("done".to_owned(), "I looked"));
+    assert_eq!(artifact.completion_claim.as_deref(), Some("w1"));
 }
 
 #[tokio::test]

@@ -88,6 +88,24 @@ async fn a_rework_starts_from_the_last_handoff_and_stays_one_commit_on_the_base(
 }
 
 #[tokio::test]
+async fn a_program_that_begins_a_new_conversation_sees_what_was_done_so_far() {
+    let shop = Shop::new().await;
+    let program = "cat > prompt.txt; echo two >> a.txt; cp \"$HOLDPOINT_DIFF_FILE\" diff.txt || true";
+    let first = shop.run(program).await;
+    let prompt = shop.text(&ready(&first).tree, "prompt.txt").await.unwrap();
+    assert!(!prompt.contains("What was done so far"), "{prompt}");
+    let last = commit(ready(&first)).clone();
+    drop(first);
+    let turn = shop.turn_with(|request| request.start = to_wire(&last));
+    let built = shop.bench(program).await.run(&turn, &agent(), &shop.mirror, &Nobody).await.unwrap();
+    let tree = &ready(&built).tree;
+    let prompt = shop.text(tree, "prompt.txt").await.unwrap();
+    assert!(prompt.contains("## What was done so far") && prompt.contains("\n+two\n"), "{prompt}");
+    let patch = shop.text(tree, "diff.txt").await.unwrap();
+    assert!(patch.starts_with("diff --git") && patch.contains("\n+two\n"), "{patch}");
+}
+
+#[tokio::test]
 async fn what_cannot_be_a_tree_fails_the_turn() {
     let shop = Shop::new().await;
     for command in [

@@ -41,6 +41,14 @@ pub fn program_words(command: &str) -> Vec<Word> {
     programs
 }
 
+/// The last argument of this program, where a command line runs it.
+#[must_use]
+pub fn last_argument(command: &str, program: &str) -> Option<String> {
+    let mut words = words(command);
+    let at = words.iter().position(|word| word.text == program)?;
+    words.drain(at + 1..).next_back().map(|word| word.text)
+}
+
 /// The files that a command line runs, by absolute path: a launcher in a place of its own, and the program.
 #[must_use]
 pub fn program_files(command: &str) -> Vec<PathBuf> {

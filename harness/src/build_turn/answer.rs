@@ -21,11 +21,12 @@ use super::{
     unsure::{doubt, is_unsure},
 };
 use crate::{
+    acp,
     ask::Ask,
     backend::{
         BackendResult,
         markers::{self, COMPLETE, Claim, Completion, Found, HelpCall, IGNORED_MAX, Markers, Printed, first_word},
-        program::program_words,
+        program::{last_argument, program_words},
         question::{Question, confidence_share, confidence_word},
     },
     exchange::{
@@ -236,6 +237,8 @@ pub(crate) fn bad_end(result: &BackendResult) -> Option<(ReasonCode, String)> {
 
 /// The program that a command line runs, or the whole line where it is no simple one.
 fn named(command: &str) -> String {
+    let behind = last_argument(command, acp::PROGRAM);
+    let command = behind.as_deref().unwrap_or(command);
     let program = program_words(command).pop().map_or_else(|| command.trim().to_owned(), |word| word.text);
     format!("`{program}`")
 }

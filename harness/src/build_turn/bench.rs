@@ -25,6 +25,7 @@ use super::{
     exchanged::{Came, Course, Exchanged, Read},
     folder::{FolderError, TurnFolder, TurnFolders},
     output::last_words,
+    so_far::SoFar,
     task::{Brief, task},
 };
 use crate::{
@@ -147,15 +148,19 @@ impl<B: Backend> Workbench<B> {
             let (from, to) = (folder.clone_dir(), copied(&folder));
             std::fs::create_dir(&to).is_ok() && self.backend.copy(&from, &to).await
         };
+        let so_far = SoFar::of(mirror, request, &folder).await?;
         let brief = Brief {
             feedback: request.feedback.as_ref(),
             prompt: prompt(turn, request, &context),
             budget: request.budget.clone(),
             looks: false,
-            diff_file: None,
+            diff_file: so_far.file(),
         };
         let mut task = task(turn, &folder, brief)?;
         task.go_on = self.backend.conversation(&task);
+        if task.go_on.is_none() {
+            task.prompt.push_str(&so_far.section());
+        }
         let repository = context.repository(mirror, from_wire(&request.start));
         let metered = meter::can_be_metered(turn.allowance.as_ref(), self.backend.dialect());
         let rules = match rules(mirror, &request.base).await?.and_then(|rules| metered.map(|()| rules)) {

@@ -3,6 +3,7 @@
 
 #![expect(clippy::print_stdout, reason = "its table is what a long run is for")]
 
+mod acp;
 mod model;
 
 use std::{
@@ -46,6 +47,8 @@ struct Scenario {
     name: &'static str,
     /// What the model says, request by request; `overload` stands for the agent's own kind of it.
     steps: &'static [&'static str],
+    /// Tool calls of a turn, where they are limited.
+    calls: Option<u32>,
     attempts: u64,
     /// What its requests have to be like.
     looks: fn(&[Request]) -> Result<(), String>,
@@ -57,31 +60,49 @@ const DONE: &str = "say Done.\n\n<waypoint-complete>w1</waypoint-complete>";
 /// Has silence end a program sooner than it gives up by itself.
 const IMPATIENT: &str = "retry_settings:\n  stuck_after: 10s\n";
 
-const SCENARIOS: [Scenario; 6] = [
-    Scenario { name: "right the first time", steps: &[RIGHT, DONE], attempts: 1, looks: |_| Ok(()) },
+const SCENARIOS: [Scenario; 7] = [
+    Scenario { name: "right the first time", steps: &[RIGHT, DONE], calls: None, attempts: 1, looks: |_| Ok(()) },
     Scenario {
         name: "wrong, then right, in one conversation",
         steps: &["run printf 'hullo\\n' > made.txt", DONE, RIGHT, DONE],
+        calls: None,
         attempts: 2,
         looks: went_on,
     },
     Scenario {
         name: "overload first, no attempt used",
         steps: &["overload", "overload", RIGHT, DONE],
+        calls: None,
         attempts: 1,
         looks: |_| Ok(()),
     },
-    Scenario { name: "a stream that breaks off", steps: &["cut", RIGHT, DONE], attempts: 1, looks: |_| Ok(()) },
+    Scenario {
+        name: "a stream that breaks off",
+        steps: &["cut", RIGHT, DONE],
+        calls: None,
+        attempts: 1,
+        looks: |_| Ok(()),
+    },
     Scenario {
         name: "killed in its turn, no attempt used",
         steps: &["run kill -9 $(ps -o ppid= -p $PPID) $PPID", RIGHT, DONE],
+        calls: None,
         attempts: 1,
         looks: |_| Ok(()),
     },
     Scenario {
         name: "a model that stalls, no attempt used",
         steps: &["stall 120", RIGHT, DONE],
+        calls: None,
         attempts: 1,
+        looks: |_| Ok(()),
+    },
+    // Unlimited it would be stuck, and started afresh in its turn.
+    Scenario {
+        name: "a budget of two tool calls for a turn",
+        steps: &["run printf 'hullo\\n' > made.txt", "run sleep 600", RIGHT, DONE],
+        calls: Some(2),
+        attempts: 2,
         looks: |_| Ok(()),
     },
 ];
@@ -93,20 +114,28 @@ pub fn run(terms: &Terms) -> Result<(), String> {
         "  {:<8} {:<40} {:<10} {:>8} {:>8} {:>10}",
         "agent", "flight", "came to", "attempts", "requests", "seconds"
     );
+    let wanted = |name: &str| terms.only.as_ref().is_none_or(|only| name.contains(only));
     for agent in &AGENTS {
-        let program = std::env::var(agent.variable).map_err(|_| {
-            format!("{} is not set: `cargo xtask soak agents` gets the programs and sets it", agent.variable)
-        })?;
         for scenario in &SCENARIOS {
             let name = format!("{} {}", agent.preset, scenario.name);
-            if terms.only.as_ref().is_some_and(|only| !name.contains(only)) {
+            if !wanted(&name) {
                 continue;
             }
+            let program = std::env::var(agent.variable).map_err(|_| {
+                format!("{} is not set: `cargo xtask soak agents` gets the programs and sets it", agent.variable)
+            })?;
             flown += 1;
             if let Err(problem) = fly(agent, Path::new(&program), scenario) {
                 println!("  {:<8} {:<40} wrong", agent.preset, scenario.name);
                 wrong.push(format!("{name}: {problem}"));
             }
+        }
+    }
+    if wanted(acp::NAME) {
+        flown += 1;
+        if let Err(problem) = acp::fly() {
+            println!("  {:<8} {:<40} wrong", "acp", acp::FLIGHT);
+            wrong.push(format!("{}: {problem}", acp::NAME));
         }
     }
     if flown == 0 {
@@ -117,7 +146,10 @@ pub fn run(terms: &Terms) -> Result<(), String> {
 
 fn fly(agent: &Agent, program: &Path, scenario: &Scenario) -> Result<(), String> {
     let world = World::new(&[("kept", "kept\n"), (".holdpoint/handoff.yaml", IMPATIENT)]);
-    world.plan(PLAN);
+    world.plan(&match scenario.calls {
+        Some(calls) => format!("budget: {{tool_calls: 100, on_exceeded: degrade}}\n{}", limited(calls)),
+        None => PLAN.to_owned(),
+    });
     fs::create_dir(world.path("bin")).map_err(|error| error.to_string())?;
     symlink(program, world.path("bin").join(agent.preset)).map_err(|error| error.to_string())?;
     let steps: Vec<&str> =
@@ -152,6 +184,11 @@ fn fly(agent: &Agent, program: &Path, scenario: &Scenario) -> Result<(), String>
         return Err(format!("{attempts} attempts, and not {}:\n{run}", scenario.attempts));
     }
     (scenario.looks)(&requests)
+}
+
+/// The plan with a limit of tool calls for each turn of its waypoint.
+fn limited(calls: u32) -> String {
+    PLAN.replace("{id: w1, ", &format!("{{id: w1, budget: {{tool_calls: {calls}}}, "))
 }
 
 /// The second attempt has all messages of the first before its own.

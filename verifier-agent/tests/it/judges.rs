@@ -1,11 +1,13 @@
 //! Criteria that only a judge can settle.
 
-use holdpoint_harness::ask::Ask;
+use holdpoint_harness::{acp, ask::Ask};
 use holdpoint_protocol::{
     artifact::{Clarified, PersonVerdict},
     facts::Verdict::{Fail, Inconclusive, Pass},
     reason::CriterionReason as Reason,
 };
+use holdpoint_runtime::config::Dialect;
+use holdpoint_verifier_agent::Settings;
 
 use crate::support::{Rig, check, criterion, judged, of, only, with_judge};
 
@@ -26,6 +28,25 @@ echo '{"verdict": "pass", "evidence": ["a.txt:1"], "doubts": ["is it enough?"]}'
     assert_eq!(of(&findings.criteria[1]), (Pass, None), "{:#?}", findings.criteria);
     assert_eq!(findings.doubts.len(), 1);
     assert!(!findings.doubts[0].blocking);
+}
+
+#[tokio::test]
+async fn a_judge_may_speak_the_agent_client_protocol_and_writes_nothing() {
+    let judge = r#"say() { printf '%s\n' "$1"; }
+read -r hello; say '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":1}}'
+read -r open; say '{"jsonrpc":"2.0","id":2,"result":{"sessionId":"s"}}'; read -r prompt
+say "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"fs/write_text_file\",\"params\":{\"sessionId\":\"s\",\"path\":\"$PWD/a.txt\",\"content\":\"b\"}}"
+read -r got; case "$got" in *error*) verdict=pass;; *) verdict=fail;; esac
+case "$prompt" in *'words holds'*) ;; *) verdict=fail;; esac
+say '{"jsonrpc":"2.0","method":"session/update","params":{"sessionId":"s","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"{\"verdict\": \"'$verdict'\", \"evidence\": [\"a.txt:1\"], \"doubts\": []}"}}}}'
+say '{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn"}}'"#;
+    let speaks = |settings: &mut Settings| {
+        with_judge(settings, &acp::command_line(judge, None, false));
+        settings.judge.as_mut().unwrap().dialect = Dialect::Acp;
+    };
+    let rig = Rig::with(&[("a.txt", "a\n")], speaks).await;
+    let findings = rig.verify(&rig.request(&rig.base, vec![judged("words")]).await).await;
+    assert_eq!(only(&findings), (Pass, None), "{:#?}", findings.criteria);
 }
 
 #[tokio::test]

@@ -1,3 +1,5 @@
+use proptest::prelude::*;
+
 use super::*;
 
 fn settings(session: Option<&str>, asks: bool) -> Settings {
@@ -213,4 +215,62 @@ fn failures_name_what_happened() {
     assert!(why(&opening.result(&json!({}))).contains("without an id"));
     let mut refused = prompted(settings(None, false));
     assert_eq!(ends(&refused.result(&json!({"stopReason": "refusal"}))), Some(false));
+}
+
+/// Lines that are hostile, and lines that are nearly right.
+fn any_line() -> impl Strategy<Value = Vec<u8>> {
+    let words = ["initialize", "session/update", "session/request_permission", "fs/read_text_file", "s-1", "end_turn"];
+    let value = prop_oneof![
+        Just(json!(null)),
+        any::<i64>().prop_map(|number| json!(number)),
+        proptest::sample::select(words.to_vec()).prop_map(|word| json!(word)),
+        ".{0,40}".prop_map(|text| json!(text)),
+        Just(json!({"sessionUpdate": "agent_message_chunk", "content": {"text": "x"}})),
+        Just(json!([{"optionId": "y", "name": "Yes", "kind": "allow_once"}])),
+    ];
+    let names = [
+        "id",
+        "method",
+        "params",
+        "result",
+        "error",
+        "sessionId",
+        "update",
+        "options",
+        "toolCall",
+        "path",
+        "stopReason",
+    ];
+    let object = proptest::collection::vec((proptest::sample::select(names.to_vec()), value), 0..6);
+    let message = (object.clone(), object).prop_map(|(outer, inner)| {
+        let of = |pairs: Vec<(&str, Value)>| -> serde_json::Map<String, Value> {
+            pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+        };
+        let mut outer = of(outer);
+        outer.insert("jsonrpc".to_owned(), json!("2.0"));
+        outer.entry("params").or_insert(Value::Object(of(inner)));
+        Value::Object(outer).to_string().into_bytes()
+    });
+    prop_oneof![4 => message, 1 => proptest::collection::vec(any::<u8>(), 0..80)]
+}
+
+proptest! {
+    #[test]
+    fn whatever_an_agent_says_the_conversation_ends_once_and_little_follows_from_it(
+        lines in proptest::collection::vec(any_line(), 0..40), asks in any::<bool>(), begun in any::<bool>(),
+    ) {
+        let settings = settings(begun.then_some("s-0"), asks);
+        let mut talk = if begun { Talk::begin(settings).0 } else { prompted(settings) };
+        let mut ended = 0;
+        for line in lines {
+            let done = talk.hear(Some(&line));
+            prop_assert!(done.len() <= 5);
+            let bytes: usize = printed(&done).iter().map(|event| serde_json::to_string(event).unwrap().len()).sum();
+            prop_assert!(bytes <= 6 * line.len() + 4_000, "{bytes} of {}", line.len());
+            ended += usize::from(ends(&done).is_some());
+        }
+        ended += usize::from(ends(&talk.gone()).is_some());
+        prop_assert_eq!(ended, 1);
+        prop_assert!(talk.gone().is_empty() && talk.asked.len() <= ASKED_MAX);
+    }
 }
