@@ -51,6 +51,8 @@ pub struct BackendTask {
     pub clone: PathBuf,
     /// It looks, and changes nothing there.
     pub looks: bool,
+    /// Its conversation may be gone on with in a later turn about the same waypoint.
+    pub keeps: bool,
     /// A folder of its own that dies with the turn.
     pub scratch: PathBuf,
     /// Where its own settings go if it has any. Not there yet; dies with the turn.

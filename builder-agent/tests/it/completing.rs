@@ -8,10 +8,13 @@ use holdpoint_harness::{
 };
 use holdpoint_protocol::{
     reason::ReasonCode,
-    state::Outcome,
-    turn::{CompletionRequest, Turn, TurnRequest},
+    state::{Outcome, QuestionKind},
+    turn::{AdviceRequest, CompletionRequest, Turn, TurnRequest},
 };
-use holdpoint_runtime::mirror::to_wire;
+use holdpoint_runtime::{
+    config::{Dialect, ProgramConfig, presets::PresetName},
+    mirror::to_wire,
+};
 use holdpoint_sandbox::Sandbox;
 
 use crate::{
@@ -193,4 +196,47 @@ async fn whoever_completes_a_gate_sees_no_agents_settings_of_the_work_under_name
     let bench = shop.bench(command).await;
     let looked = bench.complete(&turn(&shop, true), &agent(), Some(&shop.mirror), &Nobody).await.unwrap();
     assert_eq!(said(&looked).0, Outcome::Complete);
+}
+
+/// The same turn for an advisor, who is asked about work.
+fn asked_for_advice(shop: &Shop) -> Turn {
+    let (mut turn, work) = (turn(shop, false), shop.turn());
+    let (TurnRequest::Complete(request), TurnRequest::Build(asked)) = (&mut turn.request, work.request) else {
+        panic!()
+    };
+    request.advice = Some(Box::new(AdviceRequest {
+        kind: QuestionKind::Help,
+        question: "I am stuck.".to_owned(),
+        context: String::new(),
+        round: 1,
+        not_before: None,
+        given: Vec::new(),
+        asked,
+    }));
+    turn
+}
+
+#[tokio::test]
+async fn an_advisor_that_is_asked_again_goes_on_in_its_conversation_and_nobody_else_who_looks() {
+    let shop = Shop::new().await;
+    std::fs::create_dir(shop.path("own")).unwrap();
+    let say = |words: &str| {
+        format!(r#"printf '%s\n' '{{"type":"result","session_id":"s-1","is_error":false,"result":"{words}"}}'"#)
+    };
+    let first =
+        format!("mkdir -p $CLAUDE_CONFIG_DIR/projects; touch $CLAUDE_CONFIG_DIR/projects/s-1; {}", say("It begins."));
+    let resume = format!("test -e $CLAUDE_CONFIG_DIR/projects/{{session}} && {}", say("It goes on."));
+    let program = |program: &mut ProgramConfig| {
+        (program.preset, program.dialect) = (Some(PresetName::Claude), Dialect::Claude);
+        (program.settings_dir, program.resume) = (Some(shop.path("own")), Some(resume.clone()));
+    };
+    for (turn, summaries) in
+        [(turn(&shop, false), ["It begins.", "It begins."]), (asked_for_advice(&shop), ["It begins.", "It goes on."])]
+    {
+        for summary in summaries {
+            let bench = shop.bench_with(&first, program).await;
+            let looked = bench.complete(&turn, &agent(), None, &Nobody).await.unwrap();
+            assert_eq!(said(&looked).1, summary);
+        }
+    }
 }

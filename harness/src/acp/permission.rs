@@ -52,7 +52,11 @@ impl Asked {
             let text = |name: &str| option.get(name).and_then(Value::as_str);
             let (Some(id), Some(name)) = (text("optionId"), text("name")) else { continue };
             let kind = text("kind").unwrap_or_default();
-            let allows = kind.starts_with("allow_").then_some(true).or(kind.starts_with("reject_").then_some(false));
+            let allows = match kind.split('_').next() {
+                Some("allow") => Some(true),
+                Some("reject") => Some(false),
+                _ => None,
+            };
             let (id, name) = (id.to_owned(), beginning(name.trim(), OPTION_BYTES_MAX));
             // Names are how a person chooses, so each stands for one answer.
             if id.len() > OPTION_BYTES_MAX || name.is_empty() || choices.iter().any(|(_, other)| other.name == name) {

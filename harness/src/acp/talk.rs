@@ -248,7 +248,7 @@ impl Talk {
     fn hello(&mut self, result: &Value) -> Vec<Do> {
         let version = result.get("protocolVersion").and_then(Value::as_u64);
         if version != Some(VERSION) {
-            let its = version.map_or("none that it names".to_owned(), |version| version.to_string());
+            let its = version.map_or_else(|| "none that it names".to_owned(), |version| version.to_string());
             return self.fail(format!("the agent speaks another version of the protocol than {VERSION}: {its}"), None);
         }
         let text = |path: &str| result.pointer(path).and_then(Value::as_str);

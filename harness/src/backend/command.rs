@@ -2,7 +2,7 @@
 //!
 //! It runs `sh -c` in the sandbox: a program that makes work may write its clone, scratch, home and configured paths; a
 //! program that looks at work may write its scratch alone, in which it also has its home, so that it keeps nothing from one
-//! turn to the next. Both read the system, toolchains and their own folder, and reach neither the state folder nor keys.
+//! turn to the next but, as an advisor, its conversation. Both read the system, toolchains and their own folder, and reach neither the state folder nor keys.
 
 use std::{
     collections::BTreeMap,
@@ -194,12 +194,12 @@ impl CommandBackend {
         self.settings.program.preset.map(PresetName::preset)?.settings.as_ref()
     }
 
-    /// Lays out the program's own settings, and says where its conversations are kept. A program that looks keeps none.
+    /// Lays out the program's own settings, and says where its conversations are kept, if they are.
     fn own_settings(&self, task: &BackendTask) -> Result<Option<PathBuf>, BackendError> {
         let Some(folder) = self.settings_folder() else { return Ok(None) };
         let CommandSettings { program, sessions, .. } = &self.settings;
         let io = |source| BackendError::Io { path: task.settings.clone(), source };
-        let kept = (self.resumes() && !task.looks).then(|| sessions.folder(&task.flight));
+        let kept = (self.resumes() && task.keeps).then(|| sessions.folder(&task.flight));
         let kept = kept.transpose().map_err(io)?;
         let from = program.settings_dir.as_deref();
         let wanted = Wanted { folder, from, with_login: program.with_login, sessions: kept.as_deref() };
@@ -267,7 +267,7 @@ impl Backend for CommandBackend {
     ) -> Result<BackendResult, BackendError> {
         make(&self.home(&task))?;
         let sessions = self.own_settings(&task)?;
-        let keeps = self.resumes() && !task.looks;
+        let keeps = self.resumes() && task.keeps;
         if keeps && sessions.is_none() {
             // What is noted of the conversation goes there; the program keeps it in its home.
             let made = self.settings.sessions.folder(&task.flight);
@@ -311,7 +311,7 @@ impl Backend for CommandBackend {
     }
 
     fn conversation(&self, task: &BackendTask) -> Option<Continuation> {
-        if !self.resumes() || task.looks {
+        if !self.resumes() || !task.keeps {
             return None;
         }
         self.settings.sessions.last(&task.flight, &task.waypoint)

@@ -82,6 +82,7 @@ mod tests {
             attempt: 2,
             clone: "/t/clone".into(),
             looks: false,
+            keeps: true,
             settings: PathBuf::from("/turn/settings"),
             scratch: "/t/scratch".into(),
             turn_file: "/t/in/turn.json".into(),

@@ -154,6 +154,7 @@ impl<B: Backend> Workbench<B> {
             prompt: prompt(turn, request, &context),
             budget: request.budget.clone(),
             looks: false,
+            keeps: true,
             diff_file: so_far.file(),
         };
         let mut task = task(turn, &folder, brief)?;

@@ -25,13 +25,15 @@ pub(crate) struct Brief<'a> {
     pub(crate) budget: TurnBudget,
     /// It looks, and changes nothing.
     pub(crate) looks: bool,
+    /// Its conversation may be gone on with in a later turn.
+    pub(crate) keeps: bool,
     /// What the work under review changed.
     pub(crate) diff_file: Option<PathBuf>,
 }
 
 /// Writes the turn's input files and says what the program has to do.
 pub(crate) fn task(turn: &Turn, folder: &TurnFolder, brief: Brief<'_>) -> Result<BackendTask, BenchError> {
-    let Brief { feedback, prompt, budget, looks, diff_file } = brief;
+    let Brief { feedback, prompt, budget, looks, keeps, diff_file } = brief;
     let turn_file = folder.input().join("turn.json");
     write(&turn_file, &json(turn))?;
     let mut feedback_file = None;
@@ -47,6 +49,7 @@ pub(crate) fn task(turn: &Turn, folder: &TurnFolder, brief: Brief<'_>) -> Result
         attempt: turn.attempt,
         clone: folder.clone_dir(),
         looks,
+        keeps,
         scratch: folder.scratch(),
         settings: folder.settings(),
         turn_file,

@@ -92,9 +92,12 @@ impl<B: Backend> Workbench<B> {
             prompt: prompt(turn, request, &shown),
             budget: request.budget.clone().unwrap_or_default(),
             looks: true,
+            // An advisor that is asked again knows what it said. Everybody else judges work as if for the first time.
+            keeps: request.advice.is_some(),
             diff_file: shown.into_file(),
         };
-        let task = task(turn, &folder, brief)?;
+        let mut task = task(turn, &folder, brief)?;
+        task.go_on = self.backend.conversation(&task);
         let repository = mirror.map(|mirror| Repository::new(mirror, from_wire(&request.commit), &[]));
         let output = folder.own().join("output");
         let rules = match mirror {
