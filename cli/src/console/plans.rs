@@ -9,9 +9,9 @@ use tokio::sync::OnceCell;
 
 use crate::{
     client::Client,
-    commands::{doctor, submit},
+    commands::{doctor, submit, up::RunningFleet},
     failure::Failure,
-    preflight,
+    ground, preflight,
     state::StateDir,
 };
 
@@ -57,8 +57,8 @@ impl Plans {
         looked.plan = Some(planned.plan.clone());
         if !self.elsewhere {
             preflight::check_programs_of(&planned.plan, NAME, text)?;
-            let running = StateDir::of(&crate::ground::find(&self.repo).await?).ok();
-            if !running.is_some_and(|state| crate::commands::up::RunningFleet::find(&state).is_some()) {
+            let state = StateDir::of(&ground::find(&self.repo).await?)?;
+            if RunningFleet::find(&state).is_none() {
                 looked.notes.push("no fleet runs for this repository: start one with `holdpoint up`".to_owned());
             }
         }

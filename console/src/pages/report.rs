@@ -35,16 +35,7 @@ struct Of<'a> {
 pub(super) fn attempts(frame: &Frame, view: &FlightView, waypoint: &WaypointView, history: &[HistoryLine]) -> Markup {
     let of = Of { frame, view, waypoint };
     let shown = history.get(history.len().saturating_sub(STEPS_MAX)..).unwrap_or_default();
-    let mut sections: Vec<(u64, Vec<&HistoryLine>)> = Vec::new();
-    for line in shown {
-        let attempt = (line.kind == "turn").then(|| line.artifact["attempt"].as_u64()).flatten();
-        match (attempt, sections.last_mut()) {
-            (Some(attempt), Some((last, lines))) if attempt == *last => lines.push(line),
-            (Some(attempt), _) => sections.push((attempt, vec![line])),
-            (None, Some((_, lines))) => lines.push(line),
-            (None, None) => sections.push((0, vec![line])),
-        }
-    }
+    let sections = sections(shown);
     html! {
         @if history.len() > shown.len() { p.hint { "The newest " (shown.len()) " of " (history.len()) " steps; " code { "holdpoint history " (waypoint.id) } " has all." } }
         @if sections.is_empty() { p.empty { "It has not begun." } }
@@ -55,6 +46,25 @@ pub(super) fn attempts(frame: &Frame, view: &FlightView, waypoint: &WaypointView
             }
         }
     }
+}
+
+/// What belongs to each attempt. A gate that only completes comes after the work that it looks at, and begins no attempt: its turn counts
+/// the one that would be next.
+fn sections(shown: &[HistoryLine]) -> Vec<(u64, Vec<&HistoryLine>)> {
+    let wants = |line: &HistoryLine, wanted: &str| line.kind == "turn" && line.artifact["request"]["wanted"] == wanted;
+    let builds = shown.iter().any(|line| wants(line, "build"));
+    let mut sections: Vec<(u64, Vec<&HistoryLine>)> = Vec::new();
+    for line in shown {
+        let may_begin = line.kind == "turn" && !(builds && wants(line, "complete"));
+        let attempt = may_begin.then(|| line.artifact["attempt"].as_u64()).flatten();
+        match (attempt, sections.last_mut()) {
+            (Some(attempt), Some((last, lines))) if attempt == *last => lines.push(line),
+            (Some(attempt), _) => sections.push((attempt, vec![line])),
+            (None, Some((_, lines))) => lines.push(line),
+            (None, None) => sections.push((0, vec![line])),
+        }
+    }
+    sections
 }
 
 fn step(of: Of<'_>, line: &HistoryLine) -> Markup {
@@ -225,5 +235,29 @@ fn other(artifact: &Value) -> Markup {
     html! {
         p { @for (at, (name, text)) in fields.iter().enumerate() { @if at > 0 { " · " } span.dim { (name) } " " (beginning(text, 2_000)) } }
         @for blocker in blockers.take(PATHS_MAX) { p { "blocker: " (beginning(blocker, 2_000)) } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use holdpoint_protocol::Timestamp;
+    use serde_json::json;
+
+    use super::*;
+
+    fn turn(attempt: u64, wanted: &str) -> HistoryLine {
+        let artifact = json!({"attempt": attempt, "request": {"wanted": wanted}});
+        let kind = "turn".to_owned();
+        HistoryLine { at: Timestamp::from_millis(0), kind, reference: String::new(), artifact, standing: None }
+    }
+
+    #[test]
+    fn an_approval_belongs_to_the_attempt_that_it_looks_at() {
+        let flown = [turn(1, "build"), turn(1, "verify"), turn(2, "complete"), turn(2, "build"), turn(3, "complete")];
+        let found: Vec<(u64, usize)> =
+            sections(&flown).into_iter().map(|(attempt, lines)| (attempt, lines.len())).collect();
+        assert_eq!(found, [(1, 3), (2, 2)]);
+        let completed = [turn(1, "complete"), turn(2, "complete")];
+        assert_eq!(sections(&completed).len(), 2, "where nobody builds, what is completed again is an attempt");
     }
 }

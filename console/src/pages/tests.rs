@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::*;
 use crate::{
     account::Account,
-    fleet::{Patch, Problem},
+    fleet::{Condition, Looked, Mistake, Patch, Problem},
     view::Show,
 };
 use samples::{frame, golden, history, plan};
@@ -128,6 +128,19 @@ fn a_plan_output_and_diffs_are_no_markup() {
     let (flight, id) = ("f".parse().unwrap(), "w".parse().unwrap());
     let hostile = format!("diff --git a/{HOSTILE} b/x\n+{HOSTILE}\n-{HOSTILE}");
     clean(&patch(&frame(), &flight, &id, &Patch::Text(hostile)), "patch");
+    let hunk = format!("@@ -1,2 +1,2 @@ {HOSTILE}\n-{HOSTILE} a\n+{HOSTILE} b\n {HOSTILE}\n\\ {HOSTILE}\n");
+    let hostile = format!("diff --git a/x b/{HOSTILE}.py\nnew {HOSTILE}\n{hunk}");
+    clean(&patch(&frame(), &flight, &id, &Patch::Text(hostile)), "sides");
+    let mistake = Mistake { line: Some(1), message: HOSTILE.to_owned(), hint: HOSTILE.to_owned() };
+    let condition = Condition { name: HOSTILE.to_owned(), ok: false, says: HOSTILE.to_owned() };
+    let (base, notes) = (Some(HOSTILE.to_owned()), vec![HOSTILE.to_owned()]);
+    tried("looked", &planned, |plan: &holdpoint_protocol::plan::Plan| {
+        let (mistakes, machine) = (vec![mistake.clone()], vec![condition.clone()]);
+        looked(
+            &Looked { mistakes, plan: Some(plan.clone()), base: base.clone(), notes: notes.clone(), machine },
+            HOSTILE,
+        )
+    });
     let failed = Problem { not_found: false, message: HOSTILE.to_owned(), hint: HOSTILE.to_owned() };
     clean(&problem(&failed), "problem");
     clean(&whole(&frame(), None, HOSTILE, "0", &problem(&failed)), "title");
