@@ -5,11 +5,14 @@ use std::{
     process::{Command, Output},
 };
 
-use holdpoint_tests::world::{World, copy, eventually, root};
+use holdpoint_tests::{
+    visitor::Visitor,
+    world::{World, copy, eventually, root},
+};
 use serde_json::Value;
 
 use crate::{
-    engine::{Engine, PROJECT, TAG, docker, free_port, say, succeeds, until_healthy},
+    engine::{Engine, PROJECT, TAG, docker, free_port, logs, say, succeeds, until_healthy},
     flight::{Door, Shape, Site, args},
 };
 
@@ -50,6 +53,7 @@ impl Project {
             ("HOLDPOINT_TRACES_IMAGE", format!("holdpoint/otlp-sink:{TAG}")),
             ("HOLDPOINT_PORT", free_port().to_string()),
             ("HOLDPOINT_TRACES_PORT", free_port().to_string()),
+            ("HOLDPOINT_CONSOLE_PORT", free_port().to_string()),
         ];
         Self { program, env }
     }
@@ -97,7 +101,7 @@ impl Drop for Project {
             let logs = self.output(&["logs", "--tail", "30"]);
             say(&String::from_utf8_lossy(&logs.stdout));
         }
-        self.output(&["down", "--volumes", "--remove-orphans", "--timeout", "1"]);
+        self.output(&["--profile", "console", "down", "--volumes", "--remove-orphans", "--timeout", "1"]);
     }
 }
 
@@ -122,6 +126,7 @@ fn compose_up_brings_a_fleet_up_that_flies_the_first_flight() {
         eventually("the flight's spans in the sink", || succeeds(&spans_of_the_flight).then_some(()));
 
         an_agent_of_an_added_role_completes_its_gate(&world, &door);
+        the_console_shows_the_flight(&project, run.json()["flight"].as_str().unwrap());
 
         // What wants a network is refused before anything is built.
         world.plan("plan: p\nprepare: make fetch\nwaypoints: [{id: w, title: t, goal: g, criteria: [{id: c, statement: s, check: make}]}]\n");
@@ -141,6 +146,21 @@ fn an_agent_of_an_added_role_completes_its_gate(world: &World, door: &Door) {
     assert_eq!(run.expect(0).json()["status"], "accepted", "{run}");
     let task = world.holdpoint(&args(door, &["task", "look-at-it", "--repo", "../desk", "--json"])).expect(0).json();
     assert_eq!(task["gateHistory"][0]["agent"], "reviewer-1", "{task}");
+}
+
+/// The service that is started only where it is asked for: its pages are on the port that is published on the loopback.
+#[track_caller]
+fn the_console_shows_the_flight(project: &Project, flight: &str) {
+    project.run(&["--profile", "console", "up", "-d", "console"]);
+    let container = project.run(&["--profile", "console", "ps", "--quiet", "console"]).trim().to_owned();
+    let visitor = Visitor::enter(|| logs(&container));
+    visitor.page("/", flight);
+    let page = visitor.page(&format!("/flight/{flight}"), "accepted");
+    assert!(page.contains("layovers") && page.contains("as operator-1"), "{page}");
+    let port = &project.env.iter().find(|(name, _)| *name == "HOLDPOINT_CONSOLE_PORT").unwrap().1;
+    assert!(docker(&["port", &container]).ends_with(&format!("127.0.0.1:{port}")), "on the loopback alone");
+    let (status, said) = visitor.act(&format!("verb=pause&flight={flight}"));
+    assert!(status == 409 && said.contains("over"), "it is over: {status} {said}");
 }
 
 /// No engine is needed for this.
