@@ -356,16 +356,16 @@ pub(crate) struct DoctorArgs {
 /// `health`
 #[derive(Debug, Args)]
 #[command(after_help = "Example, in a container:\n  \
-    HEALTHCHECK --interval=2s --timeout=75s CMD [\"holdpoint\", \"health\", \"--hold\", \"60s\"]\n\n\
+    HEALTHCHECK --interval=2s --timeout=330s CMD [\"holdpoint\", \"health\", \"--hold\", \"5m\"]\n\n\
     With --hold the first answer of a process that is well comes at once, and each further one after SPAN, or as soon as it is\n\
-    not well any more: one process a minute asks, instead of one every few seconds.\n\n\
+    not well any more: one process asks all the time, instead of a new one every few seconds.\n\n\
     A process says every 2 s in the file of `health.file` that it turns and that its connection to the broker stands.\n\
     Exit code 0: it said so in the last 15 s. 1: it did not. 2: no file is configured.")]
 pub(crate) struct HealthArgs {
     /// The configuration file of the process (TOML); variables HOLDPOINT__SECTION__KEY override it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Go on looking for so long before it says once more that the process is well, as 60s
+    /// Go on looking for so long before it says once more that the process is well, as 5m
     #[arg(long, value_name = "SPAN")]
     pub(crate) hold: Option<Span>,
     /// Print one JSON object

@@ -18,12 +18,17 @@ use crate::tools;
 pub(crate) use engine::Engine;
 
 /// The targets of the Dockerfile that become images, in the order of their layers.
-const TARGETS: [&str; 7] = ["keys", "orchestrator", "builder", "verifier", "repair", "otlp-sink", "broker"];
+const TARGETS: [&str; 5] = ["keys", "orchestrator", "agent", "otlp-sink", "broker"];
 /// What the images are called before the target's name, as in `compose.yaml`.
 const FAMILY: &str = "holdpoint";
 /// What of `deploy/` the Dockerfile copies.
-const DEPLOYED: [&str; 4] =
-    ["deploy/Dockerfile", "deploy/keys.sh", "deploy/config/nats.conf", "deploy/config/nats-cluster.conf"];
+const DEPLOYED: [&str; 5] = [
+    "deploy/Dockerfile",
+    "deploy/keys.sh",
+    "deploy/broker-health.sh",
+    "deploy/config/nats.conf",
+    "deploy/config/nats-cluster.conf",
+];
 
 /// Which build of the program goes into the images.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use holdpoint_bus::journal::ReadError;
 use holdpoint_core::events::{self, Place, PlaceKind};
 use holdpoint_protocol::{
     Timestamp,
-    ids::{FlightId, GateId, RoleId, WaypointId},
+    ids::{self, FlightId, GateId, RoleId, WaypointId},
     journal::{Entry, Sequence},
     reason::ReasonCode,
     state::Phase,
@@ -101,6 +101,10 @@ impl Seen {
         let Some(read) = self.read else { return Vec::new() };
         let age = |since: Timestamp| now.since(since).as_secs_f64();
         let mut samples = vec![Sample { name: READ_AGE, labels: Labels::new(), value: age(read) }];
+        // An autoscaler that reads a queue has to tell an empty one from one that nobody counts.
+        let role = |role: &RoleId| vec![("role", role.to_string())];
+        let empty = |name| Sample { name: QUEUE, labels: role(&ids::role::id(name)), value: 0.0 };
+        samples.extend(ids::role::AGENTS.map(empty));
         for Standing { project, workflow, place, held, nobody } in &self.work {
             let labels = at(project, workflow, place.gate.as_ref().map_or("", GateId::as_str));
             let waits = with(labels.clone(), "kind", place.kind.as_str());
@@ -111,7 +115,6 @@ impl Seen {
             }
             samples.push(Sample { name: OLDEST, labels: labels.clone(), value: age(place.since) });
             samples.push(Sample { name: ACTIVE, labels, value: 1.0 });
-            let role = |role: &RoleId| vec![("role", role.to_string())];
             if let Some(nobody) = nobody {
                 samples.push(Sample { name: NOBODY, labels: role(nobody), value: 1.0 });
             }

@@ -68,6 +68,8 @@ async fn each_entry_is_counted_once_by_whoever_appended_it_and_every_orchestrato
         until(address, "holdpoint_gate_active_waypoints{project=\"p\",workflow=\"fly-approved\",gate=\"build\"}", 1.0)
             .await;
         until(address, "holdpoint_queue_depth{role=\"builder\"}", 1.0).await;
+        // An empty queue is there too: autoscalers ask for it by name.
+        until(address, "holdpoint_queue_depth{role=\"repair\"}", 0.0).await;
     }
 
     let first = builder.builds(&world, &[("a", "1\n")]).await;

@@ -7,7 +7,7 @@ use std::{
 
 use holdpoint_tests::{
     visitor::Visitor,
-    world::{World, copy, eventually, root},
+    world::{Finished, World, copy, eventually, root},
 };
 use serde_json::Value;
 
@@ -135,7 +135,39 @@ fn compose_up_brings_a_fleet_up_that_flies_the_first_flight() {
         assert!(refused.stderr.contains("prepare") && refused.stderr.contains("egress"), "{refused}");
 
         hardened(&project);
+        a_fleet_that_was_saved_comes_back_with_keys_and_flights(&project, &world, &door, &run);
     }
+}
+
+/// What docs/operations.md says of backups, by the script that it names.
+#[track_caller]
+fn a_fleet_that_was_saved_comes_back_with_keys_and_flights(
+    project: &Project,
+    world: &World,
+    door: &Door,
+    run: &Finished,
+) {
+    let folder = world.path("saved");
+    let backup = |word: &str| {
+        let mut script = Command::new("sh");
+        script.args(["deploy/backup.sh", word]).arg(&folder).current_dir(root()).envs(project.env.iter().cloned());
+        let output = script.env("COMPOSE", project.program.join(" ")).output().unwrap();
+        (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (saved, said) = backup("save");
+    assert!(saved, "{said}");
+    let (again, said) = backup("restore");
+    assert!(!again && said.contains("not empty"), "what is there is not written over: {said}");
+    project.run(&["down", "--volumes", "--timeout", "10"]);
+    let (restored, said) = backup("restore");
+    assert!(restored, "{said}");
+    project.up(&[]);
+    // The operator's credentials are those from before: the authority is the same.
+    let flight = run.json()["flight"].as_str().unwrap().to_owned();
+    let status = world.holdpoint(&args(door, &["status", &flight, "--json"]));
+    assert_eq!(status.expect(0).json()["status"], run.json()["status"], "{status}");
+    let history = world.holdpoint(&args(door, &["history", "layovers", "--flight", &flight, "--json"]));
+    history.expect(0);
 }
 
 /// A workflow of one gate, whose role has its agent in a container of its own. Nothing is built, so that no repository is needed.
@@ -197,6 +229,9 @@ fn hardened(project: &Project) {
         assert_eq!((&host["ReadonlyRootfs"], &host["Privileged"]), (&true.into(), &false.into()), "{service}");
         assert_eq!(host["CapDrop"], serde_json::json!(["ALL"]), "{service}");
         assert_eq!(config["User"], "10001:10001", "{service}");
+        for limit in ["Memory", "PidsLimit"] {
+            assert!(host[limit].as_i64() > Some(0), "{service} has no {limit}: {}", host[limit]);
+        }
         let options = host["SecurityOpt"].to_string();
         assert!(options.contains("no-new-privileges"), "{service}: {options}");
         let mounts = found[0]["Mounts"].to_string();

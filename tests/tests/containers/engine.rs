@@ -38,7 +38,7 @@ impl Engine {
             say(&format!("\n*** {words} ***\n"));
             return None;
         }
-        for image in ["keys", "broker", "orchestrator", "builder", "verifier", "repair"] {
+        for image in ["keys", "broker", "orchestrator", "agent", "otlp-sink"] {
             let image = format!("holdpoint/{image}:{TAG}");
             assert!(succeeds(&["image", "inspect", &image]), "no image {image}: run `cargo xtask images --debug`");
         }

@@ -213,8 +213,11 @@ impl Fleet {
 
     async fn process(&mut self, role: &str, number: u16, network: &str, agents: Option<PathBuf>) {
         let name = format!("{role}-{number}");
+        let (target, command) =
+            if role == "orchestrator" { (role, vec![role]) } else { ("agent", vec!["agent", role]) };
         let mut request = self
-            .hardened(image(role).into(), &name)
+            .hardened(image(target).into(), &name)
+            .with_cmd(command)
             .with_network(self.named(network))
             .with_mount(read_only(Mount::volume_mount(self.named("keys-trust"), "/trust")))
             .with_mount(read_only(Mount::volume_mount(self.named(&format!("keys-{role}")), "/keys")));
