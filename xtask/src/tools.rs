@@ -1,13 +1,15 @@
-//! What a build and its tests need besides Rust: git, a nats-server, a Python for the example agents, Prometheus, what checks
-//! manifests of Kubernetes, and a browser.
+//! What a build and its tests need besides Rust: git, a nats-server, a Python for the example agents, go, Prometheus, what
+//! checks manifests of Kubernetes, and a browser.
 
 pub(crate) mod agents;
 pub(crate) mod browser;
+mod go;
 mod kubernetes;
 mod prometheus;
 mod python;
 mod server;
 mod version;
+mod wheel;
 
 use std::path::PathBuf;
 
@@ -36,6 +38,7 @@ pub(crate) fn prepare(layout: &Layout) -> anyhow::Result<Tools> {
     let (nats_server, version) = server::find_or_get(layout)?;
     println!("nats-server  {version}  {}", nats_server.display());
     println!("python       {}", python::find_or_get(layout)?.display());
+    println!("go           {}", go::find_or_get(layout)?.join("first/go").display());
     match prometheus::find_or_get(layout) {
         Ok(folder) => println!("prometheus   {}", folder.join("prometheus").display()),
         // The tests that need it say so.

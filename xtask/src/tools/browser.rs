@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, bail, ensure};
 
-use super::server::{entries, remove};
+use super::wheel::{entries, remove};
 use crate::layout::Layout;
 use crate::process;
 

