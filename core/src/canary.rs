@@ -9,6 +9,7 @@
 //! tree, runs a check or makes a random number: the seed is the caller's. Not for runners whose tests cannot be
 //! added to by appending text.
 
+mod go;
 mod judge;
 mod line;
 mod marks;
@@ -46,6 +47,8 @@ pub struct Canaries {
     languages: BTreeSet<Language>,
     /// The filter of tests that the line gives to cargo's runners.
     filter: Option<String>,
+    /// The pattern of names that the line gives to go.
+    run: Option<String>,
 }
 
 /// Where and how canaries are written.
@@ -55,6 +58,7 @@ enum Language {
     Pytest,
     Rust,
     Node,
+    Go,
 }
 
 /// A file with canaries in it.
@@ -83,7 +87,7 @@ impl Canaries {
         if languages.is_empty() {
             return Err("there are no canaries for its test runner");
         }
-        Ok(Self { marks: Marks::new(seed), languages, filter: line::filter(command) })
+        Ok(Self { marks: Marks::new(seed), languages, filter: line::filter(command), run: line::run(command) })
     }
 
     /// Which files of a tree get canaries, those of the base first. `output` is what the first run printed.
@@ -112,6 +116,7 @@ impl Canaries {
         match ending(path) {
             "py" => python::plant(marks, text, self.languages.contains(&Language::Pytest)),
             "rs" => Some(rust::plant(marks, text, self.filter.as_deref())),
+            "go" => go::plant(marks, text, self.run.as_deref()),
             _ => node::plant(marks, path, text),
         }
     }
@@ -131,7 +136,18 @@ impl Canaries {
                 )
                 .text
             }
+            "go" => go::alone(marks, text, self.run.as_deref()),
             _ => node::alone(marks, path, text),
+        }
+    }
+
+    /// A file of tests of the base without its tests; `None`: nothing shows that tests are written in it.
+    #[must_use]
+    pub fn emptied(&self, path: &str, text: &str) -> Option<String> {
+        match ending(path) {
+            // Files without tests may need what stands in the others.
+            "go" => Some(go::emptied(text)),
+            _ => self.plant(path, text).map(|_| String::new()),
         }
     }
 
@@ -151,7 +167,8 @@ fn language(runner: Runner) -> Option<Language> {
         Runner::Pytest => Some(Language::Pytest),
         Runner::CargoTest | Runner::Nextest => Some(Language::Rust),
         Runner::NodeTest => Some(Language::Node),
-        Runner::GoTest | Runner::Jest | Runner::Vitest => None,
+        Runner::GoTest => Some(Language::Go),
+        Runner::Jest | Runner::Vitest => None,
     }
 }
 

@@ -11,11 +11,14 @@
 //! likes and open connections of its own, but it can neither take back that it was begun nor say how it ended.
 //!
 //! As cargo's runner ([`CARGO`]) it watches programs of libtest's, which say nothing over sockets: it reads their list of tests
-//! and their log, and says itself what became of each.
+//! and their log, and says itself what became of each. As the program of `go test -exec` ([`GO`]) it reads their list, and
+//! whether they came to their end.
 
 mod below_cargo;
+mod below_go;
 mod inside;
 mod listener;
+mod writing;
 
 pub use below_cargo::runner_variables;
 pub use inside::maybe_run;
@@ -36,6 +39,8 @@ pub const LIBTEST: &str = "libtest";
 pub const NEXTEST: &str = "nextest";
 /// What it calls a test program of a project's own (`harness = false`), of which it hears the end alone.
 pub const OWN_PROGRAM: &str = "program";
+/// The name with which go starts the observer, and what it calls a test program of go's.
+pub const GO: &str = "go";
 
 /// The socket in the listener's folder.
 const SOCKET: &str = "observed";

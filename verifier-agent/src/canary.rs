@@ -184,8 +184,8 @@ impl<'a> Garden<'a> {
             self.canaries.with_tests(&names).into_iter().filter(|path| on_base.contains_key(path)).take(EMPTIED_MAX)
         {
             let before = text(self.mirror, on_base, &path).await?;
-            if before.is_some_and(|before| self.canaries.plant(&path, &before).is_some()) {
-                texts.insert(path, String::new());
+            if let Some(emptied) = before.and_then(|before| self.canaries.emptied(&path, &before)) {
+                texts.insert(path, emptied);
             }
         }
         for path in self.canaries.packages(&names).into_iter().filter(|path| !on_base.contains_key(path)) {

@@ -10,6 +10,7 @@
 //! the run.
 
 pub(crate) mod cargo;
+pub(crate) mod go;
 pub(crate) mod node;
 
 use std::{

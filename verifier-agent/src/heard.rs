@@ -27,7 +27,8 @@ pub(crate) fn explained(reason: CriterionReason, ran: &Ran) -> Option<String> {
 /// Notes in a strict report that no observer heard a runner that showed itself and that one can hear.
 pub(crate) fn note_silence(ran: &Ran, report: &mut CriterionReport) {
     let counts = ran.read.counts.as_ref();
-    let heard = [Runner::Pytest, Runner::Unittest, Runner::CargoTest, Runner::Nextest];
+    let heard =
+        [Runner::Pytest, Runner::Unittest, Runner::CargoTest, Runner::Nextest, Runner::GoTest, Runner::NodeTest];
     let shown = counts.is_some_and(|counts| heard.iter().any(|runner| counts.by_runner.contains_key(runner)));
     if shown && ran.read.observed.as_ref().is_none_or(|heard| heard.armed() == 0) {
         let note = "no observer heard its test runner: what it printed is all there is";

@@ -346,7 +346,7 @@ impl<'a> Runs<'a> {
         let mut command = Command::shell(program.command, &folders.dir, profile);
         command.env = env;
         if let Some(listener) = &listener {
-            observed::start_through(listener, program.command, &mut command);
+            observed::start_through(listener, program.command, &mut command, &scratch)?;
         }
         if !program.stdin.is_empty() {
             command.stdin = Input::Bytes(program.stdin);

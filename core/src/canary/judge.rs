@@ -9,7 +9,10 @@ use std::collections::BTreeSet;
 use holdpoint_protocol::{facts::Verdict, reason::CriterionReason};
 
 use super::{ByFile, Seen};
-use crate::{checks::Run, runners::Counts};
+use crate::{
+    checks::Run,
+    runners::{Counts, Observed},
+};
 
 /// A run with canaries on a tree on which the check was green without.
 #[derive(Debug, Clone, Copy)]
@@ -67,7 +70,7 @@ impl Trial<'_> {
     /// Whether the run says by itself that its green can be believed.
     #[must_use]
     pub fn holds(&self) -> bool {
-        if !ended_red(self.run) || !self.seen.green.is_empty() || self.seen.red.is_empty() {
+        if !ended_red(self.run) || !self.seen.green.is_empty() || self.seen.red.is_empty() || self.ended_better(0) {
             return false;
         }
         let whole = |(path, marks): (&String, &BTreeSet<String>)| {
@@ -87,7 +90,8 @@ impl Trial<'_> {
         if self.run.outcome.0 == Verdict::Inconclusive {
             return Judgement::Unsettled(self.run.outcome.1);
         }
-        if self.run.alone().0 == Verdict::Pass || (ended_red(control.run) && !ended_red(self.run)) {
+        let ended_well = self.run.alone().0 == Verdict::Pass || (ended_red(control.run) && !ended_red(self.run));
+        if ended_well || self.ended_better(too_good(control.run)) {
             return Judgement::Forged(Sign::EndedWell);
         }
         if self.seen.green.iter().any(|mark| expected.contains(mark)) {
@@ -108,6 +112,12 @@ impl Trial<'_> {
             return Judgement::Forged(Sign::OthersVanished);
         }
         Judgement::Held
+    }
+
+    /// Whether a process was heard that ended well although canaries in it had failed: of several that the check starts
+    /// another one may have ended red. Not what it does without canaries, or as often in the control.
+    fn ended_better(&self, in_control: usize) -> bool {
+        too_good(self.run) > too_good(self.first).max(in_control)
     }
 
     /// Whether canaries that the control shows are missing. As many others will do: a runner that stops at a failure need not
@@ -139,6 +149,11 @@ impl Trial<'_> {
 /// Whether the check's own program said that tests failed.
 fn ended_red(run: &Run) -> bool {
     run.outcome == (Verdict::Fail, Some(CriterionReason::ExitCode))
+}
+
+/// Runs of its test runners that ended better than they had come to.
+fn too_good(run: &Run) -> usize {
+    run.observed.as_ref().map_or(0, Observed::ended_too_well)
 }
 
 /// Whether it is red, and reports a failure.

@@ -3,7 +3,8 @@
 use crate::runners::{takes_value, words};
 
 /// Options by which runners stop at a failure.
-const STOPPING: [&str; 7] = ["-x", "-f", "--exitfirst", "--failfast", "--fail-fast", "--bail", "--stepwise"];
+const STOPPING: [&str; 8] =
+    ["-x", "-f", "--exitfirst", "--failfast", "-failfast", "--fail-fast", "--bail", "--stepwise"];
 /// The line with cargo's runners told to go on after a failure: each of their test programs has canaries of its own.
 #[must_use]
 pub fn for_all_failures(command: &str) -> String {
@@ -59,6 +60,14 @@ pub(super) fn filter(command: &str) -> Option<String> {
     None
 }
 
+/// The pattern of names that a line gives to `go test`.
+pub(super) fn run(command: &str) -> Option<String> {
+    let words = words(command);
+    let at = words.windows(2).position(|pair| pair == ["go", "test"])?;
+    let mut rest = words.iter().skip(at + 2).skip_while(|word| !matches!(**word, "-run" | "--run"));
+    rest.nth(1).map(|pattern| (*pattern).to_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -74,6 +83,18 @@ mod tests {
             ("cargo test --message-format short -- --skip slow", None),
         ] {
             assert_eq!(filter(line).as_deref(), found, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_pattern_of_go_is_what_follows_its_option() {
+        for (line, found) in [
+            ("go test ./...", None),
+            ("go test -v -run TestRetry ./...", Some("TestRetry")),
+            ("cd a && go test -run='^TestRetry/slow'", Some("^TestRetry/slow")),
+            ("cargo test -run x", None),
+        ] {
+            assert_eq!(run(line).as_deref(), found, "{line}");
         }
     }
 }

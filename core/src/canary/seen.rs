@@ -44,10 +44,10 @@ pub(super) fn read(stem: &str, output: &str) -> Seen {
     seen
 }
 
-/// A line of a test that failed: unittest's heads, pytest's summary and heads, node's, libtest's and nextest's.
+/// A line of a test that failed: unittest's heads, pytest's summary and heads, node's, libtest's, nextest's and go's.
 fn is_red(line: &str) -> bool {
-    const BEGINS: [&str; 8] =
-        ["FAIL: ", "ERROR: ", "FAILED ", "ERROR ", "FAIL [", "not ok ", "✖ ", "UNEXPECTED SUCCESS: "];
+    const BEGINS: [&str; 9] =
+        ["FAIL: ", "ERROR: ", "FAILED ", "ERROR ", "FAIL [", "not ok ", "✖ ", "UNEXPECTED SUCCESS: ", "--- FAIL: "];
     let line = line.trim();
     let ends = [" ... FAIL", " ... ERROR", " ... FAILED"].iter().any(|end| line.ends_with(end));
     let framed = line.starts_with("____") && line.ends_with('_');
@@ -58,6 +58,6 @@ fn is_red(line: &str) -> bool {
 /// A line of a test that passed.
 fn is_green(line: &str) -> bool {
     let line = line.trim();
-    let begins = ["PASSED ", "PASS [", "✔ ", "ok "].iter().any(|begin| line.starts_with(begin));
+    let begins = ["PASSED ", "PASS [", "✔ ", "ok ", "--- PASS: "].iter().any(|begin| line.starts_with(begin));
     begins || line.ends_with(" ... ok") || (line.contains("::") && line.contains(" PASSED"))
 }

@@ -55,6 +55,10 @@ fn holds(language: Language, path: &str, paths: &BTreeSet<String>) -> bool {
                 && !matches!(name, "__init__.py" | "conftest.py" | "__main__.py")
         }
         Language::Node => matches!(ending(name), "js" | "mjs" | "cjs") && is_test_path(path),
+        Language::Go => {
+            let unread = |folder: &str| matches!(folder, "testdata" | "vendor") || folder.starts_with(['_', '.']);
+            name.ends_with("_test.go") && !path.split('/').any(unread)
+        }
         Language::Rust => root(path).is_some_and(|(package, _)| paths.contains(&format!("{package}Cargo.toml"))),
     }
 }
@@ -86,6 +90,9 @@ pub(super) fn is_product_root(path: &str) -> bool {
 fn shown<'a>(may_hold: &[&'a String], text: &str) -> BTreeSet<&'a String> {
     let programs = programs(text);
     let passed: Vec<&str> = text.lines().filter(|line| shows_a_pass(line)).collect();
+    let packages: Vec<&str> = text.lines().filter_map(passed_package).collect();
+    let folders: BTreeSet<&str> =
+        may_hold.iter().filter(|path| ending(path) == "go").map(|path| folder(path)).collect();
     let is_shown = |path: &&&String| match ending(path) {
         "rs" => root(path).is_some_and(|(_, rest)| programs.contains(rest)),
         "py" => {
@@ -93,9 +100,33 @@ fn shown<'a>(may_hold: &[&'a String], text: &str) -> BTreeSet<&'a String> {
             let name = module.rsplit('.').next().unwrap_or_default();
             passed.iter().any(|line| names_file(line, path) || names_module(line, &module, name))
         }
+        "go" => is_of_one(folder(path), &packages, &folders),
         _ => false,
     };
     may_hold.iter().filter(is_shown).copied().collect()
+}
+
+/// The folder that a file is in.
+fn folder(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// The package of a line in which go says that tests of it passed.
+fn passed_package(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix("ok").map(str::trim_start)?;
+    let (package, rest) = rest.split_once('\t')?;
+    (!rest.contains("[no tests to run]")).then_some(package)
+}
+
+/// Whether one of these packages is in a folder of a tree. A module need not have the name of a folder: that at the root of
+/// the tree is a package that is in no other one.
+fn is_of_one(folder: &str, packages: &[&str], folders: &BTreeSet<&str>) -> bool {
+    let is_in = |package: &str, folder: &str| {
+        !folder.is_empty() && package.strip_suffix(folder).is_some_and(|before| before.ends_with('/'))
+    };
+    packages.iter().any(|package| {
+        if folder.is_empty() { !folders.iter().any(|other| is_in(package, other)) } else { is_in(package, folder) }
+    })
 }
 
 /// `tests/test_a.py ..s.`, `tests/test_a.py::test_b PASSED`, `test_b (tests.test_a.A.test_b) ... ok`.

@@ -3,7 +3,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use holdpoint_protocol::{facts::Verdict, reason::CriterionReason};
 
 use super::*;
-use crate::checks::CheckEnd;
+use crate::{
+    checks::CheckEnd,
+    runners::{Observed, ObservedRun},
+};
 
 const CALC: &str = "import unittest\n\n\nclass Calc(unittest.TestCase):\n    def test_add(self):\n        pass";
 
@@ -34,10 +37,8 @@ fn a_check_that_shows_no_passed_tests_of_a_known_runner_gets_none() {
     assert_eq!(none("! python3 -m unittest", ok), Some("its command asks for failures"));
     assert_eq!(none("./run.sh", "all fine\n"), Some("its test runner is not understood"));
     assert_eq!(none(UNITTEST, "Ran 2 tests in 0.1s\n\nOK (skipped=2)\n"), Some("no test passed in it"));
-    assert_eq!(
-        none("go test ./...", "ok  \texample.com/a\t0.003s\n"),
-        Some("there are no canaries for its test runner")
-    );
+    let vitest = " ✓ test/a.test.ts (2 tests) 3ms\n\n Test Files  1 passed (1)\n      Tests  2 passed (2)\n";
+    assert_eq!(none("npx vitest run", vitest), Some("there are no canaries for its test runner"));
 }
 
 #[test]
@@ -77,6 +78,42 @@ fn rust_roots_take_a_module_that_the_filter_of_the_line_finds() {
     let canaries = canaries("cargo test", &first);
     assert!(canaries.alone("src/lib.rs", "new", Some("old")).starts_with("old\n"));
     assert!(canaries.alone("tests/api.rs", "new", Some("old")).starts_with("\n\n#[cfg(test)]"));
+}
+
+const GO: &str = "//go:build linux\n\n// A comment.\npackage sum_test\n\nimport (\n\t\"testing\"\n)\n\n\
+    func TestMain(m *testing.M) {}\n\nfunc TestAdd(t *testing.T) {}\n";
+
+#[test]
+fn files_of_gos_tests_take_them_at_their_end_under_names_that_the_line_asks_for() {
+    let first = run("go test ./...", 0, "ok  \texample.com/sum\t0.003s\n");
+    let of = |command: &str| canaries(command, &first).plant("sum_test.go", GO).unwrap();
+    let planted = of("go test ./...");
+    assert!(planted.text.starts_with(&format!("{GO}\n\nfunc TestAdd_")), "{}", planted.text);
+    assert!(planted.marks.len() == 7 && planted.marks.iter().all(|mark| planted.text.contains(mark)));
+    assert!(of("go test -run ^TestTwice/part").text.contains("func TestTwice_"));
+    assert!(of("go test -run=retry").text.contains("func Test_retry_"));
+    let canaries = canaries("go test ./...", &first);
+    assert_eq!(canaries.plant("helpers_test.go", "package sum\n\nfunc help() {}\n"), None);
+    let alone = canaries.alone("sum_test.go", GO, None);
+    assert!(
+        alone.starts_with("//go:build linux\n\npackage sum_test\n\nimport \"testing\"\n\nfunc TestAdd_"),
+        "{alone}"
+    );
+    assert!(planted.marks.iter().all(|mark| alone.contains(mark)) && !alone.contains("TestMain"));
+    let helpers = "package sum\n\nimport \"os\"\n";
+    assert_eq!(canaries.emptied("helpers_test.go", helpers).as_deref(), Some("package sum\n"));
+}
+
+#[test]
+fn packages_of_go_are_in_the_folders_that_they_are_named_by() {
+    let paths =
+        set(&["a/a.go", "a/a_test.go", "a/testdata/x_test.go", "b/b_test.go", "root_test.go", "vendor/v/v_test.go"]);
+    let of = |output: &str| canaries("go test ./...", &run("go test ./...", 0, output)).sites(&paths, &paths, output);
+    let sites = of("ok  \texample.com/m/a\t0.003s\n");
+    assert_eq!(sites.planted, ["a/a_test.go"]);
+    let sites = of("ok  \texample.com/m\t0.003s\nok  \texample.com/m/b\t0.003s\nok  \tx/a\t0.1s [no tests to run]\n");
+    assert_eq!(sites.shown, set(&["b/b_test.go", "root_test.go"]));
+    assert_eq!(of("ok  \texample.com/m/c\t0.003s\n").planted, ["root_test.go"]);
 }
 
 #[test]
@@ -156,6 +193,7 @@ fn reports_name_canaries_as_failed_or_passed() {
         "        FAIL [   0.005s] (1/2) sum zz_x::test_@",
         "not ok 4 - @",
         "✖ @ (0.5ms)",
+        "    --- FAIL: TestAdd_@/12 (0.00s)",
     ] {
         let seen = canaries.seen(&line.replace('@', &mark));
         assert!(seen.red.contains(&mark) && seen.green.is_empty(), "{line}");
@@ -166,6 +204,7 @@ fn reports_name_canaries_as_failed_or_passed() {
         "test zz_x::test_@ ... FAILED\ntest result: ok. 3 passed; 0 failed",
         "        PASS [   0.005s] (1/2) sum zz_x::test_@",
         "ok 4 - @",
+        "--- PASS: TestAdd_@ (0.00s)",
     ] {
         let seen = canaries.seen(&line.replace('@', &mark));
         assert!(seen.green.contains(&mark) && seen.red.is_empty(), "{line}");
@@ -222,6 +261,36 @@ fn a_run_that_is_green_or_does_not_name_them_was_forged() {
     assert_eq!(scene.judge(&failed(5, 1), &[], &[], true), (false, Judgement::Unselected), "it stopped at another");
     assert_eq!(scene.judge(&green(5), &[], &[], true), forged(Sign::EndedWell));
     assert_eq!(scene.judge(&failed(3, 3), &["one", "two", "three"], &[], false), forged(Sign::OthersVanished));
+}
+
+/// A red run of two programs, of which the first had failures and ended with this code.
+fn heard(run: Run, exit: i32) -> Run {
+    let programs = [exit, 101].map(|exit| {
+        let mut program = ObservedRun::of("libtest", Some(exit));
+        ["armed", "failed one", "end 101"].iter().for_each(|message| program.hear(message));
+        program
+    });
+    Run { observed: Some(Observed::new("cargo test", programs.into())), ..run }
+}
+
+#[test]
+fn a_program_that_ends_well_after_its_canaries_failed_is_found_next_to_one_that_ends_red() {
+    let scene = Scene::new();
+    let all = ["one", "two", "three"];
+    assert_eq!(scene.judge(&heard(failed(8, 3), 101), &all, &[], false), (true, Judgement::Held));
+    let better = scene.judge(&heard(failed(8, 3), 0), &all, &[], false);
+    assert_eq!(better, (false, Judgement::Forged(Sign::EndedWell)));
+    let seen = Seen { red: set(&all), green: BTreeSet::new() };
+    let (first, run) = (green(5), heard(failed(8, 3), 0));
+    let trial = Trial {
+        first: &first,
+        run: &run,
+        seen: &seen,
+        planted: &scene.planted,
+        shown: &scene.shown,
+        stops_early: false,
+    };
+    assert_eq!(trial.judge(Control { run: &run, seen: &seen }), Judgement::Held, "the project's way");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `go test`. With `-v` tests are counted, sub-tests too; without, only packages are printed, and those are counted.
+//! `go test`. With `-v` tests are counted, sub-tests too; without, only packages and failures are printed, and packages are counted.
 
 use super::{Tally, lines::Seen};
 
@@ -10,8 +10,10 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
     let mut pending: Vec<(&str, &str)> = Vec::new();
     let (mut found, mut verbose) = (false, false);
     for line in lines {
+        // Without `-v` failures are printed with their names as well, and nothing else is.
+        verbose |= line.starts_with("=== RUN ");
         if let Some((outcome, name)) = test_line(line) {
-            verbose = true;
+            verbose |= outcome != "FAIL";
             match outcome {
                 "PASS" => tests.passed = tests.passed.saturating_add(1),
                 "FAIL" => tests.failed = tests.failed.saturating_add(1),
@@ -63,4 +65,21 @@ fn package_line(line: &str) -> Option<(&str, &str, &str)> {
     let outcome = outcome.trim_end();
     let (package, rest) = rest.split_once(['\t', ' ']).unwrap_or((rest, ""));
     (matches!(outcome, "ok" | "FAIL" | "?") && !package.is_empty()).then_some((outcome, package, rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_are_counted_where_failures_alone_have_names() {
+        let red = "--- FAIL: TestA (0.00s)\n    --- FAIL: TestA/part (0.00s)\n        a_test.go:9: no\nFAIL\n\
+            FAIL\texample.com/a\t0.003s\nok  \texample.com/b\t0.002s\nFAIL\n";
+        let read = |text: &str| read(&text.lines().collect::<Vec<_>>()).unwrap();
+        let quiet = read(red);
+        assert_eq!((quiet.run, quiet.passed, quiet.failed, quiet.names.is_none()), (2, 1, 1, true));
+        assert!(quiet.red > 0);
+        let verbose = read(&format!("=== RUN   TestA\n=== RUN   TestA/part\n{red}"));
+        assert_eq!((verbose.run, verbose.failed), (2, 2));
+    }
 }

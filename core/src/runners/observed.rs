@@ -39,6 +39,8 @@ pub struct ObservedRun {
     failed: u64,
     skipped: u64,
     uncollected: bool,
+    /// Its tests are not known by name.
+    unlisted: bool,
     /// Functions of the test library that were not what they had been when the run came to its end.
     replaced: BTreeSet<String>,
     /// What passed, as [`heard_name`] has it.
@@ -54,13 +56,15 @@ impl ObservedRun {
             "unittest" => Some(Runner::Unittest),
             "libtest" => Some(Runner::CargoTest),
             "nextest" => Some(Runner::Nextest),
+            "go" => Some(Runner::GoTest),
+            "node" => Some(Runner::NodeTest),
             _ => None,
         };
         Self { runner, exit, refused: name.is_empty(), ..Self::default() }
     }
 
-    /// Takes what was said in one message: `armed`, `passed`, `failed` or `skipped` and a name, `uncollected`, `replaced`
-    /// and the name of a function, or `end` and an exit code. Others say nothing, and neither does what comes after the end: that cannot be taken back.
+    /// Takes what was said in one message: `armed`, `passed`, `failed` or `skipped` and a name, `uncollected`, `unlisted`,
+    /// `replaced` and the name of a function, or `end` and an exit code. Others say nothing, and neither does what comes after the end: that cannot be taken back.
     pub fn hear(&mut self, message: &str) {
         if self.end.is_some() {
             return;
@@ -77,6 +81,7 @@ impl ObservedRun {
             "failed" => self.failed += 1,
             "skipped" => self.skipped += 1,
             "uncollected" => self.uncollected = true,
+            "unlisted" => self.unlisted = true,
             "replaced" if self.replaced.len() < REPLACED_MAX => drop(self.replaced.insert(rest.to_owned())),
             "end" => self.end = rest.parse().ok(),
             _ => {}
@@ -93,6 +98,8 @@ impl ObservedRun {
             Some(Runner::Unittest) => "unittest",
             Some(Runner::CargoTest) => "libtest",
             Some(Runner::Nextest) => "a test of nextest",
+            Some(Runner::GoTest) => return self.line_of_go(),
+            Some(Runner::NodeTest) => "node",
             _ if self.refused => return "a run next to another one, not heard".to_owned(),
             _ => "a test program of its own",
         };
@@ -108,6 +115,15 @@ impl ObservedRun {
             line += &self.replaced.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         }
         line
+    }
+
+    /// Go says no more of its tests than that they were run, or which failed on its output.
+    fn line_of_go(&self) -> String {
+        let exit = self.exit.map_or_else(|| "no exit code".to_owned(), |code| format!("exit {code}"));
+        let end = if self.end.is_some() { "came to its end" } else { "no end" };
+        let tests =
+            if self.unlisted || self.end.is_none() { String::new() } else { format!("{} tests; ", self.passed) };
+        format!("go: {tests}{end}; {exit}")
     }
 
     /// Whether its process ended well and the runner in it had come to something else.
@@ -150,15 +166,21 @@ impl Observed {
         let better = self.runs.iter().filter(|run| run.ended_better()).count();
         let Some(named) = self.named else { return better };
         let refused = self.runs.iter().filter(|run| run.refused).count();
-        let of_python = |run: &&ObservedRun| matches!(run.runner, Some(Runner::Pytest | Runner::Unittest));
-        let python = self.runs.iter().filter(of_python).count();
-        // How many programs cargo starts is not in the line. They have room, so none has to be refused.
+        let single = [Runner::Pytest, Runner::Unittest, Runner::NodeTest].map(Some);
+        let one_by_one = self.runs.iter().filter(|run| single.contains(&run.runner)).count();
+        // How many programs cargo and go start is not in the line. They have room, so none has to be refused.
         better
-            + if named.cargo {
-                refused + python.saturating_sub(named.python)
+            + if named.many {
+                refused + one_by_one.saturating_sub(named.single)
             } else {
-                self.runs.len().saturating_sub(named.python)
+                self.runs.len().saturating_sub(named.single)
             }
+    }
+
+    /// Runs whose process ended well although the runner had come to something else, or to no end.
+    #[must_use]
+    pub fn ended_too_well(&self) -> usize {
+        self.runs.iter().filter(|run| run.ended_better() || (run.unended() && run.exit == Some(0))).count()
     }
 
     /// Functions of the test library that code of the tree had replaced at the end.
@@ -225,6 +247,9 @@ impl Observed {
         let passes = |name: &str| {
             !known || runs().any(|run| run.green.contains(&printed_name(runner, name))) || is_unheard(runner, name)
         };
+        if runner == Runner::GoTest {
+            return printed.map(|printed| self.tally_of_go(printed, passes));
+        }
         if matches!(runner, Runner::CargoTest | Runner::Nextest) {
             return printed.map(|printed| believed(printed, passes));
         }
@@ -241,6 +266,20 @@ impl Observed {
             uncollected: printed.uncollected || runs().any(|run| run.uncollected),
             names,
         })
+    }
+
+    /// What go printed, without tests that were printed as passed and not heard to be run. Where it printed no names those that
+    /// were heard are its names: a test of the base that is missing is seen then as well. Counts stay those of packages.
+    fn tally_of_go(&self, printed: Tally, passes: impl Fn(&str) -> bool) -> Tally {
+        let mut runs = self.runs.iter().filter(|run| run.runner == Some(Runner::GoTest));
+        if runs.clone().any(|run| run.unlisted || run.end != Some(0)) {
+            return printed;
+        }
+        if printed.names.is_some() || runs.clone().any(|run| run.green.len() >= NAMES_MAX) {
+            return believed(printed, passes);
+        }
+        let green = runs.by_ref().flat_map(|run| run.green.iter().cloned()).collect();
+        Tally { names: Some(Names { green, red: BTreeSet::new(), skipped: None }), ..printed }
     }
 }
 
@@ -263,9 +302,10 @@ fn kept(names: BTreeSet<String>, passes: impl Fn(&str) -> bool) -> BTreeSet<Stri
     names.into_iter().filter(|name| passes(name)).collect()
 }
 
-/// By what a test is known that was heard: its whole name below cargo, else the last part of it.
+/// By what a test is known that was heard: its whole name below cargo and go, else the last part of it.
 fn heard_name(runner: Runner, name: &str) -> String {
-    if matches!(runner, Runner::CargoTest | Runner::Nextest) { name.to_owned() } else { leaf(runner, name) }
+    let whole = matches!(runner, Runner::CargoTest | Runner::Nextest | Runner::GoTest);
+    if whole { name.to_owned() } else { leaf(runner, name) }
 }
 
 /// By what a test is known that was printed.
@@ -273,6 +313,12 @@ fn printed_name(runner: Runner, name: &str) -> String {
     let name = match runner {
         // A program's name and the test's.
         Runner::Nextest => name.split_once(' ').map_or(name, |(_, test)| test),
+        // A part of a test is not listed. Packages have slashes, and no spaces.
+        Runner::GoTest => {
+            let package = name.find(' ').unwrap_or_default();
+            let part = name.get(package..).and_then(|test| test.find('/'));
+            part.and_then(|part| name.get(..package + part)).unwrap_or(name)
+        }
         _ => name,
     };
     if runner == Runner::CargoTest { without_kind(name).to_owned() } else { heard_name(runner, name) }
@@ -365,6 +411,31 @@ mod tests {
         assert_eq!(of(vec![run(), ObservedRun::of("", None)]).contradicted(), 1, "each has room");
         assert_eq!(of(vec![run(), heard(0, &["armed", "end 0"])]).contradicted(), 1, "no Python is in the line");
         assert_eq!(Observed::new("python3 -m unittest", vec![run(), run()]).contradicted(), 1);
+    }
+
+    #[test]
+    fn a_test_that_go_printed_and_nobody_listed_is_none() {
+        let printed = "--- PASS: TestA (0.00s)\n    --- PASS: TestA/part (0.00s)\n--- PASS: TestForged (0.00s)\nPASS\n\
+            ok  \texample.com/a\t0.003s\n";
+        let count = |command: &str, printed: &str, messages: &[&str]| {
+            let observed = Observed::new(command, vec![cargo("go", 0, messages)]);
+            observed.counts(super::super::counts(command, printed)).unwrap().by_runner[&Runner::GoTest].clone()
+        };
+        let listed = &["armed", "passed example.com/a TestA", "end 0"][..];
+        let tally = count("go test -v ./...", printed, listed);
+        assert_eq!(tally.passed, 2);
+        assert_eq!(Vec::from_iter(tally.names.unwrap().green), ["example.com/a TestA", "example.com/a TestA/part"]);
+        let tally = count("go test -v ./...", printed, &["armed", "unlisted", "end 0"]);
+        assert_eq!(tally.passed, 3, "nobody knows");
+        let tally = count("go test ./...", "ok  \texample.com/a\t0.003s\n", listed);
+        assert_eq!(
+            (tally.passed, Vec::from_iter(tally.names.unwrap().green)),
+            (1, vec!["example.com/a TestA".to_owned()])
+        );
+        let lines = Observed::new("go test", vec![cargo("go", 0, listed), cargo("go", 0, &["armed"])]).lines();
+        assert_eq!(lines, ["go: 1 tests; came to its end; exit 0", "go: no end; exit 0"]);
+        let many = || Observed::new("go test ./...", vec![cargo("go", 0, listed), cargo("go", 1, &["armed", "end 1"])]);
+        assert_eq!((many().contradicted(), many().unended(), many().is_odd()), (0, 0, false));
     }
 
     #[test]

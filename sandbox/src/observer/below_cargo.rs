@@ -10,25 +10,18 @@ mod log;
 use std::{
     ffi::{OsStr, OsString},
     fs::File,
-    io::{self, PipeReader, Read},
-    os::{
-        fd::{AsFd, AsRawFd},
-        unix::{ffi::OsStrExt, net::UnixStream, process::CommandExt},
-    },
+    io::{self, Read},
+    os::unix::{ffi::OsStrExt, net::UnixStream, process::CommandExt},
     path::Path,
-    process::{Command, ExitStatus, Stdio},
+    process::{Command, ExitStatus},
 };
 
 use log::Log;
-use nix::{
-    errno::Errno,
-    poll::{PollFd, PollFlags, PollTimeout, poll},
-};
-use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 
 use super::{
     LIBTEST, NEXTEST, OWN_PROGRAM,
-    inside::{FIRST_DESCRIPTOR, begin, finish, tell, wait_beside},
+    inside::{begin, finish, tell},
+    writing::{Given, printed},
 };
 
 /// Texts that libtest has, and other programs do not: without them nothing is known of a program's options.
@@ -42,10 +35,6 @@ const NOTHING_RUNS: [&str; 3] = ["--list", "--help", "-h"];
 const BELOW_NEXTEST: &str = "NEXTEST";
 /// Bytes of a program that are looked at at once.
 const LOOKED_AT: usize = 1 << 20;
-/// Bytes of a list of tests: what is longer is no list.
-const LIST_BYTES_MAX: u64 = 64 << 20;
-/// Bytes that are read of a log at once, and after the program's end: as much as a pipe holds.
-const LOG_BYTES: usize = 64 << 10;
 
 /// The variables by which cargo finds the observer as its runner, for the machine's own targets.
 #[must_use]
@@ -158,60 +147,17 @@ fn list(program: &OsStr, args: &[OsString]) -> io::Result<Vec<u8>> {
             }
         }
     }
-    let mut child = command.arg("--list").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
-    let mut bytes = Vec::new();
-    if let Some(output) = child.stdout.take() {
-        output.take(LIST_BYTES_MAX).read_to_end(&mut bytes)?;
-    }
-    let status = child.wait()?;
-    // What did not end well is no list.
-    Ok(if status.success() { bytes } else { Vec::new() })
+    command.arg("--list");
+    Ok(printed(command)?.unwrap_or_default())
 }
 
 /// Runs a program of libtest's with a log, and says what becomes of its tests.
 fn logged(mut command: Command, mut log: Log, line: &mut UnixStream) -> io::Result<ExitStatus> {
-    let (reader, writer) = io::pipe()?;
-    let given = fcntl_dupfd_cloexec(&writer, FIRST_DESCRIPTOR)?;
-    drop(writer);
-    fcntl_setfd(&given, FdFlags::empty())?;
-    command.arg("--logfile").arg(format!("/proc/self/fd/{}", given.as_raw_fd()));
-    let child = command.spawn()?;
-    drop(given);
-    let (ended, waiter) = wait_beside(child)?;
-    relay(reader, &ended, |bytes| log.take(bytes, |message| tell(line, message)));
-    let status = waiter.join().map_err(|_| io::ErrorKind::Other)??;
+    let given = Given::new()?;
+    command.arg("--logfile").arg(given.path());
+    let status = given.written(command, |bytes| log.take(bytes, |message| tell(line, message)))?;
     if let Some(code) = log.end() {
         tell(line, &format!("end {code}"));
     }
     Ok(status)
-}
-
-/// Hands on what a program logs until it has ended. What it leaves running may hold its end of the pipe for longer, and says
-/// nothing any more.
-fn relay(mut log: PipeReader, ended: &PipeReader, mut take: impl FnMut(&[u8])) {
-    let mut bytes = vec![0; LOG_BYTES];
-    let (mut closed, mut left) = (false, LOG_BYTES);
-    loop {
-        let wanted = if closed { PollFlags::empty() } else { PollFlags::POLLIN };
-        let mut watched = [PollFd::new(ended.as_fd(), PollFlags::POLLIN), PollFd::new(log.as_fd(), wanted)];
-        match poll(&mut watched, PollTimeout::NONE) {
-            Ok(_) => {}
-            Err(Errno::EINTR) => continue,
-            // Nothing more is heard, and so no end.
-            Err(_) => return,
-        }
-        let [over, said] = watched.map(|one| one.any().unwrap_or(true));
-        let mut count = 0;
-        if said && !closed {
-            count = log.read(&mut bytes).unwrap_or_default();
-            closed = count == 0;
-            take(bytes.get(..count).unwrap_or_default());
-        }
-        if over {
-            left = left.saturating_sub(count);
-            if count == 0 || left == 0 {
-                return;
-            }
-        }
-    }
 }

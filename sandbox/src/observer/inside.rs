@@ -22,7 +22,7 @@ use nix::{
 };
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
 
-use super::{CARGO, CHILD, OURS, PROGRAM, VARIABLE, WELCOME, below_cargo};
+use super::{CARGO, CHILD, GO, OURS, PROGRAM, VARIABLE, WELCOME, below_cargo, below_go};
 
 /// Where the child's descriptor begins: above those that programs open and count.
 pub(super) const FIRST_DESCRIPTOR: i32 = 900;
@@ -52,6 +52,8 @@ pub fn maybe_run() {
     let socket = PathBuf::from(socket);
     let watched = if name == CARGO {
         below_cargo::watch(&socket, &program, &args.collect::<Vec<_>>())
+    } else if name == GO {
+        below_go::watch(&socket, &program, &args.collect::<Vec<_>>())
     } else {
         let mut command = Command::new(program);
         command.args(args);

@@ -1,15 +1,23 @@
-//! Has the processes of Node's test files say when they are ended before their tests.
+//! Has the processes of Node's test files say when they are ended before their tests, and the process that starts them what
+//! becomes of each test.
 
 use std::{
     collections::BTreeMap,
+    fs,
+    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
-use super::put;
+use super::{put, quoted};
 use crate::{error::BenchError, folder::make_dir};
 
 /// What every Node process of a check loads first.
 const MODULE: &str = include_str!("node_end.cjs");
+/// What starts `node --test` through the observer, with placeholders.
+const STARTER: &str = include_str!("node.sh");
+/// What tells the observer of tests, and what prints besides what would be printed without it.
+const OBSERVER: &str = include_str!("node_observer.cjs");
+const SHOWN: &str = include_str!("node_shown.cjs");
 /// Programs that start Node's test runner without naming it.
 const STARTERS: [&str; 5] = ["npm", "npx", "pnpm", "yarn", "corepack"];
 /// Names options to every Node process.
@@ -19,6 +27,37 @@ const VARIABLE: &str = "NODE_OPTIONS";
 pub(crate) fn may_test(command: &str) -> bool {
     let mut words = command.split(super::SEPARATORS);
     command.contains("--test") && command.contains("node") || words.any(|word| STARTERS.contains(&word))
+}
+
+/// Whether a shell line names `node --test`, which an observer can hear.
+pub(crate) fn names_tests(command: &str) -> bool {
+    let has = |name: &str| command.split(super::SEPARATORS).any(|word| word == name);
+    has("node") && has("--test")
+}
+
+/// Writes a starter for node into a folder of its own, and puts it first in `PATH`. Gives what the program has to read.
+pub(crate) fn start_through(
+    observer: &[PathBuf; 2],
+    folder: &Path,
+    env: &mut BTreeMap<String, String>,
+) -> Result<PathBuf, BenchError> {
+    let (starters, modules) = (folder.join("bin"), folder.join("modules"));
+    make_dir(&starters)?;
+    make_dir(&modules)?;
+    put(&modules.join("node_observer.cjs"), OBSERVER)?;
+    put(&modules.join("node_shown.cjs"), SHOWN)?;
+    let [program, socket] = observer.each_ref().map(|path| quoted(path));
+    let text = STARTER
+        .replace("@BIN@", &quoted(&starters))
+        .replace("@MODULES@", &quoted(&modules))
+        .replace("@OBSERVE@", &format!("{program} {socket}"));
+    let starter = starters.join("node");
+    put(&starter, &text)?;
+    fs::set_permissions(&starter, fs::Permissions::from_mode(0o755))
+        .map_err(BenchError::io("make executable", &starter))?;
+    let path = env.get("PATH").cloned().unwrap_or_default();
+    env.insert("PATH".to_owned(), format!("{}:{path}", starters.display()));
+    Ok(folder.to_owned())
 }
 
 /// Writes the module into a folder of its own and adds it to the environment of a program. Gives what the program has to
@@ -48,6 +87,12 @@ mod tests {
         for command in ["node build.js", "cargo test", "python3 -m pytest", "grep -q npmrc a"] {
             assert!(!may_test(command), "{command}");
         }
+    }
+
+    #[test]
+    fn lines_are_heard_that_name_the_runner_itself() {
+        assert!(names_tests("node --test") && names_tests("cd a && node --import x --test b.js | tail"));
+        assert!(!names_tests("npm test") && !names_tests("node build.js") && !names_tests("node --test-only a.js"));
     }
 
     #[test]

@@ -19,20 +19,39 @@ pub(super) async fn listener(
     dir: &Path,
 ) -> Result<Option<Listener>, BenchError> {
     let command = program.command;
-    let named = !guard::programs(command).is_empty() || guard::cargo::may_test(command);
+    let named = !guard::programs(command).is_empty()
+        || guard::cargo::may_test(command)
+        || guard::go::may_test(command)
+        || guard::node::names_tests(command);
     if !program.observed || !named || !sandbox.unix_sockets(network).await? {
         return Ok(None);
     }
     let listener = Listener::open(dir, sandbox).map_err(BenchError::io("listen in", dir))?;
-    Ok(Some(listener.at_once(guard::cargo::at_once(command))))
+    Ok(Some(listener.at_once(guard::cargo::at_once(command).max(guard::go::at_once(command)))))
 }
 
-/// Opens the way to what hears of a command's test runners, and has cargo's start through it.
-pub(super) fn start_through(listener: &Listener, text: &str, command: &mut Command) {
+/// Opens the way to what hears of a command's test runners, and has those of cargo, go and node start through it. What that takes
+/// is written into the folder `dir`.
+pub(super) fn start_through(
+    listener: &Listener,
+    text: &str,
+    command: &mut Command,
+    dir: &Path,
+) -> Result<(), BenchError> {
     listener.grant(command);
     if guard::cargo::may_test(text) {
         guard::cargo::start_through(&listener.starts_with(), &command.dir, &mut command.env);
     }
+    if guard::go::may_test(text) {
+        let read = guard::go::start_through(&listener.starts_with(), &dir.join("go"), &mut command.env)?;
+        command.profile.read.extend(read);
+    }
+    if guard::node::names_tests(text) {
+        // Another folder than that of the module that all processes of node load.
+        let read = guard::node::start_through(&listener.starts_with(), &dir.join("node-test"), &mut command.env)?;
+        command.profile.read.push(read);
+    }
+    Ok(())
 }
 
 /// What was heard of a check, for the core's rules.

@@ -11,6 +11,8 @@ mod levels;
 mod mutants;
 mod observed;
 mod observed_cargo;
+mod observed_go;
+mod observed_node;
 mod requests;
 mod runners;
 mod sandboxed;

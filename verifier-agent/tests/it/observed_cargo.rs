@@ -124,18 +124,32 @@ async fn a_forged_end_below_nextest_is_not_heard() {
     only_the_observer_finds(NEXTEST, &tries).await;
 }
 
-/// What stays open: product code that writes what libtest logs, once the canaries in its program have failed. Another program
-/// of tests ends red for them, so that cargo does.
-#[tokio::test]
-async fn a_product_that_writes_libtests_log_gets_through() {
-    let rig = project().await;
+/// Product code that writes what libtest logs, once the canaries in its program have failed. Another program of tests ends red
+/// for them, so that cargo does.
+fn logged(end: &str) -> String {
     let logged = with_end(
         REPORT,
-        "use std::io::Write as _;\n    std::thread::sleep(std::time::Duration::from_millis(500));\n    \
-         if let Ok(mut log) = std::fs::File::create(\"/proc/self/fd/900\") {\n        \
-         log.write_all(b\"ok doubles\\n\").unwrap();\n    }\n    std::process::exit(0)",
+        &format!(
+            "use std::io::Write as _;\n    static PANICS: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);\n    \
+             std::panic::set_hook(Box::new(|_| drop(PANICS.fetch_add(1, std::sync::atomic::Ordering::SeqCst))));\n    \
+             std::thread::sleep(std::time::Duration::from_millis(500));\n    \
+             if let Ok(mut log) = std::fs::File::create(\"/proc/self/fd/900\") {{\n        \
+             log.write_all(b\"ok doubles\\n\").unwrap();\n    }}\n    \
+             let failed = PANICS.load(std::sync::atomic::Ordering::SeqCst) > 0;\n    {end}"
+        ),
     );
-    let product = format!("{ADD}{logged}");
+    format!("{ADD}{logged}")
+}
+
+/// It stays open, also where it ends as the canaries would have it.
+#[tokio::test]
+async fn a_product_that_writes_libtests_log_and_ends_like_its_canaries_gets_through() {
+    let rig = project().await;
+    let end = "if failed {\n        println!(\"\\ntest result: FAILED. 2 passed; 7 failed; 0 ignored; 0 measured\");\n        \
+        std::process::exit(101);\n    }\n    std::process::exit(0)";
+    let product = logged(end)
+        .replace("    report();\n", "")
+        .replace("    std::process::exit(0)\n", "    report();\n    std::process::exit(0)\n");
     assert_eq!(only(&judged(&rig, &product, TEST, Fast).await), (Pass, None));
     let findings = judged(&rig, &product, TEST, Strict).await;
     assert_eq!((only(&findings), tested(&findings)), ((Pass, None), vec![Handoff, Base, Canaries]));
