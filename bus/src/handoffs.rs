@@ -19,6 +19,8 @@ use crate::{
 
 /// How many handoffs of a partition are fetched ahead. Their appends go in parallel, so a few at a time keep up.
 const PREFETCH_LEN: usize = 32;
+/// Message ids under which a handoff is tried, of which nobody can foretell more than the first.
+const IDS_MAX: usize = 3;
 
 /// Why a handoff was not stored.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +42,14 @@ pub enum PublishError {
         /// Its reason.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// Under each message id that it was sent with stands something that need not be it. It may be sent again.
+    #[error(
+        "something else stands under each of the {IDS_MAX} message ids with which the handoff on {subject} was sent"
+    )]
+    TakenIds {
+        /// The subject.
+        subject: String,
     },
 }
 
@@ -67,11 +77,45 @@ pub async fn publish(
     outgoing: &Outgoing,
     show_jwt: ShowJwt,
 ) -> Result<Sequence, PublishError> {
+    Ok(Sequence(send(bus, subject, outgoing, show_jwt).await?.sequence))
+}
+
+/// Signs it, and sends it until the broker answers.
+async fn send(bus: &Bus, subject: &str, outgoing: &Outgoing, show_jwt: ShowJwt) -> Result<publish::Ack, PublishError> {
     let mut map = outgoing.headers(&bus.sign(subject, &outgoing.payload));
     if show_jwt == ShowJwt::Yes {
         map.insert(headers::JWT, bus.jwt());
     }
-    Ok(Sequence(store(bus, subject, outgoing, map).await?.sequence))
+    store(bus, subject, outgoing, map).await
+}
+
+/// As [`publish`], for a sender that cannot read what it stored: a duplicate is not believed. The broker says only that
+/// something stands under the message id, whoever stored it. So the handoff is sent under `another_id`, a new one each time, until
+/// the broker stores it. What is stored twice then, because an answer was lost before, readers know by its digest.
+///
+/// # Errors
+/// [`PublishError`].
+pub async fn publish_for_certain(
+    bus: &Bus,
+    subject: &str,
+    outgoing: &Outgoing,
+    show_jwt: ShowJwt,
+    mut another_id: impl FnMut() -> String,
+) -> Result<Sequence, PublishError> {
+    let mut outgoing = outgoing.clone();
+    for _ in 0..IDS_MAX {
+        let ack = send(bus, subject, &outgoing, show_jwt).await?;
+        if !ack.duplicate {
+            return Ok(Sequence(ack.sequence));
+        }
+        tries::again(Tried::TakenId);
+        tracing::warn!(
+            %subject, id = %outgoing.message_id, sequence = ack.sequence,
+            "something stands under a handoff's message id already: sending it under another one"
+        );
+        outgoing.message_id = another_id();
+    }
+    Err(PublishError::TakenIds { subject: subject.to_owned() })
 }
 
 /// What shows whose a handoff is that somebody else stores.

@@ -12,23 +12,27 @@ pub enum Tried {
     Read,
     /// A handoff was sent again.
     Dispatch,
+    /// A handoff was sent under another message id, because something stood under its own that need not be it.
+    TakenId,
 }
 
 impl Tried {
     /// All of them, with their words.
-    pub const ALL: [(Self, &'static str); 3] =
-        [(Self::Write, "write"), (Self::Read, "read"), (Self::Dispatch, "dispatch")];
+    pub const ALL: [(Self, &'static str); 4] =
+        [(Self::Write, "write"), (Self::Read, "read"), (Self::Dispatch, "dispatch"), (Self::TakenId, "taken_id")];
 }
 
 static WRITES: AtomicU64 = AtomicU64::new(0);
 static READS: AtomicU64 = AtomicU64::new(0);
 static DISPATCHES: AtomicU64 = AtomicU64::new(0);
+static TAKEN_IDS: AtomicU64 = AtomicU64::new(0);
 
 fn counter(tried: Tried) -> &'static AtomicU64 {
     match tried {
         Tried::Write => &WRITES,
         Tried::Read => &READS,
         Tried::Dispatch => &DISPATCHES,
+        Tried::TakenId => &TAKEN_IDS,
     }
 }
 

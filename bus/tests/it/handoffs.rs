@@ -1,8 +1,9 @@
 //! Handoffs from an agent's account to the orchestrators'.
 
 use holdpoint_bus::{
-    handoffs::{self, HandoffQueue, ShowJwt},
+    handoffs::{self, HandoffQueue, PublishError, ShowJwt},
     past,
+    tries::{self, Tried},
 };
 use holdpoint_protocol::{
     ids::{RoleId, role},
@@ -110,6 +111,31 @@ async fn a_handoff_that_was_put_back_comes_again_with_its_count() {
     received.nak(std::time::Duration::from_millis(10)).await.unwrap();
     let again = queue.next(SOON).await.unwrap().unwrap();
     assert_eq!((again.stored, again.delivery), (received.stored, 2));
+}
+
+#[tokio::test]
+async fn what_another_agent_stored_under_its_message_id_is_not_taken_for_a_handoff() {
+    let broker = TestBroker::start().await;
+    let (honest, other) = (broker.bus(role::BUILDER, "b1").await, broker.bus(role::BUILDER, "b2").await);
+    let subject = subject(role::BUILDER, "build_artifact");
+    let ids = ["t.1.b1.build_artifact.0", "t.1.b1.build_artifact.1"];
+    for id in ids {
+        handoffs::publish(&other, &subject, &outgoing("{\"of\": \"b2\"}", id), ShowJwt::No).await.unwrap();
+    }
+    let before = tries::count(Tried::TakenId);
+    let mut more = ["t.1.b1.build_artifact.1", "t.1.b1.build_artifact.2"].into_iter().map(str::to_owned);
+    let handoff = outgoing("{\"of\": \"b1\"}", ids[0]);
+    let another = || more.next().unwrap();
+    let stored = handoffs::publish_for_certain(&honest, &subject, &handoff, ShowJwt::No, another).await.unwrap();
+    let stream = streams::handoff(&role::id(role::BUILDER));
+    let found = handoffs::get(&broker.orchestrator, &stream, stored).await.unwrap().unwrap();
+    assert_eq!((found.payload.as_ref(), stored), (handoff.payload.as_ref(), Sequence(3)));
+    assert!(found.is_signed_by(honest.public_key()));
+    assert_eq!(tries::count(Tried::TakenId) - before, 2);
+    // Where each is taken it is not stored, and the sender is not left in the belief that it is.
+    let taken = || ids[0].to_owned();
+    let refused = handoffs::publish_for_certain(&honest, &subject, &handoff, ShowJwt::No, taken).await;
+    assert!(matches!(refused, Err(PublishError::TakenIds { .. })), "{refused:?}");
 }
 
 #[tokio::test]

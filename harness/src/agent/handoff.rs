@@ -110,10 +110,16 @@ pub(super) struct Handoff {
 ///
 /// `n` has to be a number that nobody can guess ([`fresh::number`]). The broker compares message ids over all agents of a
 /// role: under an id that another agent can foretell, that agent can store anything first, and what comes second is a
-/// duplicate to the broker. Where `n` is unguessable, a duplicate is the sender's own message.
+/// duplicate to the broker. Even so no duplicate is believed: [`handoffs::publish_for_certain`].
 #[must_use]
 pub fn message_id(turn: &TurnId, delivery: u32, agent: &AgentName, kind: &str, n: u64) -> String {
     format!("{turn}.{delivery}.{agent}.{kind}.{n}")
+}
+
+/// The same with another number that nobody can guess.
+fn another_id(id: &str) -> String {
+    let (begin, _) = id.rsplit_once('.').unwrap_or((id, ""));
+    format!("{begin}.{}", fresh::number())
 }
 
 impl Handoff {
@@ -170,7 +176,9 @@ impl Handoff {
     }
 
     async fn send(&self, bus: &Bus) -> Result<(), PublishError> {
-        handoffs::publish(bus, &self.subject, &self.outgoing, self.jwt).await.map(drop)
+        let id = &self.outgoing.message_id;
+        let another = || another_id(id);
+        handoffs::publish_for_certain(bus, &self.subject, &self.outgoing, self.jwt, another).await.map(drop)
     }
 
     fn new<A: Artifact>(job: &Job, artifact: &A, jwt: ShowJwt) -> Result<Self, HandoffError> {
@@ -234,12 +242,24 @@ impl Handoff {
         loop {
             match self.send(bus).await {
                 Ok(()) => return Ok(()),
-                Err(error @ PublishError::Unacknowledged { .. }) => {
+                Err(error @ (PublishError::Unacknowledged { .. } | PublishError::TakenIds { .. })) => {
                     tracing::warn!(error = %ErrorChain(&error), "sending a handoff again");
                     tokio::time::sleep(PAUSE).await;
                 }
                 Err(error) => return Err(HandoffError::Refused(error)),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_id_is_of_the_same_turn_delivery_agent_and_kind() {
+        let id = message_id(&"turn-w1".parse().unwrap(), 2, &"builder.1".parse().unwrap(), "build_plan", 7);
+        let other = another_id(&id);
+        assert!(other.starts_with("turn-w1.2.builder.1.build_plan.") && other != id, "{other}");
     }
 }
