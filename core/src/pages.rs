@@ -1,7 +1,7 @@
 //! Answers of the API that may be longer than one message of a broker: cut into pages, and put together by whoever asks.
 //!
 //! A page has as many items as have room, but at least one. Pages are made when they are asked for: what changes between
-//! two of them shows in the later one.
+//! two of them shows in the later one; not so in a list of all flights, which is kept for its further pages.
 
 use std::io;
 
@@ -12,8 +12,12 @@ use holdpoint_protocol::{
 };
 use serde::Serialize;
 
+mod kept;
+
 #[cfg(test)]
 mod tests;
+
+pub use kept::KeptFlights;
 
 /// Bytes of a page as JSON, unless one item alone has more. It is an eighth of what our brokers carry, so that nobody
 /// else waits long behind it.

@@ -1,10 +1,16 @@
 //! The endpoints of the micro service `holdpoint`. Who may call which is the broker's and the bus's matter.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use holdpoint_bus::api::{ApiRequest, Failure};
-use holdpoint_core::{flight as core_flight, pages};
+use holdpoint_core::{
+    flight as core_flight,
+    pages::{self, KeptFlights},
+};
 use holdpoint_protocol::{
     Digest,
     api::{
@@ -20,7 +26,7 @@ use holdpoint_protocol::{
     unsound::{CONFIG_INVALID, ConfigInvalid, ConfigInvalidNoted},
     view::FlightView,
 };
-use holdpoint_runtime::{config::OrchestratorConfig, telemetry::ErrorChain};
+use holdpoint_runtime::{clock, config::OrchestratorConfig, telemetry::ErrorChain};
 use ractor::{ActorRef, rpc::CallResult};
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -74,13 +80,16 @@ pub(crate) struct Api {
     pub(crate) config: OrchestratorConfig,
     readings: Arc<Semaphore>,
     catalogs: Arc<Semaphore>,
+    /// For the further pages of a list of all flights.
+    listed: Arc<Mutex<KeptFlights>>,
 }
 
 impl Api {
     /// Answers by these.
     pub(crate) fn new(shell: Shell, router: RouterHandle, config: OrchestratorConfig) -> Self {
         let places = |at_once| Arc::new(Semaphore::new(at_once));
-        Self { shell, router, config, readings: places(READINGS_AT_ONCE), catalogs: places(CATALOGS_AT_ONCE) }
+        let (readings, catalogs) = (places(READINGS_AT_ONCE), places(CATALOGS_AT_ONCE));
+        Self { shell, router, config, readings, catalogs, listed: Arc::default() }
     }
 
     /// Answers one request.
@@ -179,7 +188,12 @@ impl Api {
     }
 
     async fn flights(&self, query: &FlightsQuery) -> Result<Flights, Failure> {
-        let page = pages::of_flights(self.catalog().await?.lines(), query.after.as_ref());
+        let kept = || self.listed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(page) = query.after.as_ref().and_then(|after| kept().behind(after, clock::now())) {
+            return Ok(page);
+        }
+        let lines = self.catalog().await?.lines();
+        let page = kept().page(lines, query.after.as_ref(), clock::now());
         page.ok_or_else(|| Failure::new(404, "there is no flight to go on behind"))
     }
 

@@ -31,9 +31,11 @@ pub(crate) async fn teach(
     details: Option<serde_json::Value>,
 ) {
     let stored = &received.stored;
-    log(shell, stored, code, error);
-    let Some(role) = role(stored) else { return };
-    let Some((agent, signed)) = shell.senders.author(&role, stored) else { return };
+    let role = role(stored);
+    let author = role.as_ref().and_then(|role| shell.senders.author(role, stored));
+    let sender = author.as_ref().filter(|(_, signed)| *signed).map(|(agent, _)| agent.as_str());
+    log(shell, stored, sender, code, error);
+    let (Some(role), Some((agent, signed))) = (role, author) else { return };
     let reference = format!("{}/{}", received.stream, stored.sequence.0);
     let error = error.chars().take(ERROR_LEN_MAX).collect();
     let own = RefusedHandoff::new(stored.message_id.clone(), reference, code, error);
@@ -44,10 +46,11 @@ pub(crate) async fn teach(
     let _ = signals::send(&shell.bus, to, payload.into(), stored.traceparent.as_deref()).await;
 }
 
-/// Says it in the log, as often as one role may be spoken of.
-fn log(shell: &Shell, stored: &Stored, code: RefusalCode, error: &str) {
+/// Says it in the log, as often as one role may be spoken of, and one sender of it. Those whose signature shows nobody are one
+/// sender.
+fn log(shell: &Shell, stored: &Stored, sender: Option<&str>, code: RefusalCode, error: &str) {
     let role = role(stored).map(|role| role.to_string()).unwrap_or_default();
-    if shell.may_log(&role) {
+    if shell.may_log_of(&role, sender.unwrap_or_default()) {
         tracing::info!(subject = %stored.subject, %code, error, "handoff refused");
     }
 }

@@ -13,7 +13,7 @@ use holdpoint_bus::{
 };
 use holdpoint_conditions::Helper;
 use holdpoint_core::{
-    lines::{LINES_A_MINUTE, Line, Lines},
+    lines::{LINES_A_MINUTE, LINES_OF_ONE, Line, Lines},
     rooms::Writers,
 };
 use holdpoint_protocol::{ids::PoolId, roles::Roles};
@@ -76,13 +76,22 @@ impl Shell {
     /// Whether another log line may be written that a message of others causes. `of` is the role, or what is spoken of: of each
     /// so many lines a minute are written, and then how many were left out.
     pub(crate) fn may_log(&self, of: &str) -> bool {
-        let line = self.lines.lock().unwrap_or_else(PoisonError::into_inner).next(of, clock::now());
+        Self::is_written(of, self.lines.lock().unwrap_or_else(PoisonError::into_inner).next(of, clock::now()))
+    }
+
+    /// The same where it is known who causes it: a third of the lines of a kind may be one sender's.
+    pub(crate) fn may_log_of(&self, of: &str, sender: &str) -> bool {
+        let line = self.lines.lock().unwrap_or_else(PoisonError::into_inner).next_of(of, sender, clock::now());
+        Self::is_written(of, line)
+    }
+
+    fn is_written(of: &str, line: Line) -> bool {
         let Line::Written { left_out } = line else { return false };
         if left_out > 0 {
             tracing::warn!(
                 of,
                 left_out,
-                "lines were left out of this log: more than {LINES_A_MINUTE} of a kind in a minute"
+                "lines were left out of this log: more than {LINES_A_MINUTE} of a kind, or {LINES_OF_ONE} of a sender, in a minute"
             );
         }
         true

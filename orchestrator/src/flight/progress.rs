@@ -36,7 +36,7 @@ impl State {
             let state = self.books().await.map_err(|error| failure(&error))?.state(&progress.waypoint);
             let reason = engine::why_over(&state);
             // Anybody of the role may ask, about any turn.
-            if self.shell.may_log("turns that are over") {
+            if self.shell.may_log_of("turns that are over", agent.as_str()) {
                 tracing::info!(waypoint = %progress.waypoint, turn = %progress.turn, %agent, reason, "a turn is over: its agent stops");
             }
             return Ok(ProgressAnswer::Stop { reason, give_back: false });
