@@ -16,7 +16,7 @@ const FLIGHTS: &str = "holdpoint-tests";
 /// Runs all checks and stops at the first that fails.
 pub(crate) fn run(layout: &Layout, fast: bool) -> anyhow::Result<()> {
     let start = Instant::now();
-    let tools = tools::prepare(layout)?;
+    let tools = tools::prepare_for_tests(layout)?;
     let cargo = |arguments: &[&str]| {
         let mut command = process::cargo(&layout.root, arguments);
         command.env(SERVER_VARIABLE, &tools.nats_server);

@@ -84,7 +84,7 @@ fn main() -> ExitCode {
 fn run(command: &Command) -> anyhow::Result<()> {
     let layout = Layout::find()?;
     match command {
-        Command::Tools => tools::prepare(&layout).map(drop),
+        Command::Tools => tools::prepare_for_tests(&layout).map(drop),
         Command::Test { fast } => check::run(&layout, *fast),
         Command::Images { debug } => images::run(&layout, if *debug { Build::Debug } else { Build::Release }),
         Command::Demo => demo::run(&layout),

@@ -38,7 +38,6 @@ pub(crate) fn prepare(layout: &Layout) -> anyhow::Result<Tools> {
     let (nats_server, version) = server::find_or_get(layout)?;
     println!("nats-server  {version}  {}", nats_server.display());
     println!("python       {}", python::find_or_get(layout)?.display());
-    println!("go           {}", go::find_or_get(layout)?.join("first/go").display());
     match prometheus::find_or_get(layout) {
         Ok(folder) => println!("prometheus   {}", folder.join("prometheus").display()),
         // The tests that need it say so.
@@ -55,6 +54,13 @@ pub(crate) fn prepare(layout: &Layout) -> anyhow::Result<Tools> {
         Err(error) => println!("browser      {error:#}"),
     }
     Ok(Tools { nats_server })
+}
+
+/// The same, and what tests alone need: go.
+pub(crate) fn prepare_for_tests(layout: &Layout) -> anyhow::Result<Tools> {
+    let tools = prepare(layout)?;
+    println!("go           {}", go::find_or_get(layout)?.join("first/go").display());
+    Ok(tools)
 }
 
 fn git_version(layout: &Layout) -> anyhow::Result<Version> {
