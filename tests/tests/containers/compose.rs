@@ -192,7 +192,7 @@ fn the_console_shows_the_flight(project: &Project, flight: &str) {
     let port = &project.env.iter().find(|(name, _)| *name == "HOLDPOINT_CONSOLE_PORT").unwrap().1;
     assert!(docker(&["port", &container]).ends_with(&format!("127.0.0.1:{port}")), "on the loopback alone");
     let (status, said) = visitor.act(&format!("verb=pause&flight={flight}"));
-    assert!(status == 409 && said.contains("over"), "it is over: {status} {said}");
+    assert!(status == 409 && said.contains("is accepted"), "it is over: {status} {said}");
 }
 
 /// No engine is needed for this.
