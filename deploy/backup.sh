@@ -58,7 +58,11 @@ save)
     ;;
 restore)
     (cd "$folder" && sha256sum --check --quiet SHA256SUMS) || fail "$folder is not what was saved"
-    $compose up --no-start
+    # Containers make the volumes and give them their owners. Without dependencies: nothing runs yet that could be waited for.
+    services=$($compose config --services)
+    for service in $(printf '%s\n' "$services" | grep -e '-volume$') keys $(printf '%s\n' "$services" | grep -x -e 'nats\(-[23]\)\{0,1\}'); do
+        $compose up --no-start --no-deps "$service"
+    done
     find_all
     for server in $servers; do
         [ -f "$folder/$server.tar" ] || fail "$folder has no $server.tar: a cluster is restored with as many servers as it was saved"
