@@ -258,8 +258,8 @@ mod tests {
 
     #[test]
     fn another_id_is_of_the_same_turn_delivery_agent_and_kind() {
-        let id = message_id(&"turn-w1".parse().unwrap(), 2, &"builder.1".parse().unwrap(), "build_plan", 7);
+        let id = message_id(&"turn-w1".parse().unwrap(), 2, &"builder-1".parse().unwrap(), "build_plan", 7);
         let other = another_id(&id);
-        assert!(other.starts_with("turn-w1.2.builder.1.build_plan.") && other != id, "{other}");
+        assert!(other.starts_with("turn-w1.2.builder-1.build_plan.") && other != id, "{other}");
     }
 }
