@@ -13,6 +13,7 @@ mod landings;
 mod planned;
 mod reconfiguring;
 mod steering;
+mod train;
 mod view;
 
 use std::{collections::BTreeMap, time::Duration};
@@ -34,12 +35,13 @@ pub use configured::Configurations;
 pub(crate) use configured::began;
 pub use doubts::{doubts, is_first_of_work};
 pub use drift::{Drift, Regrouped, Rerouted, drift};
-pub use due::{Due, due, migrates, next_deadline};
+pub use due::{Due, due, due_in, migrates, next_deadline};
 pub use inbox::{OpenQuestion, Waits, actions, waits};
 pub use landings::Landings;
 use planned::Places;
 pub use reconfiguring::{CONFIGURATIONS_MAX, RELOAD_BYTES_MAX, loosened, reconfigure};
 pub use steering::{Steering, steer};
+pub use train::{DEPTH_MAX, Tail, Yard, tail};
 pub(crate) use view::is_ready;
 pub use view::{branch, flight_status, status, view};
 

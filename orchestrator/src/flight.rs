@@ -16,6 +16,7 @@ mod holders;
 mod idle;
 mod inbox;
 mod lacking;
+mod landing;
 mod migrate;
 mod progress;
 mod report;
@@ -89,7 +90,7 @@ pub(crate) enum Msg {
     /// The evidence of a report was looked for.
     Weighed(Box<report::Weighed>),
     /// A landing or merge is made, or failed.
-    Landed(Box<slow::Landed>),
+    Landed(Box<landing::Landed>),
     /// Slow work panicked: what it was for stays claimed by this actor until that ends.
     TaskFailed(TaskFailed),
     /// Look at what is due. Older generations of the timer are ignored.
@@ -138,10 +139,7 @@ pub(crate) struct State {
     /// When deaths of each waypoint's turns were last counted.
     deaths_counted: HashMap<WaypointId, Instant>,
     planned: Planned,
-    /// The one landing or merge that is being made.
-    landing: Option<WaypointId>,
-    /// How often in a row a landing failed.
-    landing_failures: HashMap<WaypointId, u32>,
+    track: landing::Track,
     /// What became of the acts that came lately.
     acts: acts::Standings,
     /// Examinations and weighings that are under way.
@@ -178,8 +176,7 @@ impl Actor for FlightActor {
             doubts: Doubts::default(),
             deaths_counted: HashMap::new(),
             planned: Planned::default(),
-            landing: None,
-            landing_failures: HashMap::new(),
+            track: landing::Track::default(),
             acts: acts::Standings::default(),
             slow: 0,
             tasks: Tasks::default(),

@@ -9,7 +9,7 @@ use bytes::Bytes;
 use holdpoint_bus::blobs;
 use holdpoint_core::{
     commit,
-    engine::{Commit, Merge, Merged},
+    engine::{Behind, Commit, Merge, Merged},
 };
 use holdpoint_faults::Step;
 use holdpoint_protocol::{
@@ -51,6 +51,8 @@ pub(crate) struct Accepted {
     /// The accepted commit, its base, and what brings both and the head.
     pub(crate) commit: Oid,
     pub(crate) tree: Oid,
+    /// What it was verified on, where that is a commit that stood for the head.
+    pub(crate) verified_on: Option<Oid>,
     pub(crate) base: Oid,
     pub(crate) base_tree: Oid,
     pub(crate) head: Oid,
@@ -79,6 +81,31 @@ pub(crate) struct LandedTree {
     pub(crate) after: Oid,
 }
 
+/// The end of the train.
+#[derive(Debug)]
+pub(crate) struct Onto {
+    /// The waypoints in it.
+    pub(crate) waypoints: Vec<WaypointId>,
+    /// The tree of the last one, and what brings it.
+    pub(crate) tree: Oid,
+    pub(crate) bundle: BundleRef,
+}
+
+/// What merging work with the train came to.
+#[derive(Debug)]
+pub(crate) enum Stacking {
+    /// One commit behind it; or it turned out that it does not even fit on the head, or that the head has it all.
+    Merged(Merged),
+    /// It fits on the head only.
+    Aside,
+}
+
+/// What work is merged with.
+struct Tip {
+    commit: GitOid,
+    tree: GitOid,
+}
+
 /// Why a landing could not be made. It is tried again.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum LandingError {
@@ -103,7 +130,7 @@ pub(crate) async fn land(shell: &Shell, accepted: &Accepted) -> Result<Landing, 
     let Accepted { flight, waypoint, title, report, maker: (role, agent), .. } = accepted;
     let message = commit::landing(flight, waypoint, title, *report, (role, agent));
     let tree = from_wire(&accepted.tree);
-    let commit = commit_on_head(&mirror, accepted, &tree, message).await?;
+    let commit = commit_on(&mirror, accepted, &from_wire(&accepted.head), &tree, message).await?;
     for on in &accepted.wide {
         match pack_wide(&mirror, on, &commit).await {
             Ok(Some(wide)) => {
@@ -123,32 +150,67 @@ pub(crate) async fn land(shell: &Shell, accepted: &Accepted) -> Result<Landing, 
 pub(crate) async fn merge(shell: &Shell, accepted: &Accepted) -> Result<Merged, LandingError> {
     let _at = holdpoint_faults::at(Step::MakeMerge);
     let mirror = fetch(shell, accepted).await?;
-    let (base, tip, work) = (from_wire(&accepted.base), from_wire(&accepted.head), from_wire(&accepted.commit));
-    let merged =
-        mirror.merge_tree(GitLanding { base: &base, tip: &tip, work: &work }).await.map_err(LandingError::Git)?;
-    let head_tree = from_wire(&accepted.head_tree);
-    let merge = match merged {
-        GitMerge::Conflict(paths) => conflict(&mirror, accepted, &paths).await?,
-        GitMerge::Clean(tree) if tree == head_tree => Merge::Contained,
+    let merge = merge_with(shell, &mirror, accepted, &on_head(accepted)).await?;
+    Ok(Merged { work: accepted.commit.clone(), head: accepted.head.clone(), behind: None, merge })
+}
+
+/// Merges the accepted commit with the end of the train, on a commit that stands for the landing that makes it. What does not
+/// fit there may not fit on the head either.
+pub(crate) async fn stack(shell: &Shell, accepted: &Accepted, onto: &Onto) -> Result<Stacking, LandingError> {
+    let _at = holdpoint_faults::at(Step::MakeMerge);
+    let mut bundles = accepted.bundles.clone();
+    bundles.push(onto.bundle.clone());
+    let mirror = shell.mirrors.ensure(&shell.bus, &accepted.flight, &bundles).await.map_err(LandingError::Mirror)?;
+    let tree = from_wire(&onto.tree);
+    let names: Vec<&str> = onto.waypoints.iter().map(|waypoint| waypoint.as_str()).collect();
+    let message = format!("in front of {}: {}\n", accepted.waypoint, names.join(", "));
+    let commit = commit_on(&mirror, accepted, &from_wire(&accepted.head), &tree, message).await?;
+    let tip = Tip { commit, tree };
+    let merge = merge_with(shell, &mirror, accepted, &tip).await?;
+    let merged = |merge, behind| Merged { work: accepted.commit.clone(), head: accepted.head.clone(), behind, merge };
+    if let Merge::Clean { .. } = merge {
+        let (commit, tree) = (to_wire(&tip.commit), onto.tree.clone());
+        let behind = Behind { waypoints: onto.waypoints.clone(), commit, tree };
+        return Ok(Stacking::Merged(merged(merge, Some(behind))));
+    }
+    if accepted.base == accepted.head {
+        return Ok(Stacking::Aside);
+    }
+    Ok(match merge_with(shell, &mirror, accepted, &on_head(accepted)).await? {
+        Merge::Clean { .. } => Stacking::Aside,
+        merge => Stacking::Merged(merged(merge, None)),
+    })
+}
+
+fn on_head(accepted: &Accepted) -> Tip {
+    Tip { commit: from_wire(&accepted.head), tree: from_wire(&accepted.head_tree) }
+}
+
+/// Merges the accepted commit with a commit on the head.
+async fn merge_with(shell: &Shell, mirror: &Mirror, accepted: &Accepted, tip: &Tip) -> Result<Merge, LandingError> {
+    let (base, work) = (from_wire(&accepted.base), from_wire(&accepted.commit));
+    let landing = GitLanding { base: &base, tip: &tip.commit, work: &work };
+    match mirror.merge_tree(landing).await.map_err(LandingError::Git)? {
+        GitMerge::Conflict(paths) => conflict(mirror, accepted, &paths).await,
+        GitMerge::Clean(tree) if tree == tip.tree => Ok(Merge::Contained),
         GitMerge::Clean(tree) => {
             let message = commit::merge(&accepted.waypoint, &accepted.title);
-            let commit = commit_on_head(&mirror, accepted, &tree, message).await?;
-            let bundle = pack(&mirror, &accepted.head, &commit).await?;
+            let commit = commit_on(mirror, accepted, &tip.commit, &tree, message).await?;
+            let bundle = pack(mirror, &accepted.head, &commit).await?;
             let commit = store(shell, bundle, &commit, &tree).await?;
-            let judged = path_rules::judge(&mirror, &head_tree, &tree, &accepted.rules).await;
+            let judged = path_rules::judge(mirror, &tip.tree, &tree, &accepted.rules).await;
             let violations = judged.map_err(LandingError::Judge)?.judgement.violations;
-            let same_diff = same_diff(&mirror, accepted, &tree).await?;
-            Merge::Clean { commit, violations, same_diff }
+            let same_diff = same_diff(mirror, accepted, &tip.tree, &tree).await?;
+            Ok(Merge::Clean { commit, violations, same_diff })
         }
-    };
-    Ok(Merged { work: accepted.commit.clone(), head: accepted.head.clone(), merge })
+    }
 }
 
 /// Whether the merge changes exactly what the work changed: the same paths, from and to the same contents.
-async fn same_diff(mirror: &Mirror, accepted: &Accepted, merged: &GitOid) -> Result<bool, LandingError> {
+async fn same_diff(mirror: &Mirror, accepted: &Accepted, tip: &GitOid, merged: &GitOid) -> Result<bool, LandingError> {
     let (base, work) = (from_wire(&accepted.base_tree), from_wire(&accepted.tree));
     let before = mirror.diff(&base, &work).await.map_err(LandingError::Git)?;
-    let after = mirror.diff(&from_wire(&accepted.head_tree), merged).await.map_err(LandingError::Git)?;
+    let after = mirror.diff(tip, merged).await.map_err(LandingError::Git)?;
     Ok(before == after)
 }
 
@@ -174,10 +236,11 @@ async fn fetch(shell: &Shell, accepted: &Accepted) -> Result<Mirror, LandingErro
     shell.mirrors.ensure(&shell.bus, &accepted.flight, &accepted.bundles).await.map_err(LandingError::Mirror)
 }
 
-/// Makes a commit of this tree on the head.
-async fn commit_on_head(
+/// Makes a commit of this tree on a commit.
+async fn commit_on(
     mirror: &Mirror,
     accepted: &Accepted,
+    parent: &GitOid,
     tree: &GitOid,
     message: String,
 ) -> Result<GitOid, LandingError> {
@@ -187,7 +250,7 @@ async fn commit_on_head(
         epoch_seconds: u64::try_from(accepted.at.as_seconds()).unwrap_or(0),
         message,
     };
-    mirror.commit_on(&from_wire(&accepted.head), tree, &meta).await.map_err(LandingError::Git)
+    mirror.commit_on(parent, tree, &meta).await.map_err(LandingError::Git)
 }
 
 /// What brings a commit to whoever has `on`.

@@ -10,7 +10,7 @@ use holdpoint_bus::{
     topology::{self, TopologyError},
 };
 use holdpoint_conditions::{Helper, HelperError};
-use holdpoint_core::{quota::Quota, shares::Members};
+use holdpoint_core::{flight, quota::Quota, shares::Members};
 use holdpoint_protocol::{ids::role, roles::Roles, streams::fleet_pool, subjects::PARTITIONS};
 use holdpoint_runtime::{
     broker::{self, BrokerError},
@@ -200,6 +200,7 @@ async fn connect(config: &Config, conditions: Helper) -> Result<Shell, Error> {
         open: Arc::new(OpenFlights::new(quota)),
         serves,
         landing_attempts,
+        landing_depth: config.orchestrator.landing_depth.clamp(1, flight::DEPTH_MAX),
         blob_wait,
         conditions,
         settings,

@@ -55,6 +55,8 @@ pub(crate) struct Shell {
     pub(crate) handed: Arc<Handed>,
     /// Failures of one landing in a row after which it is held.
     pub(crate) landing_attempts: u32,
+    /// How many accepted works are verified for the branch at the same time, at most.
+    pub(crate) landing_depth: usize,
     /// How long a handoff waits for blobs that it refers to.
     pub(crate) blob_wait: Duration,
     /// What evaluates conditions of gates.

@@ -380,6 +380,10 @@ pub struct Landed {
     pub bundle_on: Option<Oid>,
     /// The digest of the accepting report.
     pub report: Digest,
+    /// The commit that the report's commit stands on, where that is not the parent: one with the parent's tree, which stood for
+    /// the landing in front before that was made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verified_on: Option<Oid>,
     /// The journal's part.
     pub record: Record,
 }

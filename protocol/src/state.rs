@@ -14,7 +14,7 @@ use crate::{
     artifact::{Disposition, Verb, VerificationPurpose},
     budget::Spent,
     facts::{BundleRef, CriterionResult, Oid, Violation},
-    ids::{AgentName, ArtifactId, GateId, RoleId, TurnId},
+    ids::{AgentName, ArtifactId, GateId, RoleId, TurnId, WaypointId},
     reason::ReasonCode,
 };
 
@@ -152,6 +152,35 @@ impl Work {
     }
 }
 
+/// Accepted work that is merged behind other accepted work, none of which has landed: a car of the merge train. Its `base` is a
+/// commit that stands for the landing in front of it; it lands on any commit with the same tree.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Stacked {
+    /// The commit of the flight's branch that the train stands on: its bundles, and the work's, bring the merge.
+    pub on: Oid,
+    /// Which waypoints are to land before it, in this order.
+    pub behind: Vec<WaypointId>,
+    /// The tree of the last of them, and of the base: what the merge is verified on.
+    pub base_tree: Oid,
+    /// Since when it has its place in the train.
+    pub since: Timestamp,
+    /// The work as it was accepted by itself.
+    pub alone: Alone,
+}
+
+/// Work as it was accepted before it was merged behind other work.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Alone {
+    /// When it was accepted.
+    pub at: Timestamp,
+    /// The base it stands on, a commit of the flight's branch.
+    pub base: Oid,
+    /// The work.
+    pub work: Work,
+    /// The accepting report's reference.
+    pub report: crate::Digest,
+}
+
 /// What a gate's turn came to (GATE-7).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -254,6 +283,12 @@ pub struct WaypointState {
     /// A landing conflict opened the build turn that is under way or under review: it is no attempt (FLY-29).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub after_conflict: bool,
+    /// The work is merged behind other accepted work, and judged as it lands if that does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stacked: Option<Box<Stacked>>,
+    /// Merged behind other accepted work it was not green: it is judged next on the head itself.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub apart: bool,
     /// Constraints that people set: they hold for every later turn.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub constraints: Vec<String>,
@@ -398,6 +433,8 @@ impl Default for WaypointState {
             verified: None,
             cleared: false,
             after_conflict: false,
+            stacked: None,
+            apart: false,
             constraints: Vec::new(),
             acted: None,
             advice: None,

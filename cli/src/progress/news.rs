@@ -129,6 +129,9 @@ fn decided(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
         return None;
     }
     let next = match disposition {
+        Disposition::Accept if is_apart(waypoint) => {
+            ": red behind work that has not landed; the next verification is on what landed".to_owned()
+        }
         Disposition::Accept => passed(&waypoint.criteria),
         Disposition::Rework | Disposition::Rollback => match &waypoint.turn {
             Some(turn) if turn.purpose == Purpose::Build => next_turn(&turn.role),
@@ -143,9 +146,14 @@ fn decided(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
     };
     let reason = waypoint.reason_code.map(|reason| format!(" ({reason})")).unwrap_or_default();
     let red = all_red(told, waypoint.reason_code, results);
-    let accepted = disposition == Disposition::Accept;
+    let accepted = disposition == Disposition::Accept && !is_apart(waypoint);
     let unchanged = matches!(waypoint.reason_code, Some(ReasonCode::NoChange | ReasonCode::AttemptsExhausted));
     Some(News { red, accepted, unchanged, ..news(&waypoint.id, format!("{disposition}{reason}{next}")) })
+}
+
+/// Whether it stays accepted although the merge behind other work was red.
+fn is_apart(waypoint: &WaypointView) -> bool {
+    waypoint.reason_code == Some(ReasonCode::MergeConflict)
 }
 
 /// What a view says of the last decision.

@@ -10,6 +10,7 @@ use holdpoint_protocol::{
 };
 
 use super::{Auditor, EntryLine, Link};
+use crate::flight::FlightState;
 
 impl Auditor {
     /// A verification that passes is a report on the open turn, about the commit and tree that the waypoint keeps, with
@@ -18,7 +19,9 @@ impl Auditor {
         let record = entry.record();
         let after = record.state.as_ref();
         let verified = after.and_then(|state| state.verified.as_ref());
-        if verified.is_none() || verified == before.verified.as_ref() {
+        let is_alone = || before.stacked.as_ref().map(|stacked| stacked.alone.report) == verified.map(|v| v.report);
+        // Work that leaves the train is what it was before: that it is exactly this is decided again.
+        if verified.is_none() || verified == before.verified.as_ref() || is_alone() {
             return;
         }
         let cause = record.cause.as_ref().and_then(|c| self.handoffs.get(&(c.stream.clone(), c.sequence)));
@@ -62,11 +65,7 @@ impl Auditor {
                 if landed.report != *report {
                     wrong.push((format!("a landing by the report {report}"), format!("by {}", landed.report)));
                 }
-                if state.base.as_ref() != Some(&landed.parent) {
-                    let base = state.base.as_ref().map_or("none", |base| base.as_str());
-                    let found = format!("{name} landed on {}", landed.parent);
-                    wrong.push((format!("a landing on {base}, on which it was verified"), found));
-                }
+                wrong.extend(misplaced(landed, &state, flight));
             }
             _ => wrong.push((format!("{name} to be accepted with a commit before it lands"), "it is not".to_owned())),
         }
@@ -77,6 +76,26 @@ impl Auditor {
             self.broken(Link::Landing, line.reference(), Some(name.clone()), expected, found);
         }
     }
+}
+
+/// Where a landing does not stand on what its work was verified on: that commit, or one with the same tree.
+fn misplaced(landed: &Landed, state: &WaypointState, flight: &FlightState) -> Option<(String, String)> {
+    let name = &landed.waypoint;
+    let base = state.base.as_ref().map_or("none", |base| base.as_str());
+    let Some(stacked) = &state.stacked else {
+        let stands = state.base.as_ref() == Some(&landed.parent) && landed.verified_on.is_none();
+        let found = format!("{name} landed on {}", landed.parent);
+        return (!stands).then(|| (format!("a landing on {base}, on which it was verified"), found));
+    };
+    if landed.verified_on != state.base {
+        let found = landed.verified_on.as_ref().map_or("none", |on| on.as_str()).to_owned();
+        return Some((format!("a landing that names {base}, on which it was verified"), found));
+    }
+    let tree = flight.tree_of(&landed.parent);
+    (tree != Some(&stacked.base_tree)).then(|| {
+        let expected = format!("a landing on the tree {}, on which it was verified", stacked.base_tree);
+        (expected, format!("{name} landed on {}", tree.map_or("another one", |tree| tree.as_str())))
+    })
 }
 
 /// Where a report does not carry the acceptance.

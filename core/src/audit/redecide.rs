@@ -24,8 +24,8 @@ use super::{
 use crate::{
     budget,
     engine::{
-        self, Act, Advised, Answering, Asked, BuildOutcome, Commit, Context, Died, Fresh, HandingIn, Handoff, Input,
-        Merge, Merged, Migrating, Oversize, Releasing, Reported, Retrying, Step, Taking, Voted,
+        self, Act, Advised, Answering, Asked, Behind, BuildOutcome, Commit, Context, Died, Fresh, HandingIn, Handoff,
+        Input, Merge, Merged, Migrating, Oversize, Releasing, Reported, Retrying, Step, Taking, Voted,
     },
     flight::FlightState,
 };
@@ -303,6 +303,8 @@ impl Seen<'_> {
         match &self.focused.phase {
             Phase::Pending => Ok(Input::Open),
             Phase::Forked => Ok(if self.stays_in_fork() { Input::Open } else { Input::Joined(self.voted.to_vec()) }),
+            // Only a merge moves the base of a turn that is open.
+            Phase::InTurn(_) if self.before.stacked.is_some() && self.is_moved() => self.merged(),
             Phase::InTurn(_) => Ok(Input::DeadlinePassed(self.turn()?)),
             Phase::Waiting(_) => Ok(Input::AnswerOverdue),
             Phase::Accepted { .. } if self.reason() == Some(ReasonCode::LandingHeld) => {
@@ -320,12 +322,24 @@ impl Seen<'_> {
         self.after().and_then(entered) == entered(self.before)
     }
 
+    /// Whether the work stands on another commit after the entry.
+    fn is_moved(&self) -> bool {
+        self.after().is_some_and(|after| after.base != self.before.base)
+    }
+
     fn merged(&self) -> Result<Input, Difference> {
-        let (Some(after), Some(work)) = (self.after(), self.before.work.as_ref().and_then(|work| work.commit.clone()))
-        else {
+        let work = engine::unmerged(self.before).and_then(|(work, _)| work.commit.clone());
+        let (Some(after), Some(work)) = (self.after(), work) else {
             return Err(("accepted work to merge".to_owned(), "there is none".to_owned()));
         };
-        let head = after.base.clone().ok_or_else(|| ("a head".to_owned(), "none".to_owned()))?;
+        let base = after.base.clone().ok_or_else(|| ("a head".to_owned(), "none".to_owned()))?;
+        let (head, behind) = match &after.stacked {
+            None => (base, None),
+            Some(stacked) => {
+                let (waypoints, tree) = (stacked.behind.clone(), stacked.base_tree.clone());
+                (stacked.on.clone(), Some(Behind { waypoints, commit: base, tree }))
+            }
+        };
         let merge = match &after.work {
             None => {
                 let collision = match self.entry {
@@ -346,7 +360,7 @@ impl Seen<'_> {
             }
             Some(_) => Merge::Contained,
         };
-        Ok(Input::HeadMoved(Merged { work, head, merge }))
+        Ok(Input::HeadMoved(Merged { work, head, behind, merge }))
     }
 
     /// The ids that were drawn.
@@ -371,9 +385,7 @@ fn compare(seen: &Seen<'_>, input: Input, flight: &FlightState, planned: &Waypoi
         known.to_mut().budget = flight.budget.as_of(after.spent.raises, used);
     }
     let flight: &FlightState = &known;
-    let opens = matches!(input, Input::Open | Input::HeadMoved(_));
-    let base = seen.after().and_then(|state| state.base.as_ref()).filter(|_| opens);
-    let flight = match base {
+    let flight = match stood_on(seen, &input) {
         Some(base) => as_of(flight, base)
             .ok_or_else(|| ("to stand on a head of the flight's branch".to_owned(), format!("it stands on {base}")))?,
         None => Cow::Borrowed(flight),
@@ -399,6 +411,20 @@ fn compare(seen: &Seen<'_>, input: Input, flight: &FlightState, planned: &Waypoi
             Err(("a reservation of the flight's budget that covers it".to_owned(), "there is none".to_owned()))
         }
         Step::Nothing => Err(("nothing: it is not due".to_owned(), format!("an entry {}", seen.entry.schema_name()))),
+    }
+}
+
+/// The head that the deciding orchestrator knew, where the decision depends on it.
+fn stood_on<'a>(seen: &Seen<'a>, input: &Input) -> Option<&'a Oid> {
+    let after = seen.record.state.as_ref()?;
+    match input {
+        Input::Open | Input::HeadMoved(_) => after.stacked.as_ref().map(|stacked| &stacked.on).or(after.base.as_ref()),
+        // A car that is not green: either what is in front of it had landed, or it had not.
+        Input::Reported(_) => {
+            let stacked = seen.before.stacked.as_ref().filter(|_| after.stacked.is_none())?;
+            if after.apart { Some(&stacked.on) } else { after.base.as_ref() }
+        }
+        _ => None,
     }
 }
 

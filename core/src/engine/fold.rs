@@ -9,7 +9,7 @@ use holdpoint_protocol::{
     streams,
 };
 
-use super::{advising, asking, forking, taking, visits};
+use super::{advising, asking, forking, stacking, taking, visits};
 
 /// Something in a journal that cannot be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -89,7 +89,7 @@ pub fn invariants(before: &WaypointState, after: &WaypointState, entry: &Entry) 
     if after.spent.used != after.spent.used.max(before.spent.used) || after.spent.step < before.spent.step {
         return Some("what was spent went down".to_owned());
     }
-    if let Some(what) = advising::misfit(before, after) {
+    if let Some(what) = advising::misfit(before, after).or_else(|| stacking::misfit(after)) {
         return Some(what.to_owned());
     }
     if after.configured.by < before.configured.by {

@@ -54,6 +54,7 @@ impl<'a> Transition<'a> {
         if !matches!(&phase, Phase::InTurn(open) if open.purpose == Purpose::Advise) {
             self.next.advice = None;
         }
+        self.settle_stack(&phase);
         let Some(fork) = &mut self.next.fork else {
             self.next.phase = phase;
             return;

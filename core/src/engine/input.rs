@@ -17,7 +17,7 @@ use holdpoint_protocol::{
     turn::{Feedback, Turn},
 };
 
-use super::{Advised, HandingIn, Releasing, Taking, Voted};
+use super::{Advised, Behind, HandingIn, Releasing, Taking, Voted};
 
 /// What happens to a waypoint.
 #[derive(Debug, Clone)]
@@ -58,7 +58,7 @@ pub enum Input {
     AnswerOverdue,
     /// The votes of its fork decide; with what the rejecting ones said.
     Joined(Vec<Voted>),
-    /// Its accepted commit stands on an older head.
+    /// Its accepted commit stands on an older head; or it is merged behind other accepted work.
     HeadMoved(Merged),
     /// Its landing failed again and again; why, in one line.
     LandingFailed(String),
@@ -290,6 +290,8 @@ pub struct Merged {
     pub work: Oid,
     /// The head it was merged with. Either may be outdated by the time of the step.
     pub head: Oid,
+    /// The cars of the train on that head that it was merged with as well.
+    pub behind: Option<Behind>,
     /// What came of it.
     pub merge: Merge,
 }

@@ -11,12 +11,13 @@ use holdpoint_protocol::{
     ids::WaypointId,
     journal::Cause,
     reason::ReasonCode,
-    state::{OpenTurn, Outcome, Phase, Purpose, Resume, WaypointState, Work},
+    state::{OpenTurn, Outcome, Phase, Purpose, Resume, Stacked, WaypointState, Work},
     turn::{Collision, CollisionKind, Feedback, LandedMeanwhile},
 };
 
 use super::{
-    Context, Fresh, Merge, Merged, Step, opening, report,
+    Behind, Context, Fresh, Merge, Merged, Step, opening, replaceable, report,
+    stacking::{alone, stacks, unmerged},
     transition::{Ruled, Transition},
     turns::{self, Opening},
 };
@@ -27,22 +28,29 @@ const CONFLICTS_MAX: u32 = 10;
 /// Waypoints that a builder is told of: more would say less.
 const LANDED_TOLD_MAX: usize = 20;
 
-/// An accepted commit was merged with the head that moved meanwhile.
+/// An accepted commit was merged with the head that moved meanwhile, or with the train on it.
 pub(super) fn head_moved(state: &WaypointState, merged: Merged, cx: &Context<'_>, fresh: &Fresh) -> Step {
-    let (Phase::Accepted { .. }, Some(work)) = (&state.phase, &state.work) else { return Step::Nothing };
+    let replaced = state.stacked.as_ref().and_then(|_| replaceable(state));
+    if !matches!(state.phase, Phase::Accepted { .. }) && replaced.is_none() {
+        return Step::Nothing;
+    }
+    let Some((work, base)) = unmerged(state) else { return Step::Nothing };
     if work.commit.as_ref() != Some(&merged.work) || cx.flight.landing(&cx.waypoint.id).is_some() {
         return Step::Nothing;
     }
-    // What was merged with an older head is not what would land: it is merged anew.
-    let head = cx.flight.head();
-    if state.base.as_ref() == Some(head) || &merged.head != head {
-        return Step::Nothing;
-    }
-    let made_on = work.made_on.clone().or_else(|| state.base.clone());
+    let Merged { head, behind, merge, .. } = merged;
+    let Some(stacked) = place(state, &head, behind.as_ref(), &merge, cx) else { return Step::Nothing };
+    let made_on = work.made_on.clone().or_else(|| Some(base.clone()));
     let mut transition = Transition::new(state, cx, fresh);
-    transition.next.base = Some(head.clone());
+    transition.next.base = Some(behind.map_or(head, |behind| behind.commit));
     transition.next.verified = None;
-    match merged.merge {
+    // What was accepted was let through.
+    transition.next.cleared |= state.stacked.is_some();
+    transition.next.stacked = stacked;
+    transition.next.apart = false;
+    transition.next.counters.redeliveries = 0;
+    let head = cx.flight.head();
+    match merge {
         Merge::Clean { commit, violations, same_diff } => {
             let (tree, bundle) = (commit.tree, Some(commit.bundle));
             let merged = Work { commit: Some(commit.commit), tree, bundle, violations, made_on, ..work.clone() };
@@ -64,17 +72,44 @@ pub(super) fn head_moved(state: &WaypointState, merged: Merged, cx: &Context<'_>
                 list(&paths, paths_more)
             );
             (collision.paths, collision.paths_more) = (paths, paths_more);
+            let mut transition = transition.exited(Outcome::NeedsReview);
             transition.forget_work();
             conflict(transition, feedback(Vec::new(), vec![note], collision))
         }
     }
 }
 
+/// Where in the train a merge stands: `Some(None)` is the head. `None`: it is outdated, or not due.
+fn place(
+    state: &WaypointState,
+    head: &Oid,
+    behind: Option<&Behind>,
+    merge: &Merge,
+    cx: &Context<'_>,
+) -> Option<Option<Box<Stacked>>> {
+    let Some(behind) = behind else {
+        // What was merged with an older head is not what would land: it is merged anew.
+        let is_due = head == cx.flight.head() && !cx.flight.is_on_head(state);
+        return is_due.then_some(None);
+    };
+    // The train may have gone on meanwhile: that its head is on the branch is enough.
+    let is_known = cx.flight.tree_of(head).is_some() && !behind.waypoints.is_empty();
+    let is_there = state.stacked.as_ref().is_some_and(|stacked| stacked.base_tree == behind.tree);
+    if !is_known || is_there || stacks(merge, cx.workflow).is_err() {
+        return None;
+    }
+    let (waypoints, tree) = (behind.waypoints.clone(), behind.tree.clone());
+    let since = state.stacked.as_ref().map_or(cx.now, |stacked| stacked.since);
+    let stacked = Stacked { on: head.clone(), behind: waypoints, base_tree: tree, since, alone: alone(state)? };
+    Some(Some(Box::new(stacked)))
+}
+
 /// A merge is verified at the last verifier's gate. A tip that moved while an earlier merge was being verified is a landing
 /// conflict like any other: nothing here goes round without a bound.
 fn verify(mut transition: Transition<'_>, merged: Work) -> Step {
     let (state, cx) = (transition.before, transition.cx);
-    let again = state.work.as_ref().is_some_and(|work| work.made_on.is_some());
+    // What is merged again because another car left the train has not collided with anything.
+    let again = state.stacked.is_none() && state.work.as_ref().is_some_and(|work| work.made_on.is_some());
     transition.next.work = Some(merged);
     let gate = cx.workflow.last_judge().unwrap_or_else(|| cx.workflow.first());
     let purpose = Purpose::Verify(VerificationPurpose::Merge);
@@ -95,6 +130,10 @@ pub(super) fn merge_judged(
     let (state, cx) = (transition.before, transition.cx);
     let ruling = report::rule(state, judged, cx);
     let accepted = ruling.disposition == Disposition::Accept;
+    let landed = state.stacked.as_ref().map(|stacked| (stacked, cx.flight.rooted(stacked)));
+    if let Some((stacked, None)) = landed.filter(|_| !accepted) {
+        return transition.set_apart(stacked, cause);
+    }
     let outcome = if accepted { Outcome::Complete } else { Outcome::NeedsReview };
     let mut transition = transition.answered(cause.clone(), outcome);
     report::remember(&mut transition.next, judged);
@@ -102,11 +141,16 @@ pub(super) fn merge_judged(
         report::verified(&mut transition.next, judged, &cause);
         return transition.leave(&open.gate, outcome, ruling);
     }
+    if let Some((_, Some(landed))) = landed {
+        // All in front of it landed: it stands on the head that they made.
+        (transition.next.base, transition.next.stacked) = (Some(landed.clone()), None);
+    }
     if ruling.disposition == Disposition::Escalate && !ruling.exhausted {
         // For a person by itself, merge or not; used-up reworks do not count here.
         return transition.hold(Resume::Gate { gate: open.gate.clone(), purpose: open.purpose }, ruling.into());
     }
-    let head = state.base.as_ref().unwrap_or_else(|| cx.flight.head());
+    let head = transition.next.base.clone().unwrap_or_else(|| cx.flight.head().clone());
+    let head = &head;
     let since = state.work.as_ref().and_then(|work| work.made_on.as_ref()).unwrap_or(head);
     let collision = collision(CollisionKind::RedMerge, since, head, &BTreeMap::new(), cx);
     let Feedback { failing, mut notes, .. } = report::feedback(&ruling, judged, state);

@@ -82,7 +82,7 @@ pub(super) fn guidance(next: &WaypointState, open: &OpenTurn, cx: &Context<'_>, 
 /// The base, and the commit and the bundles of what was last handed off, or of the base.
 pub(super) fn start(next: &WaypointState, cx: &Context<'_>) -> (Oid, Oid, Vec<BundleRef>) {
     let base = next.base.clone().unwrap_or_else(|| cx.flight.head().clone());
-    let mut bundles = cx.flight.bundles_up_to(&base);
+    let mut bundles = cx.flight.bundles_up_to(next.stacked.as_ref().map_or(&base, |stacked| &stacked.on));
     let handed_off = next.work.as_ref().and_then(|w| Some((w.commit.clone()?, w.bundle.clone()?)));
     let Some((commit, bundle)) = handed_off else { return (base.clone(), base, bundles) };
     bundles.push(bundle);

@@ -25,3 +25,4 @@ mod people;
 mod reached;
 mod sizes;
 mod stale;
+mod train;

@@ -174,6 +174,7 @@ impl<'a> Transition<'a> {
 
     /// Work goes back to a gate.
     pub(super) fn reject_to(mut self, target: &'a Gate, ruled: Ruled) -> Step {
+        self.unstack();
         // What was verified stays so where nothing is made of it again.
         if self.cx.workflow.makes_from(&target.id) {
             self.next.verified = None;
@@ -367,6 +368,7 @@ impl<'a> Transition<'a> {
     /// The work on a base is gone: nothing of it was verified or let through.
     pub(super) fn forget_work(&mut self) {
         self.next.work = None;
+        self.next.stacked = None;
         self.next.verified = None;
         self.next.cleared = false;
     }

@@ -2,18 +2,16 @@
 //!
 //! Level-triggered: it looks at what is, never at what happened, so that a restart finds the same work (architecture §2).
 
-use std::cmp::Reverse;
-
 use holdpoint_protocol::{
     Timestamp,
-    artifact::VerificationPurpose,
     ids::{TurnId, WaypointId},
     plan::{Priority, Waypoint},
-    state::{Branch, BranchStanding, Phase, Purpose, Status, WaypointState},
+    state::{Branch, BranchStanding, Phase, Status, WaypointState},
 };
 
 use super::{
     FlightState, Waypoints, status,
+    train::{self, Yard},
     view::{depends_on_complete, is_ready, status_of},
 };
 use crate::{
@@ -29,6 +27,8 @@ pub enum Due {
     Land(WaypointId),
     /// An accepted commit stands on an older head: merge it, and verify the merge.
     Merge(WaypointId),
+    /// An accepted commit is the next behind the train: merge it with the last car, and verify the merge.
+    Stack(WaypointId),
     /// The turn's deadline has passed.
     Deadline(WaypointId, TurnId),
     /// The open question got no answer in time.
@@ -45,12 +45,18 @@ pub enum Due {
     Open(WaypointId),
 }
 
-/// Everything that is due now, in the order it should be done.
+/// Everything that is due now, in the order it should be done, with one merge at a time.
 ///
 /// Doing one thing may change what is due: after each, look again. Landings come before openings, so that what opens
 /// next stands on the newest head.
 #[must_use]
 pub fn due(flight: &FlightState, waypoints: &Waypoints, now: Timestamp) -> Vec<Due> {
+    due_in(flight, waypoints, now, &Yard::SINGLE)
+}
+
+/// As [`due`], with a merge train that is as long as the yard has it.
+#[must_use]
+pub fn due_in(flight: &FlightState, waypoints: &Waypoints, now: Timestamp, yard: &Yard<'_>) -> Vec<Due> {
     if flight.steering.cancelled.is_some() {
         return cancelling(flight, waypoints).into_iter().map(Due::Cancel).collect();
     }
@@ -59,7 +65,7 @@ pub fn due(flight: &FlightState, waypoints: &Waypoints, now: Timestamp) -> Vec<D
     }
     let mut all = over_budget(flight, waypoints, now);
     all.extend(migrating(flight, waypoints, now).map(Due::Migrate));
-    all.extend(landing(flight, waypoints));
+    all.extend(train::landing(flight, waypoints, yard));
     all.extend(forks(flight, waypoints));
     all.extend(deadlines(flight, waypoints, now));
     all.extend(opening(flight, waypoints));
@@ -124,56 +130,6 @@ fn over_budget(flight: &FlightState, waypoints: &Waypoints, now: Timestamp) -> V
     }
     let spending = flight.submitted.plan.waypoints.iter().filter(|w| is_spending(flight, waypoints, w));
     spending.map(|w| Due::Budget(w.id.clone())).collect()
-}
-
-/// Where accepted work stands in the landing queue; the smallest is next.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Place {
-    /// Verified as a merge with the head: it has kept its place.
-    merged: Reverse<bool>,
-    /// On the head: it lands without being verified again.
-    on_head: Reverse<bool>,
-    priority: Priority,
-    accepted: Timestamp,
-    /// In the plan.
-    index: usize,
-}
-
-/// The next landing or merge: one at a time (ADR 7).
-///
-/// While a merge with the head is being verified nothing else moves the head: its verification would be worthless, and
-/// with many builders work would be merged again and again. Nothing waits for ever: a landing leaves no other work on the
-/// head, so at most one goes before the next merge, and a waypoint lands once.
-fn landing(flight: &FlightState, waypoints: &Waypoints) -> Option<Due> {
-    let plan = &flight.submitted.plan.waypoints;
-    let mut next: Option<(Place, &WaypointId)> = None;
-    let mut verifying = false;
-    for (id, state) in waypoints {
-        let Some(work) = state.work.as_ref().filter(|work| work.commit.is_some()) else { continue };
-        let on_head = state.base.as_ref() == Some(flight.head());
-        match &state.phase {
-            Phase::InTurn(open) if open.purpose == Purpose::Verify(VerificationPurpose::Merge) => verifying |= on_head,
-            Phase::Accepted { at, .. } if flight.landing(id).is_none() => {
-                let Some(index) = flight.place(id) else { continue };
-                let place = Place {
-                    merged: Reverse(on_head && work.made_on.is_some()),
-                    on_head: Reverse(on_head),
-                    priority: plan[index].priority,
-                    accepted: *at,
-                    index,
-                };
-                if next.as_ref().is_none_or(|(first, _)| place < *first) {
-                    next = Some((place, id));
-                }
-            }
-            _ => {}
-        }
-    }
-    let (place, id) = next?;
-    if verifying && !place.merged.0 {
-        return None;
-    }
-    Some(if place.on_head.0 { Due::Land(id.clone()) } else { Due::Merge(id.clone()) })
 }
 
 /// What is due in forks: a decision, or the turn of a branch. Its waypoint has room already.

@@ -318,6 +318,7 @@ fn few_bundles_bring_a_long_branch_and_each_builds_on_the_one_before() {
             commit: commit.clone(),
             parent,
             report: Digest::of(b""),
+            verified_on: None,
             record: flight.submitted.record.clone(),
         });
         let bundles = flight.bundles_up_to(&commit);

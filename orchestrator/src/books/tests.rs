@@ -70,6 +70,7 @@ pub(crate) fn books() -> Books {
 /// The landing of the only waypoint, behind an entry with this digest.
 pub(crate) fn landing(previous: &[u8]) -> Entry {
     Entry::Landed(Box::new(Landed {
+        verified_on: None,
         schema_version: version::CURRENT,
         waypoint: "w".parse().unwrap(),
         tree: oid('c'),

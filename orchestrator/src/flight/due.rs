@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use holdpoint_core::{
     engine::{self, Act, Input},
-    flight::{self, Due},
+    flight::Due,
 };
 use holdpoint_protocol::ids::WaypointId;
 use holdpoint_runtime::{
@@ -13,7 +13,7 @@ use holdpoint_runtime::{
 };
 use ractor::ActorRef;
 
-use super::{ApplyError, Msg, Place, RETRY_DELAY, State, slow};
+use super::{ApplyError, Msg, Place, RETRY_DELAY, State, landing::Kind};
 use crate::books::BooksError;
 
 impl State {
@@ -52,13 +52,13 @@ impl State {
 
     async fn do_due(&mut self, myself: &ActorRef<Msg>) -> Result<(), ApplyError> {
         // One that does not begin is due still.
-        let mut landing = self.landing.is_some();
+        let (mut landing, mut stacking) = (self.track.makes(Kind::Land), self.track.makes(Kind::Stack));
         loop {
-            let books = self.books().await?;
-            let due = flight::due(&books.flight, &books.waypoints, clock::now());
+            let due = self.due_now().await?;
             let serves = self.serves();
             let next = due.into_iter().find(|d| match d {
                 Due::Land(_) | Due::Merge(_) => !landing,
+                Due::Stack(_) => !stacking,
                 Due::Deadline(..) | Due::Unanswered(_) => serves,
                 Due::Open(_) | Due::Join(_) | Due::Migrate(_) | Due::Budget(_) | Due::Cancel(_) => true,
             });
@@ -66,11 +66,15 @@ impl State {
                 None => return Ok(()),
                 Some(Due::Land(waypoint)) => {
                     landing = true;
-                    self.begin_landing(myself, waypoint, slow::Kind::Land).await?;
+                    self.begin_landing(myself, waypoint, Kind::Land).await?;
                 }
                 Some(Due::Merge(waypoint)) => {
                     landing = true;
-                    self.begin_landing(myself, waypoint, slow::Kind::Merge).await?;
+                    self.begin_landing(myself, waypoint, Kind::Merge).await?;
+                }
+                Some(Due::Stack(waypoint)) => {
+                    stacking = true;
+                    self.begin_landing(myself, waypoint, Kind::Stack).await?;
                 }
                 Some(Due::Open(waypoint)) => {
                     self.apply(&waypoint, Input::Open, None).await?;

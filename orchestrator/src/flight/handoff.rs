@@ -10,7 +10,7 @@ use holdpoint_core::{
 };
 use holdpoint_protocol::{
     Digest,
-    artifact::{Act, Artifact as _, Completion, Handed, HandedError, StatusUpdate},
+    artifact::{Act, Artifact as _, Completion, Handed, HandedError, StatusUpdate, VerificationPurpose},
     codec::{self, Encoding},
     ids::{TurnId, WaypointId, role},
     journal::Cause,
@@ -112,8 +112,10 @@ impl State {
         match body {
             Handed::Plan => {
                 // Plans for turns that never were push no open turn out of what is remembered.
-                let books = self.books.as_ref();
-                if books.is_some_and(|books| books.state(&subject.waypoint).open_turn(&turn).is_some()) {
+                let state = self.books.as_ref().map(|books| books.state(&subject.waypoint));
+                let open = state.as_ref().and_then(|state| state.open_turn(&turn));
+                let is_merge = open.is_some_and(|open| open.purpose == Purpose::Verify(VerificationPurpose::Merge));
+                if open.is_some() {
                     self.planned.remember(&subject.waypoint, &turn);
                 }
                 if let Err(error) = Box::pin(self.take_call_before(myself, &subject, &turn, &head)).await {
@@ -123,6 +125,10 @@ impl State {
                 self.took(&subject.waypoint, &turn, head.agent.clone());
                 self.notify(&received.stored, &subject, &head, &turn).await;
                 self.on_plan(myself, received, subject, &head, handoff.cause).await;
+                // A verifier that takes the merge of one car makes room for the next one.
+                if is_merge {
+                    self.pump(myself).await;
+                }
             }
             Handed::GivenBack => acknowledge(&received, &subject, Settled::Taken).await,
             // For people, who read it in the history.

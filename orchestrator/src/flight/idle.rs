@@ -120,6 +120,6 @@ impl State {
     }
 
     fn is_busy(&self) -> bool {
-        self.slow > 0 || self.landing.is_some()
+        self.slow > 0 || self.track.is_busy()
     }
 }

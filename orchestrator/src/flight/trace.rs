@@ -22,7 +22,7 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::telemetry::{self, Kind, PastSpan, TraceContext, WaypointTrace, fields, time_of};
 
-use super::slow;
+use super::landing;
 use crate::books::Books;
 
 /// A handoff that is being worked on. It is there only while spans are exported.
@@ -281,7 +281,7 @@ pub(super) fn tell_if_over(books: &Books, waypoint: &WaypointId) {
 /// The making of a landing or a merge.
 #[derive(Debug)]
 pub(super) struct Making {
-    kind: slow::Kind,
+    pub(super) kind: landing::Kind,
     flight: FlightId,
     waypoint: WaypointId,
     begun: SystemTime,
@@ -289,7 +289,7 @@ pub(super) struct Making {
 }
 
 impl Making {
-    pub(super) fn begin(kind: slow::Kind, flight: &FlightId, waypoint: &WaypointId) -> Self {
+    pub(super) fn begin(kind: landing::Kind, flight: &FlightId, waypoint: &WaypointId) -> Self {
         let context = WaypointTrace::of(flight, waypoint).another();
         Self { kind, flight: flight.clone(), waypoint: waypoint.clone(), begun: telemetry::now(), context }
     }
@@ -297,8 +297,9 @@ impl Making {
     /// Tells of it. `decision` is why it was made.
     pub(super) fn over(&self, decision: Option<&ArtifactId>, failed: Option<&'static str>) {
         let name = match self.kind {
-            slow::Kind::Land => "land",
-            slow::Kind::Merge => "merge",
+            landing::Kind::Land => "land",
+            landing::Kind::Merge => "merge",
+            landing::Kind::Stack => "stack",
         };
         let trace = WaypointTrace::around(&self.context);
         let span = PastSpan::new(name, self.context.clone(), self.begun).below(&trace.root());

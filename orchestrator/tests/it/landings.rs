@@ -13,14 +13,14 @@ use holdpoint_workspace::HANDOFF_REF;
 
 use crate::support::{Agent, SOON, World, git};
 
-fn plan(waypoints: usize) -> String {
+pub(crate) fn plan(waypoints: usize) -> String {
     let waypoint =
         |n| format!("  - {{id: w{n}, title: t, goal: g, criteria: [{{id: c, statement: s, check: 'true'}}]}}\n");
     format!("plan: p\nwaypoints:\n{}", (0..waypoints).map(waypoint).collect::<String>())
 }
 
 /// Every waypoint is built on the flight's base: a file of its own name, with this text.
-async fn build_all(world: &World, count: usize, text: impl Fn(usize) -> String) {
+pub(crate) async fn build_all(world: &World, count: usize, text: impl Fn(usize) -> String) {
     let mut builder = world.agent(role::BUILDER, "b1").await;
     for n in 0..count {
         let (turn, delivery) = builder.take().await;
@@ -40,7 +40,7 @@ fn is_merge(turn: &Turn) -> bool {
     matches!(&turn.request, TurnRequest::Verify(request) if request.purpose == VerificationPurpose::Merge)
 }
 
-async fn accepted(world: &World) -> FlightView {
+pub(crate) async fn accepted(world: &World) -> FlightView {
     let deadline = tokio::time::Instant::now() + SOON;
     loop {
         let view = world.view().await;
@@ -52,14 +52,20 @@ async fn accepted(world: &World) -> FlightView {
     }
 }
 
-/// The flight's branch, brought by these landings: a line of one commit a waypoint, that has all of their files.
-async fn a_line(world: &World, brought_by: &[BundleRef], view: &FlightView) {
-    let repo = world.path("repo");
-    for landing in brought_by {
+/// Brings landings into the repository.
+pub(crate) async fn bring(world: &World, landings: &[BundleRef]) {
+    for landing in landings {
         let bundle = world.path("landing.bundle");
         std::fs::write(&bundle, world.bytes(&landing.blob).await).unwrap();
-        git(&repo, &["fetch", "--quiet", bundle.to_str().unwrap(), &format!("+{HANDOFF_REF}:refs/heads/flight")]);
+        let refs = format!("+{HANDOFF_REF}:refs/heads/flight");
+        git(&world.path("repo"), &["fetch", "--quiet", bundle.to_str().unwrap(), &refs]);
     }
+}
+
+/// The flight's branch, brought by these landings: a line of one commit a waypoint, that has all of their files.
+async fn a_line(world: &World, brought_by: &[BundleRef], view: &FlightView) {
+    bring(world, brought_by).await;
+    let repo = world.path("repo");
     let line = git(&repo, &["log", "--reverse", "--format=%H", &format!("{}..flight", world.base)]);
     let tips: Vec<String> = view.landings.iter().map(|landing| landing.tip.to_string()).collect();
     assert_eq!(line.lines().collect::<Vec<_>>(), tips);
@@ -71,7 +77,7 @@ async fn a_line(world: &World, brought_by: &[BundleRef], view: &FlightView) {
 }
 
 /// As [`a_line`], fetched as a user does.
-async fn a_line_of_all(world: &World, view: &FlightView, count: usize) {
+pub(crate) async fn a_line_of_all(world: &World, view: &FlightView, count: usize) {
     assert_eq!(view.landings.len(), count);
     a_line(world, &view.landings, view).await;
 }

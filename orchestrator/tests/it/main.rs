@@ -21,4 +21,5 @@ mod quota;
 mod signals;
 mod submissions;
 mod support;
+mod trains;
 mod trouble;

@@ -267,6 +267,9 @@ pub struct OrchestratorConfig {
     /// How often in a row making a landing may fail, some seconds apart, before the work is held for a person and what
     /// stands behind it in the queue lands.
     pub landing_attempts: u32,
+    /// How many accepted works are verified for the branch at the same time, each merged with those in front of it, at most;
+    /// at most 16. There are fewer where verifiers are busy. 1: one after the other.
+    pub landing_depth: usize,
     /// How many servers of the broker keep each message: 1, or 3 or 5 in a cluster of at least so many.
     pub replicas: usize,
     /// The disk that the broker has for streams: its `max_file_store`. The blobs of each role may take 8 to 18 % of it and its
@@ -307,6 +310,7 @@ impl Default for OrchestratorConfig {
             advisors: 0,
             verifier_network: true,
             landing_attempts: 150,
+            landing_depth: 8,
             replicas: 1,
             broker_disk: ByteSize::from_mib(DISK_BYTES >> 20),
             connections_per_key: 32,

@@ -19,7 +19,7 @@ use super::{
     parts::{NARRATIVE, id},
 };
 use crate::{
-    engine::{Input, QUESTIONS_IN_TURN_MAX, is_current},
+    engine::{self, Input, QUESTIONS_IN_TURN_MAX, is_current},
     flight::{self, flight_status},
 };
 
@@ -93,7 +93,14 @@ fn the_branch_is_a_line_of_verified_trees_in_the_order_of_dependencies() {
             let Phase::InTurn(open) = &judged.before.phase else { panic!("{judged:?}") };
             let (_, turn) = turns(story).find(|(_, t)| t.turn_id == open.turn).expect("its turn");
             let TurnRequest::Verify(request) = &turn.request else { panic!("{turn:?}") };
-            prop_assert_eq!((&request.tree, &request.base), (&landed.tree, &landed.parent));
+            prop_assert_eq!(&request.tree, &landed.tree);
+            match &judged.after.stacked {
+                None => prop_assert_eq!(&request.base, &landed.parent),
+                Some(stacked) => {
+                    prop_assert_eq!(Some(&request.base), landed.verified_on.as_ref());
+                    prop_assert_eq!(Some(&stacked.base_tree), flight.tree_of(&landed.parent));
+                }
+            }
             let planned = flight.submitted.plan.waypoint(&landed.waypoint).expect("planned");
             for dependency in &planned.depends_on {
                 let without_landing = flight.landing(dependency).is_none();
@@ -111,7 +118,7 @@ fn accepted_work_is_merged_at_most_once_before_it_lands_or_is_sent_back() {
     in_every_history(|story| {
         story.calm_down();
         for transition in story.fixture.trace.iter().filter(|t| matches!(t.input, Input::HeadMoved(_))) {
-            let before = transition.before.work.as_ref().expect("it was accepted");
+            let (before, _) = engine::unmerged(&transition.before).expect("it was accepted");
             prop_assert_eq!(&before.made_on, &None, "merged again: {:?}", transition);
         }
         Ok(())

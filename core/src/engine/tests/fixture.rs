@@ -464,7 +464,8 @@ impl Fixture {
     pub(crate) fn land(&mut self, name: &str) {
         let state = self.state(name);
         let Phase::Accepted { report: Some(report), .. } = state.phase else { panic!("{name} is not accepted") };
-        assert_eq!(state.base.as_ref(), Some(self.flight.head()), "what lands stands on the head");
+        assert!(self.flight.is_on_head(&state), "what lands stands on the head");
+        let verified_on = state.base.clone().filter(|_| state.stacked.is_some());
         let work = state.work.unwrap();
         let commit = oid(self.next());
         let parent = self.flight.head().clone();
@@ -478,6 +479,7 @@ impl Fixture {
             commit,
             parent,
             report,
+            verified_on,
             record: Record { previous, ..Record::at(self.now) },
         };
         self.log_own(Entry::Landed(Box::new(landed.clone())));
@@ -498,9 +500,25 @@ impl Fixture {
 
     /// Merging accepted work with the head came to this.
     pub(crate) fn merged(&mut self, name: &str, merge: Merge) -> Taken {
-        let work = self.state(name).work.and_then(|w| w.commit).unwrap_or_else(|| oid(0));
+        let state = self.state(name);
+        let work = engine::unmerged(&state).and_then(|(work, _)| work.commit.clone()).unwrap_or_else(|| oid(0));
         let head = self.flight.head().clone();
-        self.feed(name, Input::HeadMoved(Merged { work, head, merge }))
+        self.feed(name, Input::HeadMoved(Merged { work, head, behind: None, merge }))
+    }
+
+    /// Merges accepted work with the train, cleanly: the same diff as it was.
+    pub(crate) fn stack(&mut self, name: &str) -> Taken {
+        let merge = Merge::Clean { commit: self.commit(), violations: Vec::new(), same_diff: true };
+        self.stacked(name, merge)
+    }
+
+    /// Merging accepted work with the train came to this.
+    pub(crate) fn stacked(&mut self, name: &str, merge: Merge) -> Taken {
+        let (state, commit) = (self.state(name), oid(self.next()));
+        let work = engine::unmerged(&state).and_then(|(work, _)| work.commit.clone()).unwrap_or_else(|| oid(0));
+        let tail = flight::tail(&self.flight, &self.waypoints, &id(name)).expect("a train that it is not in");
+        let (head, behind) = (self.flight.head().clone(), Some(tail.behind(commit)));
+        self.feed(name, Input::HeadMoved(Merged { work, head, behind, merge }))
     }
 
     /// Opens, builds and verifies a waypoint; it is accepted and not landed.

@@ -1,13 +1,13 @@
 //! Random histories of a flight: agents that answer well, badly, late, twice and on each other's behalf, in any order,
 //! while memory is lost and time passes.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use holdpoint_protocol::{
     artifact::{Completion, Doubt, Failure, Metered, Verb, VerificationReport},
     budget::OnExceeded,
     facts::{Verdict, Violation, ViolationKind},
-    ids::role,
+    ids::{WaypointId, role},
     journal::{Death, Entry, Fleet},
     org::Plane,
     plan::{Answer, Plan},
@@ -24,8 +24,8 @@ use super::{
     parts::{NARRATIVE, check, criterion, failure, fleet, guard, id, oid, plan, sound_report, to, to_people, waypoint},
 };
 use crate::{
-    engine::{BuildOutcome, Died, Ends, Handoff, Input, Merge, Oversize, can_be_taken, waits_to_be_taken},
-    flight::{self, Due},
+    engine::{Aside, BuildOutcome, Died, Ends, Handoff, Input, Merge, Oversize, can_be_taken, waits_to_be_taken},
+    flight::{self, Due, Yard},
 };
 
 /// The waypoints of every history: `c` and `d` wait for others.
@@ -93,6 +93,10 @@ pub(crate) struct Story {
     pub(crate) fixture: Fixture,
     /// Every handoff that was sent.
     pub(crate) sent: Vec<(&'static str, Input)>,
+    /// How long the merge train may be.
+    depth: usize,
+    /// What could not be merged behind the train since the head moved last.
+    aside: BTreeMap<WaypointId, Aside>,
 }
 
 pub(crate) fn setup() -> impl Strategy<Value = Setup> {
@@ -225,7 +229,10 @@ impl Story {
     /// Lets everything happen in turn.
     pub(crate) fn tell(setup: &Setup, events: &[Event]) -> Self {
         let (plan, fleet) = flown(setup);
-        let mut story = Self { fixture: Fixture::flown_by(plan, fleet, &[reviewed()]), sent: Vec::new() };
+        let fixture = Fixture::flown_by(plan, fleet, &[reviewed()]);
+        // A third of the orchestrators make one merge at a time.
+        let depth = 1 + setup.max_reworks as usize % 3;
+        let mut story = Self { fixture, sent: Vec::new(), depth, aside: BTreeMap::new() };
         for event in events {
             story.happen(event);
         }
@@ -250,11 +257,18 @@ impl Story {
                 return;
             }
         }
-        panic!("the flight does not come to an end");
+        let phases: Vec<_> = NAMES.map(|name| (name, self.fixture.state(name).phase)).into();
+        let (due, last) = (self.due(), self.fixture.trace.iter().rev().take(3).collect::<Vec<_>>());
+        panic!(
+            "the flight does not come to an end: {due:?} {:?} {:?} {phases:#?} {last:#?}",
+            self.in_turn(),
+            self.waiting()
+        );
     }
 
     fn due(&self) -> Vec<Due> {
-        flight::due(&self.fixture.flight, &self.fixture.waypoints, self.fixture.now)
+        let yard = Yard { depth: self.depth, is_taken: &|_, _| true, aside: &self.aside };
+        flight::due_in(&self.fixture.flight, &self.fixture.waypoints, self.fixture.now, &yard)
     }
 
     fn in_turn(&self) -> Vec<&'static str> {
@@ -280,7 +294,10 @@ impl Story {
                 self.fixture.now = self.fixture.now.after(Duration::from_secs(60 * u64::from(*minutes)));
             }
             Event::Overdue(n) => self.overdue(*n),
-            Event::Crash => self.fixture.crash(),
+            Event::Crash => {
+                self.aside.clear();
+                self.fixture.crash();
+            }
             Event::Again(n) => {
                 if let Some((name, input)) = pick(&self.sent, *n).cloned() {
                     let taken = self.fixture.feed(name, input);
@@ -366,7 +383,16 @@ impl Story {
         let fixture = &mut self.fixture;
         let taken = match due {
             Due::Land(name) if how % 4 == 3 => fixture.feed(name.as_str(), Input::LandingFailed("no room".to_owned())),
-            Due::Land(name) => return fixture.land(name.as_str()),
+            Due::Land(name) => {
+                self.aside.clear();
+                return fixture.land(name.as_str());
+            }
+            Due::Stack(name) if how % 4 == 3 => {
+                let aside = if how & 16 == 0 { Aside::Passed } else { Aside::First };
+                self.aside.insert(name.clone(), aside);
+                return;
+            }
+            Due::Stack(name) => fixture.stack(name.as_str()),
             Due::Merge(name) if how % 8 == 1 => fixture.merged(name.as_str(), Merge::Contained),
             Due::Merge(name) => fixture.merge(name.as_str(), how & 1 == 0),
             Due::Deadline(name, turn) => {

@@ -240,12 +240,12 @@ fn a_merge_with_a_head_that_moved_on_is_not_taken_for_one_with_the_new_head() {
         } else {
             Merge::Conflict { paths: vec!["x".to_owned()], paths_more: 0, changed_by: BTreeMap::new() }
         };
-        let merged = Merged { work: work.clone(), head: older.clone(), merge };
+        let merged = Merged { work: work.clone(), head: older.clone(), behind: None, merge };
         // It would land a tree without what landed last, as if that had been undone.
         assert_eq!(fixture.feed("b", Input::HeadMoved(merged)), Taken::Nothing);
     }
     let merge = Merge::Clean { commit: fixture.commit(), violations: Vec::new(), same_diff: true };
-    let other = Merged { work: oid(0xbad), head: fixture.flight.head().clone(), merge };
+    let other = Merged { work: oid(0xbad), head: fixture.flight.head().clone(), behind: None, merge };
     assert_eq!(fixture.feed("b", Input::HeadMoved(other)), Taken::Nothing, "work that was not accepted");
     fixture.merge("b", true).turn();
 }

@@ -5,13 +5,15 @@ use holdpoint_protocol::{
     artifact::{ActCode, Artifact as _, BuildArtifact, VerificationPurpose, VerificationReport},
     facts::Verdict,
     ids::role,
-    state::Status,
+    state::{Purpose, Status},
     turn::TurnRequest,
-    view::FlightStatus,
+    view::{FlightStatus, WaypointView},
 };
 
 use super::{PLAN, W, plan_of};
 use crate::support::World;
+
+const MERGE: Purpose = Purpose::Verify(VerificationPurpose::Merge);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_whose_waypoint_is_cancelled_stops_and_what_it_came_to_is_refused() {
@@ -60,7 +62,7 @@ async fn accepted_work_that_is_cancelled_before_it_lands_does_not_land() {
         verifier.judges(Verdict::Pass).await;
     }
     world.view_when("the first landing", |view| view.landings.len() == 1).await;
-    // While the merge of the second is verified, the third waits.
+    // The third is verified behind the second, which is verified behind the first.
     let mut merge = None;
     for _ in 0..2 {
         let (turn, _delivery) = verifier.take().await;
@@ -75,7 +77,8 @@ async fn accepted_work_that_is_cancelled_before_it_lands_does_not_land() {
     let merge = merge.unwrap();
     let view = world
         .view_when("the third acceptance", |view| {
-            view.waypoints.iter().any(|w| w.id != merge.waypoint && w.status == Status::Running && w.turn.is_none())
+            let merging = |w: &WaypointView| w.turn.as_ref().is_some_and(|turn| turn.purpose == MERGE);
+            view.waypoints.iter().any(|w| w.id != merge.waypoint && merging(w))
         })
         .await;
     let third = view.waypoints.iter().find(|w| w.status == Status::Running && w.id != merge.waypoint).unwrap();

@@ -7,9 +7,9 @@ use holdpoint_protocol::{
     journal::{self, ConditionResult, Dead, Death, Decided, Landed, Record, Reserved, Steered, Submitted},
     reason::ReasonCode,
     state::{
-        Acted, Answered, Branch, BranchStanding, Configured, Counters, GateEntries, GateVisit, Held, LastDecision,
-        OpenAdvice, OpenFork, OpenTurn, Outcome, Phase, Purpose, Question, QuestionKind, QuestionStanding, Resume,
-        Status, TurnQuestion, Verified, Vote, WaypointState, Work,
+        Acted, Alone, Answered, Branch, BranchStanding, Configured, Counters, GateEntries, GateVisit, Held,
+        LastDecision, OpenAdvice, OpenFork, OpenTurn, Outcome, Phase, Purpose, Question, QuestionKind,
+        QuestionStanding, Resume, Stacked, Status, TurnQuestion, Verified, Vote, WaypointState, Work,
     },
     subjects,
     turn::{
@@ -70,6 +70,8 @@ fn state(phase: Phase) -> WaypointState {
         verified: Some(Verified { report: digest("report"), tree: oid('c'), base: oid('a') }),
         cleared: true,
         after_conflict: true,
+        stacked: None,
+        apart: false,
         constraints: vec!["use anyhow".to_owned()],
         acted: Some(Acted { by: person(), verb: Verb::Approve, at: at(5), digest: digest("act") }),
         advice: None,
@@ -454,6 +456,19 @@ fn dead() -> Dead {
     }
 }
 
+/// The verification of a merge behind other accepted work.
+fn stacked_turn() -> Turn {
+    let mut turn = verify_turn(VerificationPurpose::Merge);
+    if let Some(state) = &mut turn.record.state {
+        let work = state.work.clone().unwrap();
+        let alone = Alone { at: at(4), base: oid('9'), work: Work { made_on: None, ..work }, report: digest("report") };
+        let behind = vec!["parse-config".parse().unwrap()];
+        (state.apart, state.verified) = (true, None);
+        state.stacked = Some(Box::new(Stacked { on: oid('9'), behind, base_tree: oid('8'), since: at(5), alone }));
+    }
+    turn
+}
+
 pub(super) fn all() -> Kinds {
     let submitted = Submitted {
         schema_version: version::CURRENT,
@@ -478,11 +493,15 @@ pub(super) fn all() -> Kinds {
         bundle: bundle('e'),
         bundle_on: Some(oid('b')),
         report: digest("report"),
+        verified_on: None,
         record: flight_record(),
     };
+    let stacked = Landed { verified_on: Some(oid('f')), bundle_on: None, ..landed.clone() };
     let mut all = vec![
         published("submitted", submitted),
         published("landed", landed),
+        another("landed_stacked", "landed", stacked),
+        another("turn_stacked", "turn", stacked_turn()),
         published("turn", build_turn()),
         another("turn_taken", "turn", taken_turn()),
         another("turn_build", "turn", Turn { decision: None, ..build_turn() }),

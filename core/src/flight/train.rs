@@ -1,0 +1,204 @@
+//! The merge train: accepted works in the order in which they land, each verified on the tree of the one in front (ADR 22).
+//!
+//! A rule over the fold, like everything that is due. Nothing says who is in the train but what each waypoint stands on: a car
+//! whose base has the tree of the car in front of it is behind that one. When a car leaves, those behind it stand on nothing,
+//! and are merged again.
+
+use std::collections::BTreeMap;
+
+use holdpoint_protocol::{
+    Timestamp,
+    artifact::VerificationPurpose,
+    facts::Oid,
+    ids::{TurnId, WaypointId},
+    plan::Priority,
+    state::{OpenTurn, Phase, Purpose, Stacked, WaypointState},
+};
+
+use super::{Due, FlightState, Waypoints};
+use crate::engine::{self, Aside, Behind};
+
+/// Cars that may wait for a verifier: one that the next free one takes, and one behind it.
+const WAITING_MAX: usize = 2;
+/// The longest train: each car names those in front of it.
+pub const DEPTH_MAX: usize = 16;
+
+/// What an orchestrator knows beside the fold when it looks at the train.
+#[derive(Clone, Copy)]
+pub struct Yard<'a> {
+    /// How many cars there may be at most.
+    pub depth: usize,
+    /// Whether an agent is known to have this turn. Cars are added while verifiers take them.
+    pub is_taken: &'a dyn Fn(&WaypointId, &TurnId) -> bool,
+    /// What cannot be merged behind the train as it is.
+    pub aside: &'a BTreeMap<WaypointId, Aside>,
+}
+
+impl Yard<'static> {
+    /// One merge at a time.
+    pub(super) const SINGLE: Self = Self { depth: 1, is_taken: &|_, _| false, aside: &BTreeMap::new() };
+}
+
+/// Accepted work in the train.
+#[derive(Debug, Clone, Copy)]
+struct Car<'a> {
+    id: &'a WaypointId,
+    state: &'a WaypointState,
+    /// Its tree: what the next car stands on.
+    tree: &'a Oid,
+    /// Its verification, while that is open.
+    open: Option<&'a OpenTurn>,
+}
+
+/// Work that is to land and not in the train; the smallest goes first.
+struct Candidate<'a> {
+    place: Place,
+    id: &'a WaypointId,
+    state: &'a WaypointState,
+}
+
+/// What is merged first: what was in the train before, in the order of the train; then by priority and acceptance.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    Again(Timestamp, usize),
+    New(Priority, Timestamp, usize),
+}
+
+/// Everything that is to land, the train first.
+struct Queue<'a> {
+    train: Vec<Car<'a>>,
+    rest: Vec<Candidate<'a>>,
+}
+
+impl FlightState {
+    /// Whether work stands on the head: on its commit, or on one that stood for it.
+    #[must_use]
+    pub fn is_on_head(&self, state: &WaypointState) -> bool {
+        let stands_for = |stacked: &Stacked| stacked.base_tree == *self.head_tree();
+        state.base.as_ref() == Some(self.head()) || state.stacked.as_deref().is_some_and(stands_for)
+    }
+
+    /// The landing that the base of a car stood for, once it is there.
+    #[must_use]
+    pub fn rooted(&self, stacked: &Stacked) -> Option<&Oid> {
+        let since = self.landed.iter().rev().take_while(|landed| landed.commit != stacked.on);
+        since.filter(|landed| landed.tree == stacked.base_tree).map(|landed| &landed.commit).next()
+    }
+}
+
+/// The next landing, and the next merge.
+pub(super) fn landing(flight: &FlightState, waypoints: &Waypoints, yard: &Yard<'_>) -> Vec<Due> {
+    let Queue { train, rest } = queue(flight, waypoints);
+    let Some((front, _)) = train.split_first() else {
+        return rest.first().map(|next| Due::Merge(next.id.clone())).into_iter().collect();
+    };
+    let mut due = Vec::new();
+    if front.open.is_none() {
+        due.push(Due::Land(front.id.clone()));
+    }
+    due.extend(next_car(&train, &rest, yard).map(|next| Due::Stack(next.id.clone())));
+    due
+}
+
+/// The work that is merged next behind the train.
+fn next_car<'a>(train: &[Car<'a>], rest: &'a [Candidate<'a>], yard: &Yard<'_>) -> Option<&'a Candidate<'a>> {
+    let waits = |car: &&Car<'_>| car.open.is_some_and(|open| !(yard.is_taken)(car.id, &open.turn));
+    if train.len() >= yard.depth || train.iter().filter(waits).count() >= WAITING_MAX {
+        return None;
+    }
+    let aside =
+        |one: &Candidate<'_>| if one.state.apart { Some(Aside::First) } else { yard.aside.get(one.id).copied() };
+    let next = rest.iter().find(|one| aside(one) != Some(Aside::Passed))?;
+    // What has to be first in the train is waited for: nothing else goes before it.
+    aside(next).is_none().then_some(next)
+}
+
+/// What accepted work is merged with to be the last car of the train: the head that the train stands on is the flight's. The
+/// commit is the caller's to make, so this is the tree, and the waypoints up to there with the one that brings the tree.
+#[must_use]
+pub fn tail<'a>(flight: &'a FlightState, waypoints: &'a Waypoints, next: &WaypointId) -> Option<Tail<'a>> {
+    let train = queue(flight, waypoints).train;
+    let last = train.last().filter(|_| train.iter().all(|car| car.id != next))?;
+    let waypoints = train.iter().map(|car| car.id.clone()).collect();
+    Some(Tail { waypoints, tree: last.tree, state: last.state })
+}
+
+/// The end of the train.
+#[derive(Debug, Clone)]
+pub struct Tail<'a> {
+    /// The waypoints in the train.
+    pub waypoints: Vec<WaypointId>,
+    /// The tree of the last one.
+    pub tree: &'a Oid,
+    /// The state of the last one, whose bundle brings that tree.
+    pub state: &'a WaypointState,
+}
+
+impl Tail<'_> {
+    /// What is merged behind it, on this commit.
+    #[must_use]
+    pub fn behind(&self, commit: Oid) -> Behind {
+        Behind { waypoints: self.waypoints.clone(), commit, tree: self.tree.clone() }
+    }
+}
+
+/// Work that is to land, before it is known whether it is in the train.
+struct Lot<'a> {
+    car: Car<'a>,
+    place: Option<Place>,
+    index: usize,
+}
+
+impl<'a> Lot<'a> {
+    fn of(flight: &FlightState, id: &'a WaypointId, state: &'a WaypointState) -> Option<Self> {
+        let work = state.work.as_ref().filter(|work| work.commit.is_some())?;
+        let (at, open) = match &state.phase {
+            Phase::InTurn(open) if open.purpose == Purpose::Verify(VerificationPurpose::Merge) => (None, Some(open)),
+            Phase::Accepted { at, .. } => (Some(*at), None),
+            _ => return None,
+        };
+        let index = flight.place(id).filter(|_| flight.landing(id).is_none())?;
+        let again = state.stacked.as_ref().map(|stacked| Place::Again(stacked.since, index));
+        let new = at.map(|at| Place::New(flight.submitted.plan.waypoints[index].priority, at, index));
+        Some(Self { car: Car { id, state, tree: &work.tree, open }, place: again.or(new), index })
+    }
+
+    /// Where it may be the next car; the smallest is.
+    fn fits(&self, flight: &FlightState, front: Option<&Car<'_>>) -> Option<(u8, Option<&Place>, usize)> {
+        let state = self.car.state;
+        let is_merged = || state.work.as_ref().is_some_and(|work| work.made_on.is_some());
+        let rank = match front {
+            Some(front) => state.stacked.as_ref().filter(|stacked| stacked.base_tree == *front.tree).map(|_| 0)?,
+            None if !flight.is_on_head(state) => return None,
+            // What was verified as a merge with the head keeps its place, then what is being verified. Work that was made on
+            // the head lands where there is no such merge.
+            None if self.car.open.is_some() => 1,
+            None if is_merged() => 0,
+            None => 2,
+        };
+        Some((rank, self.place.as_ref(), self.index))
+    }
+
+    /// As work that is to be merged. A verification on an older head goes on, and what comes of it is merged again; so does
+    /// one on the head that another orchestrator began as well.
+    fn candidate(self, flight: &FlightState) -> Option<Candidate<'a>> {
+        let Self { car: Car { id, state, open, .. }, place, .. } = self;
+        let broken = || state.stacked.is_some() && engine::replaceable(state).is_some() && !flight.is_on_head(state);
+        place.filter(|_| open.is_none() || broken()).map(|place| Candidate { place, id, state })
+    }
+}
+
+fn queue<'a>(flight: &FlightState, waypoints: &'a Waypoints) -> Queue<'a> {
+    let mut lots: Vec<Lot<'a>> = waypoints.iter().filter_map(|(id, state)| Lot::of(flight, id, state)).collect();
+    let mut train: Vec<Car<'a>> = Vec::new();
+    let next = |lots: &[Lot<'a>], front: Option<&Car<'a>>| {
+        let fits = lots.iter().enumerate().filter_map(|(at, lot)| Some((lot.fits(flight, front)?, at)));
+        fits.min().map(|(_, at)| at)
+    };
+    while let Some(at) = next(&lots, train.last()) {
+        train.push(lots.swap_remove(at).car);
+    }
+    let mut rest: Vec<Candidate<'a>> = lots.into_iter().filter_map(|lot| lot.candidate(flight)).collect();
+    rest.sort_by(|one, other| one.place.cmp(&other.place));
+    Queue { train, rest }
+}
