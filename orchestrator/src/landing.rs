@@ -95,7 +95,7 @@ pub(crate) struct Onto {
 #[derive(Debug)]
 pub(crate) enum Stacking {
     /// One commit behind it; or it turned out that it does not even fit on the head, or that the head has it all.
-    Merged(Merged),
+    Merged(Box<Merged>),
     /// It fits on the head only.
     Aside,
 }
@@ -171,14 +171,14 @@ pub(crate) async fn stack(shell: &Shell, accepted: &Accepted, onto: &Onto) -> Re
     if let Merge::Clean { .. } = merge {
         let (commit, tree) = (to_wire(&tip.commit), onto.tree.clone());
         let behind = Behind { waypoints: onto.waypoints.clone(), commit, tree };
-        return Ok(Stacking::Merged(merged(merge, Some(behind))));
+        return Ok(Stacking::Merged(Box::new(merged(merge, Some(behind)))));
     }
     if accepted.base == accepted.head {
         return Ok(Stacking::Aside);
     }
     Ok(match merge_with(shell, &mirror, accepted, &on_head(accepted)).await? {
         Merge::Clean { .. } => Stacking::Aside,
-        merge => Stacking::Merged(merged(merge, None)),
+        merge => Stacking::Merged(Box::new(merged(merge, None))),
     })
 }
 

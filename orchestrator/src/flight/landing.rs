@@ -141,7 +141,7 @@ impl State {
             let outcome = match (kind, onto) {
                 (Kind::Land, _) => landing::land(&shell, &accepted).await.map(Made::Landing),
                 (Kind::Stack, Some(onto)) => landing::stack(&shell, &accepted, &onto).await.map(|made| match made {
-                    Stacking::Merged(merged) => Made::Merge(merged),
+                    Stacking::Merged(merged) => Made::Merge(*merged),
                     Stacking::Aside => Made::Aside,
                 }),
                 (Kind::Merge | Kind::Stack, _) => landing::merge(&shell, &accepted).await.map(Made::Merge),
