@@ -78,7 +78,7 @@ pub(crate) async fn fly(fleet: &mut Fleet, submitter: &Submitter, course: &Cours
     // After the submission: the consumers that they pull from are made with it.
     for Crew { role, agents, think } in crews {
         let count = u32::try_from(*agents).unwrap_or(u32::MAX);
-        fleet.start_agents(&Agents { role: role.clone(), count, pool: pool.clone(), think: *think })?;
+        fleet.start_agents(&Agents { role: role.clone(), count, pool: pool.clone(), think: *think, commits: false })?;
     }
     let streams = fleet.streams.clone();
     let processes = fleet.processes();

@@ -45,6 +45,8 @@ pub(crate) struct Agents {
     pub(crate) pool: PoolId,
     /// How long each thinks about a turn.
     pub(crate) think: Duration,
+    /// Whether builders make a commit.
+    pub(crate) commits: bool,
 }
 
 /// A running fleet. Dropping it kills its processes.
@@ -105,7 +107,7 @@ impl Fleet {
 
     /// Starts agents of one role, all in one process, each with a key and a connection of its own.
     pub(crate) fn start_agents(&mut self, agents: &Agents) -> Result<(), BenchError> {
-        let Agents { role, count, pool, think } = agents;
+        let Agents { role, count, pool, think, commits } = agents;
         const ACTION: &str = "make the credentials of an agent";
         let mut creds = Vec::new();
         for n in 0..*count {
@@ -122,6 +124,7 @@ impl Fleet {
             pool: pool.clone(),
             creds,
             think_ms: u64::try_from(think.as_millis()).unwrap_or(u64::MAX),
+            commits: *commits,
         });
         self.members.push(Member::start_peer(&format!("{role}s"), &self.dir, &spec)?);
         Ok(())

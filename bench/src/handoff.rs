@@ -157,7 +157,13 @@ async fn fly(
         let mut fleet = Fleet::start(host, dir, sync == Sync::Always, &[]).await?;
         for name in [role::BUILDER, role::VERIFIER] {
             let count = u32::try_from(agents).unwrap_or(u32::MAX);
-            let agents = Agents { role: role::id(name), count, pool: streams::fleet_pool(), think: Duration::ZERO };
+            let agents = Agents {
+                role: role::id(name),
+                count,
+                pool: streams::fleet_pool(),
+                think: Duration::ZERO,
+                commits: false,
+            };
             fleet.start_agents(&agents)?;
         }
         let flown = fly_on(&mut fleet, dir, waypoints, concurrency).await?;

@@ -3,6 +3,7 @@
 //! - [`handoff`]: waypoints with no-op agents through the full protocol, beside a raw program on the same broker.
 //! - [`scale`]: the same while much is open, and with agents that think.
 //! - [`gates`]: a workflow of many gates, in memory and on a fleet, beside `fly`.
+//! - [`landing`]: how fast accepted work lands, by the number of verifiers.
 //! - [`workspace`]: what git work costs, beside plain git.
 //! - [`verdict`]: what a verdict costs at each level of evidence, against the check alone.
 //! - [`peer`]: what runs in the other processes of a benchmark.
@@ -16,6 +17,7 @@ mod fleet;
 pub mod gates;
 pub mod handoff;
 mod host;
+pub mod landing;
 pub mod peer;
 mod repository;
 pub mod scale;

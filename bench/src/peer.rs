@@ -2,6 +2,7 @@
 
 mod agents;
 mod noop;
+mod work;
 
 use std::path::{Path, PathBuf};
 
@@ -41,6 +42,8 @@ pub(crate) struct AgentsSpec {
     pub(crate) creds: Vec<PathBuf>,
     /// How long each thinks about a turn, in milliseconds.
     pub(crate) think_ms: u64,
+    /// Whether builders make a commit.
+    pub(crate) commits: bool,
 }
 
 /// Runs until whoever started this process closes its standard input.

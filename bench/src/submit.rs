@@ -78,6 +78,13 @@ impl Submitter {
         self.ask(SUBMIT, submit, "submit a flight").await.map(drop)
     }
 
+    /// How a flight stands, without the waypoints that are on later pages.
+    pub(crate) async fn first_page(&self, flight: &FlightId) -> Result<FlightView, BenchError> {
+        const ACTION: &str = "ask how a flight stands";
+        let query = StatusQuery::first(flight.clone());
+        serde_json::from_slice(&self.ask(STATUS, &query, ACTION).await?).doing(ACTION)
+    }
+
     /// Waits until an orchestrator has said how all of this flight stands.
     pub(crate) async fn status(&self, flight: &FlightId) -> Result<(), BenchError> {
         const ACTION: &str = "ask how a flight stands";

@@ -167,7 +167,7 @@ pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) task: TaskFlags,
     /// Go on with a flight that was interrupted; its fleet's commands are remembered, and --agent adds to them
-    #[arg(long, value_name = "FLIGHT", conflicts_with_all = ["plan", "task", "builder", "repair", "judge", "builders", "config"])]
+    #[arg(long, value_name = "FLIGHT", conflicts_with_all = ["plan", "task", "builder", "repair", "judge", "builders", "verifiers", "config"])]
     pub(crate) resume: Option<FlightId>,
     /// What the fleet runs
     #[command(flatten)]

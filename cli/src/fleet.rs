@@ -30,9 +30,6 @@ use broker::LOOK_EVERY;
 use child::Child;
 use recruit::Wanted;
 
-/// From this many builders on there are two verifiers: checks of several trees run at once then.
-const BUILDERS_FOR_TWO_VERIFIERS: u32 = 4;
-
 /// What processes get to end beyond the time of their turns, before they are killed.
 const STOP_GRACE: Duration = Duration::from_secs(1);
 /// How long the end may take without a word on it. An orchestrator alone is never waited for longer.
@@ -123,10 +120,10 @@ impl Fleet {
         Ok(())
     }
 
-    /// Starts the agents of a crew: builders, one verifier or two, repair agents if they have a program, and those of the
+    /// Starts the agents of a crew: builders, verifiers, repair agents if they have a program, and those of the
     /// declared roles.
     pub(crate) fn start_crew(&mut self, crew: Arc<Crew>) -> Result<(), Failure> {
-        let verifiers = if crew.builders >= BUILDERS_FOR_TWO_VERIFIERS { 2 } else { 1 };
+        let verifiers = crew.verifiers();
         let builders = crew.config.agents.builder.command.as_ref().map_or(0, |_| crew.builders);
         let repair = crew.count(&role::id(role::REPAIR));
         let own = [(role::BUILDER, builders), (role::VERIFIER, verifiers), (role::REPAIR, repair)];

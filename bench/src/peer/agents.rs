@@ -27,7 +27,7 @@ pub(super) async fn run(spec: AgentsSpec) -> Result<(), BenchError> {
             ack_wait: Config::default().agent.ack_wait.duration(),
             bus,
             trust: trust.clone(),
-            worker: Arc::new(NoOp::new(think)),
+            worker: Arc::new(NoOp::new(think, spec.commits).doing("make a folder for commits")?),
         };
         trees.push(agent::start(args).await.doing("start an agent")?);
     }

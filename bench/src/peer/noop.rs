@@ -26,6 +26,8 @@ use holdpoint_protocol::{
     turn::{BuildRequest, TurnRequest},
 };
 
+use super::work::Commits;
+
 /// What a check prints that does nothing.
 const OUTPUT: &[u8] = b"nothing was run: all is well\n";
 
@@ -33,12 +35,14 @@ const OUTPUT: &[u8] = b"nothing was run: all is well\n";
 #[derive(Debug)]
 pub(super) struct NoOp {
     think: Duration,
+    /// Makes the commits of builders that make some.
+    commits: Option<Commits>,
 }
 
 impl NoOp {
     /// Thinks so long about each turn.
-    pub(super) fn new(think: Duration) -> Self {
-        Self { think }
+    pub(super) fn new(think: Duration, commits: bool) -> std::io::Result<Self> {
+        Ok(Self { think, commits: commits.then(Commits::new).transpose()? })
     }
 }
 
@@ -56,7 +60,10 @@ impl Worker for NoOp {
             tokio::time::sleep(self.think).await;
         }
         match &job.turn.request {
-            TurnRequest::Build(_) => Ok(Final::Build(unchanged(&job))),
+            TurnRequest::Build(request) => Ok(Final::Build(match &self.commits {
+                Some(commits) => commits.commit(&job, request, unchanged(&job)).await?,
+                None => unchanged(&job),
+            })),
             TurnRequest::Verify(request) => {
                 let put = blobs::put(&job.bus, &job.role, Bytes::from_static(OUTPUT)).await;
                 let evidence = put.map_err(|error| WorkError::new("store evidence", error))?;

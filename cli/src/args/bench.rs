@@ -25,6 +25,8 @@ pub(crate) enum Bench {
     Scale(ScaleArgs),
     /// What a workflow of many gates costs: in memory, and on a fleet against `fly`
     Gates(GatesArgs),
+    /// How fast accepted work lands, by the number of verifiers, against what these could do
+    Landing(LandingArgs),
     /// What git work costs a waypoint, against plain git doing the same
     Workspace(WorkspaceArgs),
     /// What a verdict costs at each level of evidence, against the check alone
@@ -136,6 +138,31 @@ pub(crate) struct GatesArgs {
     /// Waypoints that are taken through all gates in memory
     #[arg(long, value_name = "N", default_value_t = 5_000)]
     pub(crate) in_memory: usize,
+    /// Where, and how it is printed
+    #[command(flatten)]
+    pub(crate) place: BenchPlace,
+}
+
+/// `bench landing`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    holdpoint bench landing\n  \
+    holdpoint bench landing --waypoints 128 --verifiers 2,4 --check-ms 500 --json\n\n\
+    Builders change a file of their own each, all from the same base; a verdict takes a while and no processor time. The\n\
+    yardstick is what the verifiers could do if nothing else took time: each work is verified by itself and as it lands.")]
+pub(crate) struct LandingArgs {
+    /// Waypoints of each flight, at most 1000
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub(crate) waypoints: usize,
+    /// Builders
+    #[arg(long, value_name = "N", default_value_t = 16)]
+    pub(crate) builders: usize,
+    /// How many verifiers there are: a row each
+    #[arg(long, value_name = "N,…", default_value = "1,2,4,8", value_parser = numbers)]
+    pub(crate) verifiers: Numbers,
+    /// How long a verdict takes, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 1_000)]
+    pub(crate) check_ms: u64,
     /// Where, and how it is printed
     #[command(flatten)]
     pub(crate) place: BenchPlace,

@@ -8,6 +8,8 @@ use holdpoint_runtime::config::{Config, Dialect};
 
 /// Most builders of one local fleet; each is a process with a program of its own.
 const BUILDERS_MAX: i64 = 64;
+/// Most verifiers of one local fleet: more than the merge train has room for help little.
+const VERIFIERS_MAX: i64 = 32;
 
 /// Which repository, and which fleet.
 #[derive(Debug, Clone, Args)]
@@ -93,6 +95,9 @@ pub(crate) struct CommandFlags {
     /// How many builders work at once [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=BUILDERS_MAX))]
     pub(crate) builders: Option<u32>,
+    /// How many verifiers there are [default: one for every two builders, at most 8]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=VERIFIERS_MAX))]
+    pub(crate) verifiers: Option<u32>,
     /// The configuration file (TOML); flags and variables HOLDPOINT__SECTION__KEY override it
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
@@ -141,6 +146,7 @@ impl CommandFlags {
             ("--repair", self.repair.is_some()),
             ("--judge", self.judge.is_some()),
             ("--builders", self.builders.is_some()),
+            ("--verifiers", self.verifiers.is_some()),
             ("--agent", !self.agents.is_empty()),
             ("--dialect", self.dialect.is_some()),
             ("--pass-env", !self.pass_env.is_empty()),

@@ -5,7 +5,7 @@ use std::{fmt::Display, time::Duration};
 use holdpoint_bench::{
     BenchError, Host, gates,
     handoff::{self, Sync},
-    peer, scale, verdict, workspace,
+    landing, peer, scale, verdict, workspace,
 };
 use holdpoint_bus::broker::ServerBinary;
 use holdpoint_runtime::{config::Config, telemetry};
@@ -14,8 +14,8 @@ use tokio::sync::watch;
 
 use crate::{
     args::bench::{
-        Bench, BenchArgs, BenchPlace, GatesArgs, HandoffArgs, RunnerChoice, ScaleArgs, SyncChoice, VerdictArgs,
-        WorkspaceArgs,
+        Bench, BenchArgs, BenchPlace, GatesArgs, HandoffArgs, LandingArgs, RunnerChoice, ScaleArgs, SyncChoice,
+        VerdictArgs, WorkspaceArgs,
     },
     failure::{Exit, Failure, chain},
     fleet::find_server,
@@ -29,6 +29,7 @@ pub(super) async fn bench(args: BenchArgs) -> Result<Exit, Failure> {
         Bench::Handoff(args) => handoff(args).await,
         Bench::Scale(args) => scale(args).await,
         Bench::Gates(args) => gates(args).await,
+        Bench::Landing(args) => landing(args).await,
         Bench::Workspace(args) => workspace(args).await,
         Bench::Verdict(args) => verdict(args).await,
         Bench::Peer(args) => {
@@ -67,6 +68,14 @@ async fn gates(args: GatesArgs) -> Result<Exit, Failure> {
     args.check()?;
     let server = if waypoints == 0 { None } else { Some(find_server().await?) };
     measure(&place, server, async |host| gates::run(&args, host).await).await
+}
+
+async fn landing(args: LandingArgs) -> Result<Exit, Failure> {
+    let LandingArgs { waypoints, builders, verifiers, check_ms, place } = args;
+    let check = Duration::from_millis(check_ms);
+    let args = landing::LandingArgs { waypoints, builders, verifiers: verifiers.0, check };
+    args.check()?;
+    measure(&place, Some(find_server().await?), async |host| landing::run(&args, host).await).await
 }
 
 async fn workspace(args: WorkspaceArgs) -> Result<Exit, Failure> {

@@ -130,7 +130,9 @@ async fn begin(
     let deny = repo.places().await?;
     let declared = config.agents.declared.keys().cloned().collect();
     let pool = streams::fleet_pool();
-    fleet.start_crew(Arc::new(Crew { config: config.clone(), pool, builders, declared, read: Vec::new(), deny }))?;
+    let (config_of_crew, verifiers) = (config.clone(), args.commands.verifiers);
+    let crew = Crew { config: config_of_crew, pool, builders, verifiers, declared, read: Vec::new(), deny };
+    fleet.start_crew(Arc::new(crew))?;
     tokio::select! {
         there = client.somebody_there() => there?,
         failure = fleet.failed() => return Err(failure),

@@ -21,6 +21,8 @@ pub(crate) struct Crew {
     pub(crate) pool: PoolId,
     /// How many build at once.
     pub(crate) builders: u32,
+    /// How many verify at once; without it, as many as the builders need.
+    pub(crate) verifiers: Option<u32>,
     /// The roles that have agents besides the built-in ones.
     pub(crate) declared: Vec<RoleId>,
     /// What their programs may read besides: the plan's folder.
@@ -29,7 +31,17 @@ pub(crate) struct Crew {
     pub(crate) deny: Vec<PathBuf>,
 }
 
+/// Builders for whom one verifier is enough: each work is verified twice, by itself and as it lands.
+const BUILDERS_PER_VERIFIER: u32 = 2;
+/// Verifiers that a local fleet has by itself: each runs checks of a whole tree.
+const VERIFIERS_BY_ITSELF_MAX: u32 = 8;
+
 impl Crew {
+    /// How many verifiers there are to be.
+    pub(super) fn verifiers(&self) -> u32 {
+        self.verifiers.unwrap_or((self.builders / BUILDERS_PER_VERIFIER).clamp(1, VERIFIERS_BY_ITSELF_MAX))
+    }
+
     /// How long the turns of its agents may go on once they are asked to end.
     pub(super) fn drain(&self) -> Span {
         self.config.agent.drain.unwrap_or(DRAIN_DEFAULT)

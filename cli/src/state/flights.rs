@@ -19,6 +19,9 @@ pub(crate) struct FlightRecord {
     pub(crate) plan: Option<PathBuf>,
     /// How many builders it has.
     pub(crate) builders: u32,
+    /// How many verifiers it was given; `None`: as many as its builders need.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) verifiers: Option<u32>,
     /// The configuration of its fleet (TOML).
     pub(crate) config: String,
     /// What is submitted, in case that an interruption comes first. `None` in a record of before there was this.

@@ -57,6 +57,7 @@ pub(super) async fn fly(args: &RunArgs, work: Work<'_>) -> Result<Flown, Failure
         flight,
         plan: work.file().map(|file| std::path::absolute(file).unwrap_or_else(|_| file.to_owned())),
         builders: args.commands.builders.or(config.agents.builder.count).unwrap_or(BUILDERS_DEFAULT),
+        verifiers: args.commands.verifiers,
         config: config.to_toml(),
         submission: Some(Submission {
             plan: ready.plan.clone(),
@@ -232,7 +233,8 @@ impl Local {
         let deny = self.repo.places().await?;
         let read = self.record.plan.as_ref().map(|plan| fleet::plan_folder(plan, &deny)).unwrap_or_default();
         let declared = self.roles().into_iter().map(|(role, _)| role).collect();
-        let crew = Crew { config: self.config.clone(), pool, builders: self.record.builders, declared, read, deny };
+        let (builders, verifiers) = (self.record.builders, self.record.verifiers);
+        let crew = Crew { config: self.config.clone(), pool, builders, verifiers, declared, read, deny };
         fleet.start_crew(Arc::new(crew))?;
         fleet.take_up(&self.later_roles(&stands.workflows()).await).await?;
         let recruiter = fleet.recruiter();
