@@ -139,7 +139,7 @@ async fn fly(
             }
             if begin.elapsed() > most || view.status != FlightStatus::Running {
                 let what = format!("all {} landings: {} are there", args.waypoints, view.landings.len());
-                return Err(BenchError::TimedOut { what, seconds: most.as_secs() });
+                return Err(BenchError::timed_out(what, most));
             }
             tokio::time::sleep(PAUSE).await;
         }
