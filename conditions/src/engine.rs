@@ -13,7 +13,7 @@ use crate::{Answer, Failure, LENGTH_MAX, MEMORY_MAX, TIME_MAX};
 
 /// Bytes of stack: deep recursion ends with an exception before the thread's own stack does.
 const STACK_MAX: usize = 256 << 10;
-/// Characters of an error that are told.
+/// Characters of an error that are reported.
 const TOLD_MAX: usize = 200;
 
 /// No clock, no proxies, no promises.

@@ -27,7 +27,7 @@ const REQUESTS_MAX: u32 = 1_000;
 pub(crate) const KEPT_MAX: usize = 4;
 /// For how long one stays that nobody asks.
 pub(crate) const IDLE_MAX: Duration = Duration::from_secs(60);
-/// Processes that evaluate something at the same time: whoever asks meanwhile waits, in the order in which they asked.
+/// Processes that evaluate something at the same time: further requests wait, in the order in which they came.
 pub(crate) const RUNNING_MAX: usize = 4;
 
 /// A process that evaluates conditions of one owner. It is killed when it is dropped.
@@ -149,7 +149,7 @@ async fn swept<T>(kept: Weak<Mutex<Kept<T>>>, idle: Duration) {
             let mut kept = locked(&kept);
             let next = kept.sweep(Instant::now().checked_sub(idle));
             if next.is_none() {
-                // Whoever puts one in from now on begins another sweep.
+                // The next one put in begins another sweep.
                 kept.sweeper = None;
             }
             next

@@ -135,8 +135,8 @@ impl Helper {
         Ok(answers)
     }
 
-    /// One request. What goes over its bounds in a process that has answered before is asked again of a new one, whose word
-    /// counts: nothing that was there before is at fault then.
+    /// One request. A condition that goes over its bounds in a process that has answered before is asked again of a new
+    /// one, whose word counts: nothing that was there before is at fault then.
     async fn run(&self, owner: &str, conditions: &[String], scope: Option<&str>) -> Result<Evaluated, HelperError> {
         let request = Request { conditions: conditions.to_vec(), scope: scope.map(str::to_owned) };
         let failed = |source| HelperError::Run { source };

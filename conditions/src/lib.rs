@@ -8,8 +8,8 @@
 //! - [`Helper`]: many conditions at once, each by itself; it keeps a few processes for the next ones.
 //! - [`maybe_run`]: the side of the helper; every executable that evaluates conditions calls it first.
 //!
-//! Which gates have conditions, what they may see, and what follows from an answer is the engine's matter
-//! (`holdpoint-core`). An answer depends on the time limit, so whoever decides by it records it.
+//! Which gates have conditions, what they may see, and what follows from an answer is up to the engine
+//! (`holdpoint-core`). An answer depends on the time limit, so a decision made by it records it.
 //!
 //! [`Confinement`]: holdpoint_sandbox::Confinement
 
