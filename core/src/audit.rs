@@ -42,7 +42,7 @@ use crate::{
 };
 use lines::reference;
 
-/// Findings that are kept: whoever reads more has no use for them.
+/// Findings that are kept: more would be of no use to a reader.
 const FINDINGS_MAX: usize = 1_000;
 
 /// How much was looked at.
@@ -125,7 +125,7 @@ impl Journal {
     }
 }
 
-/// What stood before an entry of a waypoint.
+/// The state before an entry of a waypoint.
 #[derive(Debug)]
 struct Before {
     folded: Folded,

@@ -1,9 +1,9 @@
 //! What a plan's budgets limit, and how much is committed (FLY-32).
 //!
-//! A flight's budget holds by reservation. Before a turn opens, what it may use up is reserved in the flight's journal, under
-//! the check that nobody reserved meanwhile; the next entry of the waypoint's journal opens the turn, or makes the
-//! reservation void. So what is committed is what was spent, what open turns may use up, and what is reserved for the next
-//! entry of each waypoint; it follows from the journals at any time, whoever died.
+//! A flight's budget holds by reservation. Before a turn opens, what it may use up is reserved in the flight's journal,
+//! under the check that no other reservation came first; the next entry of the waypoint's journal opens the turn, or
+//! makes the reservation void. So what is committed is what was spent, what open turns may use up, and what is reserved
+//! for the next entry of each waypoint; it follows from the journals at any time, no matter which process died.
 
 pub mod metering;
 
@@ -106,7 +106,7 @@ pub fn limits(flight: &FlightState) -> Limits {
 }
 
 /// What the next turn of a waypoint gets of the flight's budget: an equal share of what is left for each waypoint that may
-/// open a turn now, so that whoever comes first does not take everything. With what it adds to what is committed.
+/// open a turn now, so that the first one does not take everything. With what it adds to what is committed.
 #[must_use]
 pub fn share(flight: &FlightState, waypoints: &Waypoints, id: &WaypointId, need: &Need) -> (Limits, Amounts) {
     let limits = limits(flight);

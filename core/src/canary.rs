@@ -2,8 +2,8 @@
 //!
 //! Product code runs inside the process that reports on it, so it can print a report and end that process, or replace
 //! what tests assert with. Then tests that cannot pass do not make the check red. A canary is such a test: its name is
-//! unguessable, it stands in the test files that ran, and it asserts what they assert with. A run in which canaries pass, or
-//! vanish although the same check shows them on the base, was forged.
+//! unguessable, it is in the test files that ran, and it asserts what they assert with. A run in which canaries pass,
+//! or vanish although the same check shows them on the base, was forged.
 //!
 //! Pure: which files get which text ([`Canaries`]), and what a run with them says ([`Trial::judge`]). Nothing here reads a
 //! tree, runs a check or makes a random number: the seed is the caller's. Not for runners whose tests cannot be
@@ -172,7 +172,7 @@ fn language(runner: Runner) -> Option<Language> {
     }
 }
 
-/// What stands after the last dot of a path.
+/// The part after the last dot of a path.
 fn ending(path: &str) -> &str {
     path.rsplit_once('.').map_or("", |(_, ending)| ending)
 }

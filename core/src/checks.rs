@@ -101,7 +101,7 @@ impl Run {
         self.outcome.0 == Verdict::Pass && self.against(base).is_none()
     }
 
-    /// Why it is not green although it ended well. What a green `base` has in the same way is the project's way.
+    /// Why it is not green although it ended well. Faults that a green `base` has too are the project's way.
     fn against(&self, base: Option<&Self>) -> Option<CriterionReason> {
         let base = base.filter(|base| base.outcome.0 == Verdict::Pass);
         let on_base = base.and_then(|base| base.observed.as_ref());
@@ -161,7 +161,7 @@ pub struct Runs<'a> {
     pub only_added: bool,
     /// Whether the check had to be red on the base: failures that are reported there excuse none.
     pub red_first: bool,
-    /// What the change takes from tests that stand in product files.
+    /// What the change takes from tests that are in product files.
     pub softened: &'a Softened,
 }
 
@@ -300,7 +300,7 @@ fn counted(runs: Runs<'_>) -> Option<(CriterionReason, BTreeSet<String>)> {
     }
 }
 
-/// What the text of the change takes from tests, where names do not tell it: tests behind a base that was not built or
+/// What the text of the change takes from tests, where names do not show it: tests behind a base that was not built or
 /// collected, attributes on tests, macros that tests would assert with, and tests of the same name that do nothing now.
 fn taken_in_text(runs: Runs<'_>) -> Option<(CriterionReason, BTreeSet<String>)> {
     let Softened { lost, reversed, conditioned, shadows, skips, emptied, told: _ } = runs.softened;
@@ -345,7 +345,7 @@ fn skips_what_was_put_back(runs: Runs<'_>) -> bool {
 }
 
 /// What a green run with the tests as on the base shows, and the first one does not. A base that is not green may have
-/// stopped before all of its tests were seen (`cargo test` does at the first red target, others are told to), so what
+/// stopped before all of its tests were seen (`cargo test` does at the first red target, others by an option), so what
 /// became of the rest is known from that run alone.
 fn not_put_back(runs: Runs<'_>) -> Option<BTreeSet<String>> {
     if runs.named == TestsNamed::All || runs.base.is_some_and(|base| base.is_green(None)) {

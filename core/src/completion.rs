@@ -1,7 +1,7 @@
 //! What a completion has to say, and what its sender learns where it does not (GATE-7, GATE-22).
 //!
-//! A completion comes from outside: as an artifact, as the JSON object that a program prints, or over the line of its turn. What
-//! is wrong with it is a [`Lesson`].
+//! A completion comes from outside: as an artifact, as the JSON object that a program prints, or over the line of its
+//! turn. A [`Lesson`] says what is wrong with it.
 
 mod lesson;
 
@@ -111,7 +111,7 @@ fn check(
         return Err(missing_summary(wanted));
     }
     let mut blockers = blockers;
-    // What names no outcome says with its summary why it is not complete.
+    // A completion that names no outcome says with its summary why it is not complete.
     if !is_named && outcome != Outcome::Complete && blockers.is_none() {
         blockers = Some(vec![summary.clone()]);
     }

@@ -1,4 +1,4 @@
-//! Which connections of one key are too many. What the broker holds is looked at elsewhere.
+//! Which connections of one key are too many. Another module looks at what the broker holds.
 
 use std::collections::BTreeMap;
 

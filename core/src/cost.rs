@@ -1,7 +1,7 @@
 //! Where a flight's tokens and money went: what agents reported with their handoffs, turn by turn (FLY-32).
 //!
-//! Time and output are measured by a harness; tokens, cost and tool calls are the word of programs. What a harness reports
-//! that is not Holdpoint's is a claim altogether, and counted apart.
+//! Time and output are measured by a harness; tokens, cost and tool calls are the word of programs. The report of a
+//! harness that is not Holdpoint's is a claim altogether, and counted apart.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -191,7 +191,7 @@ mod tests {
         assert!(fixture.trace.iter().any(|t| matches!(t.input, Input::Reported(_))));
         let account = Account::of(&fixture);
         let mut costs = Costs::default();
-        // What comes twice counts once.
+        // A report that comes twice counts once.
         let twice = account.handoffs.iter().chain(&account.handoffs);
         twice.filter_map(Reported::of).for_each(|reported| costs.handoff(reported));
         account.entries.iter().filter_map(|line| line.entry.as_ref().ok()).for_each(|entry| costs.entry(entry));

@@ -1,7 +1,8 @@
 //! What a project declares: its workflows (`project.yaml`) and who has which role (`org.yaml`); spec GATE-1 to GATE-3.
 //!
-//! The files are read as plans are: every problem is found at once, each with its place and what to do about it. Warnings
-//! stand apart: with them alone a declaration is sound. Nothing is read from disk here, and no predicate is evaluated.
+//! The files are read as plans are: every problem is found at once, each with its place and what to do about it.
+//! Warnings are apart: with them alone a declaration is sound. Nothing is read from disk here, and no predicate is
+//! evaluated.
 
 mod condition;
 mod gate;

@@ -67,7 +67,7 @@ pub use visits::VISITS_MAX;
 
 use crate::{budget::Need, flight::FlightState, gates::Workflow};
 
-/// What a step may look at beside the waypoint's own state.
+/// What a step may look at besides the waypoint's own state.
 #[derive(Debug, Clone, Copy)]
 pub struct Context<'a> {
     /// The flight.
@@ -104,7 +104,7 @@ pub enum Step {
     Evaluate(Box<Evaluate>),
     /// Reserve this of the flight's budget ([`crate::flight::reserve`]), and take the step again.
     Reserve(Box<Need>),
-    /// The input cannot be taken; whoever sent it is told why.
+    /// The input cannot be taken; its sender hears why.
     Refuse(Refusal),
     /// It was taken before, or is no longer due.
     Nothing,

@@ -1,7 +1,7 @@
 //! What happened at the gates of a flight, by what is written (GATE-25), and what it comes to (GATE-27, GATE-34).
 //!
-//! Events are not recorded: they follow from the journals, and conflicts from the handoffs that no entry answers. Whoever
-//! reads the same gets the same events.
+//! Events are not recorded: they follow from the journals, and conflicts from the handoffs that no entry answers. The
+//! same journals give the same events.
 //!
 //! - `event`: the words; `entry`: the events of one entry; `reader`: those of a whole flight, with names and summaries from
 //!   its handoffs.

@@ -2,7 +2,7 @@
 //! (RETRY-1a, RETRY-8).
 //!
 //! [`mod@file`] reads `.holdpoint/handoff.yaml`, as plans are read: every problem at once, each with its place. [`shape`] holds
-//! `data` against what is required of it. How a failed exchange goes on is the harness's matter.
+//! `data` against what is required of it. The harness decides how a failed exchange goes on.
 
 pub mod file;
 pub mod settings;

@@ -1,6 +1,6 @@
-//! How much an agent is told of what was wrong: a turn has to fit into one message, however much a verifier wrote.
+//! How much an agent hears of what was wrong: a turn has to fit into one message, however much a verifier wrote.
 //!
-//! What is cut says so, and names where the whole is. What may come in at all is [`crate::handed`].
+//! A cut text says so, and names where the whole is. [`crate::handed`] limits what may come in at all.
 
 use std::collections::VecDeque;
 
@@ -42,7 +42,7 @@ pub(crate) fn in_words(disposition: Disposition, reason_code: ReasonCode, notes:
     }
 }
 
-/// What a turn learns that follows a failed one: how that failed, and everything that it had been told.
+/// What a turn learns that follows a failed one: how that failed, and all that its turn said.
 pub(crate) fn after_failure(told: Option<Feedback>, failure: &Failure) -> Feedback {
     let told = told.unwrap_or_else(|| in_words(Disposition::Rework, failure.reason, Vec::new()));
     let mut notes = told.notes;
@@ -189,7 +189,7 @@ fn end_of(text: String, most: usize, all_of_it: &str) -> String {
     cut(text, most, all_of_it, |room| (0, room))
 }
 
-/// The start and the end of a text: where both tell something.
+/// The start and the end of a text: where both say something.
 fn middle_cut(text: String, most: usize, all_of_it: &str) -> String {
     cut(text, most, all_of_it, |room| (room - room / 2, room / 2))
 }

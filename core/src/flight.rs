@@ -58,7 +58,7 @@ pub struct FlightState {
     pub configured: Configurations,
     /// What is reserved of its budget, and which limits people raised.
     pub budget: Budgets,
-    /// Where each waypoint stands in the plan.
+    /// Where each waypoint is in the plan.
     pub(crate) places: Places,
 }
 

@@ -1,7 +1,8 @@
 //! The gate machine: how a workflow moves (spec GATE-5, GATE-7, GATE-14).
 //!
-//! It knows gates, roles, duties and outcomes. What a workflow may declare is [`crate::declared`]; which workflows are built in
-//! is [`crate::workflows`]; what a turn of a gate is about, and what an outcome does to a waypoint, is [`crate::engine`].
+//! It knows gates, roles, duties and outcomes. [`crate::declared`] says what a workflow may declare; which workflows
+//! are built in is [`crate::workflows`]; what a turn of a gate is about, and what an outcome does to a waypoint, is
+//! [`crate::engine`].
 
 mod chain;
 mod duty;
@@ -44,7 +45,7 @@ pub struct Workflow {
     outcomes: ByOutcome<Effect>,
     /// What a completion of an agent comes to that names no outcome (GATE-7).
     pub default_outcome: Outcome,
-    /// The roles whose turns only these agents answer (GATE-2); of any other role whoever has a key of it.
+    /// The roles whose turns only these agents answer (GATE-2); of any other role every agent with a key of it.
     pub listed: BTreeMap<RoleId, Vec<AgentName>>,
 }
 
@@ -71,7 +72,7 @@ pub struct Gate {
     pub description: Option<String>,
     /// What its role is for.
     pub role_description: Option<String>,
-    /// What it says to whoever has its turn.
+    /// What it says to the holder of its turn.
     pub context: GateContext,
     /// How long a turn of it may take.
     pub timeout: Option<Millis>,
@@ -197,8 +198,8 @@ impl Workflow {
         })
     }
 
-    /// Where `outcome` leads from `gate`. The only place that says where work goes next. `was_entered` tells of earlier gates
-    /// whether work was there, or passed over them.
+    /// Where `outcome` leads from `gate`. The only place that says where work goes next. `was_entered` says whether
+    /// work was at an earlier gate, or passed over it.
     ///
     /// # Errors
     /// [`GateError::Unknown`], [`GateError::RejectNotAllowed`].
@@ -256,7 +257,7 @@ impl Workflow {
         target.unwrap_or_else(|| self.first())
     }
 
-    /// What stands behind this gate, or behind the fork that it is a branch of.
+    /// What comes after this gate, or after the fork that it is a branch of.
     #[must_use]
     pub fn after(&self, gate: &GateId) -> Option<Stop<'_>> {
         let place = self.gates.iter().position(|other| &other.id == gate)?;

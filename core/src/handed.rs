@@ -1,7 +1,7 @@
 //! How large the parts of a handoff may be: it came from outside, and what it says goes into turns and entries, which
 //! have to fit into one message each.
 //!
-//! The limits are several times what our own agents send. What passes them is cut where it is told: [`crate::feedback`].
+//! The limits are several times what our own agents send. [`crate::feedback`] cuts what passes them.
 
 use std::fmt;
 
@@ -22,7 +22,7 @@ pub const QUESTION_BYTES_MAX: usize = 64 << 10;
 pub const OPTIONS_MAX: usize = 50;
 /// Bytes of why a build turn failed.
 pub const FAILURE_BYTES_MAX: usize = 64 << 10;
-/// Bytes of what is told of one run's output.
+/// Bytes of one run's output that are reported.
 pub const OUTPUT_TAIL_BYTES_MAX: usize = 64 << 10;
 /// References of evidence of one verdict: they are in every later entry.
 pub const EVIDENCE_MAX: usize = 16;

@@ -4,7 +4,7 @@
 //! and no flight has all places; of one agent's answers on a waypoint one is in work and the newest waits; and what refers
 //! to blobs that nobody stores is refused after a while.
 //!
-//! Who the sender is has been shown before: this module believes what it is given. It neither reads messages nor answers
+//! The sender has been shown before: this module believes what it is given. It neither reads messages nor answers
 //! them.
 
 use std::{

@@ -5,8 +5,9 @@
 //! [`written`], [`canary`], [`mutants`], [`feedback`], [`handed`]. [`shares`] says who takes which handoffs, [`intake`]
 //! which of them are worked on, [`quota`] how much one operator may have open, [`pulls`] what to do about pulls that stay in
 //! the broker, [`rooms`] when to say that it fills up, [`lines`] how much of a log one sender may fill, [`standing`] says
-//! what became of handoffs, [`audit`] looks at what was left behind, [`attest`] says it to people outside, and [`events`] tells of it gate by gate. [`shown`] is
-//! how text of others is shown, wherever that is, [`telling`] what is shown of a red result, and [`commit`] how it goes into commits.
+//! what became of handoffs, [`audit`] looks at what was left behind, [`attest`] says it to people outside, and
+//! [`events`] reports it gate by gate. [`shown`] is how text of others is shown, wherever that is, [`telling`] what is
+//! shown of a red result, and [`commit`] how it goes into commits.
 
 pub mod attest;
 pub mod audit;

@@ -1,6 +1,6 @@
 //! What programs say while they run: what of it is sent, at which pace, and whose words are shown.
 //!
-//! Nothing is decided by these lines, and all of them are somebody else's words: both ends clean them and hold them to their
+//! Nothing is decided by these lines, and all of them are an agent's words: both ends clean them and hold them to their
 //! bounds. An agent can name any waypoint in a line; one counts only if it names the open turn of its waypoint, which other agents
 //! cannot guess, and comes from the agent that has it.
 
@@ -17,7 +17,7 @@ use holdpoint_protocol::live::TEXT_CHARS_MAX;
 
 use crate::shown;
 
-/// What stands at the end of a text that was cut.
+/// The end of a text that was cut.
 const CUT: char = '…';
 
 /// One line of a program's words, as it is sent and shown: without terminal sequences, controls, marks of bidirectional text and

@@ -15,7 +15,7 @@ use crate::{paths::Glob, shown};
 
 pub use language::language;
 
-/// Bytes of a map. What does not fit is counted.
+/// Bytes of a map. Files that do not fit are counted.
 pub const MAP_BYTES_MAX: usize = 48 << 10;
 /// Bytes of all files of which outlines are made.
 pub const OUTLINE_BYTES_MAX: u64 = 2 << 20;
@@ -139,7 +139,7 @@ impl Map {
         fits
     }
 
-    /// A title with lines below it; nothing without lines. What does not fit is left out.
+    /// A title with lines below it; nothing without lines. Lines that do not fit are left out.
     fn section(&mut self, title: &str, lines: impl IntoIterator<Item = String>) {
         let mut lines = lines.into_iter().peekable();
         if lines.peek().is_some() && self.line("") && self.line(&format!("{title}:")) {

@@ -79,7 +79,7 @@ impl Mutant {
     }
 }
 
-/// Bytes of a text, and what stands in their place.
+/// Bytes of a text, and their replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Edit {
     range: Range<usize>,

@@ -1,4 +1,4 @@
-//! Answers of the API that may be longer than one message of a broker: cut into pages, and put together by whoever asks.
+//! Answers of the API that may be longer than one message of a broker: cut into pages, and put together by the caller.
 //!
 //! A page has as many items as have room, but at least one. Pages are made when they are asked for: what changes between
 //! two of them shows in the later one; not so in a list of all flights, which is kept for its further pages.
@@ -109,7 +109,7 @@ pub fn of_inbox(flights: Vec<(Vec<InboxItem>, bool)>) -> Inbox {
 }
 
 fn cut_inbox(flights: Vec<(Vec<InboxItem>, bool)>, room: usize) -> Inbox {
-    // What stands behind the end of a flight's own page is not known.
+    // The entries behind the end of a flight's own page are not known.
     let ends = flights.iter().filter(|(_, more)| *more).filter_map(|(items, _)| items.last());
     let end = ends.map(InboxItem::place).min();
     let mut items: Vec<InboxItem> = flights.into_iter().flat_map(|(items, _)| items).collect();
@@ -126,7 +126,7 @@ pub fn inbox_room() -> usize {
     PAGE_LEN - REST_LEN
 }
 
-/// How many bytes something has as JSON. What has no such form is refused when it is sent.
+/// How many bytes something has as JSON. A value without such a form is refused when it is sent.
 #[must_use]
 pub fn json_len(value: &impl Serialize) -> usize {
     let mut counter = Counter(0);

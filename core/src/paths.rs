@@ -37,7 +37,7 @@ pub use scripts::scripts_of;
 pub use steering::is_steering;
 pub use test_path::{is_test_module, is_test_path};
 
-/// Broken rules that are told. They travel in turns, reports and entries; an agent that vendored a whole tree broke
+/// Broken rules that are reported. They travel in turns, reports and entries; an agent that vendored a whole tree broke
 /// thousands, and the first hundred say it all.
 pub const VIOLATIONS_MAX: usize = 100;
 /// Characters of a path that a violation names.

@@ -1,9 +1,9 @@
 //! Plans: the rules they keep (`rules`), and reading them from a file. Every problem is found at once.
 //!
 //! A file's text becomes a tree with a place for every key and value (`tree`), and hand-written readers turn that into the
-//! normalized [`Plan`], collecting what cannot be read. The rules then say what is wrong with the plan, and the tree where
-//! that stands. A plan that comes with a request is held against the same rules. Nothing is read from disk here, and whether the base exists or a check
-//! can run is not asked: only what the file itself can get wrong.
+//! normalized [`Plan`], collecting what cannot be read. The rules then say what is wrong with the plan, and the tree
+//! where that is. A plan that comes with a request is held against the same rules. Nothing is read from disk here, and
+//! whether the base exists or a check can run is not asked: only what the file itself can get wrong.
 //!
 //! Texts are taken as they are written: `check: true` is the command `true`, and `base: 1234567` is a git ref.
 

@@ -1,7 +1,7 @@
 //! The decision policy: one ordered table, the first row that holds decides (spec FLY-26 … FLY-29).
 //!
-//! Pure: the same facts give the same ruling, so that a replay can check yesterday's (FLY-30). What a ruling does to a
-//! waypoint is [`crate::engine`].
+//! Pure: the same facts give the same ruling, so that a replay can check yesterday's (FLY-30). [`crate::engine`] says
+//! what a ruling does to a waypoint.
 
 pub(crate) mod conflict;
 pub(crate) mod words;

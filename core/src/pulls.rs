@@ -1,4 +1,4 @@
-//! Which consumers of turns hold pulls that somebody left in the broker, and when such a consumer is to be made again.
+//! Which consumers of turns hold pulls that a client left in the broker, and when such a consumer is to be made again.
 //!
 //! Agents ask for a turn that is there now: their pulls do not wait. A pull that waits takes the next turn, no matter who
 //! listens to its answer, and the broker drops it only with its consumer. A consumer that is recreated loses nothing, but
@@ -16,7 +16,7 @@ const PUT_OFF: Duration = Duration::from_secs(10);
 /// The least time between two of a consumer, where turns are in hand: each has agents do work twice.
 const PAUSE: Duration = Duration::from_secs(60);
 
-/// How a consumer stands at a look.
+/// The state of a consumer at a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
     /// Pulls that wait in the broker.
@@ -25,7 +25,7 @@ pub struct Look {
     pub in_hand: usize,
 }
 
-/// What is known of consumers in which pulls wait. Consumers are told apart by their names.
+/// What is known of consumers in which pulls wait. Their names distinguish consumers.
 #[derive(Debug, Default)]
 pub struct LastingPulls {
     since: BTreeMap<String, Timestamp>,

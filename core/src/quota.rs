@@ -35,7 +35,7 @@ struct Load {
 struct Counted {
     by: AgentName,
     waypoints: usize,
-    /// Where its submission stands; `None` while that is worked on.
+    /// Where its submission is; `None` while that is worked on.
     begun: Option<Sequence>,
 }
 

@@ -1,7 +1,7 @@
 //! How many handoffs one agent, or acts one person, may hand off in an hour: beyond that they are refused, and beyond twice as many its key is to be
 //! put out, because refusing costs as well, and what is refused is stored all the same.
 //!
-//! Who the sender is has been shown before: this module believes what it is given.
+//! The sender has been shown before: this module believes what it is given.
 
 use std::collections::HashMap;
 

@@ -44,7 +44,7 @@ impl Levels {
 pub struct Writers(HashMap<(RoleId, AgentName), u64>);
 
 impl Writers {
-    /// Another handoff, by whoever is shown to have signed it.
+    /// Another handoff, by the role that is shown to have signed it.
     pub fn wrote(&mut self, role: &RoleId, name: &AgentName, bytes: usize) {
         let writer = (role.clone(), name.clone());
         if self.0.len() >= WRITERS_MAX && !self.0.contains_key(&writer) {

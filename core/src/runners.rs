@@ -9,8 +9,8 @@
 //! with code 0 a red check is green. Counting by itself only ever takes away from a run that was green by its exit code.
 //! Names of tests can be forged in the same way.
 //!
-//! The output must be whole: of a cut output nothing should be counted. What counts are compared with is in
-//! [`compare`](self::compare()) and its neighbours; which runners a shell line is sure to show is in `silent`.
+//! The output must be whole: of a cut output nothing should be counted. [`compare`](self::compare()) and its neighbours
+//! compare counts; which runners a shell line is sure to show is in `silent`.
 
 mod cargo;
 mod compared;

@@ -1,8 +1,8 @@
 //! How text of others is shown: in a terminal, a log line, a commit message, a prompt. The one rule of Holdpoint.
 //!
 //! What a reader cannot see, or what would move a cursor, reorder words or begin a line that the text has no right to, is
-//! written out: `\n`, `\u{202e}`. Nothing is left out but colours, so that an attempt stays visible. Text of several lines that
-//! stands among lines of ours is [`quoted`]. This module does not cut or indent: callers do.
+//! written out: `\n`, `\u{202e}`. Nothing is left out but colours, so that an attempt stays visible. Text of several
+//! lines among lines of ours is [`quoted`]. This module does not cut or indent: callers do.
 
 use std::borrow::Cow;
 

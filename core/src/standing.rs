@@ -139,7 +139,7 @@ mod tests {
         line(kind, format!("{}/{sequence}", streams::JOURNAL), artifact)
     }
 
-    /// Marks all lines of a waypoint, as whoever reads them in pages does one after another.
+    /// Marks all lines of a waypoint, as a reader of pages does one after another.
     fn marked(mut lines: Vec<HistoryLine>, foreign: impl Fn(&str) -> bool) -> Vec<HistoryLine> {
         let mut answers = Answers::default();
         lines.iter().filter(|line| is_entry(line)).for_each(|line| answers.entry(line));

@@ -1,4 +1,4 @@
-//! What people are shown of a red result: which comparison it did not stand, and the lines of its output that say why.
+//! What people are shown of a red result: which comparison it did not pass, and the lines of its output that say why.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ pub fn in_words(reason: CriterionReason) -> &'static str {
     }
 }
 
-/// The lines of a check's output that say why it is red: the first error with what stands behind it, further errors, and
+/// The lines of a check's output that say why it is red: the first error with what follows it, further errors, and
 /// the last line. Where nothing looks like an error, the last lines. At most `max` lines, in their order.
 #[must_use]
 pub fn lines_that_say_why(output: &str, max: usize) -> Vec<&str> {

@@ -65,18 +65,18 @@ impl Load {
         Self { bytes: left(self.bytes, other.bytes), messages: left(self.messages, other.messages) }
     }
 
-    /// What of a stream's growth came from whoever may have stored this, when all together may have stored `all`.
+    /// What of a stream's growth came from those who may have stored this, when all together may have stored `all`.
     fn certainly(self, all: Self, grown: Self) -> Self {
         let least = |bound: Bound| {
             let (most, all, grown) = (self.of(bound), all.of(bound), grown.of(bound));
-            // What is told twice, or was not stored at all, may be anybody's.
+            // A message that was sent twice, or not stored at all, may be anybody's.
             let doubtful = if all < grown { all - most } else { all - grown };
             most.saturating_sub(doubtful)
         };
         Self { bytes: least(Bound::Bytes), messages: least(Bound::Messages) }
     }
 
-    /// What of a stream's growth may have come from whoever sent this.
+    /// What of a stream's growth may have come from the sender of this.
     fn at_most(self, grown: Self) -> Self {
         let stored = self.bytes.saturating_add(self.messages.saturating_mul(STORED_BESIDES));
         Self { bytes: stored.min(grown.bytes), messages: self.messages.min(grown.messages) }

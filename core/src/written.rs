@@ -1,9 +1,9 @@
-//! Tests as text: what a change does to tests that stand inside product files, and to what they assert with.
+//! Tests as text: what a change does to tests inside product files, and to what they assert with.
 //!
 //! Names and counts speak for such tests wherever the base has them. It has none where it does not build, which is how
-//! work on something missing begins, and a name does not tell that a test was turned round. So the changed files are read:
-//! Rust's, because there tests stand in product files, and Python's for words that skip tests from product code. This reads
-//! tokens and no grammar; what macros make is not known.
+//! work on something missing begins, and a name does not show that a test was turned round. So the changed files are
+//! read: Rust's, because there tests are in product files, and Python's for words that skip tests from product code.
+//! This reads tokens and no grammar; what macros make is not known.
 
 mod items;
 mod rust;

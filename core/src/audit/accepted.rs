@@ -1,5 +1,5 @@
-//! What an acceptance rests on, and what a landing does: stated again beside the engine, because everything else is there
-//! for their sake.
+//! What an acceptance rests on, and what a landing does: stated again outside the engine, because everything else is
+//! there for their sake.
 
 use holdpoint_protocol::{
     artifact::{Handed, VerificationReport},

@@ -160,7 +160,7 @@ fn wrong(
         let expected = format!("handoff {name} by role {}, whose turn it is", open.role);
         return Some((Link::Sender, expected, format!("it is by role {}", line.subject.role)));
     }
-    // A turn that is given up is given up over a plan: somebody took it once more.
+    // A turn that is given up is given up over a plan: an agent took it once more.
     if matches!(body, Handed::Plan) == ends
         || matches!(body, Handed::GivenBack | Handed::Status(_) | Handed::Exchange(_))
     {

@@ -63,7 +63,8 @@ impl Auditor {
         }
     }
 
-    /// What agents say they answered is there: a turn's name cannot be guessed, so whoever names one has seen its entry.
+    /// What agents say they answered is there: a turn's name cannot be guessed, so an agent that names one has seen its
+    /// entry.
     fn tails(&mut self, cut: Option<&Cut>) {
         let mut lost = Vec::new();
         for known in self.handoffs.values() {
@@ -103,7 +104,7 @@ impl Auditor {
         }
     }
 
-    /// What is there is what its name says, and what something is passed by is there.
+    /// Each blob is what its name says, and the evidence of each pass is there.
     fn evidence(&mut self, bytes: &Bytes) {
         let mut wrong = Vec::new();
         for (digest, (report, needed)) in &self.evidence {

@@ -1,4 +1,4 @@
-//! What an audit finds: one broken link, in the words of whoever has to act on it.
+//! What an audit finds: one broken link, in the words of the person who has to act on it.
 
 use std::fmt;
 
@@ -33,7 +33,7 @@ pub enum Link {
     Landing,
     /// Evidence that is missing, or not what its name says.
     Evidence,
-    /// Something is referred to that stands behind the end of a journal: a tail was lost.
+    /// A reference points behind the end of a journal: a tail was lost.
     Tail,
     /// A journal does not end where the orchestrator that made the export saw it end.
     Seal,

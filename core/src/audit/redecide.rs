@@ -1,7 +1,7 @@
 //! Taking every decision again: what the engine makes of the state before an entry and of what the entry answers has to
 //! be what the entry says (FLY-30).
 //!
-//! What the engine was given is read off the entry where nothing else tells it: ids, times, the head it stood on, what
+//! The engine's inputs are read off the entry where nothing else shows them: ids, times, the head it stood on, what
 //! git said.
 
 use std::borrow::Cow;
@@ -71,7 +71,7 @@ impl Auditor {
     }
 }
 
-/// An entry, and what stood before it.
+/// An entry, and the state before it.
 struct Seen<'a> {
     entry: &'a Entry,
     record: &'a Record,
@@ -446,8 +446,8 @@ fn configured_as_of<'a>(
     Ok(Cow::Owned(FlightState { configured: earlier, ..flight.clone() }))
 }
 
-/// The flight as it was when `head` was its head; `None` if it never was. Whoever decided may not have known of the
-/// newest landing yet.
+/// The flight as it was when `head` was its head; `None` if it never was. The orchestrator that decided may not have
+/// known of the newest landing yet.
 fn as_of<'a>(flight: &'a FlightState, head: &Oid) -> Option<Cow<'a, FlightState>> {
     if flight.head() == head {
         return Some(Cow::Borrowed(flight));

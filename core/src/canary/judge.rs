@@ -47,7 +47,7 @@ pub enum Judgement {
     Held,
     /// Nothing: the check does not show these canaries on the base either.
     Unselected,
-    /// Somebody answered for the tests.
+    /// Something else answered for the tests.
     Forged(Sign),
     /// The run came to no end that says anything, for this reason.
     Unsettled(Option<CriterionReason>),

@@ -1,4 +1,4 @@
-//! Where canaries stand: which files of a tree, by their names and by what the first run printed of them.
+//! Where canaries are: which files of a tree, by their names and by what the first run printed of them.
 
 use std::collections::BTreeSet;
 
@@ -45,7 +45,7 @@ pub(super) fn packages(paths: &BTreeSet<String>) -> Vec<String> {
     paths.iter().filter(is_package).cloned().collect()
 }
 
-/// Whether a file may hold tests of a language that are run as they stand there.
+/// Whether a file may hold tests of a language that are run as they are there.
 fn holds(language: Language, path: &str, paths: &BTreeSet<String>) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     match language {

@@ -77,7 +77,7 @@ pub fn with_base_product(runs: ProductRuns<'_>) -> ProductSays {
 }
 
 /// Whether a file of the product may be put back without a test of `first` that notices: `without` is the run with that
-/// file as on the base. Fewer tests are no silence: those that stand in the file went with it.
+/// file as on the base. Fewer tests are no silence: those in the file went with it.
 #[must_use]
 pub fn goes_unnoticed(first: &Run, without: &Run) -> bool {
     without.alone().0 == Verdict::Pass && ran(without) >= ran(first)

@@ -1,10 +1,10 @@
-//! Changed lines that no test ran: what watched processes of a check said, and how it is told.
+//! Changed lines that no test ran: what watched processes of a check said, and how it is reported.
 //!
 //! Only ever a doubt. The code under test runs in the processes that say it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Files that are told, and ranges of lines of each.
+/// Files that are reported, and ranges of lines of each.
 const FILES_SHOWN: usize = 5;
 const RANGES_SHOWN: usize = 10;
 
@@ -42,7 +42,7 @@ pub fn unrun(mark: &str, output: &str) -> Lines {
     could
 }
 
-/// What is told of them; `None`: there are none.
+/// How they are reported; `None`: there are none.
 #[must_use]
 pub fn told(unrun: &Lines) -> Option<String> {
     let file = |(path, lines): (&String, &BTreeSet<usize>)| {

@@ -108,7 +108,7 @@ fn outcomes(wanted: Wanted<'_>) -> Vec<&'static str> {
     all.into_iter().flatten().collect()
 }
 
-/// The value that stands where an outcome belongs, short enough to be quoted.
+/// The value in the place of an outcome, short enough to be quoted.
 pub(super) fn word(value: &Value) -> String {
     const SHOWN_MAX: usize = 60;
     let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);

@@ -59,7 +59,7 @@ pub(super) fn items(workflow: &Fields<'_>, problems: &mut Problems) -> Items {
 }
 
 fn is_fork(node: &Node) -> bool {
-    // What is no mapping is reported as no gate; here it is only looked at.
+    // A value that is no mapping is reported as no gate; here it is only looked at.
     let unread = &mut Problems::default();
     let keys = Fields::free(node, "a gate", "", unread);
     keys.is_some_and(|keys| {

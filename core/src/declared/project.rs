@@ -44,7 +44,7 @@ pub(super) struct Declared {
 #[derive(Debug)]
 pub(super) struct Project {
     pub(super) workflows: Vec<Declared>,
-    /// Whether there can be only one: it stands below `workflow`.
+    /// Whether there can be only one: it is below `workflow`.
     pub(super) single: bool,
     /// Who is notified of stuck work of any of them.
     pub(super) owner: Option<AgentName>,

@@ -1,4 +1,5 @@
-//! The rules that declarations keep (spec GATE-3). What only a file can get wrong is the readers'; no rule stands in both.
+//! The rules that declarations keep (spec GATE-3). The readers check what only a file can get wrong; no rule is in
+//! both.
 
 mod chart;
 mod escalation;

@@ -70,7 +70,7 @@ pub(super) fn unopened(state: &WaypointState, verb: Verb, cx: &Context<'_>) -> S
     Step::Refuse(Refusal::act(ActCode::NothingOpen, message, "`holdpoint inbox` lists what waits for people"))
 }
 
-/// Somebody was first.
+/// Another act was first.
 pub(super) fn late(state: &WaypointState, otherwise: &str, cx: &Context<'_>) -> Refusal {
     let waypoint = &cx.waypoint.id;
     let (message, details) = match &state.acted {
@@ -124,7 +124,7 @@ pub(super) fn completed(state: &WaypointState, act: Act<Box<Completion>>, cx: &C
         let message = format!("{by} voted in this fork already: another person has to complete gate {}", gate.id);
         return Step::Refuse(Refusal::act(ActCode::NotAllowed, message, "one person votes once in a fork"));
     }
-    // What names no outcome is forbidden.
+    // An act that names no outcome is forbidden.
     let outcome = body.outcome.unwrap_or(Outcome::Complete);
     let transition = Transition::new(state, cx, fresh).acted(by, verb, cause.clone()).answered(cause, outcome);
     let Completion { summary, blockers, rejection_notes, metadata, .. } = *body;

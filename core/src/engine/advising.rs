@@ -5,9 +5,9 @@
 //! to a bound. Then, and as soon as all of a round say that they cannot help, or nobody is heard of in time, or the budget is used
 //! up, the question waits for a person as if there were no advisors.
 //!
-//! The state has references and counts only. The words ride in the advisors' turns, from which the next one is made, so that
-//! nothing has to be remembered beside the journal. Only turns that make work get advice, so nothing that an advisor says reaches
-//! a verifier (FLY-18). `turns` opens what follows.
+//! The state has references and counts only. The words ride in the advisors' turns, from which the next one is made, so
+//! that nothing has to be remembered outside the journal. Only turns that make work get advice, so nothing that an
+//! advisor says reaches a verifier (FLY-18). `turns` opens what follows.
 
 mod turns;
 
@@ -196,7 +196,7 @@ fn request_of(turn: Turn) -> Option<AdviceRequest> {
     }
 }
 
-/// What the asker was told that waits for advice, by an advisor's turn.
+/// What the asker that waits for advice had heard, by an advisor's turn.
 pub(super) fn told_before(turn: Turn) -> Option<Feedback> {
     request_of(turn)?.asked.feedback
 }

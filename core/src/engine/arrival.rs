@@ -211,7 +211,7 @@ struct Seen<'a> {
     tags: &'a [String],
 }
 
-/// A visit, without the words of whoever ended it.
+/// A visit, without the words that ended it.
 #[derive(Serialize)]
 struct SeenVisit<'a> {
     gate: &'a GateId,

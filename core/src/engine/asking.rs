@@ -1,4 +1,4 @@
-//! Questions that wait in their turn: it stays open, its agent keeps it, and whoever has it gets the answer.
+//! Questions that wait in their turn: it stays open, its agent keeps it, and its holder gets the answer.
 //!
 //! Each counts as a round, like one that ends its turn. A second one takes the place of the first; every other final handoff
 //! of the turn withdraws what is open. When the agent's patience is over the same question ends the turn
@@ -43,7 +43,8 @@ pub(super) fn asked(
 ) -> Step {
     let Handoff { turn, cause, body, .. } = handoff;
     let Asked { question, words, .. } = *body;
-    // Whoever takes a turn again asks again: the same words are the same question, which has a name by which people know it.
+    // An agent that takes a turn again asks again: the same words are the same question, which has a name by which
+    // people know it.
     if open.questions.iter().any(|earlier| earlier.words == words) {
         return Step::Nothing;
     }
@@ -63,7 +64,7 @@ pub(super) fn asked(
     transition.decided(Phase::InTurn(open), &ruling, None)
 }
 
-/// What is open is answered by an act, or by policy; the turn goes on.
+/// An open question is answered by an act, or by policy; the turn goes on.
 pub(super) fn reply(
     mut transition: Transition<'_>,
     mut open: OpenTurn,

@@ -13,7 +13,7 @@ use holdpoint_protocol::{
 use super::{Context, Input, forking::Voted};
 use crate::gates::{Duty, Workflow};
 
-/// What an entry tells the next maker of the work, where it is a rejecting vote.
+/// What the next maker of the work learns from an entry, where it is a rejecting vote.
 #[must_use]
 pub fn voted(entry: &Entry) -> Option<Voted> {
     let Entry::Decided(decided) = entry else { return None };

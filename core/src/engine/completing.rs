@@ -74,7 +74,7 @@ pub(super) fn settle(transition: Transition<'_>, open: &OpenTurn, said: &Said) -
     }
 }
 
-/// What whoever gets the work back learns.
+/// What the agent that gets the work back learns.
 fn notes(said: &Said) -> Vec<String> {
     said.blockers.iter().chain(&said.rejection_notes).cloned().collect()
 }

@@ -18,8 +18,8 @@ use super::{
 };
 use crate::policy::escalate;
 
-/// Part of the acknowledgement wait that has to lie between two plans at least. The broker delivers a silent agent's turn
-/// again after the whole of it, but an agent may take a while to publish its plan.
+/// Part of the acknowledgement wait that has to be between two plans at least. The broker delivers a silent agent's
+/// turn again after the whole of it, but an agent may take a while to publish its plan.
 const SILENCE_SHARE: u32 = 2;
 
 /// An agent's plan for a turn: it took the turn.
@@ -70,7 +70,7 @@ pub(super) fn is_reached(count: u32, cx: &Context<'_>) -> bool {
     bound > 0 && count >= bound
 }
 
-/// Somebody took the turn who is not the first.
+/// An agent took the turn that is not the first.
 pub(super) fn died(state: &WaypointState, died: Died, cx: &Context<'_>, fresh: &Fresh) -> Step {
     let Phase::InTurn(open) = &state.phase else { return Step::Nothing };
     let count = u32::try_from(died.deaths.len()).unwrap_or(u32::MAX);

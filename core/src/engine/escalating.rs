@@ -67,7 +67,7 @@ fn chained<'a>(open: &OpenTurn, cx: &Context<'a>) -> Option<&'a Gate> {
     is_own.then_some(gate)
 }
 
-/// The turn is taken from whoever has it, and is the next role's, with what was wrong.
+/// The turn is taken from its holder, and is the next role's, with what was wrong.
 fn passed_on(mut transition: Transition<'_>, gate: &Gate, (open, turn): (&OpenTurn, Turn), next: &Escalation) -> Step {
     let link = open.link + 1;
     let how = if gate.is_peoples_at(link) { answered_by_people(gate, &transition) } else { String::new() };

@@ -27,7 +27,7 @@ use crate::{
     policy::{Ruling, escalate, exhausted},
 };
 
-/// What the entry of a vote tells the next maker of the work.
+/// What the next maker of the work learns from the entry of a vote.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Voted {
     /// The digest of the handoff or act that brought it.
@@ -48,8 +48,8 @@ pub(super) fn status(fork: &OpenFork) -> Status {
 }
 
 impl<'a> Transition<'a> {
-    /// Where work is from here on. What a branch comes to is kept in its fork; a phase elsewhere ends the fork, and its turns
-    /// that are open are superseded.
+    /// Where work is from here on. The result of a branch is kept in its fork; a phase elsewhere ends the fork, and its
+    /// turns that are open are superseded.
     pub(super) fn go_to(&mut self, phase: Phase) {
         if !matches!(&phase, Phase::InTurn(open) if open.purpose == Purpose::Advise) {
             self.next.advice = None;
@@ -89,7 +89,7 @@ impl<'a> Transition<'a> {
         self.next.phase = phase;
     }
 
-    /// The fork is over. What is open in it counts no more.
+    /// The fork is over. Its open turns count no more.
     fn end_fork(&mut self) {
         self.close_visits();
         self.next.fork = None;

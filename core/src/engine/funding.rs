@@ -1,7 +1,7 @@
 //! What a turn may use up, and what counts as spent when it is over (FLY-32). Only in plans with such budgets.
 //!
-//! What was used up follows from the state: a turn that was open and is not any more counts by its report, or as all that it
-//! was allowed.
+//! The used amounts follow from the state: a turn that was open and is not any more counts by its report, or as all
+//! that it was allowed.
 
 use holdpoint_protocol::{
     artifact::Metered,
@@ -119,8 +119,8 @@ pub(super) fn fund(transition: &Transition<'_>, open: &OpenTurn) -> Funded {
     }
 }
 
-/// The most of a limit that one advisor's turn may use up: whoever called for help has to go on with the rest, also where nobody
-/// says how much of it the advisor used.
+/// The most of a limit that one advisor's turn may use up: the caller for help has to go on with the rest, also where
+/// no report says how much of it the advisor used.
 fn part(limits: Limits) -> Limits {
     Limits::from_list(limits.to_list().map(|limit| limit.map(|limit| (limit / ADVISORS_PART).max(1))))
 }
@@ -149,7 +149,7 @@ fn used_up(what: &str, of_waypoint: bool, cx: &Context<'_>) -> Ruling {
     rule(&format!("{what} is used up"), &named, cx)
 }
 
-/// What becomes of work whose turn reached a limit, or that has nothing left: a person's matter, by the plan's policy.
+/// What becomes of work whose turn reached a limit, or that has nothing left: a person decides, by the plan's policy.
 pub(super) fn crossed(detail: &str, cx: &Context<'_>) -> Ruling {
     let named = format!("{} --flight {}", cx.waypoint.id, cx.flight.submitted.flight);
     rule(detail, &named, cx)

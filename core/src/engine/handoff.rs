@@ -77,7 +77,7 @@ fn reassigned(state: &WaypointState) -> Option<(&RoleId, &RoleId)> {
     (taken_back && same && old.role != open.role).then_some((&old.role, &open.role))
 }
 
-/// What whoever held a turn is told that is not open any more.
+/// What the holder of a turn hears that is not open any more.
 #[must_use]
 pub fn why_over(state: &WaypointState) -> String {
     match (&state.phase, reassigned(state)) {
@@ -182,8 +182,8 @@ fn failed(mut transition: Transition<'_>, open: &OpenTurn, failure: &Failure, to
     }
 }
 
-/// What is decided on a failed turn, and what the next one learns, beside what the failed one was `told`: a rework, which is
-/// counted.
+/// What is decided on a failed turn, and what the next one learns besides `told`, as the failed one did: a rework,
+/// which is counted.
 ///
 /// # Errors
 /// The step that holds the work, where none is left or nothing would change.

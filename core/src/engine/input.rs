@@ -48,7 +48,7 @@ pub enum Input {
     HandedIn(Act<Box<HandingIn>>),
     /// A person ends the waypoint; without a body, its whole flight.
     Cancelled(Act<Option<Box<Cancel>>>),
-    /// A person had the flight go on by other workflows, and the waypoint stands in a gate that is gone or another role's.
+    /// A person had the flight go on by other workflows, and the waypoint is at a gate that is gone or another role's.
     Reconfigured(Act<Box<Migrating>>),
     /// Nothing was handed off in time on this turn, as it stands.
     DeadlinePassed(Box<Turn>),
@@ -64,7 +64,7 @@ pub enum Input {
     LandingFailed(String),
     /// The flight's budget is used up.
     BudgetExhausted,
-    /// What was to follow is larger than a message may be: it can never be appended.
+    /// The next entry is larger than a message may be: it can never be appended.
     TooLarge(Oversize),
 }
 
@@ -104,7 +104,7 @@ pub struct Handoff<T> {
     pub agent: AgentName,
     /// Where it is stored.
     pub cause: Cause,
-    /// What its turn had been told, where the turn failed: the next one has to know it as well.
+    /// The instructions of its turn, where the turn failed: the next one has to know them as well.
     pub told: Option<Box<Feedback>>,
     /// What its program used up, as far as it says.
     pub metered: Option<Box<Metered>>,
@@ -155,7 +155,7 @@ pub struct Asked {
     pub context: String,
     /// The answers that its asker can work with.
     pub options: Vec<String>,
-    /// Tells it from other questions of the turn: the digest of its words.
+    /// Distinguishes it from other questions of the turn: the digest of its words.
     pub words: Digest,
     /// Whether it ends its turn.
     pub ends: Ends,
@@ -250,7 +250,7 @@ pub struct Migrating {
 pub struct Died {
     /// The turn.
     pub turn: TurnId,
-    /// The plan of whoever has it now.
+    /// The plan of its holder.
     pub cause: Cause,
     /// Who had it before.
     pub deaths: Vec<Death>,

@@ -1,7 +1,7 @@
 //! What becomes of an accepted commit when the flight's head moved before it could land (FLY-39).
 //!
-//! It is merged with the head and the merge is verified. Where both do not fit together, the builder is told with what it
-//! collided and builds again on the head. Landing conflicts have a bound of their own and are not attempts (FLY-29).
+//! It is merged with the head and the merge is verified. Where both do not fit together, the builder learns with what
+//! it collided and builds again on the head. Landing conflicts have a bound of their own and are not attempts (FLY-29).
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ use crate::policy::{Ruling, escalate};
 
 /// Landing conflicts a waypoint may have (spec README: "landing conflicts 10").
 const CONFLICTS_MAX: u32 = 10;
-/// Waypoints that a builder is told of: more would say less.
+/// Waypoints that a builder hears of: more would say less.
 const LANDED_TOLD_MAX: usize = 20;
 
 /// An accepted commit was merged with the head that moved meanwhile, or with the train on it.
@@ -54,7 +54,7 @@ pub(super) fn head_moved(state: &WaypointState, merged: Merged, cx: &Context<'_>
         Merge::Clean { commit, violations, same_diff } => {
             let (tree, bundle) = (commit.tree, Some(commit.bundle));
             let merged = Work { commit: Some(commit.commit), tree, bundle, violations, made_on, ..work.clone() };
-            // Whoever approved the diff approved this one: it is the same.
+            // The approval of the diff covers this one: it is the same.
             transition.next.cleared &= same_diff;
             verify(transition, merged)
         }
@@ -211,7 +211,7 @@ fn feedback(failing: Vec<CriterionReport>, notes: Vec<String>, collision: Collis
 }
 
 /// Work that collides is made again from the first gate that makes it. The base moved: what has to be red there is tried
-/// first, and what the builder is told waits in the turn for that.
+/// first, and the builder's feedback waits in the turn for that.
 fn conflict(mut transition: Transition<'_>, feedback: Feedback) -> Step {
     let first = transition.cx.workflow.first_make();
     transition.next.after_conflict = true;

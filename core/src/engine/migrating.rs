@@ -1,5 +1,5 @@
-//! Work under way after its workflow was declared otherwise (GATE-12): what stands in a gate that is gone, or has a turn of a
-//! role that is not the gate's any more, goes to where it belongs now. What was accepted is not touched.
+//! Work under way after its workflow was declared otherwise (GATE-12): work at a gate that is gone, or with a turn of a
+//! role that is not the gate's any more, goes to where it belongs now. Accepted work is not touched.
 
 use holdpoint_protocol::{
     artifact::{Verb, VerificationPurpose},
@@ -22,7 +22,7 @@ use crate::{
     policy::{Ruling, escalate, exhausted},
 };
 
-/// Where work that stood in a gate belongs by the workflow of today.
+/// Where work that was at a gate belongs by the workflow of today.
 enum Place<'a> {
     /// Where it is.
     Here,
@@ -36,17 +36,17 @@ enum Place<'a> {
     Nowhere(&'a Gate),
 }
 
-/// Whether a waypoint stands where it cannot stay by the flight's workflows of today.
+/// Whether a waypoint is where it cannot stay by the flight's workflows of today.
 #[must_use]
 pub fn has_to_migrate(state: &WaypointState, cx: &Context<'_>) -> bool {
-    // What its last entry was decided by is what it stands in.
+    // It is in the workflow by which its last entry was decided.
     if state.configured.by >= cx.flight.configured.newest() {
         return false;
     }
     stands(state).is_some_and(|stands| !matches!(place(&stands, state, cx), Place::Here))
 }
 
-/// Where a waypoint stands.
+/// Where a waypoint is.
 enum Stands<'a> {
     /// A turn of it is open, or was when it was held or asked.
     Turn(&'a OpenTurn),
@@ -61,7 +61,7 @@ fn stands(state: &WaypointState) -> Option<Stands<'_>> {
         return Some(Stands::Fork(fork));
     }
     match &state.phase {
-        // An advisor has no gate of its own: the work is where whoever called for help has it.
+        // An advisor has no gate of its own: the work is where the caller for help has it.
         Phase::InTurn(open) => Some(Stands::Turn(state.advice.as_ref().map_or(open, |advice| &advice.question.turn))),
         Phase::Waiting(question) => Some(Stands::Turn(&question.turn)),
         Phase::Held(held) => match &held.resume {
@@ -113,7 +113,7 @@ fn place<'a>(stands: &Stands<'_>, state: &WaypointState, cx: &Context<'a>) -> Pl
     if kept.is_some_and(fits) {
         return Place::Here;
     }
-    // A merge is verified at the last verifier's gate, whichever that is.
+    // A merge is verified at the last verifier's gate.
     if purpose == MERGE
         && let Some(judge) = workflow.last_judge()
     {
@@ -163,7 +163,7 @@ pub(super) fn reconfigured(state: &WaypointState, act: Act<Box<Migrating>>, cx: 
     let Migrating { turn, feedback } = *body;
     let Some((gate, purpose)) = stands.at() else { return Step::Nothing };
     let told = match stands {
-        // The words of whoever asks ride in the advisor's turn.
+        // The asker's words ride in the advisor's turn.
         Stands::Turn(_) if state.advice.is_some() => turn.and_then(|turn| advising::told_before(*turn)),
         Stands::Turn(open) => {
             turn.filter(|turn| turn.turn_id == open.turn).and_then(|turn| turn.told_or_kept().cloned())

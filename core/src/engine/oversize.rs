@@ -11,7 +11,7 @@ use super::{Context, Fresh, Input, Oversize, Refusal, Step, acts, transition::Tr
 use crate::policy::escalate;
 
 impl Input {
-    /// What its sender is told where what follows from it is too large; `None`: nobody sent it.
+    /// What its sender hears where the entry that follows is too large; `None`: nobody sent it.
     #[must_use]
     pub fn too_large(&self, size: Oversize) -> Option<Refusal> {
         let turn = match self {

@@ -53,7 +53,7 @@ pub enum Refusal {
         /// What is wrong, and how it goes.
         lesson: Box<Lesson>,
     },
-    /// Whoever made the work completes a gate that looks at it.
+    /// The maker of the work completes a gate that looks at it.
     #[error("{agent} made the work that turn {turn} is about: another agent has to complete the gate")]
     OwnWork {
         /// The turn.
@@ -82,7 +82,7 @@ pub enum Refusal {
         /// Who answered.
         agent: AgentName,
     },
-    /// What follows from it is larger than a message may be; the waypoint is held.
+    /// The entry that follows from it is larger than a message may be; the waypoint is held.
     #[error("what follows from the handoff on turn {turn} has {} bytes, and a message may have {}: the waypoint waits for a person", size.bytes, size.most)]
     TooLarge {
         /// The turn.

@@ -218,7 +218,7 @@ fn judged(transition: Transition<'_>, open: &OpenTurn, report: &VerificationRepo
     }
 }
 
-/// What the next build turn is told: failing verdicts whole, and broken rules in words.
+/// What the next build turn says: failing verdicts whole, and broken rules in words.
 pub(super) fn feedback(ruling: &Ruling, report: &VerificationReport, state: &WaypointState) -> Feedback {
     let failing = report.criteria.iter().chain(&report.guards);
     let failing = failing.filter(|r| r.result.verdict != Verdict::Pass).cloned().collect();

@@ -36,7 +36,7 @@ pub fn policy_hash(plan: &Plan) -> Digest {
     Digest::of(&rules)
 }
 
-/// The rules of the turn, for whoever has it.
+/// The rules of the turn, for its holder.
 pub(super) fn guidance(next: &WaypointState, open: &OpenTurn, cx: &Context<'_>, fresh: &Fresh) -> GuidancePacket {
     let (constraints, stops): (&[&str], &[&str]) = match open.role.as_str() {
         _ if open.purpose == Purpose::Complete => (
@@ -93,7 +93,7 @@ fn protected(cx: &Context<'_>) -> Vec<String> {
     cx.flight.submitted.plan.protected.iter().chain(&cx.waypoint.protected).cloned().collect()
 }
 
-/// What whoever makes work is asked.
+/// What a maker of work is asked.
 pub(super) fn build_request(
     next: &WaypointState,
     gate: &Gate,

@@ -97,8 +97,8 @@ pub fn in_hand<'a>(state: &'a WaypointState, verb: Verb, by: &AgentName, on: Opt
     found.or_else(|| state.open_turns().next())
 }
 
-/// The role in whose queue a turn stands. One that a person took over, or has to, stands in that of people, from which no agent
-/// pulls.
+/// The role in whose queue a turn is. One that a person took over, or has to, is in that of people, from which no
+/// agent pulls.
 #[must_use]
 pub fn queued_for(turn: &Turn) -> RoleId {
     let open = turn.record.state.as_ref().and_then(|state| state.open_turn(&turn.turn_id));
@@ -159,7 +159,7 @@ fn cannot_be_taken(state: &WaypointState, open: &OpenTurn, by: &AgentName, cx: &
     }
 }
 
-/// Somebody has it already.
+/// Another person has it already.
 fn held_by(holder: &AgentName, by: &AgentName, open: &OpenTurn, cx: &Context<'_>) -> Refusal {
     let (waypoint, since) = (&cx.waypoint.id, open.opened_at);
     let (message, hint) = if holder == by {
@@ -196,7 +196,7 @@ pub(super) fn own_work(state: &WaypointState, open: &OpenTurn, by: &AgentName) -
     branches::has_made(state, by).then(|| Refusal::act(ActCode::NotAllowed, message(), hint))
 }
 
-/// Why this person cannot answer a turn that was taken over: somebody else has it.
+/// Why this person cannot answer a turn that was taken over: another person has it.
 pub(super) fn not_theirs(open: &OpenTurn, by: &AgentName) -> Option<Refusal> {
     let holder = open.taken_by.as_ref().filter(|holder| *holder != by)?;
     let message =

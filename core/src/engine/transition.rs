@@ -158,7 +158,7 @@ impl<'a> Transition<'a> {
                 }
                 self.reject_to(target, ruled)
             }
-            // The role that has the turn tries again, at whichever link of the chain.
+            // The role that has the turn tries again, at any link of the chain.
             Ok(Move::Again(target)) => {
                 let link = self.before.phase.turn().filter(|open| open.gate == target.id).map_or(0, |open| open.link);
                 self.again_by(target, link, ruled)
@@ -231,7 +231,7 @@ impl<'a> Transition<'a> {
             Arrival::At(transition, Stop::Gate(gate)) => transition.again(gate, ruled),
             // Nobody is left before the fork who could change the work: its branches look at it again.
             Arrival::At(transition, Stop::Fork(_)) => transition.open_branch(ruled.feedback, Some(&ruled.ruling)),
-            // What was sent back is not finished because no condition lets it in any more.
+            // Work that was sent back is not finished because no condition lets it in any more.
             Arrival::End(transition) => transition.hold_at(gate, arrival::nothing_entered()),
             Arrival::Stopped(step) => step,
         }
@@ -279,7 +279,7 @@ impl<'a> Transition<'a> {
     pub(super) fn held(&self, resume: Resume, ruling: &Ruling) -> Held {
         // Nobody waits for an answer in a turn that is held, and nobody has taken it over.
         let resume = match resume {
-            // Whoever called for help goes on, and asks again if it has to.
+            // The caller for help goes on, and asks again if it has to.
             Resume::Turn(open) if open.purpose == Purpose::Advise => match &self.before.advice {
                 Some(advice) => Resume::Turn(advice.question.turn.clone()),
                 None => Resume::Beginning,
@@ -385,7 +385,7 @@ pub(super) fn reworks_left(state: &WaypointState, cx: &Context<'_>) -> bool {
     state.counters.reworks < granted
 }
 
-/// The status of a waypoint as far as its own journal tells: landing is the flight's.
+/// The status of a waypoint as far as its own journal shows: landing is the flight's.
 #[must_use]
 pub fn phase_status(state: &WaypointState) -> Status {
     // Also as one branch sees it.

@@ -42,7 +42,7 @@ const RUNS_PER_CHECK: u32 = 3;
 const RUNS_MORE_IF_STRICT: u32 = 5;
 /// What a gate that declares no time gives a completion (GATE-15).
 const COMPLETION_TIMEOUT: Millis = Millis(3_600_000);
-/// What a turn's clone, checkout and upload may take beside its work.
+/// What a turn's clone, checkout and upload may take besides its work.
 pub(super) const OVERHEAD: Duration = Duration::from_secs(10 * 60);
 
 /// What a turn that opens is to be.
@@ -138,7 +138,7 @@ pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling:
     Step::Append(Box::new(Entry::Turn(Box::new(turn))))
 }
 
-/// In which of its role's queues a turn stands. Every landing waits for the merge that is being verified, also that of
+/// In which of its role's queues a turn is. Every landing waits for the merge that is being verified, also that of
 /// the most urgent work: it goes first.
 #[must_use]
 pub fn queue(turn: &Turn, planned: Priority) -> Priority {
@@ -178,7 +178,7 @@ pub(super) fn open_again(mut transition: Transition<'_>, earlier: &OpenTurn, tur
     Step::Append(Box::new(Entry::Turn(Box::new(turn))))
 }
 
-/// What was added to a turn may be too much with what it had.
+/// The additions to a turn may be too much with what it had.
 fn bound(request: &mut TurnRequest) {
     let feedback = match request {
         TurnRequest::Build(request) => &mut request.feedback,
@@ -197,7 +197,7 @@ pub fn reply(turn: &mut Turn, answer: &Clarified) {
     clarify(turn, answer.clone());
 }
 
-/// What was answered goes with the next turn of the role that asked, after what was answered before.
+/// An answer goes with the next turn of the role that asked, after earlier answers.
 pub(super) fn clarify(turn: &mut Turn, answered: Clarified) {
     match &mut turn.request {
         TurnRequest::Build(request) => {
@@ -249,7 +249,7 @@ fn open_turn(opening: &Opening<'_>, cx: &Context<'_>, fresh: &Fresh) -> OpenTurn
     }
 }
 
-/// When a turn is overdue. What people do waits in no queue: it has the gate's time and no grace.
+/// When a turn is overdue. People's turns wait in no queue: they have the gate's time and no grace.
 fn deadline(gate: &Gate, purpose: Purpose, people: bool, cx: &Context<'_>) -> Timestamp {
     let work = match purpose {
         Purpose::Build if people => return cx.now.after(gate.timeout.map_or(taking::TAKEN_TIME, Millis::duration)),

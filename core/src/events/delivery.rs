@@ -1,7 +1,7 @@
 //! The four measures of delivery that DORA asks for (GATE-34), as far as Holdpoint sees delivery: up to the flight's branch.
 //!
 //! A change is a waypoint. It is deployed when it lands. It failed when it was held, so that a person had to have it tried
-//! again, cancel it or give it up; it is restored when it goes on. What becomes of a branch afterwards is not seen here.
+//! again, cancel it or give it up; it is restored when it goes on. The branch's later fate is not seen here.
 
 use std::collections::{BTreeMap, BTreeSet};
 

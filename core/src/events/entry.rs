@@ -140,7 +140,8 @@ impl Change<'_> {
         let entered = visits::opened(self.before, self.after).map(|visit| visit.gate.clone());
         let mut came = entered.clone();
         for visit in visits::closed(self.before, self.after) {
-            // What a reload took from its gate leaves it; a branch of a decided fork is one of several, and leads nowhere.
+            // Work that a reload took from its gate leaves it; a branch of a decided fork is one of several, and leads
+            // nowhere.
             let moved = self.before.fork.is_none() && visits::was_open(self.before, visit);
             if visit.outcome == Some(Outcome::Skip) && !moved {
                 whats.push((self.skipped(visit), None));
@@ -149,7 +150,7 @@ impl Change<'_> {
             whats.extend(self.left(visit, came.take()));
         }
         if let Some(gate) = came {
-            // Votes were told before: what leads on is the fork.
+            // Votes were reported before: the fork leads on.
             let fork = self.before.fork.as_ref().filter(|_| self.after.fork.is_none());
             let what = What::GateTransition {
                 from_gate: fork.map(|fork| fork.fork.clone()),
@@ -221,7 +222,7 @@ impl Change<'_> {
         self.before.work.as_ref().map(|work| work.agent.clone())
     }
 
-    /// What the next turn of the work is told.
+    /// What the next turn of the work says.
     fn blockers(&self) -> Vec<String> {
         let feedback = match self.entry {
             Entry::Turn(turn) => turn.told_or_kept(),
@@ -293,7 +294,7 @@ pub(super) fn duration(visit: &GateVisit) -> Millis {
     visit.exited.unwrap_or(visit.entered).since(visit.entered).into()
 }
 
-/// What a turn that opens again is told has to change.
+/// What has to change, as a turn that opens again says.
 pub(super) fn blockers_of(feedback: &Feedback) -> Vec<String> {
     let failing = feedback.failing.iter().map(|failing| {
         let result = &failing.result;

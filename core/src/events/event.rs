@@ -46,7 +46,7 @@ pub enum Level {
     Info,
     /// Something to know of.
     Warn,
-    /// A person's matter.
+    /// A person has to act.
     Error,
 }
 
@@ -93,7 +93,7 @@ pub enum What {
         /// Whose work it was.
         #[serde(skip_serializing_if = "Option::is_none")]
         work_of: Option<AgentName>,
-        /// What has to change, as the next turn is told.
+        /// What has to change, as the next turn says.
         blockers: Vec<String>,
         /// Those of them that are too vague to act on, where its agent or person completed the gate.
         #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -102,7 +102,7 @@ pub enum What {
         #[serde(serialize_with = "seconds")]
         duration: Millis,
     },
-    /// Whoever has a gate's turn called for help, and advisors are asked before a person.
+    /// The holder of a gate's turn called for help, and advisors are asked before a person.
     GateAdvice {
         /// The gate.
         gate: GateId,
@@ -197,7 +197,7 @@ pub enum What {
 pub enum AdviceOutcome {
     /// The next advisor has a turn.
     Asked,
-    /// The turn of whoever called is open again, with advice.
+    /// The caller's turn is open again, with advice.
     Advised,
     /// No advisor helped: it waits for a person.
     Unhelped,
@@ -314,7 +314,7 @@ impl What {
     }
 }
 
-/// The word for an outcome, as it stands in events and labels.
+/// The word for an outcome, as it is in events and labels.
 #[must_use]
 pub fn outcome_word(outcome: Outcome) -> &'static str {
     match outcome {

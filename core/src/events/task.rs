@@ -236,7 +236,7 @@ fn review(feedback: &Feedback) -> Option<Review> {
 }
 
 fn visit(left: &GateVisit, said: Option<&Said>) -> Visit {
-    // What the entry answers was said by whoever completed the gate; a gate that was passed over has no words.
+    // The entry answers the words of the agent or person who completed the gate; a gate that was passed over has none.
     let said = said.filter(|_| left.outcome != Some(Outcome::Skip));
     Visit {
         gate: left.gate.clone(),

@@ -301,7 +301,7 @@ fn a_completion_that_was_refused_and_not_corrected_before_its_turn_was_over_is_n
     let (mut reader, _) = read(&fixture, &[refused]);
     assert_eq!(brief(&reader.conflicts()), Vec::<String>::new());
 
-    // What came when the turn was over was too late, whatever it says; so was what would have been taken.
+    // A handoff after the turn's end was too late, no matter what it says; so was what would have been taken.
     let mut fixture = flown_by([gate("draft", "writer")]);
     fixture.feed("w", Input::Open);
     let (sound, wrong) = (fulfilled_too(&mut fixture), unusable(&mut fixture));

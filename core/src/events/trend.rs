@@ -1,4 +1,5 @@
-//! Whether a process gets worse (GATE-28): what went through each gate in the last days, beside as many days before them.
+//! Whether a process gets worse (GATE-28): what went through each gate in the last days, against as many days before
+//! them.
 
 use std::collections::BTreeMap;
 

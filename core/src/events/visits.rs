@@ -45,7 +45,7 @@ fn count(state: &WaypointState) -> usize {
     earlier(state).saturating_add(state.history.len())
 }
 
-/// Where a waypoint is that somebody has to move on.
+/// Where a waypoint is that a person has to move on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// The gate; `None` where its first gate is not known to be one.

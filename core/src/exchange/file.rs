@@ -62,7 +62,7 @@ pub struct HandoffRules {
 pub struct Component {
     /// Whether it has to print an envelope: then one that prints none has failed.
     pub envelope: bool,
-    /// What `data` has to hold beside what every component's has.
+    /// What `data` has to hold besides what every component's has.
     pub shape: Shape,
 }
 

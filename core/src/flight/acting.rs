@@ -17,7 +17,7 @@ use crate::engine::Refusal;
 pub struct Course {
     /// The flight was submitted; `None` if it was not.
     submitted: Option<Timestamp>,
-    /// Somebody last paused it or let it go on.
+    /// A person last paused it or let it go on.
     steered: Option<Timestamp>,
     /// It last was given other workflows.
     configured: Option<Timestamp>,
@@ -62,7 +62,7 @@ pub fn takes(flight: &FlightState, verb: Verb, stored: Timestamp, course: &Cours
         let message = format!("flight {id} was submitted after this came");
         return refuse(ActCode::NothingOpen, message, "`holdpoint status` shows how it stands");
     }
-    // What is raised is more each time: nothing that was done meanwhile changes what it means.
+    // Each raise is more than the one before: nothing that was done meanwhile changes what it means.
     if matches!(verb, Verb::Cancel | Verb::Budget) {
         return Ok(());
     }

@@ -79,8 +79,8 @@ impl Budgets {
         self.reserved.get(waypoint).into_iter().flatten().filter(move |reserved| reserved.step == step)
     }
 
-    /// What is reserved for the next entry of a waypoint that has so many, and for later ones, of which whoever asks has not read
-    /// yet: of those for one entry at most one is used.
+    /// What is reserved for the next entry of a waypoint that has so many, and for later ones, of which the asker has
+    /// not read yet: of those for one entry at most one is used.
     #[must_use]
     pub fn waiting(&self, waypoint: &WaypointId, step: u32) -> Amounts {
         let mut steps: BTreeMap<u32, Amounts> = BTreeMap::new();
@@ -101,8 +101,8 @@ impl Budgets {
         self.for_step(waypoint, need.step).rev().find(covers)
     }
 
-    /// As whoever decided an entry knew them: so many raises, and of reservations the one that was used; without one, those that
-    /// say that the budget is used up.
+    /// As the decider of an entry knew them: so many raises, and of reservations the one that was used; without one,
+    /// those that say that the budget is used up.
     #[must_use]
     pub(crate) fn as_of(&self, raises: u32, used: Option<u32>) -> Self {
         let mut known = self.clone();

@@ -143,7 +143,7 @@ impl FlightState {
         self.configured.flown(self.configured.newest())?.get(self.workflow_name(waypoint))
     }
 
-    /// How a waypoint moves as it stands. What has begun passes over gates that were added since.
+    /// How a waypoint moves as it stands. A waypoint that has begun passes over gates that were added since.
     #[must_use]
     pub fn workflow_of(&self, waypoint: &Waypoint, state: &WaypointState) -> Option<&Workflow> {
         match began(state) {

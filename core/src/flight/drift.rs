@@ -95,7 +95,7 @@ pub fn drift(flown: &[FlownWorkflow], declared: &[WorkflowSpec]) -> Vec<Drift> {
     flown.iter().filter_map(of).collect()
 }
 
-/// The roles that others have, or that somebody is named for in one of the two only.
+/// The roles that others have, or that an agent or a person is named for in one of the two only.
 fn regrouped(flown: &[FlownMembers], files: &[FlownMembers]) -> Vec<Regrouped> {
     let of = |all: &[FlownMembers], role: &RoleId| all.iter().find(|members| members.role == *role).cloned();
     let roles: BTreeSet<&RoleId> = flown.iter().chain(files).map(|members| &members.role).collect();
@@ -107,7 +107,7 @@ fn regrouped(flown: &[FlownMembers], files: &[FlownMembers]) -> Vec<Regrouped> {
     differing.collect()
 }
 
-/// What began without a workflow comes to the first gate of the one that is declared first.
+/// Work that began without a workflow comes to the first gate of the one that is declared first.
 fn adoption(flown: &FlownWorkflow, adopting: &WorkflowSpec) -> Drift {
     let recorded = RecordedWorkflow::from(adopting.clone());
     Drift {

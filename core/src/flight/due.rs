@@ -23,9 +23,9 @@ use crate::{
 /// One thing that is due.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Due {
-    /// An accepted commit stands on the head: append its landing.
+    /// An accepted commit is based on the head: append its landing.
     Land(WaypointId),
-    /// An accepted commit stands on an older head: merge it, and verify the merge.
+    /// An accepted commit is based on an older head: merge it, and verify the merge.
     Merge(WaypointId),
     /// An accepted commit is the next behind the train: merge it with the last car, and verify the merge.
     Stack(WaypointId),
@@ -37,7 +37,7 @@ pub enum Due {
     Budget(WaypointId),
     /// A person ended the flight, and this waypoint is not over.
     Cancel(WaypointId),
-    /// It stands in a gate that is gone, or whose turn is another role's, by the workflows of today.
+    /// It is at a gate that is gone, or whose turn is another role's, by the workflows of today.
     Migrate(WaypointId),
     /// The votes of the fork that it is in decide.
     Join(WaypointId),
@@ -48,7 +48,7 @@ pub enum Due {
 /// Everything that is due now, in the order it should be done, with one merge at a time.
 ///
 /// Doing one thing may change what is due: after each, look again. Landings come before openings, so that what opens
-/// next stands on the newest head.
+/// next is based on the newest head.
 #[must_use]
 pub fn due(flight: &FlightState, waypoints: &Waypoints, now: Timestamp) -> Vec<Due> {
     due_in(flight, waypoints, now, &Yard::SINGLE)
@@ -82,19 +82,19 @@ pub(super) fn cancelling(flight: &FlightState, waypoints: &Waypoints) -> Vec<Way
     left.map(|waypoint| waypoint.id.clone()).collect()
 }
 
-/// What stands where it cannot stay.
+/// A waypoint that is where it cannot stay.
 fn migrating<'a>(
     flight: &'a FlightState,
     waypoints: &'a Waypoints,
     now: Timestamp,
 ) -> impl Iterator<Item = WaypointId> + 'a {
     let newest = flight.configured.newest();
-    // What its last entry was decided by is what it stands in.
+    // It is in the workflow by which its last entry was decided.
     let reloaded = waypoints.iter().filter(move |(_, state)| state.configured.by < newest);
     reloaded.filter(move |(id, state)| migrates(flight, id, state, now)).map(|(id, _)| id.clone())
 }
 
-/// Whether a waypoint stands in a gate that is gone, or has a turn of a role that is not the gate's any more.
+/// Whether a waypoint is at a gate that is gone, or has a turn of a role that is not the gate's any more.
 #[must_use]
 pub fn migrates(flight: &FlightState, id: &WaypointId, state: &WaypointState, now: Timestamp) -> bool {
     let Some(waypoint) = flight.planned(id) else { return false };
@@ -117,8 +117,8 @@ pub fn next_deadline(flight: &FlightState, waypoints: &Waypoints, now: Timestamp
     waits.chain(flight.wall_end(now).filter(|_| spending())).min()
 }
 
-/// Whether a waypoint uses up the flight's budget, or would at once. What is accepted may still land: it costs nothing
-/// more. What depends on something that is not complete stays pending.
+/// Whether a waypoint uses up the flight's budget, or would at once. Accepted work may still land: it costs nothing
+/// more. A waypoint that depends on something incomplete stays pending.
 fn is_spending(flight: &FlightState, waypoints: &Waypoints, waypoint: &Waypoint) -> bool {
     let under_way = |state: &WaypointState| matches!(state.phase, Phase::InTurn(_) | Phase::Waiting(_) | Phase::Forked);
     waypoints.get(&waypoint.id).is_some_and(under_way) || is_ready(flight, waypoints, waypoint)

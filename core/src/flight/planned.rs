@@ -29,7 +29,7 @@ impl FlightState {
         self.submitted.plan.waypoints.get(self.place(id)?)
     }
 
-    /// Where a waypoint stands in the plan.
+    /// Where a waypoint is in the plan.
     pub(super) fn place(&self, id: &WaypointId) -> Option<usize> {
         let plan = &self.submitted.plan.waypoints;
         let before = |at: &u32| plan.get(*at as usize).is_some_and(|waypoint| waypoint.id < *id);
@@ -81,7 +81,7 @@ mod tests {
         for (name, phase) in [("a", Phase::Cancelled), ("k", Phase::Pending), ("z", Phase::Forked)] {
             waypoints.insert(id(name), WaypointState { phase, ..WaypointState::default() });
         }
-        // What no plan has may come of a journal that was tampered with.
+        // A waypoint that no plan has may come of a journal that was tampered with.
         waypoints.insert(id("l"), WaypointState { phase: Phase::Cancelled, ..WaypointState::default() });
         assert_eq!(left(&waypoints), "bkm");
     }

@@ -28,10 +28,10 @@ pub const CONFIGURATIONS_MAX: u32 = 100;
 /// Bytes of the workflows of one reload, as JSON.
 pub const RELOAD_BYTES_MAX: usize = 256 << 10;
 
-/// Problems of a plan that are told with a refusal.
+/// Problems of a plan that a refusal lists.
 const PROBLEMS_TOLD_MAX: usize = 20;
 
-/// Takes a reload: the entry that journals it. `is_agents` tells which roles the fleet has agents for.
+/// Takes a reload: the entry that journals it. `is_agents` says which roles the fleet has agents for.
 ///
 /// # Errors
 /// [`Refusal::Act`]: what is wrong with it. The flight goes on by what it was flown by.

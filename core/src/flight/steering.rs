@@ -41,7 +41,7 @@ impl Steering {
         }
     }
 
-    /// Whether no turn opens and no deadline fires. What was cancelled is over, and no longer paused.
+    /// Whether no turn opens and no deadline fires. A cancelled flight is over, and no longer paused.
     #[must_use]
     pub fn is_paused(&self) -> bool {
         self.cancelled.is_none() && self.pauses.last().is_some_and(|(_, end)| end.is_none())

@@ -10,7 +10,7 @@ use holdpoint_protocol::{
 use super::{FlightState, Waypoints, actions, due::cancelling};
 use crate::{engine, pages, workflows};
 
-/// The branch that a flight's accepted work stands on.
+/// The branch that a flight's accepted work is on.
 #[must_use]
 pub fn branch(flight: &FlightId) -> String {
     format!("holdpoint/{flight}")
@@ -29,7 +29,7 @@ pub(super) fn status_of(flight: &FlightState, id: &WaypointId, state: &WaypointS
             let nothing_to_land = state.work.as_ref().is_none_or(|w| w.commit.is_none());
             if nothing_to_land || flight.landing(id).is_some() { Status::Complete } else { Status::Running }
         }
-        // Where both raced, what stands on the branch counts.
+        // Where both raced, the branch counts.
         Phase::Cancelled if flight.landing(id).is_some() => Status::Complete,
         _ => engine::phase_status(state),
     }
@@ -66,8 +66,8 @@ pub fn flight_status(flight: &FlightState, waypoints: &Waypoints) -> FlightStatu
     if waiting { FlightStatus::Waiting } else { FlightStatus::Incomplete }
 }
 
-/// The flight as users see it: its first page, or the one behind a waypoint; `None` if its plan has no such waypoint. What
-/// fails at the moment and who holds a turn is not in the journal: the caller says it.
+/// The flight as users see it: its first page, or the one behind a waypoint; `None` if its plan has no such waypoint.
+/// The journal does not have what fails at the moment and who holds a turn: the caller says it.
 #[must_use]
 pub fn view(
     flight: &FlightState,
@@ -114,7 +114,7 @@ pub fn view(
 /// The declared workflows by which it is flown.
 fn flown(flight: &FlightState) -> Vec<FlownWorkflow> {
     let declared = flight.configured.recorded().iter();
-    // What has no workflow of its project yet is adopted by one: whoever looks for drift has to see it.
+    // A flight without a workflow of its project is adopted by one: a search for drift has to see it.
     let shown = |name: &str| !workflows::is_built_in(name) || name == workflows::ONE_GATE;
     declared.filter(|one| shown(&one.workflow.name)).map(FlownWorkflow::from).collect()
 }

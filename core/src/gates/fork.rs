@@ -81,13 +81,13 @@ impl Workflow {
         self.forks.iter().find(|fork| self.branches(fork).iter().any(|branch| &branch.id == gate))
     }
 
-    /// Whether a branch of a fork stands at this place.
+    /// Whether a branch of a fork is at this place.
     pub(super) fn is_branch(&self, place: usize) -> bool {
         self.forks.iter().any(|fork| fork.places.contains(&place))
     }
 
     /// Where work goes back to that these branches of a fork rejected: with `named`, to the earliest gate that one of them
-    /// names. `was_entered` tells of earlier gates whether work was there.
+    /// names. `was_entered` says whether work was at an earlier gate.
     #[must_use]
     pub fn rejected_to(&self, fork: &Fork, by: &[&GateId], was_entered: impl Fn(&GateId) -> bool) -> &Gate {
         let named = |gate: &&Gate| by.contains(&&gate.id);
@@ -97,7 +97,7 @@ impl Workflow {
         earliest.unwrap_or_else(|| self.target(fork.places.start, was_entered))
     }
 
-    /// What stands at this place among the gates: the fork, where a branch is there.
+    /// What is at this place among the gates: the fork, where a branch is there.
     pub(super) fn stop_at(&self, place: usize) -> Option<Stop<'_>> {
         let gate = self.gates.get(place)?;
         let fork = self.forks.iter().find(|fork| fork.places.contains(&place));

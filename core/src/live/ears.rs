@@ -34,7 +34,7 @@ pub struct Spoken {
 pub enum Heard {
     /// It is shown.
     Line(Spoken),
-    /// Its turn is not known: the next look at the flight may tell.
+    /// Its turn is not known: the next look at the flight may show it.
     Waits,
     /// It is not shown, and counted.
     LeftOut,

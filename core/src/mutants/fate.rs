@@ -54,8 +54,8 @@ pub fn fate(mutant: MutantRun<'_>) -> Fate {
     }
 }
 
-/// Whether tests ran, or at least began, with all of them built and collected. Where the check's runner is not understood,
-/// nothing tells.
+/// Whether tests ran, or at least began, with all of them built and collected. Where the check's runner is not
+/// understood, nothing shows it.
 fn tests_began(first: &Run, run: &Run) -> bool {
     let Some(before) = first.counts.as_ref().map(crate::runners::Counts::total).filter(|total| total.run > 0) else {
         return true;

@@ -1,6 +1,6 @@
 //! A text with everything that is no code blotted out: comments become blanks, and texts become quotation marks.
 //!
-//! Offsets stay, and so do line breaks. What is left is ASCII: other characters of code count as letters.
+//! Offsets stay, and so do line breaks. The rest is ASCII: other characters of code count as letters.
 
 use std::ops::Range;
 
@@ -26,7 +26,7 @@ pub(super) struct Mask {
     pub(super) literals: Vec<Literal>,
 }
 
-/// What stands at a place of a text.
+/// What is at a place of a text.
 enum Token {
     Code,
     Comment,
@@ -86,7 +86,7 @@ fn next(language: Language, bytes: &[u8], at: usize, before: &[u8]) -> (Token, u
     literal(language, bytes, at, at).unwrap_or((Token::Code, at + 1))
 }
 
-/// The literal whose prefix begins at `at` and whose quote stands at `quote`.
+/// The literal whose prefix begins at `at` and whose quote is at `quote`.
 fn literal(language: Language, bytes: &[u8], at: usize, quote: usize) -> Option<(Token, usize)> {
     let here = |text: &str| bytes.get(quote..).is_some_and(|rest| rest.starts_with(text.as_bytes()));
     let raw = bytes.get(at..quote).is_some_and(|prefix| prefix.contains(&b'r'));

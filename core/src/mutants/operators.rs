@@ -11,7 +11,7 @@ use super::{
     words::{Sides, signs, words},
 };
 
-/// Arithmetic signs, and what stands in their place.
+/// Arithmetic signs, and their replacements.
 const ARITHMETIC: [(&[u8], &str); 10] = [
     (b"+", "-"),
     (b"-", "+"),
@@ -46,7 +46,7 @@ pub(super) struct Line<'a> {
     pub(super) start: usize,
     /// Masked.
     pub(super) code: &'a [u8],
-    /// Those of the file that stand in it.
+    /// Those of the file that are in it.
     pub(super) literals: Vec<&'a Literal>,
     /// Whether a statement begins in it.
     pub(super) begins: bool,

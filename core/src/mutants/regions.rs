@@ -1,4 +1,4 @@
-//! Lines that are not broken whatever stands in them: imports, attributes, tests inside product files, what only runs when
+//! Lines that are not broken whatever is in them: imports, attributes, tests inside product files, what only runs when
 //! the file is a program.
 
 use std::ops::Range;

@@ -9,7 +9,7 @@ use super::{
     words::{first_word, is_balanced, words},
 };
 
-/// Words of lines that tell people something: nobody has to test how it is put.
+/// Words of lines that are output for people: nobody has to test how it is put.
 const PEOPLE: [&str; 36] = [
     "log",
     "logger",
@@ -87,7 +87,7 @@ pub(super) fn begins(language: Language, code: &[u8], lines: &[Range<usize>]) ->
     begins
 }
 
-/// Whether a line tells people something.
+/// Whether a line is output for people.
 pub(super) fn is_for_people(line: &Line<'_>) -> bool {
     words(line.code).into_iter().any(|place| {
         let word = std::str::from_utf8(line.at(place)).unwrap_or_default();
@@ -95,7 +95,7 @@ pub(super) fn is_for_people(line: &Line<'_>) -> bool {
     })
 }
 
-/// What is returned becomes nothing, or what stands for it. Where a type has no such value it does not build.
+/// A returned value becomes nothing, or what stands for it. Where a type has no such value it does not build.
 pub(super) fn returned(line: &Line<'_>) -> Vec<Edit> {
     let nothing = match line.language {
         Language::Python => "None",

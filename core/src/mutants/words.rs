@@ -33,7 +33,7 @@ fn runs(code: &[u8], belongs: impl Fn(u8) -> bool) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a word stands in a line.
+/// Whether a word is in a line.
 pub(super) fn has_word(code: &[u8], word: &str) -> bool {
     words(code).into_iter().any(|range| code.get(range) == Some(word.as_bytes()))
 }
@@ -49,7 +49,7 @@ pub(super) fn first_word(code: &[u8]) -> &[u8] {
         .unwrap_or_default()
 }
 
-/// What stands on both sides of a place, without blanks, and whether blanks are there.
+/// What is on both sides of a place, without blanks, and whether blanks are there.
 pub(super) struct Sides<'a> {
     pub(super) before: &'a [u8],
     pub(super) after: &'a [u8],
@@ -64,7 +64,7 @@ impl<'a> Sides<'a> {
         Self { before: before.trim_ascii_end(), after: after.trim_ascii_start(), spaced }
     }
 
-    /// Whether something that has a value stands on the left, and is no text.
+    /// Whether something that has a value is on the left, and is no text.
     pub(super) fn has_left(&self) -> bool {
         let Some(last) = self.before.last() else { return false };
         let word = words(self.before).pop().filter(|word| word.end == self.before.len());
@@ -72,7 +72,7 @@ impl<'a> Sides<'a> {
         matches!(last, b')' | b']') || (is_letter(*last) && !NO_OPERANDS.contains(&word))
     }
 
-    /// Whether something that has a value stands on the right, and is no text.
+    /// Whether something that has a value is on the right, and is no text.
     pub(super) fn has_right(&self) -> bool {
         self.after.first().is_some_and(|first| is_letter(*first) || *first == b'(')
     }

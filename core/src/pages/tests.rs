@@ -1,4 +1,4 @@
-//! Whatever is cut into pages comes out whole, and no page is longer than it may be.
+//! Every answer cut into pages comes out whole, and no page is longer than it may be.
 
 use holdpoint_protocol::{
     Digest, Timestamp,

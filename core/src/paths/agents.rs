@@ -1,7 +1,7 @@
 //! Coding agents' own settings in a repository: their instructions, the hooks they run, the servers they start.
 //!
-//! By name alone, wherever in the tree they lie, because an agent reads those of the folder that it works in. Builders change
-//! them only where the scope names them; a judge or reviewer never loads those of the tree under review.
+//! By name alone, wherever in the tree they are, because an agent reads those of the folder that it works in. Builders
+//! change them only where the scope names them; a judge or reviewer never loads those of the tree under review.
 
 use std::collections::BTreeSet;
 
@@ -32,7 +32,7 @@ pub(super) const NAME_STARTS: &[&str] = &[".aider"];
 /// What is added to a name so that no agent loads it.
 const ASIDE: &str = ".set-aside";
 
-/// Whether `path` is an agent's settings, or lies in a folder of them. A file or link in a folder's name is as well.
+/// Whether `path` is an agent's settings, or in a folder of them. A file or link in a folder's name is as well.
 pub(super) fn is_agents_settings(path: &str) -> bool {
     path.split('/').any(|segment| is_settings(segment.as_bytes()))
 }
@@ -53,7 +53,7 @@ impl SetAside {
         Self { ending: if free == 0 { ASIDE.to_owned() } else { format!("{ASIDE}-{free}") } }
     }
 
-    /// Where an agent's settings are put in the tree that a judge or reviewer sees: next to where they lie, under a
+    /// Where an agent's settings are put in the tree that a judge or reviewer sees: next to where they are, under a
     /// name that no agent loads; `None`: the path stays as it is.
     #[must_use]
     pub fn path(&self, path: &[u8]) -> Option<Vec<u8>> {

@@ -48,7 +48,7 @@ const SYSTEM_PROGRAMS: [&str; 34] = [
     "grep", "head", "jest", "jq", "make", "npm", "npx", "printf", "pytest", "rustc", "sed", "sort", "tail", "test",
     "tr", "true", "uniq", "wc", "xargs",
 ];
-/// How scripts name the folder they lie in.
+/// How scripts name the folder they are in.
 const OWN_FOLDER: [&str; 6] = [
     "$(dirname \"$0\")",
     "$(dirname $0)",
@@ -139,8 +139,8 @@ impl<F: Fn(&str) -> bool> Follow<F> {
         }
     }
 
-    /// Modules beside a program of the check. In a folder of such programs all that it imports by its name, there or not;
-    /// elsewhere the product may lie beside it.
+    /// Modules next to a program of the check. In a folder of such programs all that it imports by its name, there or
+    /// not; elsewhere the product may be next to it.
     fn beside(&mut self, file: &File, folder: &str, text: &str) {
         for forms in includes::of_program(&file.path, text) {
             let paths: Vec<String> = forms.iter().filter_map(|form| resolve(folder, form)).collect();
@@ -153,8 +153,8 @@ impl<F: Fn(&str) -> bool> Follow<F> {
         }
     }
 
-    /// Programs in folders that a shell text puts into `PATH`: there or not, they are run in place of the system's. What a
-    /// check's own line calls and the base does not have is what is to be made.
+    /// Programs in folders that a shell text puts into `PATH`: there or not, they are run in place of the system's. A
+    /// program that a check's own line calls and the base does not have is the work to be made.
     fn in_path(&mut self, text: &str, folder: &str, own: bool) {
         let text = ["$PWD", "${PWD}", "$(pwd)"].iter().fold(text.to_owned(), |text, name| text.replace(name, "."));
         let folders = includes::path_folders(&text);

@@ -1,8 +1,8 @@
-//! What a file of a check reads before it does anything: includes of Makefiles and justfiles, modules beside a program,
-//! folders of programs that a script puts into `PATH`.
+//! What a file of a check reads before it does anything: includes of Makefiles and justfiles, modules next to a
+//! program, folders of programs that a script puts into `PATH`.
 //!
-//! Each is given as paths that may or may not be there yet: what is not there, and would be read if it were, decides as
-//! much. A part that is not understood (a variable without a plain value) becomes `*`.
+//! Each is given as paths that may or may not be there yet: a file that is not there, and would be read if it were,
+//! decides as much. A part that is not understood (a variable without a plain value) becomes `*`.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use super::file_name;
 const LOOKUPS_MAX: usize = 2_000;
 /// Bytes that one line of includes comes to.
 const INCLUDES_BYTES_MAX: usize = 64 << 10;
-/// Endings that node tries behind a name without one, and that a module beside it may have.
+/// Endings that node tries behind a name without one, and that a module next to it may have.
 const NODE_ENDINGS: [&str; 6] = ["", ".js", ".json", ".mjs", ".cjs", "/index.js"];
 
 /// The files that a Makefile or a justfile includes, as they are written.
@@ -93,8 +93,8 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// The modules beside a program that it imports, as paths from its folder: each one in all the forms in which it could be
-/// there. Of Python's modules all may be meant, of node's those that begin with a dot.
+/// The modules next to a program that it imports, as paths from its folder: each one in all the forms in which it could
+/// be there. Of Python's modules all may be meant, of node's those that begin with a dot.
 pub(super) fn of_program(path: &str, text: &str) -> Vec<Vec<String>> {
     match file_name(path).rsplit_once('.') {
         Some((_, "py")) => of_python(text),

@@ -1,6 +1,6 @@
 //! Symlinks of the base: a file may be known by several names, and each of them counts.
 //!
-//! Only links whose target lies in the tree are followed; nothing here looks at a file system.
+//! Only links whose target is in the tree are followed; nothing here looks at a file system.
 
 use std::collections::BTreeSet;
 

@@ -129,8 +129,8 @@ fn is_entry_points(path: &str) -> bool {
     path.strip_suffix("/entry_points.txt").is_some_and(is_python_metadata)
 }
 
-/// Whether a change of a manifest touches its test, script or tool parts. `None`: not there on that side. What cannot
-/// be parsed is steering, and so is a path that is no manifest.
+/// Whether a change of a manifest touches its test, script or tool parts. `None`: not there on that side. A manifest
+/// that cannot be parsed is steering, and so is a path that is no manifest.
 #[must_use]
 pub fn manifest_change_is_steering(path: &str, base: Option<&str>, new: Option<&str>) -> bool {
     let sides = (side(path, base), side(path, new));
@@ -173,7 +173,7 @@ fn side(path: &str, text: Option<&str>) -> Option<Table> {
     }
 }
 
-/// The groups of entry points. What stands before the first group is none.
+/// The groups of entry points. Text before the first group is no entry point.
 fn entry_points(text: &str) -> Table {
     let mut groups = Table::new();
     let mut group: Option<&str> = None;

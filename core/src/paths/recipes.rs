@@ -15,7 +15,7 @@ const TARGETS_MAX: usize = 200;
 /// A task runner's call in a shell line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Call {
-    /// Where its recipes stand: the first of these that is there.
+    /// Where its recipes are: the first of these that is there.
     pub(super) files: Vec<String>,
     /// What it is asked for; nothing is the first target of the file.
     pub(super) targets: Vec<String>,
@@ -47,7 +47,7 @@ fn call(words: &[String]) -> Option<Call> {
     }
 }
 
-/// A call of make or just: `-f FILE` and `-C FOLDER` change where its recipes stand.
+/// A call of make or just: `-f FILE` and `-C FOLDER` change where its recipes are.
 fn rules(arguments: &[String], mut files: Vec<String>) -> Call {
     let mut targets = Vec::new();
     let mut words = arguments.iter();

@@ -1,8 +1,8 @@
-//! Steering files: files that decide what a check runs, or what agents are told.
+//! Steering files: files that decide what a check runs, or what agents read as instructions.
 //!
-//! By ecosystem, and by name alone: an entry of a list is matched wherever in the tree the file lies, because a runner
-//! started in a sub-folder reads the one it finds there. What coding agents read is in [`super::agents`]. Lock files,
-//! `.gitignore` and `go.mod` are not in the lists: they hold dependencies and ignored paths.
+//! By ecosystem, and by name alone: an entry of a list is matched wherever in the tree the file is, because a runner
+//! started in a sub-folder reads the one it finds there. The files that coding agents read are in [`super::agents`].
+//! Lock files, `.gitignore` and `go.mod` are not in the lists: they hold dependencies and ignored paths.
 
 use super::{agents, python::PYTHON_MODULES};
 

@@ -1,6 +1,6 @@
 //! Tests and fixtures, by name and folder, for the common ecosystems.
 //!
-//! Tests that stand inside product files (Rust's `mod tests`, doc tests) have no path of their own: they change with
+//! Tests inside product files (Rust's `mod tests`, doc tests) have no path of their own: they change with
 //! their file, and only the counts speak for them.
 
 /// Folders in which everything is a test or a fixture, at any depth.
@@ -45,7 +45,7 @@ pub fn is_test_path(path: &str) -> bool {
 }
 
 /// Whether a new test file is a module that a product file names (`mod tests;`): without it that file does not build, so
-/// it stays where the tests are as on the base. It cannot change what the tests beside it do.
+/// it stays where the tests are as on the base. It cannot change what the tests next to it do.
 #[must_use]
 pub fn is_test_module(path: &str) -> bool {
     path.ends_with(".rs") && path.split('/').rev().skip(1).any(|folder| folder == "src")

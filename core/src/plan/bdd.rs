@@ -1,5 +1,5 @@
-//! BDD specs of a waypoint (GATE-23): what is given, what happens, and what follows. They stand in the plan, or in a file of
-//! the repository, and are shown to agents. Nothing runs them.
+//! BDD specs of a waypoint (GATE-23): what is given, what happens, and what follows. They are in the plan, or in a file
+//! of the repository, and are shown to agents. Nothing runs them.
 
 use serde_json::Value as Json;
 

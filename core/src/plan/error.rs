@@ -34,7 +34,7 @@ pub struct PlanError {
     /// The source line as it is shown, cut to a length that fits a terminal.
     #[serde(skip)]
     excerpt: String,
-    /// How many characters of it stand before the problem; none where that was cut.
+    /// How many characters of it come before the problem; none where that was cut.
     #[serde(skip)]
     before: Option<usize>,
 }
@@ -49,8 +49,8 @@ pub struct PlanErrors {
 }
 
 impl PlanError {
-    /// The problem for a terminal: place and message, the source line with a caret, and the hint. `label` stands before the
-    /// message.
+    /// The problem for a terminal: place and message, the source line with a caret, and the hint. `label` comes before
+    /// the message.
     #[must_use]
     pub fn render(&self, label: &str) -> String {
         let Self { file, line, column, message, hint, excerpt, before } = self;
@@ -88,7 +88,7 @@ pub(crate) struct Problems {
     found: Vec<(Position, String, String)>,
     /// How many more there were than are kept.
     dropped: usize,
-    /// Places of values that were reported: what the rules say of what was put in their stead is not told.
+    /// Places of values that were reported: what the rules say of their substitutes is not reported.
     reported: HashSet<Position>,
     /// For lists of which not all items could be read: which were.
     kept: HashMap<Position, Vec<usize>>,

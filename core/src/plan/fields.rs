@@ -48,7 +48,7 @@ impl<'t> Fields<'t> {
             if allowed.contains(&key.name.as_str()) {
                 continue;
             }
-            // Looking for similar words is dear, and of problems past the limit only the number is told.
+            // A search for similar words is expensive, and of problems past the limit only the number is reported.
             let similar = if problems.is_full() { None } else { closest(&key.name, allowed.iter().copied()) };
             let hint = match similar {
                 Some(meant) => format!("did you mean `{meant}`?"),

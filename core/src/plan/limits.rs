@@ -19,7 +19,7 @@ pub const TESTS_BYTES_MAX: usize = 256 << 10;
 pub const GOAL_BYTES_MAX: usize = 256 << 10;
 /// The longest title in bytes: it is the first line of a commit.
 pub const TITLE_BYTES_MAX: usize = 1 << 10;
-/// The longest statement, option or rationale in bytes. They are sentences, and stand in reports.
+/// The longest statement, option or rationale in bytes. They are sentences, and appear in reports.
 pub const SENTENCE_BYTES_MAX: usize = 16 << 10;
 /// The longest shell command in bytes. The system takes 128 KiB for one argument of a program, and the sandbox's own
 /// words come before it.
@@ -28,7 +28,7 @@ pub const COMMAND_BYTES_MAX: usize = 64 << 10;
 pub const REGEX_BYTES_MAX: usize = 8 << 10;
 /// How large a regular expression is once compiled, in bytes, up to which a plan may have any number. Most have a tenth.
 pub(super) const LIGHT_REGEX_BYTES_MAX: usize = 128 << 10;
-/// The most larger ones of a plan: each can take 30 ms to compile, and whoever takes the plan in waits for all.
+/// The most larger ones of a plan: each can take 30 ms to compile, and the one who takes the plan in waits for all.
 pub const HEAVY_REGEXES_MAX: usize = 100;
 /// The longest name, path or tag in bytes: as long as a path of the system.
 pub const NAME_BYTES_MAX: usize = 4 << 10;

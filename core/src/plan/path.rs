@@ -1,4 +1,4 @@
-//! Where in a file something stands, in its keys: `waypoints/3/criteria/0/expect`.
+//! Where in a file something is, in its keys: `waypoints/3/criteria/0/expect`.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
 //! The rules that every plan keeps, wherever it comes from: a file, or a request to an orchestrator.
 //!
-//! What only a file can get wrong (unknown keys, values of the wrong kind) is the reader's; no rule stands in both.
+//! The reader checks what only a file can get wrong (unknown keys, values of the wrong kind); no rule is in both.
 
 mod budgets;
 mod findings;

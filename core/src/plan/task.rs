@@ -15,7 +15,7 @@ const NAME_DEFAULT: &str = "task";
 pub struct Task {
     /// One line for people.
     pub title: String,
-    /// What whoever does it is told; `None`: the title.
+    /// The instructions for it; `None`: the title.
     pub goal: Option<String>,
     /// The workflow.
     pub workflow: String,
@@ -25,7 +25,7 @@ pub struct Task {
     pub tags: Vec<String>,
 }
 
-/// The plan of it, held against no rule. `None`: the texts cannot stand in a plan.
+/// The plan of it, held against no rule. `None`: the texts cannot be in a plan.
 #[must_use]
 pub fn of_task(task: &Task) -> Option<Plan> {
     let Task { title, goal, workflow, checks, tags } = task;

@@ -267,7 +267,7 @@ fn the_json_form_is_that_of_the_contract() {
 fn what_is_shown_cannot_steer_a_terminal() {
     let shown = read("plan: \"a\u{1b}[31m\"\n", "p", BUILT_IN_WORKFLOWS).unwrap_err().render();
     assert!(!shown.contains('\u{1b}'), "{shown:?}");
-    // The caret stands below the place also where characters before it are written out.
+    // The caret is below the place also where characters before it are written out.
     let text = "plan: p\nbase: \"\u{202e}\"\nwaypoints: []\nx: 1\n";
     let shown = read(text, "p", BUILT_IN_WORKFLOWS).unwrap_err().render();
     assert!(shown.contains(" 2 | base: \"\\u{202e}\"\n   |       ^\n"), "{shown}");

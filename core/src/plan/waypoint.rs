@@ -17,7 +17,7 @@ use super::{
     tree::{Node, Value},
 };
 
-/// The keys of a check, beside those of what it belongs to.
+/// The keys of a check, besides those of what it belongs to.
 pub(super) const CHECK_KEYS: &[&str] =
     &["check", "expect", "red_first", "timeout", "network", "writes_tree", "evidence", "mutants"];
 

@@ -38,7 +38,7 @@ const ON_EXCEEDED: [(&str, OnExceeded); 3] =
     [("ask", OnExceeded::Ask), ("stop", OnExceeded::Stop), ("degrade", OnExceeded::Degrade)];
 const UNMETERED: [(&str, Unmetered); 2] = [("allow", Unmetered::Allow), ("refuse", Unmetered::Refuse)];
 
-/// Reads the whole plan. What it does not have is empty in the result, for the rules to judge.
+/// Reads the whole plan. A part that it does not have is empty in the result, for the rules to judge.
 pub(super) fn read(root: &Node, problems: &mut Problems) -> Option<Plan> {
     let fields = Fields::open(root, "the plan", PLAN_KEYS, problems)?;
     let evidence = waypoint::evidence(&fields, problems).unwrap_or_default();

@@ -1,6 +1,7 @@
 //! Rules of a plan that cannot both hold, as far as the plan alone shows it (FLY-29, `policy_conflict`).
 //!
-//! What only a run shows has codes of its own: a guard that is red on the base, a check that is green before any work.
+//! Conflicts that only a run shows have codes of their own: a guard that is red on the base, a check that is green
+//! before any work.
 
 use holdpoint_protocol::plan::{Check, EvidenceLevel, Plan, Waypoint};
 

@@ -1,4 +1,4 @@
-//! What is told of broken path rules and failed turns: to the agent that has another try, and to people.
+//! How broken path rules and failed turns are reported: to the agent that has another try, and to people.
 
 use holdpoint_protocol::{
     facts::{CriterionResult, Verdict, Violation, ViolationKind},
@@ -7,9 +7,9 @@ use holdpoint_protocol::{
 
 /// The most characters of what a person can do.
 const REMEDY_MAX: usize = 2_000;
-/// The most paths that an agent is told of.
+/// The most paths that an agent hears of.
 const NOTES_MAX: usize = 50;
-/// The most paths that a person is told of in one line.
+/// The most paths that a person reads of in one line.
 const NAMED_MAX: usize = 3;
 /// The most characters of a failed turn's words in one line.
 const WORDS_MAX: usize = 200;

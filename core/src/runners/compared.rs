@@ -93,8 +93,8 @@ pub fn short_of(whole: &Counts, now: Option<&Counts>) -> Option<BTreeSet<String>
 /// Tests of the base that are not green with the tests as on the base, by name.
 ///
 /// `composed` is the run of the new code with the base's tests; `base` is the run on the base, which knows of tests
-/// that `composed` did not even get to; of those only the ones that `first` shows green are told. `None`: names are not
-/// understood in both runs.
+/// that `composed` did not even get to; of those only the ones that `first` shows green are reported. `None`: names are
+/// not understood in both runs.
 #[must_use]
 pub fn weakened(base: Option<&Counts>, first: &Counts, composed: &Counts) -> Option<BTreeSet<String>> {
     let mut lost = BTreeSet::new();

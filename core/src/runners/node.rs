@@ -36,8 +36,8 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
     (tests && passes && fails).then(|| seen.complete(tally))
 }
 
-/// A test by its path of names. What has children is a suite, and does not count itself. Also how many test files passed
-/// as a whole, without a test in them: that is how a file looks whose process was ended before its tests began.
+/// A test by its path of names. A test with children is a suite, and does not count itself. Also how many test files
+/// passed as a whole, without a test in them: that is how a file looks whose process was ended before its tests began.
 fn names(lines: &[&str]) -> (Seen, u64) {
     let mut seen = Seen::default();
     let mut files = 0;

@@ -1,9 +1,9 @@
 //! What an observer heard of the runs of a check, and what that says of their printed report.
 //!
 //! The observer is a process of ours that the code under test cannot reach: that a runner was begun, that it came to its
-//! end, and with which status its process ended is certain. What a runner says of its tests comes from the runner's own
-//! process, from a module of ours or from libtest's log, over a descriptor and not over the output; code there that knows of
-//! it can forge it.
+//! end, and with which status its process ended is certain. A runner's report of its tests comes from the runner's own
+//! process, from a module of ours or from libtest's log, over a descriptor and not over the output; code there that
+//! knows of it can forge it.
 
 mod named;
 
@@ -283,8 +283,8 @@ impl Observed {
     }
 }
 
-/// What cargo's runners printed, without tests that were printed as passed and not heard to pass. What was printed stays
-/// otherwise: doc tests are in it, which nobody hears.
+/// What cargo's runners printed, without tests that were printed as passed and not heard to pass. Other printed tests
+/// stay: doc tests are among them, which nobody hears.
 fn believed(printed: Tally, passes: impl Fn(&str) -> bool) -> Tally {
     let Some(names) = printed.names else { return printed };
     let before = names.green.len();

@@ -5,7 +5,7 @@ use super::{
     lines::{Seen, number_before},
 };
 
-/// Words of a summary. One of them, or `no tests ran`, tells it from another line in a frame.
+/// Words of a summary. One of them, or `no tests ran`, distinguishes it from another line in a frame.
 const OUTCOMES: &[&str] = &["passed", "failed", "skipped", "xfailed", "xpassed", "error", "errors", "deselected"];
 
 /// Reads all summaries. An expected failure counts as skipped: to mark a test so takes it out of the judgement.

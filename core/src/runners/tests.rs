@@ -139,7 +139,7 @@ fn a_test_that_is_green_only_in_its_new_form_is_named() {
     let first = libtest(&[("old", true), ("stays", true), ("new", true)]);
     let lost = |composed: &Counts| weakened(Some(&base), &first, composed).map(Vec::from_iter);
     assert_eq!(lost(&libtest(&[("old", true), ("removed", true), ("stays", true)])), Some(vec![]));
-    // What is red is told, whether or not the first run still has it.
+    // A red test is reported, whether or not the first run still has it.
     let removed = libtest(&[("old", true), ("removed", false), ("stays", true)]);
     assert_eq!(lost(&removed), Some(vec!["removed".to_owned()]));
     assert_eq!(lost(&libtest(&[("old", false), ("removed", true), ("stays", true)])), Some(vec!["old".to_owned()]));

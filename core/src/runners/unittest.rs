@@ -10,7 +10,7 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
     // Failures by their heads, and by the marks of a run without names.
     let (mut headed, mut marks) = (0_u64, 0_u64);
     let mut ran: Option<u64> = None;
-    // With a doc string the name stands on a line of its own, before the one with the outcome.
+    // With a doc string the name is on a line of its own, before the one with the outcome.
     let mut described: Option<&str> = None;
     for (at, line) in lines.iter().enumerate() {
         let next = || lines.get(at + 1..).and_then(|rest| rest.iter().find(|line| !line.is_empty()));
@@ -52,7 +52,7 @@ pub(super) fn read(lines: &[&str]) -> Option<Tally> {
     })
 }
 
-/// `FAIL: test_a (…)` below a rule, as failures are told before the summary.
+/// `FAIL: test_a (…)` below a rule, as failures are printed before the summary.
 fn heads_a_failure(before: Option<&&str>, line: &str) -> bool {
     let heads = ["FAIL: ", "ERROR: ", "UNEXPECTED SUCCESS: "].iter().any(|head| line.starts_with(head));
     heads && before.is_some_and(|before| is_rule(before, '='))

@@ -1,6 +1,6 @@
-//! What became of the bodies of tests that stand in product files, and of what they use. A name and a number do not show
+//! What became of the bodies of tests in product files, and of what they use. A name and a number do not show
 //! that a test of the same name asks for less. Whether it does cannot be read from tokens, and honest work changes such
-//! tests every day; so a change is told, and only a test that does nothing any more counts against the work.
+//! tests every day; so a change is reported, and only a test that does nothing any more counts against the work.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,5 +1,5 @@
-//! What others wrote and the core reads: manifests, check lines, what test runners print, globs, paths. Whatever it is,
-//! it is read or refused, on the stack of any thread.
+//! What others wrote and the core reads: manifests, check lines, what test runners print, globs, paths. All of it is
+//! read or refused, on the stack of any thread.
 
 use holdpoint_core::{
     paths::{Glob, Links, is_steering, is_test_path, manifest_change_is_steering, scripts_of},
@@ -67,7 +67,7 @@ fn links_that_lead_in_circles_or_nowhere_come_to_an_end() {
     }
 }
 
-/// Words of check lines and of outputs, and what stands between them.
+/// Words of check lines and of outputs, and what is between them.
 fn word() -> impl Strategy<Value = String> {
     let known = select(vec![
         "cargo",
@@ -187,7 +187,7 @@ proptest! {
         let (base, new) = (base.concat(), new.concat());
         let steering = manifest_change_is_steering(path, Some(&base), Some(&new));
         prop_assert_eq!(steering, manifest_change_is_steering(path, Some(&base), Some(&new)));
-        // What can be read and did not change is not steering.
+        // A manifest that can be read and did not change is not steering.
         let readable = !manifest_change_is_steering(path, Some(&new), Some(&new));
         prop_assert!(readable || steering);
     }

@@ -93,7 +93,7 @@ fn handoffs_before(entry: usize, delivery: u32) -> u64 {
     entry as u64 * 100 + u64::from(delivery)
 }
 
-/// The plan of whoever took a delivery of a turn that killed.
+/// The plan of an agent that took a delivery of a turn that killed.
 fn plan(entry: &EntryLine, dead: &Dead, delivery: u32, cause: Cause, agent: &str) -> HandoffLine {
     let (turn, role, agent) = (dead.turn.clone(), dead.role.clone(), agent.parse().unwrap());
     let mut line = line(

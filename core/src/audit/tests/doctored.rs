@@ -1,4 +1,4 @@
-//! A sound account, doctored in one place at a time by somebody who has the file but no keys, or by a broker that lost
+//! A sound account, doctored in one place at a time by a person who has the file but no keys, or by a broker that lost
 //! something: the first finding names the place and the link.
 
 use holdpoint_protocol::{

@@ -1,4 +1,4 @@
-//! Entries that somebody with an orchestrator's key wrote: signed and chained, and still not what the rules make.
+//! Entries that an attacker with an orchestrator's key wrote: signed and chained, and still not what the rules make.
 
 use holdpoint_protocol::{
     Digest, Timestamp,
@@ -20,7 +20,7 @@ use crate::{
     engine::tests::parts::oid,
 };
 
-/// Signs everything anew: digests and chain fit what the entries say now.
+/// Signs everything again: digests and chain fit what the entries say now.
 fn reseal(account: &mut Account) {
     let mut last = std::collections::BTreeMap::new();
     for (n, line) in account.entries.iter_mut().enumerate() {

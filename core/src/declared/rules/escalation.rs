@@ -48,7 +48,7 @@ pub(super) fn check(at: At<'_>, gate: &GateSpec, cx: Cx<'_>, found: &mut Finding
 /// Whether a role can answer the turns of the gate.
 fn answers(at: At<'_>, gate: &GateSpec, next: &RoleId, roster: Option<Roster<'_>>, found: &mut Findings) {
     let spec = roster.and_then(|roster| roster.role(next));
-    // What is wrong with the chart is told there, and a role that nobody can have was told.
+    // Errors of the chart are reported there, and a role that nobody can have has been reported.
     let is_unknown = |_| spec.is_none() && !is_built_in(next);
     if roster.is_some_and(|roster| !roster.whole) || roster.is_some_and(is_unknown) || is_reserved(next) {
         return;

@@ -45,7 +45,7 @@ pub(super) fn check(at: At<'_>, gate: &GateSpec, first: bool, cx: Cx<'_>, found:
     people::check(at, gate, first, cx.roster, found);
 }
 
-/// Whether somebody can take the turns of an inspection (GATE-30).
+/// Whether anyone can take the turns of an inspection (GATE-30).
 fn inspection(at: At<'_>, gate: &GateSpec, cx: Cx<'_>, found: &mut Findings) {
     if gate.kind != Some(GateKind::Inspection) {
         return;

@@ -1,4 +1,4 @@
-//! Rules about the gates of a workflow together: their names, and what has to stand before or after what.
+//! Rules about the gates of a workflow together: their names, and what has to come before or after what.
 
 use std::collections::BTreeSet;
 

@@ -43,7 +43,7 @@ pub(super) fn ask(mut transition: Transition<'_>, request: AdviceRequest) -> Ste
     transition.go_to(Phase::InTurn(open.clone()));
     let gate = cx.workflow.gate(&open.gate).unwrap_or_else(|| cx.workflow.first());
     let mut wanted = completion_request(&transition.next, gate, open.link, None, cx);
-    // What the asker was told is in `asked`: its gate's words are not the advisor's.
+    // The asker's instructions are in `asked`: its gate's words are not the advisor's.
     (wanted.goal, wanted.criteria, wanted.tests) = (None, Vec::new(), Vec::new());
     (wanted.description, wanted.role_description, wanted.context) = (None, None, GateContext::default());
     (wanted.can_reject, wanted.default_outcome, wanted.people) = (false, None, Vec::new());
@@ -81,7 +81,7 @@ fn guided(AdviceRequest { question, given, asked: mut build, .. }: AdviceRequest
     build
 }
 
-/// A turn of the role `advisor`, at the gate of whoever asks. It waits in its queue no longer than its work may take: a person
+/// A turn of the role `advisor`, at the asker's gate. It waits in its queue no longer than its work may take: a person
 /// could answer meanwhile.
 fn open_turn(asker: &OpenTurn, request: &AdviceRequest, transition: &Transition<'_>) -> OpenTurn {
     let (cx, role) = (transition.cx, role::id(role::ADVISOR));

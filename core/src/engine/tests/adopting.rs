@@ -25,7 +25,7 @@ fn gate(name: &str, role_name: &str) -> GateSpec {
     GateSpec::new(name.parse().unwrap(), role_name.parse().unwrap())
 }
 
-/// Build, verify; the first gate has the id of the one that work stood in.
+/// Build, verify; the first gate has the id of the one that work was at.
 fn declared(name: &str) -> WorkflowSpec {
     let verify = GateSpec { can_reject: true, ..gate("verify", role::VERIFIER) };
     WorkflowSpec::new(name, [gate("complete", role::BUILDER), verify])

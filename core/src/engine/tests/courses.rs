@@ -1,4 +1,4 @@
-//! What holds of turns, the branch, bounds and ends in every history, beside the invariants of the specification.
+//! What holds of turns, the branch, bounds and ends in every history, besides the invariants of the specification.
 
 use std::collections::BTreeSet;
 
@@ -187,7 +187,7 @@ fn a_timer_is_never_set_to_the_past_when_nothing_is_due() {
 #[test]
 fn no_more_waypoints_run_than_the_fleet_allows() {
     in_every_history(|story| {
-        // What waits for people takes up no room, so that another one opens; once they act, both go on.
+        // A waypoint that waits for people takes up no room, so that another one opens; once they act, both go on.
         if story.fixture.waypoints.values().any(|state| state.acted.is_some()) {
             return Ok(());
         }

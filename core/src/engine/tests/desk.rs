@@ -40,7 +40,7 @@ pub(crate) fn person(name: &str) -> AgentName {
 }
 
 impl Fixture {
-    /// Where an act stands, and what every act begins with.
+    /// Where an act is, and what every act begins with.
     pub(crate) fn act_of(&mut self, name: &str) -> (Cause, Origin) {
         let cause = self.cause(&role::id(role::OPERATOR));
         let origin = Origin {
@@ -180,7 +180,7 @@ impl Fixture {
     pub(crate) fn completion(&mut self, name: &str, by: &str, outcome: Outcome) -> Input {
         let (cause, origin) = self.act_of(name);
         let blockers = if outcome == Outcome::Complete { Vec::new() } else { vec!["name it better".to_owned()] };
-        // What waits for nobody has no name.
+        // A waypoint that waits for nobody has no name.
         let on = reference(&self.state(name), &self.phase(name)).or_else(|| Some("gone".to_owned()));
         let summary = "looked at".to_owned();
         let body = CompletionBody { summary, blockers, ..CompletionBody::of_person(person(by), on, outcome) };
@@ -285,7 +285,7 @@ impl Fixture {
         Ok(())
     }
 
-    /// Somebody has the flight go on by these workflows.
+    /// A person has the flight go on by these workflows.
     pub(crate) fn reload(&mut self, by: &str, workflows: &[WorkflowSpec]) -> Result<(), Refusal> {
         let flight = self.flight.submitted.flight.clone();
         let (cause, origin) = self.act_of(flight.as_str());

@@ -101,7 +101,7 @@ fn feedback(fixture: &Fixture) -> Feedback {
     build_request(&fixture.turn("w")).feedback.clone().expect("the work came back")
 }
 
-/// Whoever reads the journals from outside finds nothing wrong.
+/// An auditor of the journals finds nothing wrong.
 fn is_sound(fixture: &mut Fixture) {
     fixture.crash();
     let audit = Account::of(fixture).audit();

@@ -68,7 +68,7 @@ pub(crate) enum Event {
     Again(usize),
     /// Another answer to a turn that was once open.
     Late(usize),
-    /// Somebody answers an open turn of another role.
+    /// An agent answers an open turn of another role.
     Impostor(usize),
     /// So many agents died of an open turn, and one more has it; or what follows the turn is too large for a message.
     Die(usize, u8),
@@ -337,11 +337,11 @@ impl Story {
                     1..8 => Verb::Pause,
                     _ => Verb::Resume,
                 };
-                // A flight that stands so already refuses.
+                // A flight in this state already refuses.
                 let _ = self.fixture.steer(verb);
             }
             Event::Answer(n, _) | Event::Ask(n, _) | Event::Impostor(n) => {
-                // What a turn came to is kept until a paused flight goes on.
+                // A turn's result is kept until a paused flight goes on.
                 if self.fixture.flight.steering.is_paused() {
                     return;
                 }

@@ -196,7 +196,7 @@ fn invariant_9_an_open_question_never_ends_complete() {
             );
             prop_assert!(left && !matches!(transition.after.phase, Phase::Accepted { .. }), "{transition:?}");
         }
-        // Between a question and an acceptance somebody answered, policy or a person, or a person had it tried again.
+        // Between a question and an acceptance policy or a person answered, or a person had it tried again.
         let mut open: BTreeSet<&WaypointId> = BTreeSet::new();
         for transition in &story.fixture.trace {
             match &transition.input {

@@ -22,7 +22,7 @@ use crate::{
     flight,
 };
 
-/// Two accepted waypoints, the first of which has landed: the second stands on an older head.
+/// Two accepted waypoints, the first of which has landed: the second is based on an older head.
 fn overtaken() -> Fixture {
     overtaken_by(&["a"])
 }
@@ -142,7 +142,7 @@ fn what_has_to_be_red_first_is_tried_on_the_new_base_before_work_that_collided_i
         assert_eq!((&request.base, &request.commit, &request.tree), (&head, &head, &tree), "the base alone");
         assert_eq!(turn.decision.as_ref().unwrap().reason_code, ReasonCode::MergeConflict);
         let start = fixture.state("b").work.and_then(|work| work.commit).unwrap_or_else(|| head.clone());
-        // What the builder is told survives a verifier that is not heard of again.
+        // The builder's feedback survives a verifier that is not heard of again.
         fixture.now = turn.deadline;
         fixture.feed("b", Input::DeadlinePassed(Box::new(turn))).turn();
         let build = fixture.report("b", |_| {}).turn();

@@ -41,7 +41,7 @@ fn reading(spec: WorkflowSpec) -> Fixture {
     fixture
 }
 
-/// Why the agent may not have the open turn; as it is told before it begins.
+/// Why the agent may not have the open turn; as it hears before it begins.
 fn unlisted(fixture: &Fixture, agent: &str) -> Option<String> {
     let (state, turn) = (fixture.state("w"), fixture.open_turn("w").unwrap().turn);
     let planned = fixture.flight.submitted.plan.waypoint(&id("w")).unwrap();
@@ -154,7 +154,7 @@ fn a_long_list_is_shortened_and_an_empty_one_says_that_nobody_is_named() {
     assert!(unlisted(&fixture, "stray").unwrap().starts_with("the org chart names nobody for role reader"));
 }
 
-/// Somebody has the reader's turn and says nothing; it has opened again as often as it may.
+/// An agent has the reader's turn and says nothing; it has opened again as often as it may.
 fn kept() -> Fixture {
     let mut fixture = reading(bound(&[("reader", &["r1"])]));
     for _ in 0..fixture.flight.submitted.fleet.dead_after {

@@ -44,7 +44,7 @@ fn before() -> WorkflowSpec {
     declared([gate("build", role::BUILDER), verify("verify"), review("reviewer")])
 }
 
-/// `w` stands in the gate of this name.
+/// `w` is at the gate of this name.
 fn standing_in(name: &str) -> Fixture {
     standing_by(before(), name)
 }
@@ -386,7 +386,7 @@ fn accepted_work_is_not_touched() {
     is_sound(&fixture);
 }
 
-/// Whoever decides may not have read a reload yet that stands before the entry.
+/// The decider may not have read a reload yet that is before the entry.
 #[test]
 fn an_audit_takes_decisions_again_by_the_workflows_of_their_time() {
     let mut fixture = standing_in("verify");

@@ -15,7 +15,7 @@ enum Settled {
 }
 
 impl Reader {
-    /// The conflicts and wrong roles of which it is known by now, oldest first. Each is told once.
+    /// The conflicts and wrong roles of which it is known by now, oldest first. Each is reported once.
     pub fn conflicts(&mut self) -> Vec<Event> {
         let mut events = Vec::new();
         for handed in std::mem::take(&mut self.unsettled) {

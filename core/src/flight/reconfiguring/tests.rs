@@ -117,7 +117,7 @@ trait WithTimeout {
 }
 
 impl WithTimeout for WorkflowSpec {
-    /// What people do has a time.
+    /// People's turns have a time.
     fn with_timeout(mut self) -> Self {
         for item in &mut self.gates {
             if let GateOrFork::Gate(gate) = item {

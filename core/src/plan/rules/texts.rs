@@ -35,8 +35,8 @@ impl PlanProblems {
         false
     }
 
-    /// A text of one line in which everything can be seen: it stands in commits, lists and prompts, and people go by it.
-    /// Answers as [`PlanProblems::text`] does.
+    /// A text of one line in which everything can be seen: it appears in commits, lists and prompts, and people go by
+    /// it. Answers as [`PlanProblems::text`] does.
     pub(super) fn name(&mut self, at: At<'_>, what: &str, text: &str, bytes_max: usize) -> bool {
         if !self.text(at, what, text, bytes_max) {
             return false;

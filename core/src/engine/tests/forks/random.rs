@@ -11,7 +11,7 @@ use crate::engine::Died;
 /// What may happen next, at one of the branches.
 #[derive(Debug, Clone, Copy)]
 enum Event {
-    /// What is due in the fork is done.
+    /// Everything due in the fork is done.
     Due,
     /// An agent answers, or a person completes the gate.
     Vote(Outcome),
@@ -28,7 +28,7 @@ enum Event {
     Retry,
     /// The process that decides is killed.
     Crash,
-    /// What came last comes again.
+    /// The last input comes again.
     Again,
     Cancel,
 }
@@ -94,7 +94,7 @@ impl Course {
                 fixture.now = fixture.now.max(open.deadline);
                 Input::DeadlinePassed(Box::new(turn))
             }
-            // Whoever builds has nothing to say but work.
+            // A builder has nothing to say but work.
             (_, Some(open)) if open.purpose == Purpose::Build => {
                 let work = fixture.work(Vec::new());
                 Input::Built(fixture.handoff("w", work))
