@@ -1,6 +1,6 @@
 //! The micro service `holdpoint`: requests whose sender is known, and their answers.
 //!
-//! What an endpoint does is the orchestrator's matter; here a request is only let through when its sender showed a JWT
+//! The orchestrator decides what an endpoint does; here a request is only let through when its sender showed a JWT
 //! of the right role and signed it with that JWT's key.
 
 mod client;

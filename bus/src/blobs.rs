@@ -1,8 +1,8 @@
 //! Write-once bytes by digest, in chunks: bundles, logs, evidence.
 //!
-//! A blob belongs to the role that stored it, and is looked for under the roles one is told. The broker refuses a
-//! second message on a chunk's subject, so nobody can replace a blob; what a reader gets is checked against the digest.
-//! Chunks are not signed: the digest in a signed message vouches for them.
+//! A blob belongs to the role that stored it, and is looked for under the roles that the reader names. The broker
+//! refuses a second message on a chunk's subject, so nobody can replace a blob; what a reader gets is checked against
+//! the digest. Chunks are not signed: the digest in a signed message vouches for them.
 
 mod read;
 
@@ -40,7 +40,7 @@ pub enum BlobError {
         /// Where it was looked for.
         roles: Vec<RoleId>,
     },
-    /// What is stored under the digest is something else.
+    /// Something else is stored under the digest.
     #[error("the blob {digest} of {role} is not what its name says")]
     Corrupt {
         /// The blob.
@@ -87,7 +87,7 @@ pub enum BlobError {
     },
 }
 
-/// Stores bytes under a role. What is there already is success.
+/// Stores bytes under a role. A blob that is there already is success.
 ///
 /// # Errors
 /// [`BlobError::NoRoom`], [`BlobError::Broker`].

@@ -1,6 +1,6 @@
 //! A broker process of our own: found, configured, started, restarted, stopped.
 //!
-//! What it holds is the topology's matter, and who may log in the authority's. A broker that others run needs none of
+//! The topology decides what it holds, and the authority who may log in. A broker that others run needs none of
 //! this: a [`crate::Bus`] only wants its address.
 
 mod binary;

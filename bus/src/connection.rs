@@ -70,7 +70,7 @@ pub enum ConnectError {
     TooOld {
         /// The address.
         url: String,
-        /// The version as the server tells it.
+        /// The version as the server reports it.
         found: String,
     },
     /// The server does not accept the credentials.
@@ -84,7 +84,7 @@ pub enum ConnectError {
         #[source]
         source: async_nats::ConnectError,
     },
-    /// Somebody is there, but there is no TLS connection that both sides agree to.
+    /// A server is there, but there is no TLS connection that both sides agree to.
     #[error("no TLS connection to the broker at {url}")]
     Tls {
         /// The address.
@@ -185,7 +185,7 @@ impl Bus {
         &self.inner.jwt
     }
 
-    /// The server's version, as it tells it.
+    /// The server's version, as it reports it.
     #[must_use]
     pub fn server_version(&self) -> String {
         self.inner.client.server_info().version
@@ -269,7 +269,7 @@ fn servers(url: &str) -> Vec<&str> {
     url.split(',').map(str::trim).collect()
 }
 
-/// What is told of a connection.
+/// What is reported of a connection.
 struct Changes {
     lost: watch::Sender<u64>,
     refused: watch::Sender<u32>,
@@ -282,7 +282,7 @@ impl Changes {
                 self.refused.send_replace(0);
             }
             Event::Disconnected => self.lost.send_modify(|count| *count += 1),
-            // The client tells why an attempt failed by these words only.
+            // The client says why an attempt failed by these words only.
             Event::ClientError(ClientError::Other(why))
                 if *why == ConnectErrorKind::AuthorizationViolation.to_string() =>
             {

@@ -31,7 +31,7 @@ const CLUSTER_WAIT: Duration = Duration::from_millis(500);
 const KNOWN_WAIT: Duration = Duration::from_secs(3);
 /// How long a server of a cluster that does not answer is still waited for.
 const KNOWN_FOR: Duration = Duration::from_secs(60);
-/// Connections that are told at once to have ended; what is beyond waits for the next time.
+/// Ended connections that are reported at once; more wait for the next time.
 const WENT_MAX: usize = 16_384;
 
 /// Why connections are not known or could not be ended.
@@ -204,13 +204,13 @@ impl Connections {
         Ok(Self { bus, account: account.to_owned(), changes, gone, servers: BTreeMap::new() })
     }
 
-    /// Completes when somebody came or went since the last time; never, if nobody does.
+    /// Completes when a user came or went since the last time; never, if none does.
     pub async fn changed(&mut self) {
         if self.changes.next().await.is_none() {
-            // The connection was closed: whoever waits for something else goes on.
+            // The connection was closed: those who wait for something else go on.
             std::future::pending::<()>().await;
         }
-        // What came meanwhile is looked at together.
+        // Changes that came meanwhile are looked at together.
         while futures::FutureExt::now_or_never(self.changes.next()).flatten().is_some() {}
     }
 
@@ -301,7 +301,7 @@ impl Connections {
         self.servers.retain(|_, at| now - *at < KNOWN_FOR);
         let mut heard: BTreeSet<String> = all.iter().filter_map(|answer| server_of(answer)).collect();
         while self.bus.is_clustered() {
-            // Whoever is new and slow is looked at the next time.
+            // A new and slow connection is looked at the next time.
             let is_missing = self.servers.keys().any(|known| !heard.contains(known));
             let until = now + if is_missing { KNOWN_WAIT } else { CLUSTER_WAIT };
             let Ok(Some(message)) = timeout_at(until, answers.next()).await else { break };
@@ -332,12 +332,12 @@ pub(crate) fn look(account: &str) -> String {
     format!("$SYS.REQ.ACCOUNT.{account}.CONNZ")
 }
 
-/// Says that somebody of an account came or went.
+/// Says that a user of an account came or went.
 pub(crate) fn changes(account: &str) -> String {
     format!("$SYS.ACCOUNT.{account}.SERVER.CONNS")
 }
 
-/// Says what somebody of an account sent whose connection ended.
+/// Says what a user of an account sent whose connection ended.
 pub(crate) fn gone(account: &str) -> String {
     format!("$SYS.ACCOUNT.{account}.DISCONNECT")
 }

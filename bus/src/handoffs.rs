@@ -118,7 +118,7 @@ pub async fn publish_for_certain(
     Err(PublishError::TakenIds { subject: subject.to_owned() })
 }
 
-/// What shows whose a handoff is that somebody else stores.
+/// What shows whose a handoff is that another party stores.
 #[derive(Debug, Clone, Copy)]
 pub struct Signed<'a> {
     /// The signature over subject and payload.
@@ -127,12 +127,12 @@ pub struct Signed<'a> {
     pub jwt: &'a str,
 }
 
-/// Where a handoff stands that was stored for its sender.
+/// Where a handoff is that was stored for its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Relayed {
     /// The place in its stream.
     pub sequence: Sequence,
-    /// It stood there before: the message id was known.
+    /// It was there before: the message id was known.
     pub known: bool,
 }
 
@@ -205,7 +205,7 @@ pub enum QueueError {
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-    /// The flow of messages broke; open the queue anew.
+    /// The flow of messages broke; open the queue again.
     #[error("the flow of handoffs broke")]
     Broken(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// An acknowledgement could not be sent. The message will come again.
@@ -236,7 +236,7 @@ impl HandoffQueue {
     /// The next handoff, or `None` when none came in `wait`. Safe to cancel.
     ///
     /// # Errors
-    /// [`QueueError::Broken`]: open the queue anew.
+    /// [`QueueError::Broken`]: open the queue again.
     pub async fn next(&mut self, wait: Duration) -> Result<Option<Received>, QueueError> {
         let Ok(next) = tokio::time::timeout(wait, self.messages.next()).await else { return Ok(None) };
         let message = next.ok_or_else(|| QueueError::Broken("the connection was closed".into()))?;
@@ -286,7 +286,7 @@ impl Received {
         self.answer(AckKind::Nak(Some(delay))).await
     }
 
-    /// Still at it: the time to answer begins anew.
+    /// Still at it: the time to answer begins again.
     ///
     /// # Errors
     /// [`QueueError::Ack`].

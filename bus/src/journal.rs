@@ -114,7 +114,7 @@ pub enum ReadError {
     },
 }
 
-/// What an append stands on.
+/// What an append builds on.
 #[derive(Debug, Clone)]
 pub struct Append<'a> {
     /// The journal.
@@ -164,7 +164,7 @@ impl Journal {
 
     /// Signs and appends an entry, if the journal's last sequence still is the expected one.
     ///
-    /// An entry with this message id that stands at its place already (an earlier attempt whose acknowledgement got
+    /// An entry with this message id that is at its place already (an earlier attempt whose acknowledgement got
     /// lost) is success: the server checks the expected sequence before it looks at message ids, so this is done here.
     ///
     /// # Errors
@@ -274,7 +274,7 @@ impl Journal {
         Replay::start(&self.bus, streams::JOURNAL, filter, known).await
     }
 
-    /// As [`Journal::replay_after`], without payloads: for whoever looks at subjects only.
+    /// As [`Journal::replay_after`], without payloads: for callers that look at subjects only.
     ///
     /// # Errors
     /// The broker does not answer.

@@ -42,7 +42,7 @@ pub async fn of_kind(
     matching(bus, role, flight, waypoint, kind, Sequence(0)).await
 }
 
-/// As [`of_kind`], without payloads: for whoever looks at headers only.
+/// As [`of_kind`], without payloads: for callers that look at headers only.
 ///
 /// # Errors
 /// The broker does not answer.

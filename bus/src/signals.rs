@@ -1,4 +1,5 @@
-//! What is not stored: hints to wake up, refusals, presence, live output. Whoever is not there misses it.
+//! Signals that are not stored: hints to wake up, refusals, presence, live output. A process that is not there misses
+//! them.
 
 use async_nats::{HeaderMap, Subscriber};
 use bytes::Bytes;
@@ -30,8 +31,8 @@ pub enum SignalError {
     },
 }
 
-/// Tells the agents of a role that a turn of this priority may be waiting. Not signed: nothing is believed of a hint but
-/// that it is worth a look.
+/// Hints to the agents of a role that a turn of this priority may be waiting. Not signed: nothing is believed of a hint
+/// but that it is worth a look.
 ///
 /// # Errors
 /// [`SignalError::Send`]. Agents look by themselves every few seconds, so nothing is lost.

@@ -94,8 +94,8 @@ pub enum TopologyError {
         #[source]
         source: jetstream::context::CreateStreamError,
     },
-    /// The broker was set up by a version whose roles shared one stream of blobs. What is in it is evidence: it is neither
-    /// deleted nor left behind without a word.
+    /// The broker was set up by a version whose roles shared one stream of blobs. Its blobs are evidence: they are
+    /// neither deleted nor left behind without a word.
     #[error(
         "the broker has the stream {name} of an earlier version, which holds the blobs of all roles. Nothing was changed: go \
          on with that version until its flights are over (its `holdpoint export` keeps them), then start this one on a \
@@ -114,7 +114,7 @@ pub enum TopologyError {
         #[source]
         source: jetstream::context::GetStreamError,
     },
-    /// The broker does not say how a consumer stands.
+    /// The broker does not report the state of a consumer.
     #[error("cannot tell how the consumer {name} stands")]
     Standing {
         /// Its name.
@@ -175,8 +175,9 @@ async fn ensure_handoffs(bus: &Bus, role: &RoleId, settings: &Settings) -> Resul
 
 /// Makes the consumers that the agents of a role and pool pull turns from: of one flight, or of all of the pool.
 ///
-/// Those of one flight go when nobody asked for a while, because a broker holds a bounded number of them; an orchestrator
-/// that takes the flight up again makes them anew, and what was answered before is then delivered again.
+/// Those of one flight go when nobody asked for a while, because a broker holds a bounded number of them; an
+/// orchestrator that takes the flight up again recreates them, and turns that were answered before are then delivered
+/// again.
 ///
 /// # Errors
 /// [`TopologyError`] names what could not be made.
@@ -252,7 +253,7 @@ fn blob_stream(role: &RoleId, settings: &Settings) -> Config {
 }
 
 /// Has a stream cut off what of a token is longer than any id or digest: the broker keeps each subject in memory, and takes
-/// lines of 4 KiB. What fits is stored under its own subject.
+/// lines of 4 KiB. A message that fits is stored under its own subject.
 fn cut(stored: &str) -> SubjectTransform {
     let mut tokens: Vec<String> = stored.split('.').map(str::to_owned).collect();
     let wild = tokens.iter_mut().filter(|token| *token == "*");

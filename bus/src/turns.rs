@@ -159,7 +159,7 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// Still at it: the time to answer begins anew. To be sent at a third of the acknowledgement wait.
+    /// Still at it: the time to answer begins again. To be sent at a third of the acknowledgement wait.
     ///
     /// # Errors
     /// [`QueueError::Ack`] when the connection is closed.

@@ -66,9 +66,9 @@ pub struct Call<'a> {
     pub traceparent: Option<&'a str>,
 }
 
-/// As [`request`], asked once more beside itself after a `pause` without an answer, and again after twice that, and so on:
-/// whoever has the question may be dead or asleep, and others are there; or all of them have much to do. For what may be
-/// carried out twice.
+/// As [`request`], asked once more in parallel after a `pause` without an answer, and again after twice that, and so
+/// on: the orchestrator that has the question may be dead or asleep, and others are there; or all of them have much to
+/// do. For requests that may be carried out twice.
 ///
 /// # Errors
 /// [`ApiError`] of the last one that had no answer.

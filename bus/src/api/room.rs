@@ -1,5 +1,5 @@
-//! How many requests of one key are in hand, and how many it sent lately. What is counted is kept only while it says anything, so
-//! that it takes no more memory than the requests of a minute do.
+//! How many requests of one key are in hand, and how many it sent lately. A count is kept only while it says anything,
+//! so that it takes no more memory than the requests of a minute do.
 
 use std::{
     collections::HashMap,

@@ -1,5 +1,5 @@
-//! Serving requests, a bounded number at once: of one key, of all operators, and of all agents. Agents' `progress` has room of
-//! its own, because work stands still while it is not answered; and so have calls that wait for a decision.
+//! Serving requests, a bounded number at once: of one key, of all operators, and of all agents. Agents' `progress` has
+//! room of its own, because work stalls while it is not answered; and so have calls that wait for a decision.
 
 use std::{
     future::Future,

@@ -156,12 +156,12 @@ pub(super) fn agents(
     })
 }
 
-/// `nats` of a user under a scoped key: permissions come from the key's template, and must not stand here.
+/// `nats` of a user under a scoped key: permissions come from the key's template, and must not be here.
 pub(super) fn scoped_user(account: &str, tags: &[String]) -> Value {
     json!({"type": "user", "version": VERSION, "issuer_account": account, "tags": tags})
 }
 
-/// What would unmake what is written, in the words of the broker's API. Nothing of ours uses it.
+/// Calls that would undo what is written, in the words of the broker's API. Nothing of ours uses it.
 const UNMAKING: [&str; 6] = [
     "$JS.API.STREAM.DELETE.>",
     "$JS.API.STREAM.PURGE.>",

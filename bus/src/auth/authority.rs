@@ -104,7 +104,7 @@ impl Authority {
         }
     }
 
-    /// What every process has to know to tell whose word counts.
+    /// What every process has to know to decide whose word counts.
     #[must_use]
     pub fn trust_roots(&self) -> &TrustRoots {
         &self.roots
@@ -264,8 +264,8 @@ impl Authority {
         Ok(mint(name, &KeyPair::new_user(), nats, self.signing_key(role)?, lifetime))
     }
 
-    /// Takes a user's credentials back. Counts for whoever has the new trust roots, and for a broker that has the new
-    /// configuration.
+    /// Takes a user's credentials back. Counts for every process that has the new trust roots, and for a broker that
+    /// has the new configuration.
     pub fn revoke(&mut self, public_key: &str) {
         let now = now_s();
         self.roots.revoked.entry(public_key.to_owned()).or_insert(now);

@@ -1,8 +1,8 @@
 //! Taking credentials out of a folder that several processes share: each gets its own, and nobody hands them out.
 //!
-//! Who has them holds an advisory lock (`flock`) for the life of its process, however that ends. The lock is on a file
-//! beside the credentials, which stays the same when they are signed anew. It is seen by processes of one kernel: on
-//! containers of one machine that share a volume, not over a network.
+//! A process that has them holds an advisory lock (`flock`) for the life of its process, however that ends. The lock is
+//! on a file next to the credentials, which stays the same when they are signed again. It is seen by processes of one
+//! kernel: on containers of one machine that share a volume, not over a network.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -16,7 +16,7 @@ use holdpoint_protocol::{Timestamp, ids::AgentName};
 
 use super::{authority::now_s, credentials::Credentials, roots::TrustRoots, store::StoreError};
 
-/// What ends the names of credentials, and of the locks beside them.
+/// What ends the names of credentials, and of the locks next to them.
 const CREDS: &str = "creds";
 const LOCK: &str = "lock";
 
@@ -83,7 +83,7 @@ pub fn claim(dir: &Path, name: Option<&AgentName>, roots: &TrustRoots) -> Result
     Err(ClaimError::NoneFree { dir: dir.to_owned(), held, useless })
 }
 
-/// Makes the lock beside credentials: who may only read the folder cannot.
+/// Makes the lock next to credentials: a process that may only read the folder cannot.
 pub(super) fn prepare(creds: &Path) -> Result<(), StoreError> {
     let path = creds.with_extension(LOCK);
     let made = fs::OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(&path);
@@ -103,7 +103,7 @@ fn files(dir: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// `None`: somebody holds it.
+/// `None`: another process holds it.
 fn lock(creds: &Path) -> io::Result<Option<File>> {
     let path = creds.with_extension(LOCK);
     let file = match File::open(&path) {

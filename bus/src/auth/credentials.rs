@@ -113,7 +113,7 @@ impl Credentials {
     }
 
     /// Whether its permissions are the template of its role's signing key: those of agents and operators are, an
-    /// orchestrator's stand in its own JWT.
+    /// orchestrator's are in its own JWT.
     pub(crate) fn is_scoped(&self) -> bool {
         self.is_scoped
     }

@@ -21,7 +21,7 @@ pub enum EnvelopeError {
 }
 
 impl Signer {
-    /// Signs a statement. What is signed begins with `DSSEv1` and the type, and the signed bytes of a message with its
+    /// Signs a statement. The signed bytes begin with `DSSEv1` and the type, and the signed bytes of a message with its
     /// subject: neither can be taken for the other.
     #[must_use]
     pub fn envelope(&self, payload_type: &str, payload: &[u8]) -> Envelope {

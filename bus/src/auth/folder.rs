@@ -134,7 +134,7 @@ pub enum Place<'a> {
     Nowhere,
 }
 
-/// What of a running fleet has to be told of a change.
+/// Which parts of a running fleet have to hear of a change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Changed {
     /// `broker/accounts.conf` is another one: brokers have to read it again.
@@ -233,7 +233,8 @@ impl KeyFolder {
 
     /// Makes credentials for `<role>-1` to `<role>-<count>`, for good and for Holdpoint's own processes, but for names that were
     /// issued before; what was made.
-    /// Files that follow from the keys are written anew where they differ, and [`SYSTEM_CREDS`] are made where they are missing.
+    /// Files that follow from the keys are rewritten where they differ, and [`SYSTEM_CREDS`] are made where they are
+    /// missing.
     ///
     /// # Errors
     /// [`FolderError::UnknownRole`], and [`FolderError::Store`] from the file system.
@@ -289,7 +290,7 @@ impl KeyFolder {
             Place::File(path) => Some(std::path::absolute(path).map_err(|source| io_error(path, source))?),
             Place::Nowhere => None,
         };
-        // What was revoked or has expired makes room for its successor.
+        // Revoked or expired credentials make room for their successors.
         if let Some(path) = file.as_ref().filter(|path| path.exists() && !self.is_of_no_use(path)) {
             return Err(FolderError::FileThere { path: path.clone() });
         }
@@ -380,7 +381,7 @@ fn lock(dir: &Path) -> Result<File, FolderError> {
     Ok(file)
 }
 
-/// Writes what differs from what is there; whether it did. Whoever watches a file sees no change where there is none.
+/// Writes what differs from what is there; whether it did. A watcher of a file sees no change where there is none.
 fn write_changed(path: &Path, bytes: &[u8]) -> Result<bool, StoreError> {
     if fs::read(path).is_ok_and(|there| there == bytes) {
         return Ok(false);

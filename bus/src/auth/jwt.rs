@@ -26,7 +26,7 @@ pub(super) struct Claims<N> {
     pub(super) nats: N,
 }
 
-/// What is to be said of `sub`; the issuer is whoever signs.
+/// What is to be said of `sub`; the issuer is the signer.
 #[derive(Clone, Copy)]
 pub(super) struct Subject<'a> {
     pub(super) name: &'a str,

@@ -13,7 +13,7 @@ use super::{
     trust::Trust,
 };
 
-/// JWTs that are remembered: far more than a fleet has users. Past that all are checked anew.
+/// JWTs that are remembered: far more than a fleet has users. Past that all are checked again.
 const KNOWN_MAX: usize = 4_096;
 
 /// Trust roots with a memory. Cheap to clone; clones share it.

@@ -1,4 +1,4 @@
-//! Whose signatures counted when something was stored: for whoever looks at it later.
+//! Whose signatures counted when something was stored: for those who look at it later.
 //!
 //! A key that was revoked since, or a JWT whose time is over, counted until then. When a message was stored is the
 //! broker's word.
@@ -16,7 +16,7 @@ use super::{
     signer::verify_signature,
 };
 
-/// A message that somebody signed.
+/// A signed message.
 #[derive(Debug, Clone, Copy)]
 pub struct Signed<'a> {
     /// The subject it was published on.

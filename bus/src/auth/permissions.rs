@@ -1,7 +1,7 @@
 //! What a role may publish and read: the templates of the scoped signing keys.
 //!
-//! The server fills `{{…}}` in from the user's JWT: its name, and the pool in its tags. The role stands in the template
-//! itself, so that whoever holds a role's signing key can make users of that role only.
+//! The server fills `{{…}}` in from the user's JWT: its name, and the pool in its tags. The role is in the template
+//! itself, so that the holder of a role's signing key can make users of that role only.
 
 use holdpoint_protocol::{
     completing::{COMPLETE, TASK},
@@ -42,8 +42,8 @@ struct Lists {
 
 /// The template of a role's signing key. `makes`: its turns make work, as a builder's do.
 ///
-/// It names no other role, so that a role more changes nobody's permissions: the broker ends the connections of whoever's
-/// it changes.
+/// It names no other role, so that a role more changes nobody's permissions: the broker ends the connections of the
+/// users whose permissions change.
 pub(super) fn template(role: &RoleId, makes: bool) -> Template {
     let root = subjects::ROOT;
     let mut publish = Lists {
@@ -61,7 +61,7 @@ pub(super) fn template(role: &RoleId, makes: bool) -> Template {
     };
     publish.allow.push(subjects::direct_get(streams::BLOB_GETS, &subjects::blobs()));
     if makes && role.as_str() != role::REPAIR {
-        // Who makes work does not see how it is judged. Repair gets the evidence, and people see everything.
+        // A maker of work does not see how it is judged. Repair gets the evidence, and people see everything.
         publish.deny.push(subjects::direct_get(streams::BLOB_GETS, &subjects::blobs_of(&role::id(role::VERIFIER))));
     }
     if is_agent(role) {
@@ -77,13 +77,13 @@ pub(super) fn template(role: &RoleId, makes: bool) -> Template {
     Template { publish, subscribe, subs: SUBSCRIPTIONS_MAX, data: -1, payload: -1 }
 }
 
-/// The endpoint that work stands still without, and the one that is for agents alone.
+/// The endpoint without which work stalls, and the one that is for agents alone.
 pub(crate) const PROGRESS: &str = holdpoint_protocol::api::PROGRESS;
 
 /// The endpoints for agents. People call all but the first as well.
 pub(crate) const OF_AGENTS: [&str; 3] = [PROGRESS, COMPLETE, TASK];
 
-/// Whether somebody of this role may call the endpoint.
+/// Whether users of this role may call the endpoint.
 pub(crate) fn may_call(role: &RoleId, endpoint: &str) -> bool {
     if is_agent(role) { OF_AGENTS.contains(&endpoint) } else { endpoint != PROGRESS }
 }

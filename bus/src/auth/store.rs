@@ -174,7 +174,7 @@ pub(super) fn write_public(path: &Path, bytes: &[u8]) -> Result<(), StoreError> 
 fn write(path: &Path, bytes: &[u8], mode: u32) -> Result<(), StoreError> {
     let io = |source| StoreError::Io { path: path.to_owned(), source };
     if let Some(dir) = path.parent() {
-        // Whoever may read a file may go into its folder.
+        // Those who may read a file may go into its folder.
         let folder_mode = mode | (mode & 0o444) >> 2;
         fs::DirBuilder::new().recursive(true).mode(folder_mode).create(dir).map_err(io)?;
     }

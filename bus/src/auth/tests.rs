@@ -239,7 +239,7 @@ fn a_signature_holds_for_its_subject_payload_and_key() {
     assert!(!authority.trust_roots().is_orchestrators("s", b"p", &user.signer().sign("s", b"p"), later()));
     authority.revoke(key);
     assert!(!authority.trust_roots().is_orchestrators("subject", b"payload", &signature, later()));
-    // What was stored before goes on counting.
+    // Messages stored before go on counting.
     let before = Timestamp::from_millis(0);
     assert!(authority.trust_roots().is_orchestrators("subject", b"payload", &signature, before));
 }
@@ -278,7 +278,7 @@ const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 fn an_envelope_is_signed_as_its_specification_says() {
     let credentials = Authority::create().mint_orchestrator(&name("o1"));
     let envelope = credentials.signer().envelope(PAYLOAD_TYPE, STATEMENT);
-    // By hand, with another library: what somebody outside does.
+    // By hand, with another library: what an outsider does.
     let payload = data_encoding::BASE64.decode(envelope.payload.as_bytes()).unwrap();
     assert_eq!(payload, STATEMENT);
     let signed = [b"DSSEv1 28 application/vnd.in-toto+json 43 ".as_slice(), STATEMENT].concat();

@@ -28,7 +28,7 @@ impl From<Arc<TrustRoots>> for Trust {
     }
 }
 
-/// For whoever replaces trust roots for as long as somebody uses them.
+/// To replace trust roots while others use them.
 #[derive(Debug, Clone)]
 pub struct WatchedTrust(Weak<RwLock<Arc<TrustRoots>>>);
 

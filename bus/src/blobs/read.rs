@@ -129,7 +129,7 @@ impl<'a> Blob<'a> {
         stream::once(async { self.checked(0, self.first.clone()) }).chain(rest)
     }
 
-    /// A chunk after the first, which was stored before it: whoever does not have it is behind, or nobody has it.
+    /// A chunk after the first, which was stored before it: a server without it is behind, or no server has it.
     async fn chunk(&self, n: u32) -> Result<Bytes, BlobError> {
         let deadline = Instant::now() + BEHIND_MAX;
         loop {
@@ -180,7 +180,7 @@ async fn get_chunk(bus: &Bus, digest: Digest, role: &RoleId, n: u32) -> Result<O
                     return Err(BlobError::Broker { digest, source });
                 }
             },
-            // Whose a blob is said to be is somebody else's word, and nobody answers for a role that has no stream.
+            // The role of a blob is the word of its sender, and nobody answers for a role that has no stream.
             Err(error) if error.kind() == RequestErrorKind::NoResponders && !is_built_in(role) => return Ok(None),
             Err(error) if attempt < ATTEMPTS_MAX => {
                 tracing::debug!(%subject, attempt, %error, "getting again");

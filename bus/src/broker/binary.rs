@@ -29,7 +29,7 @@ pub struct ServerBinary {
 
 impl ServerBinary {
     /// Looks in `HOLDPOINT_NATS_SERVER`, then at `hints` (files), then in `PATH`, and takes the first that is new enough.
-    /// What the variable names is taken or refused, without looking further.
+    /// The variable's program is taken or refused, without looking further.
     ///
     /// # Errors
     /// [`BrokerError::NotFound`], or what is wrong with the first one found.
@@ -54,7 +54,7 @@ impl ServerBinary {
     /// Asks the program at `path` for its version and checks it.
     ///
     /// # Errors
-    /// It is not there, tells no version, or is too old.
+    /// It is not there, reports no version, or is too old.
     pub async fn at(path: &Path) -> Result<Self, BrokerError> {
         if !path.is_file() {
             return Err(BrokerError::NotFound { places: vec![path.display().to_string()] });

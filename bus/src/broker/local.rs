@@ -24,7 +24,7 @@ const MAX_MEMORY_BYTES: u64 = 64 << 20;
 /// The orchestrators of one local fleet share one name and key.
 const ORCHESTRATOR: &str = "orchestrator";
 
-/// What the broker's configuration includes, beside it: who may log in.
+/// What the broker's configuration includes, next to it: who may log in.
 const ACCOUNTS: &str = "accounts.conf";
 
 /// Why a local fleet did not get its roles.

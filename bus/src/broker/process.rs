@@ -188,7 +188,7 @@ fn log_file(spec: &BrokerSpec) -> PathBuf {
     spec.dir.join("nats.log")
 }
 
-/// Waits until the process accepts connections and tells the port.
+/// Waits until the process accepts connections and reports the port.
 async fn ready(spec: &BrokerSpec, running: &mut Running) -> Result<u16, BrokerError> {
     let deadline = Instant::now() + READY_TIMEOUT;
     while Instant::now() < deadline {

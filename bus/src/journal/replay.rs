@@ -1,4 +1,4 @@
-//! Reading many entries in order: one short-lived consumer, pulled in batches, made anew when it was cut off.
+//! Reading many entries in order: one short-lived consumer, pulled in batches, recreated when it was cut off.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -64,7 +64,7 @@ impl Replay {
         Self { headers_only: true, ..self }
     }
 
-    /// Holds few messages at once: for whoever reads many replays together.
+    /// Holds few messages at once: for callers that read many replays together.
     #[must_use]
     pub fn frugal(self) -> Self {
         Self { batch: (FRUGAL_LEN, FRUGAL_BYTES), ..self }
@@ -91,7 +91,7 @@ impl Replay {
                 return Err(ReadError::Interrupted { filter: self.filter.clone() });
             }
             if !self.fill().await? {
-                // Cut off, or behind the leader: make the consumer anew from where we are.
+                // Cut off, or behind the leader: recreate the consumer from where we are.
                 self.consumer = None;
                 resumes += 1;
                 tokio::time::sleep(RESUME_PAUSE).await;

@@ -80,8 +80,8 @@ pub(crate) enum Bound {
     Messages,
 }
 
-/// A stream that takes nothing more. In words for whoever wanted to store: neither agents nor operators can ask the broker
-/// how large a stream is.
+/// A stream that takes nothing more. In words for the one that wanted to store: neither agents nor operators can ask
+/// the broker how large a stream is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FullRoom {
     stream: String,

@@ -17,7 +17,7 @@ use holdpoint_protocol::{
 use super::{Settings, TopologyError, ensure_consumer, turn_consumer};
 use crate::Bus;
 
-/// How a consumer of turns stands.
+/// The state of a consumer of turns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
     /// Pulls that wait in the broker.
@@ -28,7 +28,7 @@ pub struct Standing {
     acknowledged: u64,
 }
 
-/// How a consumer of turns stands; `None` where there is none.
+/// The state of a consumer of turns; `None` where there is none.
 ///
 /// # Errors
 /// [`TopologyError`]: the broker does not say.

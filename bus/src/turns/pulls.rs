@@ -66,7 +66,7 @@ impl Pulls {
             return self.read(answer, consumer);
         }
         tracing::warn!(%consumer, "no answer to a pull of turns");
-        // What comes late must not be taken for the answer to a later pull: it is delivered again.
+        // A late turn must not be taken for the answer to a later pull: it is delivered again.
         match Self::open(&self.bus).await {
             Ok(anew) => *self = anew,
             Err(error) => tracing::warn!(%error, "cannot listen for turns"),

@@ -53,7 +53,7 @@ async fn what_is_missing_too_large_or_not_what_it_says_is_told_apart() {
     let bus = broker.bus(role::BUILDER, "b1").await;
     let (builder, repair) = (role::id(role::BUILDER), role::id(role::REPAIR));
     let digest = Digest::of(b"abc");
-    // Also of a role that nobody has, whoever said so.
+    // Also of a role that nobody has, no matter who said so.
     for (reader, whose) in
         [(&bus, builder.clone()), (&bus, "nobody".parse().unwrap()), (&broker.orchestrator, "nobody".parse().unwrap())]
     {
@@ -69,7 +69,7 @@ async fn what_is_missing_too_large_or_not_what_it_says_is_told_apart() {
     let corrupt = blobs::get(&bus, digest, std::slice::from_ref(&builder), CAP).await.unwrap_err();
     assert!(matches!(corrupt, BlobError::Corrupt { .. }), "{corrupt:?}");
 
-    // Under another role the right bytes may stand, and are found.
+    // The right bytes may be under another role, and are found.
     let mender = broker.bus(role::REPAIR, "r1").await;
     blobs::put(&mender, &repair, Bytes::from_static(b"abc")).await.unwrap();
     assert_eq!(blobs::get(&bus, digest, &[builder, repair.clone()], CAP).await.unwrap(), "abc");

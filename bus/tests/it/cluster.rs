@@ -241,7 +241,7 @@ async fn of_appends_that_race_in_a_cluster_exactly_one_wins_and_the_others_know_
                 let id = format!("r{round}-{racer}");
                 loop {
                     match append(&journal, &key, &EntryKind::Decided, expected, &id).await {
-                        // Whether it was stored is not known: the same once more tells.
+                        // Whether it was stored is not known: the same once more shows it.
                         Err(AppendError::Unacknowledged { .. }) => {}
                         known => return known,
                     }
@@ -284,7 +284,7 @@ async fn in_a_cluster_too_a_role_that_fills_its_room_is_told_which_and_stops_no_
     let BlobError::NoRoom { source, .. } = refused else { panic!("{refused:?}") };
     assert!(source.to_string().contains("HP_BLOB_BUILDER may hold one message for every 4 KiB of 18 %"), "{source}");
     assert_eq!(stored, (4 << 20) / 1_000 * 180 / (4 << 10));
-    // What is there is success also when nothing more goes in.
+    // A blob that is there is success also when nothing more goes in.
     let digest = blobs::put(&builder, &own, "blob 0".into()).await.unwrap();
     assert_eq!(blobs::get(&builder, digest, &[own], 1 << 20).await.unwrap(), "blob 0");
     let (verifier, own) = agent(role::VERIFIER).await;

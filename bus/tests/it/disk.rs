@@ -1,4 +1,4 @@
-//! A broker whose disk somebody with a valid key tries to fill.
+//! A broker whose disk a user with a valid key tries to fill.
 
 use std::error::Error as _;
 
@@ -29,7 +29,7 @@ fn settings(disk_bytes: u64) -> Settings {
     Settings { disk_bytes, ..Settings::default() }
 }
 
-/// Stores blobs of a role until there is no room; what the last one is told.
+/// Stores blobs of a role until there is no room; the error of the last one.
 async fn fill_blobs(bus: &Bus, role: &'static str) -> BlobError {
     let mut n: u64 = 0;
     loop {
@@ -143,7 +143,7 @@ async fn messages_are_bounded_as_well_as_bytes_for_the_broker_keeps_each_subject
     let refused = blobs::put(&bus, &builder, "another".into()).await.unwrap_err();
     let why = refused.source().unwrap().to_string();
     assert!(why.contains("one message for every 4 KiB of 18 %"), "{why}");
-    // What is there is success also when nothing more goes in.
+    // A blob that is there is success also when nothing more goes in.
     let there = broker.raw_agent(role::BUILDER, "b2").await.ask(&chunk(0), "x").await;
     assert!(there.contains("maximum messages per subject exceeded"), "{there}");
 
@@ -192,7 +192,7 @@ async fn what_of_a_subject_is_longer_than_an_id_is_cut_off_and_other_shapes_are_
     ] {
         assert!(raw.refused(other, "x").await, "{other}");
     }
-    // What fits is stored as it is.
+    // A handoff that fits is stored as it is.
     let subject =
         subjects::handoff(&builder, &flight(&"f".repeat(64)), &waypoint(&"w".repeat(64)), "verification_report");
     raw.ask(&subject, "x").await;

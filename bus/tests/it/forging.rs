@@ -28,7 +28,7 @@ async fn an_acknowledgement_cannot_be_sent_into_the_journal_by_a_reply_subject()
     let broker = TestBroker::start().await;
     let raw = broker.raw_agent(role::BUILDER, "b1").await;
     raw.publish_with_reply(&handoff(role::BUILDER), &entry(), "{}").await;
-    // What follows on the same connection is answered later: the forgery, if it worked, is stored by now.
+    // A later request on the same connection is answered later: the forgery, if it worked, is stored by now.
     assert!(raw.ask(&handoff(role::BUILDER), "{}").await.contains("\"seq\":2"));
     assert_eq!(broker.count(streams::JOURNAL).await, 0);
 

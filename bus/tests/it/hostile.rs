@@ -1,4 +1,4 @@
-//! Headers, signatures, tokens and lengths that somebody made up: all refused, none believed, and none takes memory.
+//! Headers, signatures, tokens and lengths that an attacker made up: all refused, none believed, and none takes memory.
 
 use holdpoint_bus::{
     auth::{Authority, Credentials, TrustRoots, verify_signature},

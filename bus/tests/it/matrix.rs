@@ -1,8 +1,8 @@
 //! Who may do what at the broker: every role, every family of subjects and every way to use one, tried against a real
 //! server. Exactly what the table allows has an effect.
 //!
-//! An effect is what is found afterwards: in the streams, at ears in every account, in the inbox of who tried. Whether the
-//! client was told of a refusal does not matter.
+//! An effect is what is found afterwards: in the streams, at ears in every account, in the inbox of who tried. It does
+//! not matter whether the client heard of a refusal.
 
 mod families;
 mod lab;
@@ -18,7 +18,7 @@ use families::{Actor, Family};
 use lab::Lab;
 use ways::Way;
 
-/// What somebody tried.
+/// What a user tried.
 #[derive(Debug, Clone)]
 struct Cell {
     actor: Actor,
@@ -33,7 +33,7 @@ impl Cell {
         format!("mark{id}end")
     }
 
-    /// The cell whose mark stands somewhere in a text.
+    /// The cell whose mark is somewhere in a text.
     fn marked(text: &str) -> Option<usize> {
         let (_, rest) = text.split_once("mark")?;
         rest.split_once("end")?.0.parse().ok()
@@ -59,13 +59,13 @@ enum Effect {
     System,
     /// Who tried was answered.
     Answered,
-    /// Who tried was told that it cannot be.
+    /// Who tried heard that it cannot be.
     Refused,
-    /// Who listens hears what is said in the account of agents.
+    /// A listener hears what is said in the account of agents.
     HearsAgents,
-    /// Who listens hears what is said in the account with the streams.
+    /// A listener hears what is said in the account with the streams.
     HearsHoldpoint,
-    /// Who listens hears what is said in the system's account.
+    /// A listener hears what is said in the system's account.
     HearsSystem,
 }
 
@@ -113,7 +113,7 @@ fn cells(families: &[Family], roles: &[&'static str]) -> Vec<Cell> {
     cells
 }
 
-/// Cells with an effect, as lines. What an orchestrator does within its own account is left out.
+/// Cells with an effect, as lines. Actions of an orchestrator within its own account are left out.
 fn lines(cells: &[Cell], families: &[Family], effects: &Effects) -> BTreeSet<Line> {
     let mut lines = BTreeSet::new();
     for (id, found) in effects {

@@ -136,7 +136,7 @@ async fn an_agent_cannot_touch_streams_and_consumers() {
         let answers = forbidden.map(|(subject, payload)| raw.refused(subject, payload));
         assert_eq!(futures::future::join_all(answers).await, vec![true; forbidden.len()], "{role}");
     }
-    // An orchestrator may ask, and may not unmake what is written either.
+    // An orchestrator may ask, and may not undo what is written either.
     let raw = broker.raw(&broker.local.orchestrator).await;
     assert!(raw.ask("$JS.API.STREAM.INFO.HP_JOURNAL", "").await.contains("\"messages\":1"));
     assert!(raw.refused("$JS.API.STREAM.PURGE.HP_JOURNAL", "").await);

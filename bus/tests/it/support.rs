@@ -74,7 +74,7 @@ impl TestBroker {
         Self { local, orchestrator, dir }
     }
 
-    /// Starts the broker anew, as a fleet does after a change of its keys.
+    /// Restarts the broker, as a fleet does after a change of its keys.
     pub(crate) async fn restart_with_new_authority(&mut self) {
         self.local.authority.save(&self.dir.path().join("keys")).unwrap();
         self.local.broker.kill().await.unwrap();
@@ -158,7 +158,7 @@ impl Raw {
         Self(options.custom_inbox_prefix(inbox).connect(url).await.unwrap())
     }
 
-    /// Publishes and tells the broker's answer.
+    /// Publishes and returns the broker's answer.
     pub(crate) async fn ask(&self, subject: &str, payload: &str) -> String {
         self.ask_with(subject, payload, HeaderMap::new()).await
     }

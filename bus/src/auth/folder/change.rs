@@ -11,7 +11,7 @@ use crate::auth::{claim, credentials::Credentials};
 /// What became of a role's credentials when it got a new signing key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rotation {
-    /// Signed anew, in their files.
+    /// Signed again, in their files.
     pub renewed: Vec<Issued>,
     /// Not found where they were written to. They count until the old key is dropped.
     pub left: Vec<Issued>,
@@ -45,21 +45,21 @@ impl KeyFolder {
         Ok(issued)
     }
 
-    /// What is of no use any more is not left lying about where a process would take it.
+    /// Credentials of no use any more are not left where a process would take them.
     fn remove(&self, issued: &Issued) -> Result<(), FolderError> {
         let Some(path) = self.path_of(issued).filter(|path| path.starts_with(&self.dir)) else { return Ok(()) };
         let is_it = Credentials::load(&path).is_ok_and(|found| found.public_key() == issued.public_key);
         if is_it { fs::remove_file(&path).map_err(|source| io_error(&path, source)) } else { Ok(()) }
     }
 
-    /// Gives a role a new signing key and signs its credentials anew, for the same users. Until
+    /// Gives a role a new signing key and signs its credentials again, for the same users. Until
     /// [`KeyFolder::drop_old`] both keys count, and calling this again goes on with what is left.
     ///
     /// # Errors
     /// [`FolderError::UnknownRole`], and [`FolderError::Store`] from the file system.
     pub fn rotate(&mut self, role: &RoleId) -> Result<Rotation, FolderError> {
         self.authority.rotate(role).map_err(|error| self.unknown(error))?;
-        // Whoever gets new credentials finds a broker that can be told of their key.
+        // A process that gets new credentials finds a broker that can hear of their key.
         self.save()?;
         let mut rotation = Rotation { renewed: Vec::new(), left: Vec::new() };
         let mut issued = std::mem::take(&mut self.authority.issued);
@@ -81,7 +81,7 @@ impl KeyFolder {
         Ok(rotation)
     }
 
-    /// Signs one user's credentials anew, if they are where they were written to.
+    /// Signs one user's credentials again, if they are where they were written to.
     fn renew(&self, line: &mut Issued) -> Result<bool, FolderError> {
         let Some(path) = self.path_of(line) else { return Ok(false) };
         let Ok(old) = Credentials::load(&path) else { return Ok(false) };

@@ -164,7 +164,7 @@ fn a_file_of_somebody_else_is_not_overwritten() {
     assert!(matches!(refused, FolderError::FileThere { .. }), "{refused:?}");
     assert_eq!(fs::read(&file).unwrap(), b"mine");
     assert!(folder.issued().is_empty());
-    // Nor those of somebody who has them from here, as long as they count.
+    // Nor those of a process that has them from here, as long as they count.
     let bobs = dir.path().join("bobs");
     let short = Order { lifetime: Some(Duration::ZERO), ..order(role::OPERATOR, "bob") };
     folder.add(short, Place::File(&bobs)).unwrap();
@@ -247,7 +247,7 @@ fn processes_that_share_a_folder_get_credentials_of_their_own() {
     let mut held: Vec<_> = (1..=11).map(|_| take(None).unwrap()).collect();
     let names: Vec<_> = held.iter().map(|(credentials, _)| credentials.name().to_string()).collect();
     assert_eq!(names, (1..=11).map(|number| format!("builder-{number}")).collect::<Vec<_>>());
-    // Signed anew, they are still held.
+    // Signed again, they are still held.
     folder.rotate(&role::id(role::BUILDER)).unwrap();
     assert_eq!(take(None).unwrap().0.name().as_str(), "builder-12");
     folder.revoke("builder-12").unwrap();

@@ -16,7 +16,7 @@ impl Actor {
         Self { role, name: format!("{role}-1") }
     }
 
-    /// Somebody whom it would like to be.
+    /// The user that it would like to be.
     pub(super) fn victim(&self) -> &'static str {
         if self.role == role::VERIFIER { "builder-9" } else { "verifier-9" }
     }
@@ -187,7 +187,7 @@ fn broker_api() -> Vec<Family> {
     ];
     let mut all = Vec::new();
     for (call, payload) in calls {
-        // What belongs to an orchestrator is tried on a stream that nothing depends on.
+        // The orchestrator's subjects are tried on a stream that nothing depends on.
         let subject = move |actor: &Actor, _: &str| {
             let stream = if actor.role == role::ORCHESTRATOR { "DECOY" } else { "HP_JOURNAL" };
             format!("$JS.API.{}", call.replace("{}", stream))

@@ -168,7 +168,7 @@ impl Lab {
         }
     }
 
-    /// What was stored and heard, whoever it came from.
+    /// What was stored and heard, from any sender.
     pub(super) async fn look(&self, cells: &[Cell], families: &[Family], effects: &mut Effects) {
         let subject_of = |id: usize, account: Account| {
             let cell = &cells[id];
@@ -246,7 +246,7 @@ impl Lab {
         all
     }
 
-    /// What somebody sent under the ids that messages of others have does not stand in their way.
+    /// A message that a user sent under another message's id does not get in that one's way.
     pub(super) async fn ids_of_others_are_free(&self, cells: &[Cell], families: &[Family]) {
         for (id, cell) in cells.iter().enumerate() {
             let own = families[cell.family].name == format!("handoff {}", cell.actor.role);

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use super::{Line, families::Family, ways::Way};
 
-/// Roles; family (`<role>`: the role's own); ways; what comes of it. Everything that is not here has no effect. What an
-/// orchestrator does within its own account is not here.
+/// Roles; family (`<role>`: the role's own); ways; what comes of it. Everything that is not here has no effect. Actions
+/// of an orchestrator within its own account are not here.
 ///
 /// Reply subjects are not checked by the broker: an answer goes where the sender says, but within its own account only
 /// (`agents-elsewhere`), and never into a stream (`forged`). Inboxes have names that cannot be guessed.
 ///
-/// The broker serves its API, and questions about an account, from the system's account (`system`). Calls that would unmake
-/// what is written, and those about other accounts, are not among them.
+/// The broker serves its API, and questions about an account, from the system's account (`system`). Calls that would
+/// undo what is written, and those about other accounts, are not among them.
 const TABLE: &str = "
 builder verifier repair operator | handoff <role>         | publish                                                        | stored agents holdpoint
 builder verifier repair operator | handoff <role>         | request message-id                                             | stored agents holdpoint answered

@@ -16,7 +16,7 @@ pub(super) enum Way {
     ReplyIntoJournal,
     /// So that an answer becomes a verifier's handoff (a builder's, for a verifier).
     ReplyIntoHandoff,
-    /// So that an answer goes to somebody else's inbox.
+    /// So that an answer goes to another user's inbox.
     ReplyIntoInbox,
     /// A message for later, into the journal.
     ScheduleJournal,
@@ -26,7 +26,7 @@ pub(super) enum Way {
     Rollup,
     /// It is to be forgotten soon.
     TimeToLive,
-    /// With the id that somebody else's message will have.
+    /// With the id that another user's message will have.
     MessageId,
     /// As a part of a batch.
     Batch,
