@@ -1,7 +1,7 @@
 //! The clock of a process: the one place that reads the time of day.
 //!
 //! The core takes times as arguments; only the edges ask here. The time of day is read once, when it is asked for first;
-//! from then on this process counts by itself. When somebody sets the system's clock, deadlines and budgets of this
+//! from then on this process counts by itself. When the system's clock is set, deadlines and budgets of this
 //! process are not touched: they are spans, and nothing took longer. The next start believes the system again.
 
 use std::{
@@ -14,7 +14,7 @@ use std::{
 
 use holdpoint_protocol::Timestamp;
 
-/// A difference that somebody should hear of; corrections of a clock that is kept right are far smaller.
+/// A difference that a person should hear of; corrections of a clock that is kept right are far smaller.
 const TOLD_FROM_MS: i64 = 60_000;
 
 /// A moment on both clocks.

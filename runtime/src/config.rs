@@ -1,7 +1,7 @@
 //! The configuration that every process shares: one typed value, checked before anything starts.
 //!
 //! Defaults < TOML file < environment (`HOLDPOINT__NATS__URL`, …) < flags. Unknown keys are refused by name. A process
-//! reads what it needs of it; nothing here looks whether files exist or somebody answers.
+//! reads what it needs of it; nothing here looks whether files exist or a server answers.
 
 mod agents;
 mod dialect;

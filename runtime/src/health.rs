@@ -1,7 +1,7 @@
 //! The sign of life that health checks read: a file that a process writes again and again while it is well.
 //!
 //! It opens no port and wants no credentials. Well means that the process turns and that its connection to the broker
-//! stands; whether it has work is nobody's concern here. Without a configured file nothing is written.
+//! is up; whether it has work is nobody's concern here. Without a configured file nothing is written.
 
 use std::{
     fs, io,
@@ -28,7 +28,7 @@ pub struct Sign {
     pub name: AgentName,
     /// Its number, where it runs.
     pub pid: u32,
-    /// Whether its connection to the broker stood.
+    /// Whether its connection to the broker was up.
     pub connected: bool,
     /// When it said so.
     pub at: Timestamp,
@@ -46,7 +46,7 @@ pub enum Unwell {
         #[source]
         source: io::Error,
     },
-    /// What is there is no sign of life.
+    /// The file is there, but holds no sign of life.
     #[error("{} holds no sign of life", path.display())]
     Unreadable {
         /// The file.
@@ -118,7 +118,7 @@ pub fn look(file: &Path, now: Timestamp) -> Result<Sign, Unwell> {
     Ok(sign)
 }
 
-/// Whole or not at all: whoever reads it meanwhile finds the one before.
+/// Whole or not at all: a concurrent reader finds the one before.
 fn write(file: &Path, sign: &Sign) -> io::Result<()> {
     let mut part = file.as_os_str().to_owned();
     part.push(".part");

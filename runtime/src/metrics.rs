@@ -1,6 +1,6 @@
 //! Metrics of a process, served to Prometheus and sent by OTLP (GATE-24). Off unless either is configured.
 //!
-//! What a process counts is its own business; here are the registry, families whose series are bounded, gauges that are
+//! Each process decides what it counts; here are the registry, families whose series are bounded, gauges that are
 //! worked out when they are asked for, and the endpoint. Nothing that is counted names a flight, a waypoint or a person.
 
 mod agent;
@@ -42,7 +42,7 @@ use crate::{
 /// What every name begins with.
 const PREFIX: &str = "holdpoint";
 
-/// What the broker had to be asked again.
+/// Requests that the broker had to be asked again.
 const TRIED_AGAIN: Described = Described {
     name: "broker_tries_again",
     help: "Times since its start that this process stored, got or sent something again because the broker did not answer",

@@ -1,8 +1,8 @@
 //! Private mirrors: what the agents of a process know of the repositories under work.
 //!
 //! One bare repository a flight, filled from the bundles that a turn names. It is a cache: all of it can be fetched
-//! again, so a broken one is thrown away, and so are old ones that nobody uses. What is done with the trees is the
-//! caller's matter.
+//! again, so a broken one is thrown away, and so are old ones that nobody uses. The caller decides what is done with
+//! the trees.
 
 mod bring;
 mod facts;
@@ -106,11 +106,11 @@ pub struct MirrorStore {
 #[derive(Debug, Default)]
 struct Open {
     slots: HashMap<FlightId, Slot>,
-    /// What an earlier process did not remove to the end is gone.
+    /// Folders that an earlier process did not remove to the end are gone.
     swept: bool,
 }
 
-/// A flight's mirror once it is open. Whoever fills it holds the lock, and a clone of this.
+/// A flight's mirror once it is open. The one that fills it holds the lock, and a clone of this.
 type Slot = Arc<Mutex<Option<Mirror>>>;
 
 impl MirrorStore {
@@ -216,7 +216,7 @@ impl MirrorStore {
     }
 }
 
-/// Whether somebody fills the mirror at this moment, or was given it and still has it.
+/// Whether a turn fills the mirror at this moment, or was given it and still has it.
 fn is_used(slot: &Slot) -> bool {
     Arc::strong_count(slot) > 1 || slot.try_lock().map_or(true, |open| open.as_ref().is_some_and(Mirror::is_shared))
 }

@@ -1,6 +1,6 @@
 //! Running a tree of actors as a process: signals, the starter's end, draining, exit codes.
 //!
-//! The first signal, or the end of whoever started this process, drains the tree; a second signal ends it at once.
+//! The first signal, or the end of the process that started this one, drains the tree; a second signal ends it at once.
 
 #[cfg(test)]
 mod tests;
@@ -47,7 +47,7 @@ pub enum Cause {
     Terminate,
     /// SIGINT, Ctrl-C.
     Interrupt,
-    /// Whoever started it is gone.
+    /// The process that started it is gone.
     StarterGone,
 }
 

@@ -14,8 +14,8 @@ const REMOVE_TRIES: u32 = 50;
 const REMOVE_PAUSE: Duration = Duration::from_millis(100);
 
 /// The folder is gone at once, so that nobody finds what is left of it; its files are removed by a thread,
-/// because that may take long. What is not there is gone already. What is left when the process ends has a name that
-/// begins with [`GONE`] and lies beside it.
+/// because that may take long. A folder that is not there is gone already. Anything left when the process ends has a
+/// name that begins with [`GONE`] and is next to it.
 ///
 /// # Errors
 /// The folder cannot be renamed, or the system gives no thread.

@@ -1,7 +1,7 @@
 //! The tree that a judge or reviewer sees: without settings that its own program would load from it.
 //!
-//! Which paths those are, and the names they get, is decided by `holdpoint_core::paths`. They lie next to where they were, under
-//! names that no agent loads. One whose new name would be too long for a file system is left out.
+//! Which paths those are, and the names they get, is decided by `holdpoint_core::paths`. They are next to where they
+//! were, under names that no agent loads. One whose new name would be too long for a file system is left out.
 
 use holdpoint_core::paths::SetAside;
 use holdpoint_workspace::{Error as GitError, FileAs, Mirror, Oid, RepoPath};

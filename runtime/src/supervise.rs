@@ -7,10 +7,10 @@
 //! ```
 //!
 //! ractor restarts nothing by itself, and a supervisor that ends kills its children in the middle of whatever they
-//! await. So state that matters is never an actor's alone, and an orderly end is a [`Tree::drain`]: every child is told
-//! to take no more work and to end, and only at the deadline the rest is killed.
+//! await. So state that matters is never an actor's alone, and an orderly end is a [`Tree::drain`]: every child is
+//! asked to take no more work and to end, and only at the deadline the rest is killed.
 //!
-//! What runs alongside an actor runs in its [`Tasks`], so that its panic is the actor's failure.
+//! Work alongside an actor runs in its [`Tasks`], so that its panic is the actor's failure.
 
 mod budget;
 mod child;

@@ -204,7 +204,7 @@ where
     // Ends with this function.
     let mut driver = JoinSet::new();
     driver.spawn(async move {
-        // What goes wrong with it is the request's to say.
+        // The request reports what goes wrong with it.
         let _ = connection.await;
     });
     let answer: hyper::Response<Incoming> = sender.send_request(request).await?;

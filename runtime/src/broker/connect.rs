@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_millis(500);
 /// Keys that are missing, unreadable or for another role, or a broker that cannot be used.
 pub async fn connect(config: &Config, role: &RoleId) -> Result<(Bus, Trust), BrokerError> {
     let (credentials, claim, roots) = keys(config)?;
-    // Whether they count at all is the broker's to say. It does not say that they are somebody else's.
+    // Whether they count at all is the broker's to say. It does not say that they are another user's.
     if let Ok(found) = roots.check_credentials(&credentials, clock::now())
         && found != *role
     {

@@ -136,10 +136,10 @@ pub struct ProgramConfig {
     pub pass_env: Vec<String>,
     /// Further variables. Names are case-sensitive, so they are given in the file only. Values are never shown.
     pub env: Variables,
-    /// Paths the program may read, beside the system and its toolchains.
+    /// Paths the program may read, besides the system and its toolchains.
     #[serde(deserialize_with = "list")]
     pub read_paths: Vec<PathBuf>,
-    /// Paths the program may write, beside its clone, scratch and home.
+    /// Paths the program may write, besides its clone, scratch and home.
     #[serde(deserialize_with = "list")]
     pub write_paths: Vec<PathBuf>,
     /// Paths the program never reaches, also below those that it may read.
@@ -193,7 +193,7 @@ pub struct VerifierConfig {
     /// Names of variables that checks and the judge get from the environment of the verifier's process.
     #[serde(deserialize_with = "list")]
     pub pass_env: Vec<String>,
-    /// Paths that checks and the judge may read, beside the system and its toolchains.
+    /// Paths that checks and the judge may read, besides the system and its toolchains.
     #[serde(deserialize_with = "list")]
     pub read_paths: Vec<PathBuf>,
     /// Paths they never reach, also below those that they may read.

@@ -261,7 +261,7 @@ fn judge(verifier: &mut VerifierConfig) {
     let Some(name) = verifier.judge.as_deref().and_then(PresetName::of_command) else { return };
     let preset = name.preset();
     let Some(command) = preset.judge else { return };
-    // Checks do not get its variables, and a judge has no variables of the file: they stand in its command line.
+    // Checks do not get its variables, and a judge has no variables of the file: they are in its command line.
     let set: String = preset.env.iter().map(|(key, value)| format!("{key}={value} ")).collect();
     verifier.judge = Some(format!("{set}{command}"));
     verifier.judge_dialect = preset.dialect;

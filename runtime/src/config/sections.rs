@@ -80,7 +80,7 @@ impl TlsConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AgentConfig {
-    /// Its name. It stands in the credentials already; where it is given here, it has to be the same.
+    /// Its name. It is in the credentials already; where it is given here, it has to be the same.
     pub name: Option<AgentName>,
     /// Which turns it takes: `fleet`, or those of one local flight. The credentials have to be of that pool.
     pub pool: PoolId,
@@ -238,12 +238,12 @@ impl Default for NotifyConfig {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct OrchestratorConfig {
-    /// How long a turn may wait for an agent, beside the time its work may take.
+    /// How long a turn may wait for an agent, besides the time its work may take.
     pub queue_grace: Span,
     /// How long the program of a build turn may run in the fleet's flights, where the plan does not say.
     pub build_wall: Span,
-    /// How many agents may die of one turn, and how often it may be opened anew because nobody answered, before it is a
-    /// person's matter (`holdpoint dead`). 0: there is no bound.
+    /// How many agents may die of one turn, and how often it may be reopened because no agent answered, before a person
+    /// has to act (`holdpoint dead`). 0: there is no bound.
     pub dead_after: u32,
     /// The folder of its mirrors. Not shared with another process.
     pub state_dir: PathBuf,
@@ -252,7 +252,7 @@ pub struct OrchestratorConfig {
     pub handoff_ack_wait: Span,
     /// How long a handoff waits for a blob that it refers to and that is not stored, before it is refused (`never_stored`).
     pub blob_wait: Span,
-    /// The pool whose agents it looks after: it opens their turns anew after a deadline. `nobody` for an orchestrator that
+    /// The pool whose agents it looks after: it reopens their turns after a deadline. `nobody` for an orchestrator that
     /// only answers questions.
     pub serves: PoolId,
     /// Whether the fleet has repair agents: re-opened build turns of its flights go to them.

@@ -13,7 +13,7 @@ const RETRIES: &[f64] = &[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 10.0];
 /// The component of a verifier's exchanges.
 const JUDGE: &str = "judge";
 
-/// A process is one agent. What it does is counted where nothing is known of the process.
+/// A process is one agent. The code that counts what it does knows nothing of the process.
 static COUNTED: OnceLock<Counted> = OnceLock::new();
 
 #[derive(Debug)]

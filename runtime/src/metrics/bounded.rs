@@ -1,5 +1,5 @@
 //! Families of metrics with a bounded number of series. Names of workflows and gates are words of repositories, which may
-//! be anybody's: whoever invents names without end gets one series for all of them.
+//! be anybody's: a repository that invents names without end gets one series for all of them.
 
 use std::{
     collections::HashMap,
@@ -161,7 +161,7 @@ where
         Self { family, known: Arc::default() }
     }
 
-    /// Has a series begin at nothing: whoever reads rates sees its first value as an increase.
+    /// Has a series begin at nothing: rates show its first value as an increase.
     pub fn touch(&self, labels: Labels) {
         self.of(labels, |_| {});
     }

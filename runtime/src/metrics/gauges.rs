@@ -1,4 +1,4 @@
-//! Gauges that are worked out when somebody asks for them.
+//! Gauges that are worked out when they are asked for.
 
 use std::{collections::BTreeMap, fmt, time::Instant};
 

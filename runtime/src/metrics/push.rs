@@ -116,7 +116,8 @@ impl Sender {
     }
 }
 
-/// What `name=value,…` says, with values in per cent encoding. What cannot be sent is left out, and its value is not logged.
+/// What `name=value,…` says, with values in per cent encoding. An entry that cannot be sent is left out, and its value
+/// is not logged.
 fn headers(text: &str) -> MetadataMap {
     let mut map = MetadataMap::new();
     for pair in text.split(',').map(str::trim).filter(|pair| !pair.is_empty()) {

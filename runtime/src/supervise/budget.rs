@@ -51,7 +51,7 @@ impl ChildSpec {
     /// A child that is always there: up to ten restarts in a minute, after 100 ms to 10 s.
     ///
     /// A broker that is away for a moment costs a few restarts; a child that cannot work at all ends its process within
-    /// the minute, and then whoever started that sees it.
+    /// the minute, and then the one that started it sees it.
     #[must_use]
     pub const fn permanent(name: &'static str) -> Self {
         Self {

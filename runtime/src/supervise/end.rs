@@ -20,7 +20,7 @@ pub struct End {
 }
 
 impl End {
-    /// The end that an event tells of; `None` for any other event.
+    /// The end that an event reports; `None` for any other event.
     ///
     /// A child that was killed while it was idle still brings its state along, so that alone does not make an end
     /// orderly.

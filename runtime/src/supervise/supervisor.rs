@@ -14,8 +14,8 @@ use super::{
 };
 use crate::telemetry::{ErrorChain, fields};
 
-/// What a child may take beyond the deadline it was told, for giving back what is not done. With the 20 s of a process it
-/// stays below the 30 s that container platforms wait.
+/// What a child may take beyond the deadline it was given, for giving back what is not done. With the 20 s of a process
+/// it stays below the 30 s that container platforms wait.
 const DRAIN_GRACE: Duration = Duration::from_secs(5);
 
 /// A child's restarts are used up.
@@ -28,12 +28,12 @@ pub struct Meltdown {
     pub cause: String,
 }
 
-/// What a supervisor is told.
+/// Messages to a supervisor.
 #[derive(Debug)]
 pub enum Msg {
     /// Start this child, unless it runs.
     Start(usize),
-    /// Take no more work, let the children end, and end. The time they are told they have.
+    /// Take no more work, let the children end, and end. The time they are given.
     Drain(Duration),
     /// The time to drain is over.
     DrainOver,
@@ -44,7 +44,7 @@ pub enum Msg {
 pub struct SupervisorArgs {
     /// The children, started in this order.
     pub children: Vec<Child>,
-    /// Where a melt-down is written for whoever waits for the tree's end.
+    /// Where a melt-down is written for those who wait for the tree's end.
     pub meltdown: Arc<OnceLock<Meltdown>>,
 }
 

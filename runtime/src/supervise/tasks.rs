@@ -1,7 +1,7 @@
 //! Work that runs alongside an actor, on its behalf: its outcome is a message to the actor, and so is its panic.
 //!
-//! A task that panics unseen leaves its actor waiting for an outcome that never comes. Told of it, the actor fails, and
-//! its supervisor restarts it from what is stored.
+//! A task that panics unseen leaves its actor waiting for an outcome that never comes. When the actor hears of it, it
+//! fails, and its supervisor restarts it from what is stored.
 
 use std::{
     any::Any,

@@ -13,7 +13,7 @@ use super::*;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Tells that it runs, and does what it is told.
+/// Reports that it runs, and does what it is asked.
 struct Worker;
 
 enum Work {
@@ -164,7 +164,7 @@ impl From<TaskFailed> for Outcome {
     }
 }
 
-/// What the task does once it is let go, and whom to tell of its outcome.
+/// What the task does once it is let go, and who hears of its outcome.
 type Orders = Arc<std::sync::Mutex<mpsc::UnboundedReceiver<fn() -> Outcome>>>;
 
 impl Actor for Employer {

@@ -33,7 +33,8 @@ impl Tree {
         Ok(Self { root, ended, meltdown })
     }
 
-    /// Asks all children to take no more work and to end. What is not done after `deadline` and a short grace is killed.
+    /// Asks all children to take no more work and to end. An actor that is not done after `deadline` and a short grace
+    /// is killed.
     pub fn drain(&self, deadline: Duration) {
         // Fails only when the tree has ended.
         let _ = self.root.cast(Msg::Drain(deadline));

@@ -19,7 +19,7 @@ const VERSION: &str = "00";
 const TRACE_LEN: usize = 32;
 const SPAN_LEN: usize = 16;
 
-/// One span of one trace, of whichever process.
+/// One span of one trace, of any process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceContext {
     trace: TraceId,

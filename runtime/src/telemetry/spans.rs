@@ -1,8 +1,8 @@
 //! Making spans.
 //!
-//! There are two ways. What one process does from its beginning to its end is a `tracing` span of the target [`TRACE`],
-//! which log lines do not show. What outlives a process, or is only known when it is over, is told afterwards: a
-//! [`PastSpan`]. Both cost next to nothing where nothing is exported.
+//! There are two ways. Work that one process does from beginning to end is a `tracing` span of the target [`TRACE`],
+//! which log lines do not show. Work that outlives a process, or is only known when it is over, is reported afterwards:
+//! a [`PastSpan`]. Both cost next to nothing where nothing is exported.
 
 use std::{
     borrow::Cow,
@@ -92,19 +92,19 @@ impl Drop for Telling {
     }
 }
 
-/// Whether spans are exported at all: whoever has to look something up for them asks first.
+/// Whether spans are exported at all: code that has to look something up for them asks first.
 #[must_use]
 pub fn is_recording() -> bool {
     TRACER.read().unwrap_or_else(PoisonError::into_inner).is_some()
 }
 
-/// The time, for telling of a span later.
+/// The time, to report a span later.
 #[must_use]
 pub fn now() -> SystemTime {
     opentelemetry::time::now()
 }
 
-/// A time of a journal, for telling of a span.
+/// A time of a journal, to report a span.
 #[must_use]
 pub fn time_of(timestamp: Timestamp) -> SystemTime {
     UNIX_EPOCH + Duration::from_millis(u64::try_from(timestamp.as_millis()).unwrap_or_default())
@@ -129,7 +129,7 @@ pub enum Kind {
     Client,
 }
 
-/// A span that is told of when it is over.
+/// A span that is reported when it is over.
 #[derive(Debug)]
 pub struct PastSpan {
     context: TraceContext,
@@ -203,7 +203,7 @@ impl PastSpan {
         self
     }
 
-    /// Tells of it; nothing where nothing is exported.
+    /// Reports it; nothing where nothing is exported.
     pub fn ended(self, at: SystemTime) {
         let Some(tracer) = TRACER.read().unwrap_or_else(PoisonError::into_inner).clone() else { return };
         let Self { context, parent, builder, status } = self;
@@ -216,7 +216,7 @@ impl PastSpan {
     }
 }
 
-/// Where a `tracing` span stands; `None` when it is not recorded.
+/// Where a `tracing` span is; `None` when it is not recorded.
 #[must_use]
 pub fn context_of(span: &Span) -> Option<TraceContext> {
     if span.is_disabled() {

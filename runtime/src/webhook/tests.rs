@@ -17,7 +17,7 @@ use crate::telemetry::ErrorChain;
 
 const PATIENT: Duration = Duration::from_secs(30);
 
-/// Answers each request with the next of these, and tells what it was asked. `None`: it says nothing.
+/// Answers each request with the next of these, and reports what it was asked. `None`: it says nothing.
 async fn listener(answers: Vec<Option<&'static str>>) -> (SocketAddr, mpsc::UnboundedReceiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
