@@ -1,4 +1,4 @@
-//! `agent-check`: leads somebody's agent through the contract on a broker of its own, and says what it got right.
+//! `agent-check`: leads an agent through the contract on a broker of its own, and says what it got right.
 //!
 //! - `rules`: the contract's sentences, and what was noted of them (pure).
 //! - `stage`: broker, keys and an orchestrator's part; `fixture`: repository and turns.

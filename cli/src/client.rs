@@ -27,11 +27,12 @@ use crate::output;
 
 /// How long one answer may take. The orchestrator itself gives up after 20 s.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(25);
-/// How long nobody answers before a question is asked once more beside: who has it may have been stopped or killed.
+/// How long nobody answers before a question is asked once more in parallel: its receiver may have been stopped or
+/// killed.
 const BESIDE_AFTER: Duration = Duration::from_secs(3);
 /// How long a submission may take: the orchestrator fetches the snapshot and checks all of its objects.
 const SUBMIT_TIMEOUT: Duration = Duration::from_secs(300);
-/// How long one try of it may take; whoever took it may have been killed.
+/// How long one try of it may take; the one that took it may have been killed.
 const SUBMIT_TRY_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long a submission is not answered before it is sent once more: a big snapshot takes its time, and is checked twice then.
 const SUBMIT_BESIDE_AFTER: Duration = Duration::from_secs(5);
@@ -73,7 +74,7 @@ impl Client {
         }
     }
 
-    /// Begins a flight. Asked again until there is an answer: the flight's id makes that safe. Whoever has the question may be
+    /// Begins a flight. Asked again until there is an answer: the flight's id makes that safe. The question may be with
     /// the orchestrator of a short command that ends.
     pub(crate) async fn submit(&self, submit: &Submit) -> Result<FlightView, ApiError> {
         let payload = written(submit);
@@ -86,7 +87,7 @@ impl Client {
         self.whole_view(first, PATIENCE).await
     }
 
-    /// How a flight stands; without patience for failures, because whoever follows it asks again anyway.
+    /// How a flight stands; without patience for failures, because a follower asks again anyway.
     pub(crate) async fn status_now(&self, flight: &FlightId) -> Result<FlightView, ApiError> {
         self.view(flight, NO_PATIENCE).await
     }

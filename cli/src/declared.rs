@@ -46,7 +46,7 @@ pub(crate) struct Declarations {
 }
 
 impl Declarations {
-    /// What stands on a commit.
+    /// The workflows on a commit.
     async fn at(repo: &UserRepo, commit: &Oid) -> Result<Self, Failure> {
         let read = async |name: &str| {
             let path = RepoPath::new(name.as_bytes()).expect("a literal path");
@@ -56,7 +56,7 @@ impl Declarations {
         Ok(Self { projects: read(PROJECT).await?.into_iter().collect(), org: read(ORG).await? })
     }
 
-    /// What stands in a folder that is in no repository.
+    /// The workflows in a folder that is in no repository.
     fn in_folder(dir: &Path) -> Result<Self, Failure> {
         let read = |name: &str| match bounded::read(&dir.join(name), declared::FILE_BYTES_MAX) {
             Ok(bytes) => Ok(Some((name.to_owned(), bytes))),

@@ -16,7 +16,7 @@ use crate::output;
 /// Exit codes of all commands (contract, "Commands").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// What was wanted is done; for a flight: all waypoints accepted.
+    /// The request is done; for a flight: all waypoints accepted.
     Success,
     /// The flight ended, or only people can move it on, and not all is accepted.
     Incomplete,
@@ -58,7 +58,7 @@ impl From<Exit> for ExitCode {
 pub(crate) enum Failure {
     /// The plan has problems.
     Plan(PlanErrors),
-    /// What a person did changes nothing.
+    /// A person's act changes nothing.
     Act(Box<ActRefused>),
     /// Anything else.
     Other {

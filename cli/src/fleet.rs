@@ -137,7 +137,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Whoever has it can have the fleet take up roles.
+    /// Its holder can have the fleet take up roles.
     pub(crate) fn recruiter(&self) -> Recruiter {
         self.recruiter.clone()
     }
@@ -201,7 +201,7 @@ impl Fleet {
         args.extend(["--config".into(), file.into()]);
         let log = self.state.folder(&format!("logs/{}", self.run))?.join(format!("{label}.log"));
         env.extend(holdpoint_faults::passed_on(label));
-        // Where traces go. An agent's program gets none of these: its environment is made anew.
+        // Where traces go. An agent's program gets none of these: its environment is a new one.
         env.extend(telemetry::otel_variables());
         let spec = child::spec(args, env, log);
         Ok(Child::start(label.to_owned(), spec, slot, self.reporter.clone()))

@@ -15,7 +15,7 @@ use crate::{
 /// Where repositories without files are, below the folder of all state.
 const FOLDER: &str = "folders";
 
-/// The repository that `dir` lies in. A folder without one has its own once something was flown from it.
+/// The repository that `dir` is in. A folder without one has its own once something was flown from it.
 pub(crate) async fn find(dir: &Path) -> Result<UserRepo, Failure> {
     match UserRepo::open(dir).await {
         Err(error @ Error::NotARepository { .. }) => match place(dir)?.filter(|place| place.is_dir()) {

@@ -10,7 +10,8 @@
 //! - `console`: the fleet as the pages of the console see it.
 //! - `bounded`: reading files that may be of any size.
 //! - `archive`: a flight's account as a file, and whether it is sound.
-//! - `people`: what waits for people, their keys, and their signed acts; `notify`: telling them by a command of theirs.
+//! - `people`: what waits for people, their keys, and their signed acts; `notify`: notifying them by a command of
+//!   theirs.
 //! - `preflight`, `branch`, `progress`: what `run` does before, after and during a flight.
 
 mod agent_check;

@@ -1,4 +1,4 @@
-//! Hearing what agents' programs say while they run. Nothing of it is stored: whoever does not listen misses it.
+//! Hearing what agents' programs say while they run. Nothing of it is stored: a command that does not listen misses it.
 
 use holdpoint_bus::signals::{SignalError, Signals};
 use holdpoint_core::live::{Ears, Heard, Spoken};
@@ -38,7 +38,7 @@ impl Listening {
     /// The next line of an agent that has the turn.
     pub(crate) async fn next(&mut self) -> Spoken {
         loop {
-            // A closed connection is the caller's matter: it asks the API as well.
+            // The caller notices a closed connection: it asks the API as well.
             let Some(signal) = self.signals.next().await else { return std::future::pending().await };
             let Some(from) = subjects::parse_log(&signal.subject) else { continue };
             if let Heard::Line(spoken) = self.ears.hear(from, &signal.payload, clock::now()) {

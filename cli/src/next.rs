@@ -45,7 +45,7 @@ fn took(view: &FlightView, cost: Option<&str>, now: Timestamp) -> Option<String>
     (!view.waypoints.is_empty()).then(|| format!("{done} of {} landed{time}{cost}", view.waypoints.len()))
 }
 
-/// The repository, unless it is where one stands.
+/// The repository, unless it is the current folder.
 fn at(flag: &str, repo: &Path) -> String {
     if repo == Path::new(".") { String::new() } else { format!("{flag}{}", repo.display()) }
 }

@@ -1,10 +1,10 @@
-//! Telling people, by a command of theirs or a webhook, that something waits for them, that a gate was passed over by mistake,
-//! that agents have a turn again which nobody answered, or that a flight is over.
+//! Notifying people, by a command of theirs or a webhook, that something waits for them, that a gate was passed over by
+//! mistake, that agents have a turn again which nobody answered, or that a flight is over.
 //!
-//! What to tell follows from what is so at the moment: it is looked at again and again, and what was delivered is
+//! The notifications follow from what is so at the moment: it is looked at again and again, and delivered ones are
 //! remembered in the state folder ([`delivered`]). A restart may repeat the last notification; it loses none.
 //!
-//! - [`event`]: what is told; [`notices`]: what of it waits for nobody.
+//! - [`event`]: what is reported; [`notices`]: what of it waits for nobody.
 //! - [`rounds`]: a task for each way, which gets what is so at the moment; [`courier`]: delivering it once, one at a time, and
 //!   trying again a bounded number of times; [`way`]: by what.
 
@@ -35,12 +35,12 @@ pub(crate) fn is_over(status: FlightStatus) -> bool {
     matches!(status, FlightStatus::Accepted | FlightStatus::Incomplete)
 }
 
-/// How often it is looked what there is to tell, at most and at least.
+/// How often to look for something to report, at most and at least.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 const LOOK_SELDOM: Duration = Duration::from_secs(15);
 /// How much longer a pause is than the look before it.
 const PAUSE_TO_LOOK: u32 = 20;
-/// How long the end of a command waits for what is still to be told, beside the one that is being told.
+/// How long the end of a command waits for pending notifications, besides the one under way.
 const LAST_WORDS: Duration = Duration::from_secs(20);
 
 /// Notifies while it is there.
@@ -73,7 +73,7 @@ impl Notifier {
         Ok(Some(Self { enough, task, timeout: config.timeout.duration() }))
     }
 
-    /// Tells what is still to be told, and ends.
+    /// Delivers pending notifications, and ends.
     pub(crate) async fn finish(mut self) {
         let Self { enough, task, timeout } = &mut self;
         let (sender, _) = oneshot::channel();
@@ -111,7 +111,7 @@ impl Watch {
         let couriers = self.records.iter().zip(ways).map(|(record, way)| Courier::new(way, record.clone()));
         let mut waiting: Vec<Courier> = couriers.collect();
         let mut couriers = Couriers::default();
-        // Of a fleet's flights; a flight that somebody flies at this moment is theirs to hear of.
+        // Of a fleet's flights; the command that flies a flight at this moment reports it.
         let skips_past = self.flight.is_none();
         loop {
             let since = Instant::now();
@@ -151,9 +151,9 @@ impl Watch {
         Round::new(all, flights, is_last)
     }
 
-    /// The flights of whose end nobody was told yet. Others that are over are not read again.
+    /// The flights whose end was not reported yet. Others that are over are not read again.
     fn just_ended(&self, looked: &Looked) -> Vec<FlightId> {
-        // What cannot be read now is said when it is to be delivered.
+        // A file that cannot be read now is reported when it is to be delivered.
         let delivered = self.records.iter().map(|record| Delivered::peek(record).unwrap_or_default());
         let delivered: Vec<_> = delivered.collect();
         let is_news = |event: &&Event| delivered.iter().any(|keys| !keys.contains(&event.key()));

@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal as _, Write};
 use holdpoint_core::shown;
 use serde::Serialize;
 
-/// Prints a line to standard output. Nobody is told when nobody reads it.
+/// Prints a line to standard output. No error is reported when nobody reads it.
 pub(crate) fn out(line: &str) {
     let _ = writeln!(io::stdout().lock(), "{}", shown::lines(line));
 }

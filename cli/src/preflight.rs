@@ -204,7 +204,7 @@ fn is_refused(error: &ApiError, code: u16) -> bool {
 pub(crate) struct Cleared {
     /// The plan and its base.
     pub(crate) ready: Ready,
-    /// The fleet's configuration, its commands anchored where the user stands.
+    /// The fleet's configuration, its commands anchored in the user's current folder.
     pub(crate) config: Config,
     /// The flight's id.
     pub(crate) flight: FlightId,

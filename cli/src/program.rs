@@ -1,6 +1,6 @@
-//! Which program a relative command means: the one where the user stands.
+//! Which program a relative command means: the one in the user's current folder.
 //!
-//! Agents run in a clone of their own. What is part of the repository stays relative, because the clone has it and the
+//! Agents run in a clone of their own. A path into the repository stays relative, because the clone has it and the
 //! user's own tree is out of an agent's reach.
 
 mod lookup;
@@ -38,7 +38,7 @@ pub(crate) async fn check_in_clone(config: &Config, ready: &Ready) -> Result<(),
     for word in commands.flat_map(|command| program_words(command)).map(|word| word.text) {
         let Some(path) = word.strip_prefix("./").filter(|_| is_plain_file(&here.join(&word))) else { continue };
         let Ok(path) = RepoPath::new(path.as_bytes()) else { continue };
-        // Whatever cannot be looked at is left to the turn.
+        // A program that cannot be looked at is left to the turn.
         if let Ok(None) = ready.repo.file_at(&ready.base, &path, PROGRAM_LEN_MAX).await {
             let message =
                 format!("{word} is in the repository's folder, but not in {}, where agents start", ready.base);
@@ -52,7 +52,7 @@ pub(crate) async fn check_in_clone(config: &Config, ready: &Ready) -> Result<(),
 /// Refuses a builder, repair agent or judge whose program certainly cannot be started: every turn would fail by it.
 /// `base` is the commit that agents' clones are of, where there is one already. The commands must have been anchored.
 pub(crate) async fn check_there(config: &Config, repo: &UserRepo, base: Option<&Oid>) -> Result<(), Failure> {
-    // A `PATH` of its own is the program's matter.
+    // A program with a `PATH` of its own is not checked.
     let finds_own = |program: &ProgramConfig| program.env.0.contains_key("PATH");
     let named = |role: RoleId| match role.as_str() {
         role::BUILDER => ("builder".to_owned(), "--builder".to_owned()),
@@ -87,7 +87,7 @@ pub(crate) fn lacking_in_path(command: &str) -> Option<String> {
     })
 }
 
-/// A relative path where the user stands, in the repository's folder, or in the commit that clones are of.
+/// A relative path in the user's current folder, in the repository's folder, or in the commit that clones are of.
 async fn in_repository(word: &str, repo: &UserRepo, base: Option<&Oid>) -> Result<(), Lack> {
     let here = std::env::current_dir().ok();
     if let Some(file) = lookup::below(here.as_deref().into_iter().chain([repo.dir()]), word) {
@@ -97,7 +97,7 @@ async fn in_repository(word: &str, repo: &UserRepo, base: Option<&Oid>) -> Resul
     let (Some(base), Ok(path)) = (base, path) else { return Err(Lack::Missing) };
     match repo.file_at(base, &path, PROGRAM_LEN_MAX).await {
         Ok(None) => Err(Lack::Missing),
-        // Whatever cannot be looked at is left to the turn.
+        // A program that cannot be looked at is left to the turn.
         _ => Ok(()),
     }
 }
@@ -122,7 +122,7 @@ fn lacking(who: &str, flag: &str, word: &str, lack: Lack) -> Failure {
 /// that is there. A way through `..` is made straight as well: the sandbox does not have the folders on it.
 fn anchored(command: &str, here: &Path, repository: &[PathBuf]) -> String {
     let mut anchored = command.to_owned();
-    // From behind: what stands before keeps its place.
+    // From behind: text before it keeps its place.
     for Word { at, text } in program_words(command).into_iter().rev() {
         let winding = text.starts_with('/') && Path::new(&text).components().any(|part| part == Component::ParentDir);
         if !text.starts_with("./") && !text.starts_with("../") && !winding {
@@ -138,7 +138,7 @@ fn anchored(command: &str, here: &Path, repository: &[PathBuf]) -> String {
     anchored
 }
 
-/// A link may lead anywhere: only what lies there itself is judged.
+/// A link may lead anywhere: only what is there itself is judged.
 fn is_plain_file(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_file())
 }

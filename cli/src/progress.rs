@@ -55,8 +55,8 @@ pub(crate) struct How<'a> {
     pub(crate) repo: Option<&'a UserRepo>,
 }
 
-/// Shows a flight on standard error until only people can move it on, and gives its last view. What became of its work
-/// before `begun` is not told: only how it stands.
+/// Shows a flight on standard error until only people can move it on, and gives its last view. The history of its work
+/// before `begun` is not reported: only how it stands.
 pub(crate) async fn follow(
     client: &Client,
     flight: &FlightId,
@@ -129,8 +129,8 @@ pub(crate) async fn follow(
     }
 }
 
-/// Writes the branch where something has landed since it was `written`: whoever reads of a commit can look at it. The end
-/// of the flight tries again what fails here.
+/// Writes the branch where something has landed since it was `written`: a person who reads of a commit can look at it.
+/// The end of the flight tries again what fails here.
 async fn write_branch(
     client: &Client,
     repo: Option<&UserRepo>,
@@ -219,7 +219,7 @@ async fn what_waits(client: &Client, flight: &FlightId, waypoint: &WaypointId) -
     // Not worth an error: `holdpoint inbox` shows it, too.
     let items = client.inbox_now(Some(flight)).await.unwrap_or_default();
     let item = items.into_iter().find(|item| item.waypoint == *waypoint);
-    // What a person can do stands in the line before.
+    // The line before says what a person can do.
     item.map(|item| words::details(&InboxItem { remediation: None, ..item })).unwrap_or_default()
 }
 

@@ -65,7 +65,7 @@ impl Files {
         sound(&Declarations { projects: vec![read(&self.project)?], org }).await
     }
 
-    /// What stands in them; `None`: nothing that can be read.
+    /// Their contents; `None`: nothing that can be read.
     pub(crate) fn digest(&self) -> Option<Digest> {
         let project = read(&self.project).ok()?;
         let org = read(&self.org).ok();
@@ -108,7 +108,7 @@ pub(crate) enum Outcome {
 /// Why flights are given other workflows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Why {
-    /// Nothing is sent: where they differ is told.
+    /// Nothing is sent: the differences are reported.
     Check,
     /// A person or script says so.
     Command,
@@ -116,8 +116,8 @@ pub(crate) enum Why {
     Watch,
 }
 
-/// Says that files were not reloaded because of what they say: an orchestrator counts that, which never sees them. What could
-/// not be asked or sent is no such thing.
+/// Says that files were not reloaded because of what they say: an orchestrator counts that, which never sees them. A
+/// request that failed is no such thing.
 pub(crate) async fn count_unsound(client: &Client, failure: &Failure) {
     if failure.exit() != Exit::Usage {
         return;
@@ -152,7 +152,7 @@ pub(crate) async fn reload(
         return told(drift, Vec::new(), result);
     }
     let unstaffed = match recruiter {
-        // Also where somebody else reloaded the flight: its agents are the fleet's here.
+        // Also where another person reloaded the flight: its agents are the fleet's here.
         Some(recruiter) => recruiter.take_up(workflows::declared_roles(&workflows)).await?,
         None => Vec::new(),
     };
@@ -169,7 +169,7 @@ pub(crate) async fn reload(
     let body = ReconfigureBody { agent: client.bus().name().clone(), workflows, watched: why == Why::Watch };
     match perform(client, &about, &Act::Reconfigure(Box::new(Reconfigure::new(about.origin(), body)))).await {
         Ok(()) => told(drift, unstaffed, Outcome::Reloaded),
-        // Somebody else was first with the same.
+        // Another person was first with the same.
         Err(Failure::Act(error)) if error.code == ActCode::NothingOpen => told(drift, unstaffed, Outcome::Same),
         Err(Failure::Act(error)) => told(drift, unstaffed, Outcome::Refused { error }),
         Err(failure) => Err(failure),
@@ -189,7 +189,7 @@ pub(crate) fn flown(today: &[FlownWorkflow], declared: &[WorkflowSpec]) -> Vec<W
 }
 
 impl Reloaded {
-    /// Whether there is anything to tell.
+    /// Whether there is anything to report.
     pub(crate) fn is_news(&self) -> bool {
         !matches!(self.result, Outcome::Same) || !self.unstaffed.is_empty()
     }

@@ -1,6 +1,6 @@
 //! The state folder of one repository: where keys, broker, flights, agents and logs are kept.
 //!
-//! It lies outside the repository and is closed to everybody but its user. Nothing here knows what is in the files.
+//! It is outside the repository and closed to everybody but its user. Nothing here knows what is in the files.
 
 mod flights;
 mod lock;
@@ -97,7 +97,7 @@ pub(crate) fn root() -> Result<PathBuf, Failure> {
     Ok(absolute.canonicalize().unwrap_or(absolute))
 }
 
-/// The repository's name for people, and a digest that tells equal names apart.
+/// The repository's name for people, and a digest that distinguishes equal names.
 pub(crate) fn folder_name(git_dir: &Path) -> String {
     use std::os::unix::ffi::OsStrExt as _;
     let git_dir = git_dir.canonicalize().unwrap_or_else(|_| git_dir.to_owned());

@@ -69,8 +69,8 @@ impl Target {
         Self::find_as(place, None).await
     }
 
-    /// The fleet that `place` names, as a person: in a local fleet the one that is named, or this user; elsewhere whoever the
-    /// credentials are of.
+    /// The fleet that `place` names, as a person: in a local fleet the one that is named, or this user; elsewhere the
+    /// person of the credentials.
     pub(crate) async fn for_person(place: &Place, person: Option<&AgentName>) -> Result<Self, Failure> {
         Self::check(place, person)?;
         let person = person.cloned().unwrap_or_else(key::default_name);

@@ -20,7 +20,7 @@ use crate::failure::Exit;
 /// Digits of a commit's name that people read.
 const SHORT_OID: usize = 10;
 
-/// The contract's object ("With `--json`"). What it has beyond the contract may grow.
+/// The contract's object ("With `--json`"). Its fields beyond the contract may grow.
 #[derive(Debug, Serialize)]
 pub(crate) struct Shown<'a> {
     flight: &'a FlightId,

@@ -17,7 +17,7 @@ const OURS: &str = "HOLDPOINT_";
 /// How much of its output is shown.
 const LOG_TAIL_LEN: usize = 2_000;
 
-/// A program, or somebody who connects by himself.
+/// A program, or an agent that connects by itself.
 #[derive(Debug)]
 pub(super) struct Candidate {
     spec: Option<ServiceSpec>,

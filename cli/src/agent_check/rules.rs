@@ -43,7 +43,7 @@ pub(super) enum Outcome {
     Right,
     /// Against the contract.
     Wrong,
-    /// Not against the contract, but worth mending.
+    /// Not against the contract, but worth fixing.
     Advice,
     /// There was no occasion.
     NotSeen,
@@ -227,7 +227,7 @@ impl Notes {
         if holds { self.right(rule) } else { self.wrong(rule, seen) }
     }
 
-    /// One finding a rule, in the contract's order. What only verifiers do is left out for others.
+    /// One finding a rule, in the contract's order. Rules for verifiers only are left out for others.
     pub(super) fn findings(&self, verifies: bool) -> Vec<Finding> {
         let rules = Rule::ALL.into_iter().filter(|rule| verifies || *rule != Rule::Verdicts);
         rules.map(|rule| self.finding(rule)).collect()

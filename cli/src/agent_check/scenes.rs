@@ -349,7 +349,7 @@ impl<'a> Run<'a> {
         if self.stage.witness.until(deadline - Instant::now(), seen).await.is_none() {
             return Ok(None);
         }
-        // What is published is seen a moment before it is stored.
+        // A published message is seen a moment before it is stored.
         loop {
             let handed = self.handed(opened).await?.into_iter();
             let finals: Vec<Handed> = handed.filter(|handed| !handed.is_plan()).collect();

@@ -49,7 +49,7 @@ pub(super) const ACK_WAIT: Duration = Duration::from_secs(6);
 /// The name of the agent under test.
 pub(super) const AGENT: &str = "candidate";
 
-/// What the agent asked about each turn, and what it is told.
+/// What the agent asked about each turn, and the answers.
 #[derive(Debug, Default)]
 struct Told {
     asked: HashMap<TurnId, u32>,

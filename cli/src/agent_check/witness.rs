@@ -21,7 +21,7 @@ pub(super) enum Event {
     Answered { sequence: u64, delivery: u64, answer: Answer },
     /// Something was published for a waypoint.
     HandedOff { waypoint: String, kind: String },
-    /// A request about progress, whoever it is from.
+    /// A request about progress, from any sender.
     Asked,
     /// The agent says that it is there.
     Present,

@@ -135,7 +135,7 @@ impl<'a> First<'a> {
                 self.message(&place, &message, auditor);
             }
             Line::Blob(part) => self.part(part),
-            // What rests on it is named where it is looked for.
+            // Anything that rests on it is named where it is looked for.
             Line::Missing(_) => {}
             Line::End(end) => self.end = Some(end),
         }

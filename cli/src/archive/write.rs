@@ -23,7 +23,7 @@ use crate::{
     failure::{Failure, chain},
 };
 
-/// The most bytes of one piece of evidence. What a check may print is capped far below it.
+/// The most bytes of one piece of evidence. The output of a check is capped far below it.
 const EVIDENCE_BYTES_MAX: u64 = 256 << 20;
 
 /// What was written.

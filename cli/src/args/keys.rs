@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use holdpoint_protocol::ids::{AgentName, PoolId, RoleId};
 use holdpoint_runtime::config::Span;
 
-/// Most credentials of one role that `keys init` makes. More are a matter of `keys add`.
+/// Most credentials of one role that `keys init` makes. `keys add` makes more.
 const COUNT_MAX: i64 = 1_000;
 /// Most brokers of a cluster: more than five make writes slower and nothing safer.
 const BROKERS_MAX: i64 = 5;

@@ -11,7 +11,8 @@ const LAST: usize = 50;
 /// Days of each span of a trend.
 const TREND_DAYS: u32 = 7;
 
-/// Which flights are read. Flags of a command's own stand before it, and `--json` behind it: help lists them in that order.
+/// Which flights are read. Flags of a command's own come before it, and `--json` behind it: help lists them in that
+/// order.
 #[derive(Debug, Args)]
 pub(crate) struct Flights {
     /// The flight; without it all that are open, and the newest others

@@ -35,7 +35,7 @@ pub(super) async fn audit(args: AuditArgs) -> Result<Exit, Failure> {
             let message = format!("{} is neither a file nor the id of a flight", args.what);
             Failure::usage("not_found", message, "`holdpoint status` lists the flights")
         })?;
-        // Whoever mistyped a file's name is not helped by hearing of flights only.
+        // A person who mistyped a file's name is not helped by hearing of flights only.
         exported(&args, &flight).await.map_err(|failure| failure.also(&format!("there is no file {flight} either")))?
     };
     if args.json {
@@ -62,7 +62,7 @@ async fn exported(args: &AuditArgs, flight: &FlightId) -> Result<Checked, Failur
     archive::check(&path, trust)
 }
 
-/// The keys that count for whoever asks: those of the local fleet, or those that the configuration names.
+/// The keys that count for the caller: those of the local fleet, or those that the configuration names.
 async fn own_trust(place: &Place) -> Result<Option<TrustRoots>, Failure> {
     let path: Option<PathBuf> = match Remote::named(place)? {
         Some(remote) => remote.trust().cloned(),

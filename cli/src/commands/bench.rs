@@ -1,4 +1,4 @@
-//! `bench`: benchmarks, each beside a yardstick. What is measured and how is the matter of `holdpoint_bench`.
+//! `bench`: benchmarks, each against a yardstick. `holdpoint_bench` decides what is measured and how.
 
 use std::{fmt::Display, time::Duration};
 

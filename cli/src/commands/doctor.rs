@@ -22,7 +22,7 @@ use crate::{
     state::{self, StateDir},
 };
 
-/// How far the clocks of day and of time passed may drift apart while doctor looks: more means that somebody sets one.
+/// How far the clocks of day and of time passed may drift apart while doctor looks: more means that one is being set.
 const DRIFT_MAX: Duration = Duration::from_millis(500);
 /// Before this the clock of day was never set (seconds after 1970: start of 2024).
 const CLOCK_MIN_S: u64 = 1_704_067_200;

@@ -52,7 +52,7 @@ pub(super) async fn export(args: ExportArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Writes beside the place, so that a file with this name is a whole one.
+/// Writes next to the place, so that a file with this name is a whole one.
 async fn to_file(client: &Client, args: &ExportArgs, path: &Path) -> Result<Written, Failure> {
     let mut part = path.as_os_str().to_owned();
     part.push(".part");
@@ -65,7 +65,7 @@ async fn to_file(client: &Client, args: &ExportArgs, path: &Path) -> Result<Writ
     let written = archive::write(client, &args.flight, args.with_evidence, &mut out).await;
     let done = written.and_then(|written| fs::rename(part, path).map(|()| written).map_err(unwritable));
     if done.is_err() {
-        // What is left of it is of no use; the error that counts is told.
+        // The rest of it is of no use; the error that counts is reported.
         let _ = fs::remove_file(part);
     }
     done

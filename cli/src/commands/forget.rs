@@ -1,4 +1,5 @@
-//! `forget`: putting a flight out of sight. What is out of sight is remembered in the state folder of the repository here.
+//! `forget`: putting a flight out of sight. Flights out of sight are remembered in the state folder of the repository
+//! here.
 
 use std::{collections::BTreeSet, fs, io};
 
@@ -49,13 +50,14 @@ fn listed(state: &StateDir) -> BTreeSet<String> {
     entries.filter_map(|entry| entry.file_name().into_string().ok()).collect()
 }
 
-/// Whether a flight is flown by nobody here, and how it goes on; `None`: somebody flies it, or it is not of this machine.
+/// Whether a flight is flown by nobody here, and how it goes on; `None`: a command flies it, or it is not of this
+/// machine.
 pub(super) fn goes_on_by(state: &StateDir, flight: &FlightId) -> Option<String> {
     use super::up::RunningFleet;
     use crate::state::FlightRecord;
     let begun_here = FlightRecord::load(state, flight).ok().flatten().is_some();
     if begun_here {
-        // Whoever flies it holds this; it is given back at once.
+        // The command that flies it holds this; it is given back at once.
         return FlightRecord::claim(state, flight).ok().map(|_| format!("holdpoint run --resume {flight}"));
     }
     RunningFleet::find(state).is_none().then(|| "holdpoint up".to_owned())

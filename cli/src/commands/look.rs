@@ -31,7 +31,7 @@ use crate::{
 
 /// What begins the name of bytes.
 const DIGEST_PREFIX: &str = "sha256:";
-/// The most bytes of evidence that are printed. What a check may print is capped far below it.
+/// The most bytes of evidence that are printed. The output of a check is capped far below it.
 const EVIDENCE_BYTES_MAX: u64 = 256 << 20;
 
 /// Shows a flight, or lists all.

@@ -88,7 +88,7 @@ pub(super) fn print(view: &FlightView, json: bool) {
     }
 }
 
-/// Refuses flags about a fleet of one's own beside the name of another.
+/// Refuses flags about a fleet of one's own along with the name of another.
 pub(super) fn refuse_own_fleet(commands: &CommandFlags) -> Result<(), Failure> {
     let given = commands.given();
     if given.is_empty() {
@@ -154,12 +154,12 @@ struct Following<'a> {
     stays: bool,
     /// In which form its result is wanted.
     result: Wanted,
-    /// Whoever is notified meanwhile.
+    /// Who is notified meanwhile.
     notifier: Option<Notifier>,
 }
 
 impl<'a> Following<'a> {
-    /// Follows it as far as whoever reads the result wants.
+    /// Follows it as far as the reader of the result wants.
     fn of(
         client: &'a Client,
         repo: &'a UserRepo,
@@ -187,7 +187,7 @@ impl<'a> Following<'a> {
 }
 
 /// Whether a command that shows a flight stays while something waits for people: where one can see it and go to another
-/// terminal. Whoever waits for the end of the command is told by it.
+/// terminal. A person who waits for the end of the command learns by it.
 pub(super) fn stays(json: bool) -> bool {
     !json && std::io::stderr().is_terminal()
 }
@@ -230,7 +230,7 @@ async fn resume_elsewhere(args: &RunArgs, remote: &Remote, flight: &FlightId) ->
     or_interrupted(work, flight).await
 }
 
-/// The files of a flight that is flown by workflows of theirs, and what stands in them now.
+/// The files of a flight that is flown by workflows of theirs, and their contents now.
 async fn watched(args: &RunArgs, declares: bool) -> Result<Option<(Files, Option<Digest>)>, Failure> {
     if !declares {
         return Ok(None);
@@ -240,7 +240,7 @@ async fn watched(args: &RunArgs, declares: bool) -> Result<Option<(Files, Option
     Ok(Some((files, before)))
 }
 
-/// Notifies of a flight elsewhere. What was delivered is remembered in the state folder of the repository here.
+/// Notifies of a flight elsewhere. Delivered notifications are remembered in the state folder of the repository here.
 fn notifier(client: &Client, config: &Config, repo: &UserRepo, flight: &FlightId) -> Result<Option<Notifier>, Failure> {
     if !config.notify.notifies() {
         return Ok(None);

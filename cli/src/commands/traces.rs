@@ -82,7 +82,7 @@ pub(super) async fn sink(args: SinkArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// Appends what came; whoever sent it is asked to send it again where that fails.
+/// Appends what came; the sender is asked to send it again where that fails.
 fn append<T: Serialize>(file: &Mutex<LinesFile>, items: &[T]) -> Result<(), String> {
     let appended = file.lock().unwrap_or_else(PoisonError::into_inner).append(items);
     appended.map_err(|error| {
@@ -91,7 +91,7 @@ fn append<T: Serialize>(file: &Mutex<LinesFile>, items: &[T]) -> Result<(), Stri
     })
 }
 
-/// Whether somebody listens there.
+/// Whether a server listens there.
 async fn health(listen: SocketAddr) -> Result<Exit, Failure> {
     let reached = tokio::time::timeout(HEALTH_TIMEOUT, TcpStream::connect(reachable(listen))).await;
     match reached {

@@ -30,7 +30,7 @@ use crate::{
     state::{StateDir, unusable, write_private},
 };
 
-/// Where fleets tell of themselves, in the state folder.
+/// Where fleets announce themselves, in the state folder.
 const FOLDER: &str = "up";
 
 /// What `submit` has to know of a fleet that runs here: `up/<process>.json`, one for each.
@@ -63,7 +63,7 @@ impl RunningFleet {
         })
     }
 
-    /// Tells others of this fleet; until the file is dropped.
+    /// Announces this fleet to others; until the file is dropped.
     fn announce(&self, state: &StateDir) -> Result<TempPath, Failure> {
         let file = state.folder(FOLDER)?.join(format!("{}.json", std::process::id()));
         write_private(&file, &serde_json::to_vec_pretty(self).expect("plain data with text keys"))?;
@@ -79,7 +79,7 @@ pub(super) async fn up(args: UpArgs) -> Result<Exit, Failure> {
     let repo = UserRepo::open(&args.repo).await?;
     program::anchor_all(&mut config, &repo.places().await?);
     program::check_there(&config, &repo, None).await?;
-    // Whoever submits to this fleet from elsewhere need not know what it has.
+    // A command that submits to this fleet from elsewhere need not know what it has.
     config.orchestrator.repair = config.agents.repair.command.is_some();
     config.orchestrator.judge = config.agents.verifier.judge.is_some();
     config.orchestrator.advisors = advisors(&config);

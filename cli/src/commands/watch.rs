@@ -19,7 +19,7 @@ pub(super) async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
     let target = Target::existing(&args.place).await?;
     let view = target
         .serve(async |client| {
-            // An unknown flight is told at once.
+            // An unknown flight is reported at once.
             let begun = find::known(client, &args.flight).await?;
             let how =
                 progress::How { stays: stays(args.json || args.json_events), events: args.json_events, repo: None };

@@ -1,4 +1,4 @@
-//! Opening a console: for the command of that name, and beside one that does something else.
+//! Opening a console: for the command of that name, and along with one that does something else.
 
 use std::{
     net::{Ipv4Addr, SocketAddr},
@@ -17,7 +17,7 @@ use crate::{client::Client, failure::Failure, output};
 pub(crate) struct Wanted {
     /// Where it listens.
     pub(crate) listen: SocketAddr,
-    /// Under which name it is published, where something stands before it.
+    /// Under which name it is published, where there is something in front of it.
     pub(crate) published_as: Option<String>,
     /// Nothing may be done.
     pub(crate) read_only: bool,
@@ -72,7 +72,7 @@ impl Beside {
         let address = console.address().to_owned();
         let serving = tokio::spawn(async move {
             if let Err(error) = console.serve().await {
-                // What it is beside goes on.
+                // The command that it came along with goes on.
                 output::err(&format!("warning: the console ended: {}", not_listening(listen, &error).message()));
             }
         });

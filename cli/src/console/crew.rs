@@ -72,7 +72,7 @@ impl Crew {
     }
 }
 
-/// Takes what somebody says of itself; whether it is news. The broker lets a key say it in its own role and name only.
+/// Takes what an agent says of itself; whether it is news. The broker lets a key say it in its own role and name only.
 fn take(heard: &mut BTreeMap<AgentName, HeardOf>, signal: &Signal, now: Timestamp) -> bool {
     if signal.payload.len() > MESSAGE_BYTES_MAX {
         return false;

@@ -1,4 +1,5 @@
-//! What an attempt changed: its objects are fetched into a mirror of the console's own, and git, confined, tells the difference.
+//! What an attempt changed: its objects are fetched into a mirror of the console's own, and git, confined, shows the
+//! difference.
 
 use std::time::Duration;
 

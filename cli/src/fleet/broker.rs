@@ -1,7 +1,7 @@
 //! The one broker of a repository's local fleets, shared by all commands of its user.
 //!
-//! Who starts or ends it holds `start.lock`. Every user shares `users.lock`; who can have it alone at the end stops the
-//! broker. It runs detached, so that it outlives the command that happened to start it.
+//! A process that starts or ends it holds `start.lock`. Every user shares `users.lock`; who can have it alone at the
+//! end stops the broker. It runs detached, so that it outlives the command that happened to start it.
 
 mod room;
 
@@ -49,7 +49,7 @@ struct Known {
 
 impl Known {
     fn load(state: &StateDir) -> Option<Self> {
-        // A damaged file is as good as none: the broker is started anew.
+        // A damaged file is as good as none: the broker is restarted.
         serde_json::from_slice(&std::fs::read(state.path("broker.json")).ok()?).ok()
     }
 
@@ -245,7 +245,7 @@ fn orchestrator_creds(state: &StateDir) -> PathBuf {
     keys(state).join("orchestrator.creds")
 }
 
-/// Starts it on the port it had the last time, or on any other if somebody else has that one now.
+/// Starts it on the port it had the last time, or on any other if another process has that one now.
 async fn start_on(state: &StateDir, port: Option<u16>) -> Result<Known, Failure> {
     if let Some(port) = port {
         match start(state, port).await {
@@ -274,10 +274,10 @@ async fn start(state: &StateDir, port: u16) -> Result<Known, BrokerError> {
     Ok(known)
 }
 
-/// A server that will do: as `HOLDPOINT_NATS_SERVER` says, beside this program in a build folder, or in `PATH`.
+/// A server that will do: as `HOLDPOINT_NATS_SERVER` says, next to this program in a build folder, or in `PATH`.
 pub(crate) async fn find_server() -> Result<ServerBinary, BrokerError> {
     let own = std::env::current_exe().unwrap_or_default();
-    // Only where this program was built: a folder that the user happens to stand in is not trusted.
+    // Only where this program was built: the user's current folder is not trusted.
     let target = own.ancestors().find(|dir| dir.file_name().is_some_and(|name| name == "target"));
     let hints: Vec<PathBuf> = target.map(|dir| dir.join(Path::new("tools/nats-server"))).into_iter().collect();
     ServerBinary::find(&hints).await

@@ -23,7 +23,8 @@ use crate::{
     state::Slot,
 };
 
-/// Starts again within [`RESTARTS_WINDOW`] before it is given up: what dies so often is not mended by another start.
+/// Starts again within [`RESTARTS_WINDOW`] before it is given up: another start does not fix a process that dies so
+/// often.
 const RESTARTS_MAX: usize = 20;
 const RESTARTS_WINDOW: Duration = Duration::from_secs(600);
 /// The first pause before a start; it doubles up to the longest one.
@@ -55,7 +56,7 @@ pub(super) struct Child {
 }
 
 impl Child {
-    /// Starts it and keeps it running. What cannot be mended goes to `trouble`.
+    /// Starts it and keeps it running. Failures that a restart does not fix go to `trouble`.
     pub(super) fn start(label: String, spec: ServiceSpec, slot: Slot, trouble: mpsc::Sender<Failure>) -> Self {
         let (wanted, receiver) = watch::channel(Wanted::Running);
         let name = label.clone();

@@ -1,5 +1,5 @@
-//! Asking a fleet that runs for agents of more roles: whoever follows reloads asks, and the fleet answers between two looks at
-//! its processes.
+//! Asking a fleet that runs for agents of more roles: the follower of reloads asks, and the fleet answers between two
+//! looks at its processes.
 
 use holdpoint_protocol::ids::RoleId;
 use tokio::sync::{mpsc, oneshot};

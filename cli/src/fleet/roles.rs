@@ -76,14 +76,14 @@ pub(super) struct Agent<'a> {
 pub(super) fn orchestrator(user: &Config, lease: &BrokerLease, state: &StateDir, slot: &Slot) -> Config {
     let mut config = connected(user, lease, lease.orchestrator_creds());
     config.orchestrator.state_dir.clone_from(&slot.dir);
-    // What the user says of it is about a broker elsewhere, too.
+    // The user's settings for it are about a broker elsewhere, too.
     let OrchestratorConfig { broker_disk, connections_per_key, open_flights, open_waypoints, .. } =
         OrchestratorConfig::default();
     config.orchestrator.broker_disk = broker_disk;
     config.orchestrator.connections_per_key = connections_per_key;
     // These keys do not leave the machine, and one agent may have all of its role's room.
     config.orchestrator.room_per_key = SHARE_OFF;
-    // What a person has open here is in nobody's way, and may be years old: only bounds that the user sets hold.
+    // A person's open flights here are in nobody's way, and may be years old: only bounds that the user sets hold.
     for (bound, default) in [
         (&mut config.orchestrator.open_flights, open_flights),
         (&mut config.orchestrator.open_waypoints, open_waypoints),
@@ -123,7 +123,7 @@ fn connected(user: &Config, lease: &BrokerLease, creds: PathBuf) -> Config {
     let mut config = user.clone();
     // It notifies nobody, and its webhook may be a secret.
     config.notify = NotifyConfig::default();
-    // What else is configured there is about a broker elsewhere.
+    // The other settings there are about a broker elsewhere.
     config.nats = NatsConfig {
         url: lease.url().to_owned(),
         creds: Some(creds),
@@ -150,7 +150,7 @@ pub(super) fn passed_on(config: &Config, role: &RoleId) -> Vec<(OsString, OsStri
     names.into_iter().filter_map(|name| Some((name.into(), std::env::var_os(name)?))).collect()
 }
 
-/// What of the plan's folder may be read: all of it, unless a whole home lies below it; nothing of the repository.
+/// What of the plan's folder may be read: all of it, unless a whole home is below it; nothing of the repository.
 pub(crate) fn plan_folder(plan: &Path, repository: &[PathBuf]) -> Vec<PathBuf> {
     let plan = plan.canonicalize().or_else(|_| std::path::absolute(plan)).unwrap_or_else(|_| plan.to_owned());
     if repository.iter().any(|place| plan.starts_with(place)) {

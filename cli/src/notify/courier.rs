@@ -87,7 +87,7 @@ impl Courier {
             slot.sends(&key);
             if let Err(why) = self.deliver_one(event, &key).await {
                 slot.failed(key.clone());
-                // What is behind it waits for the next look: a way that hangs holds up nothing else.
+                // Notifications behind it wait for the next look: a way that hangs holds up nothing else.
                 return self.note_failure(key, &why);
             }
             slot.tells(key);
@@ -104,7 +104,7 @@ impl Courier {
     }
 
     async fn deliver_one(&self, event: &Event, key: &str) -> Result<(), String> {
-        // Held meanwhile: other commands of the repository would tell the same.
+        // Held meanwhile: other commands of the repository would report the same.
         let mut delivered = Delivered::open(self.record.clone()).await.map_err(|failure| failure.message())?;
         if delivered.has(key) {
             return Ok(());

@@ -1,5 +1,5 @@
-//! What people are told: something that waits for them, a gate that was passed over by mistake, a turn that agents have again
-//! because nobody answered it in time, or the end of a flight.
+//! What people hear of: something that waits for them, a gate that was passed over by mistake, a turn that agents have
+//! again because nobody answered it in time, or the end of a flight.
 
 use holdpoint_protocol::{
     Timestamp,

@@ -64,7 +64,7 @@ impl Notices {
     }
 }
 
-/// What people are told of an event, if it is one that they do not find among what waits.
+/// What people hear of an event, if it is one that they do not find among what waits.
 fn notice(event: events::Event, workflow: Option<&WorkflowSpec>, to: Vec<AgentName>) -> Option<Event> {
     let again = event.what.offered_again(workflow).cloned();
     let skipped = event.what.is_condition_skip();

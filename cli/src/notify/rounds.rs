@@ -1,8 +1,8 @@
 //! A task of its own for each courier: a way that is slow or hangs holds up neither the other way nor the next look.
 //!
 //! Between the look and a courier is room for one round, which holds all that is so at the moment: a newer one takes the place
-//! of one that was not begun, and a courier leaves an older one for it after the notification that it is at. What stood in a
-//! round, was not delivered and is not so any more, is not told; such notifications are counted and logged.
+//! of one that was not begun, and a courier leaves an older one for it after the notification that it is at. A
+//! notification that was in a round, was not delivered and is not true any more is dropped, counted and logged.
 
 use std::{
     collections::HashSet,
@@ -20,7 +20,7 @@ pub(super) const EVENTS_MAX: usize = super::delivered::KEPT_MAX;
 /// Everything that is so at one moment.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Round {
-    /// What there is to tell.
+    /// What there is to report.
     pub(super) events: Vec<Event>,
     /// The flights that were looked at.
     pub(super) flights: Vec<FlightId>,
@@ -191,7 +191,7 @@ mod tests {
         Round::new(flights.iter().map(|flight| over(flight)).collect(), Vec::new(), is_last)
     }
 
-    /// A command that writes what it is told into the file `told`.
+    /// A command that writes its input into the file `told`.
     fn command(dir: &Path) -> Courier {
         let program = dir.join("tell");
         fs::write(&program, "#!/bin/sh\ncat >> \"$1\"/told; echo >> \"$1\"/told\n").unwrap();

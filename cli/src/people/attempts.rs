@@ -19,7 +19,7 @@ const NAMED_MAX: usize = 3;
 struct Attempt {
     at: Option<Timestamp>,
     agent: String,
-    /// What it did not stand, or why it failed.
+    /// What it did not pass, or why it failed.
     why: Vec<String>,
     /// What followed.
     ruling: Option<String>,

@@ -64,7 +64,7 @@ pub(crate) async fn waypoint(
     Ok(Found { flight: flight.clone(), seen, gate })
 }
 
-/// Refuses a flight that does not exist, if there is somebody who can say so.
+/// Refuses a flight that does not exist, if there is an orchestrator that can say so.
 pub(crate) async fn flight(client: &Client, flight: &FlightId) -> Result<(), Failure> {
     let look = async { client.status(flight).await.map(drop).map_err(Looked::from) };
     unless_nobody_answers(look).await.map(drop)

@@ -1,6 +1,6 @@
 //! The keys of people in a local fleet: one file a person in the state folder, made when it is first used.
 //!
-//! Whoever owns the state folder is trusted with all of them. For a fleet elsewhere the credentials file is the person.
+//! The owner of the state folder is trusted with all of them. For a fleet elsewhere the credentials file is the person.
 
 use std::path::Path;
 

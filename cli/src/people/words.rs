@@ -83,7 +83,7 @@ pub(crate) fn details(item: &InboxItem) -> Vec<String> {
     lines
 }
 
-/// What a gate says to whoever completes it, one line each.
+/// What a gate says to the one who completes it, one line each.
 fn context(said: &GateContext) -> Vec<String> {
     let line = |what: &str, text: &str| format!("{what}: {}", shown::line(text));
     let ByOutcome { complete, needs_review, blocked } = &said.outcome_help;

@@ -1,6 +1,6 @@
 //! Which program a command line certainly starts, and whether that can be started.
 //!
-//! A shell understands far more than this does. Whatever is not a simple command of plain words is left to the shell.
+//! A shell understands far more than this does. Everything but a simple command of plain words is left to the shell.
 
 use std::{
     ffi::OsStr,

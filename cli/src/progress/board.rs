@@ -69,7 +69,7 @@ pub(super) fn lines(view: &FlightView, now: Timestamp, said: impl Fn(&WaypointVi
     let mut shown: Vec<&WaypointView> = view.waypoints.iter().filter(|w| w.status != Status::Complete).collect();
     shown.sort_by_key(|waypoint| order(waypoint));
     let left_out = shown.len().saturating_sub(LINES_MAX);
-    // What went wrong stays in sight.
+    // Failures stay in sight.
     let rest = shown.iter().filter(|w| w.status == Status::Pending).count();
     let mut to_cut = left_out;
     shown.retain(|waypoint| {
@@ -130,7 +130,7 @@ fn is_wrong(status: Status) -> bool {
     matches!(status, Status::Blocked | Status::Failed | Status::Cancelled)
 }
 
-/// Whoever moves first, what went wrong last; within that as in the plan.
+/// Those that move first, those that went wrong last; within that as in the plan.
 fn order(waypoint: &WaypointView) -> u8 {
     match (waypoint.status, &waypoint.turn) {
         (Status::Running, Some(turn)) if turn.agent.is_none() => 1,

@@ -16,7 +16,7 @@ use crate::client::Client;
 const LINES: usize = 6;
 /// The most evidence that is fetched for them: a check's output is capped below that.
 const BYTES_MAX: u64 = 32 << 20;
-/// What stands before the command, before how a check ended, and before each of its outputs.
+/// What is printed before the command, before how a check ended, and before each of its outputs.
 const COMMAND: &str = "$ ";
 const ENDED: &str = "ended: ";
 const OUTPUT: &str = "--- standard ";
@@ -29,7 +29,7 @@ const PLAIN_END: &str = "the check ended with: ";
 /// What is shown of a red result.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Shown {
-    /// Which comparison it did not stand, and how its check ended.
+    /// Which comparison it did not pass, and how its check ended.
     pub(super) why: Option<String>,
     /// The check, and what its output says.
     pub(super) lines: Vec<String>,

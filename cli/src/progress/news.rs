@@ -46,17 +46,17 @@ pub(super) struct News {
 pub(super) struct Red {
     /// Its name.
     pub(super) id: CriterionId,
-    /// What stands before it.
+    /// What is printed before it.
     pub(super) mark: &'static str,
     /// What was found.
     pub(super) verdict: Verdict,
-    /// What it did not stand.
+    /// What it did not pass.
     pub(super) reason: Option<CriterionReason>,
     /// The output.
     pub(super) evidence: Option<Digest>,
 }
 
-/// Remembers what was told.
+/// Remembers what was reported.
 #[derive(Debug, Default)]
 pub(super) struct Tracker {
     told: BTreeMap<WaypointId, Told>,
@@ -74,7 +74,7 @@ struct Told {
     sent_back: u32,
 }
 
-/// What tells one decision from another.
+/// What distinguishes one decision from another.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Decision {
     disposition: Disposition,
@@ -135,7 +135,7 @@ fn decided(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
         Disposition::Accept => passed(&waypoint.criteria),
         Disposition::Rework | Disposition::Rollback => match &waypoint.turn {
             Some(turn) if turn.purpose == Purpose::Build => next_turn(&turn.role),
-            // Whoever made it again is done already.
+            // The agent that made it again is done already.
             Some(_) | None => String::new(),
         },
         // A turn that nobody answered in time is other agents' now, or a reload moved it.
@@ -226,7 +226,7 @@ fn ended(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
 /// The turn of people that was opened because nobody answered the one before in time.
 fn passed_on(waypoint: &WaypointView) -> Option<TurnId> {
     let late = waypoint.status == Status::Waiting && waypoint.reason_code == Some(ReasonCode::GateTimeout);
-    // Whoever took it has it still; that nobody did is what is said.
+    // A person who took it has it still; it is reported that nobody did.
     let turn = waypoint.turn.as_ref().filter(|turn| late && turn.agent.is_none() && waypoint.remediation.is_some())?;
     Some(turn.turn.clone())
 }
@@ -240,7 +240,7 @@ fn asks(told: &mut Told, waypoint: &WaypointView) -> Option<News> {
 }
 
 fn turn(told: &mut Told, view: &FlightView, waypoint: &WaypointView, now: Timestamp) -> Option<News> {
-    // Nobody pulls a turn for people: that it waits was told.
+    // Nobody pulls a turn for people: that it waits has been reported.
     let open = waypoint.turn.as_ref().filter(|_| waypoint.status != Status::Waiting)?;
     let holder = (open.turn.clone(), open.agent.clone());
     let waits = open.agent.is_none();

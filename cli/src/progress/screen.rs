@@ -65,7 +65,7 @@ impl Screen {
         self.live.is_some()
     }
 
-    /// Whether nothing was said for a while; then that is said, by whoever asks.
+    /// Whether nothing was said for a while; then the caller says that.
     pub(super) fn was_quiet(&mut self) -> bool {
         let was_quiet = self.said_at.elapsed() >= HEARTBEAT;
         if was_quiet {
@@ -74,7 +74,7 @@ impl Screen {
         was_quiet
     }
 
-    /// An agent said something. The last line of a waypoint stands with its turn.
+    /// An agent said something. The last line of a waypoint is shown with its turn.
     pub(super) fn said(&mut self, spoken: &Spoken) {
         let Some(live) = &mut self.live else { return };
         live.said.insert(spoken.from.waypoint.clone(), (spoken.line.turn.clone(), spoken.line.text.clone()));
@@ -112,7 +112,7 @@ impl Screen {
         }
     }
 
-    /// Somebody answers.
+    /// An orchestrator answers.
     pub(super) fn connected(&mut self) {
         self.away_since = None;
         if std::mem::take(&mut self.away_told) {
@@ -173,7 +173,7 @@ fn is_open(view: &FlightView, waypoint: &WaypointId, turn: &TurnId) -> bool {
     of_this.any(|waypoint| open_turns(waypoint).any(|open| open.turn == *turn))
 }
 
-/// Whoever says so gets none (https://no-color.org).
+/// A user who says so gets none (https://no-color.org).
 fn wants_colours() -> bool {
     let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     set("NO_COLOR").is_none() && set("TERM").is_some_and(|terminal| terminal != "dumb")

@@ -1,4 +1,4 @@
-//! What holds a flight up: told when it begins and when it is over, and not waited for without end.
+//! What holds a flight up: reported when it begins and when it is over, and not waited for without end.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -12,9 +12,9 @@ use tokio::time::Instant;
 
 use crate::failure::Failure;
 
-/// How long a flight in trouble may stand still before a command that waits for it ends.
+/// How long a flight in trouble may stall before a command that waits for it ends.
 const PATIENCE: Duration = Duration::from_secs(10 * 60);
-/// A trouble whose cause changes is told again, at most this often: what it says may be different each time.
+/// A trouble whose cause changes is reported again, at most this often: what it says may be different each time.
 const AGAIN: Duration = Duration::from_secs(30);
 
 /// One line.
@@ -26,7 +26,7 @@ pub(super) struct Told {
     pub(super) text: String,
 }
 
-/// Remembers what was told, and since when nothing moves.
+/// Remembers what was reported, and since when nothing moves.
 #[derive(Debug, Default)]
 pub(super) struct Troubles {
     told: BTreeMap<(Option<WaypointId>, Timestamp), Words>,

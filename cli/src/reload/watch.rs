@@ -1,5 +1,5 @@
-//! Watching the files that declare workflows while a fleet runs: what changes is reloaded. Only what stands in the files counts,
-//! never that work landed: landings touch no working tree.
+//! Watching the files that declare workflows while a fleet runs: what changes is reloaded. Only the contents of the
+//! files count, never that work landed: landings touch no working tree.
 
 use std::time::Duration;
 
@@ -17,8 +17,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 pub(crate) struct Watcher(JoinHandle<()>);
 
 impl Watcher {
-    /// Begins to watch for one flight, or for all that are open. What stood in the files `before` anything was submitted by them is
-    /// no change ([`Files::digest`]). `recruiter` is that of the fleet that flies them here.
+    /// Begins to watch for one flight, or for all that are open. The contents of the files `before` anything was
+    /// submitted by them are no change ([`Files::digest`]). `recruiter` is that of the fleet that flies them here.
     pub(crate) fn start(
         client: &Client,
         (files, before): (Files, Option<Digest>),
@@ -45,7 +45,7 @@ struct Watch {
     seen: Seen,
 }
 
-/// What stood in the files when they were looked at.
+/// The contents of the files when they were looked at.
 struct Seen {
     /// What was taken last.
     taken: Option<Digest>,
@@ -58,7 +58,7 @@ impl Seen {
         Self { taken: now, last: now }
     }
 
-    /// Whether there is something else to take, which has stood there since the last look.
+    /// Whether there is something else to take, which has been there since the last look.
     fn is_news(&mut self, now: Option<Digest>) -> bool {
         let settled = now == self.last;
         self.last = now;

@@ -69,7 +69,7 @@ fn open_waypoints_and_thinking_builders_are_measured() {
     let report = answer.json();
     let open = report["open"].as_array().unwrap();
     assert_eq!(open.iter().map(|row| row["open"].as_u64().unwrap()).collect::<Vec<_>>(), [5, 10]);
-    // Two flights of five, each with its submission, and what was flown beside them.
+    // Two flights of five, each with its submission, and what was flown besides them.
     assert!(open[1]["journal_entries"].as_u64().unwrap() > 12);
     for figure in ["throughput", "orchestrator_rss_mib", "broker_rss_mib", "restart_s"] {
         assert!(open.iter().all(|row| number(&row[figure]) > 0.0), "{figure}");

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::lab::{Lab, PLAN, script};
 
-/// The programs that builders, judges and repair agents name, with what is told of each that cannot be started.
+/// The programs that builders, judges and repair agents name, with what is reported of each that cannot be started.
 const CANNOT_START: [(&str, &str, &str); 6] = [
     (
         "--builder",

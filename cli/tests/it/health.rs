@@ -1,4 +1,4 @@
-//! What a container's health check is told.
+//! What a container's health check gets.
 
 use crate::lab::Lab;
 

@@ -1,4 +1,4 @@
-//! `keys`, as somebody types it. What the keys are good for at a broker is tried in `bus/tests/it/keys.rs`.
+//! `keys`, as a person types it. `bus/tests/it/keys.rs` tries what the keys are good for at a broker.
 
 use std::fs;
 

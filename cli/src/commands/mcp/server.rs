@@ -1,4 +1,5 @@
-//! The protocol: lists tools, and has calls answered one after the other. What was begun is finished before the server ends.
+//! The protocol: lists tools, and has calls answered one after the other. Calls that have begun are finished before the
+//! server ends.
 
 use std::sync::Arc;
 

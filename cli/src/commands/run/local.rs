@@ -1,5 +1,5 @@
 //! A flight on a fleet of one's own: begun, kept going until only people can move it on, and taken up again after an
-//! interruption. What is flown, and by what, is remembered before any process of it is started: whatever was begun can
+//! interruption. The plan and its fleet are remembered before any process of it is started: whatever was begun can
 //! be resumed.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
@@ -220,7 +220,7 @@ impl Local {
         // First of all: from here on the flight can be resumed, whatever happens, and with the programs that it got now.
         self.record.save(&self.state)?;
         let client = fleet.client().await?;
-        // Who runs it is who acts in it, and its owner where none is declared.
+        // The user who runs it acts in it, and is its owner where none is declared.
         let owner = fleet.client_of(&key::default_name()).await?;
         let pool = streams::flight_pool(&self.record.flight);
         let mut config = self.config.clone();

@@ -48,12 +48,12 @@ pub(super) async fn show(args: &WorkflowShowArgs) -> Result<Exit, Failure> {
 }
 
 impl Known {
-    /// The built-in workflows, and those of the file that is named or stands here.
+    /// The built-in workflows, and those of the file that is named or is here.
     async fn find(args: &WorkflowShowArgs) -> Result<Self, Failure> {
         let built_in = workflows::all_built_in().iter().map(|spec| ("built in".to_owned(), spec.clone()));
         let mut workflows: Vec<(String, WorkflowSpec)> = built_in.collect();
         let asked = args.name.as_deref().and_then(workflows::built_in);
-        // What is built in can be shown whatever stands here.
+        // Built-in workflows can be shown no matter which files are here.
         let here = || Some(PathBuf::from(PROJECT)).filter(|path| asked.is_none() && path.exists());
         let file: Vec<PathBuf> = args.file.clone().or_else(here).into_iter().collect();
         let declarations = declarations(&file, args.org.as_deref())?;
@@ -150,7 +150,7 @@ pub(super) fn escalations(gate: &GateSpec) -> String {
     roles.join(", then ")
 }
 
-/// Rows under their headings. A column in which nothing stands is left out.
+/// Rows under their headings. An empty column is left out.
 fn columns(headings: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
     let mut rows: Vec<Vec<String>> = rows.collect();
     let used: Vec<bool> = (0..headings.len()).map(|n| rows.iter().any(|row| !row[n].is_empty())).collect();

@@ -1,5 +1,5 @@
 //! Whether the broker's disk has room. The broker says it in its log only, and so it is tried here: a file is written and
-//! removed. What is done about it is the caller's matter.
+//! removed. The caller decides what is done about it.
 
 use std::{
     fs, io,
@@ -51,7 +51,7 @@ impl Room {
                 self.full = true;
                 false
             }
-            // Something else may be wrong with the folder; the broker's own end tells of that.
+            // Something else may be wrong with the folder; the broker's own end shows that.
             _ if self.full => {
                 output::err("there is room again: the broker starts again");
                 self.full = false;

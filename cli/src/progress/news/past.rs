@@ -45,24 +45,25 @@ impl Tracker {
         tracker
     }
 
-    /// What is to be read before this view is told.
+    /// What is to be read before this view is reported.
     pub(crate) fn gaps(&self, view: &FlightView) -> Vec<Gap> {
         let nothing = Told::default();
         let gap = |waypoint: &WaypointView| gap(self.told.get(&waypoint.id).unwrap_or(&nothing), waypoint);
         view.waypoints.iter().filter_map(gap).take(GAPS_MAX).collect()
     }
 
-    /// The missed decisions, out of the waypoint's history. That may know more than the view: what came after it is told
-    /// with the next. What it does not know stays untold.
+    /// The missed decisions, out of the waypoint's history. That may know more than the view: later decisions are
+    /// reported with the next. Decisions that it does not know are not reported.
     pub(crate) fn fill(&mut self, gap: &Gap, history: Vec<HistoryLine>) -> Vec<News> {
         let turns: Vec<Turn> = history.into_iter().filter_map(turn).collect();
         let told = self.told.entry(gap.waypoint.clone()).or_default();
         told.sent_back = gap.now;
-        // The view's own may have been told without its history.
+        // The view's own may have been reported without its history.
         let is_told = gap.shown.is_some() && told.decision == gap.shown;
         let missed = turns.iter().filter_map(sent).filter(|sent| gap.covers(sent.state, is_told));
         let tell = |Sent { turn, decision, state }: Sent<'_>| {
-            // The same decision again, after this one, is another one; the one that the view shows is told with this.
+            // The same decision again, after this one, is another one; the one that the view shows is reported with
+            // this.
             told.decision = gap.shown.clone().filter(|_| state.counters.sent_back() == gap.now);
             let results: Vec<CriterionResult> = state.criteria.iter().chain(&state.guards).cloned().collect();
             let text = format!("{} ({}){}", decision.disposition, decision.reason_code, next_turn(&turn.role));
@@ -82,7 +83,7 @@ impl Gap {
     }
 }
 
-/// What the view of a waypoint does not show of what became of it since it was told of last.
+/// What the view of a waypoint does not show of what became of it since it was last reported.
 pub(super) fn gap(told: &Told, waypoint: &WaypointView) -> Option<Gap> {
     let (told, now) = (told.sent_back, waypoint.sent_back);
     let shown = decision(waypoint).filter(|decision| sends_back(decision.disposition));
@@ -108,7 +109,7 @@ fn is_about_verdicts(reason: ReasonCode) -> bool {
     matches!(reason, ReasonCode::CriteriaFailed | ReasonCode::Regression | ReasonCode::EvidenceMissing)
 }
 
-/// The end of what the agent is told beside the criteria.
+/// The end of what the agent hears besides the criteria.
 fn notes(turn: &Turn) -> Vec<String> {
     let TurnRequest::Build(build) = &turn.request else { return Vec::new() };
     let feedback = build.feedback.iter().filter(|feedback| !is_about_verdicts(feedback.reason_code));
