@@ -1,4 +1,4 @@
-//! The endpoints of the micro service `holdpoint`. Who may call which is the broker's and the bus's matter.
+//! The endpoints of the micro service `holdpoint`. The broker and the bus decide who may call which.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -63,7 +63,7 @@ pub(crate) const ENDPOINTS: [&str; 15] = [
 ];
 /// Flights that one look into the inbox reads.
 const INBOX_FLIGHTS_MAX: usize = 200;
-/// Characters that are logged of what is wrong with somebody's workflow files.
+/// Characters that are logged of what is wrong with a sender's workflow files.
 const CONFIG_MESSAGE_MAX: usize = 500;
 /// Requests that read whole waypoints at once: a page of a history, a task, an artifact, of dead turns.
 const READINGS_AT_ONCE: usize = 4;
@@ -230,7 +230,7 @@ impl Api {
         answered(actor.call(|reply| flight::Msg::Standing(query, reply), Some(ANSWER_WITHIN)).await)?
     }
 
-    /// Somebody's files were not taken: what never came here is counted all the same.
+    /// A sender's files were not taken: they never came here and are counted all the same.
     fn config_invalid(&self, query: &ConfigInvalid, request: &ApiRequest) -> ConfigInvalidNoted {
         self.shell.metrics.invalid_config();
         if self.shell.may_log("workflow files that are not sound") {

@@ -17,7 +17,7 @@ use crate::{
 /// The signed statement on a waypoint that landed.
 pub(crate) async fn attest(shell: &Shell, query: &AttestQuery) -> Result<Envelope, Failure> {
     let AttestQuery { flight, waypoint } = query;
-    // Read from its beginning: what is said has to stand in a sound journal.
+    // Read from its beginning: what is said has to be in a sound journal.
     let books = Books::load(shell, flight).await.map_err(|error| match error {
         BooksError::Unknown { .. } => Failure::new(404, ErrorChain(&error).to_string()),
         _ => Failure::new(500, ErrorChain(&error).to_string()),

@@ -76,7 +76,7 @@ pub(crate) enum BooksError {
     Unknown { flight: FlightId },
 }
 
-/// The end of one journal: what the next append stands on.
+/// The end of one journal: what the next append builds on.
 #[derive(Debug, Clone, Default)]
 struct End {
     /// Counts entries that the fold ignored, too: the broker's check does.
@@ -165,7 +165,7 @@ impl Books {
         &self.flight.submitted.flight
     }
 
-    /// Where its submission stands.
+    /// Where its submission is.
     pub(crate) fn begun(&self) -> Sequence {
         self.begun
     }

@@ -1,6 +1,6 @@
 //! Many flights at once: one consumer over all journals, folded as they come. Flights that are over are not kept.
 //!
-//! A flight that cannot be read is left out with an error in the log; whoever asks for it is told why.
+//! A flight that cannot be read is left out with an error in the log; a request for it is answered with the reason.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -193,7 +193,7 @@ impl Catalog {
         self.unreadable.insert(flight);
     }
 
-    /// They are few: what is kept of a flight that is over does not tell how to go on with it.
+    /// They are few: what is kept of a flight that is over does not say how to go on with it.
     async fn read_reopened(&mut self, shell: &Shell) -> Result<(), ReadError> {
         let reopened = std::mem::take(&mut self.reopened);
         self.over.retain(|line| !reopened.contains(&line.flight));

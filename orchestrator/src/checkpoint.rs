@@ -1,6 +1,6 @@
 //! Which flights were not over at a place in the journal stream, kept in a file: what a start need not read.
 //!
-//! A cache. Of the flights that it does not name, nothing has to be read that stands before its place; whatever was
+//! A cache. Of the flights that it does not name, nothing has to be read that is before its place; whatever was
 //! appended since is looked at. A file that is missing, damaged, of another build, another stream or other trust roots
 //! counts for nothing, and everything is read.
 
@@ -33,7 +33,7 @@ struct Kept {
     build: String,
     /// Whose signatures counted.
     trust: Digest,
-    /// The signature of the entry at the checkpoint's place: in another stream another entry stands there.
+    /// The signature of the entry at the checkpoint's place: in another stream another entry is there.
     signature: String,
     checkpoint: Checkpoint,
 }

@@ -1,9 +1,9 @@
 //! `complete`: a completion as one request (GATE-21).
 //!
-//! It stays what a completion always is: a handoff that its sender signed, stored before anybody decides about it. The
-//! orchestrator that gets the request stores it as it was signed, in its sender's stream, and waits for what whichever
-//! orchestrator takes it from there decides. So it decides nothing itself, and nothing is lost when it dies in between: the
-//! same request again finds what was stored.
+//! It stays what a completion always is: a handoff that its sender signed, stored before it is decided. The
+//! orchestrator that gets the request stores it as it was signed, in its sender's stream, and waits for the decision of
+//! the orchestrator that takes it from there. So it decides nothing itself, and nothing is lost when it dies in
+//! between: the same request again finds what was stored.
 
 use std::time::Duration;
 
@@ -39,7 +39,7 @@ use crate::{
 /// How long a request waits for the decision on a completion that was stored by it. It takes milliseconds where nothing is
 /// in the way.
 const DECIDED_WITHIN: Duration = Duration::from_secs(10);
-/// How long for one that was stored earlier: what was refused then is not told again.
+/// How long for one that was stored earlier: a refusal of then is not reported again.
 const KNOWN_WITHIN: Duration = Duration::from_secs(1);
 /// The pause before the first look whether it was taken; it doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(25);
@@ -82,13 +82,13 @@ pub(crate) async fn complete(api: &Api, call: CompleteCall, request: &ApiRequest
         let decision = errand.decision(stored, DECIDED_WITHIN, &mut refusals).await?;
         return decision.ok_or_else(|| errand.undecided(stored));
     }
-    // Under an id that is known may stand what somebody else of the role has stored.
+    // Another agent of the role may have stored something under a known id.
     if errand.is_there(stored).await?
         && let Some(decision) = errand.decision(stored, KNOWN_WITHIN, &mut refusals).await?
     {
         return Ok(decision);
     }
-    // It was refused before, which is told once: looked at once more, it is decided once more.
+    // It was refused before, which is reported once: looked at once more, it is decided once more.
     let again = errand.store(format!("{id}.{}", fresh::suffix())).await?;
     let decision = errand.decision(again, DECIDED_WITHIN, &mut refusals).await?;
     decision.ok_or_else(|| errand.undecided(again))
@@ -129,7 +129,7 @@ impl Errand<'_> {
         stored.map_err(|error| Failure::new(503, ErrorChain(&error).to_string()))
     }
 
-    /// Whether what stands there is this completion, by this sender.
+    /// Whether the message there is this completion, by this sender.
     async fn is_there(&self, stored: Relayed) -> Result<bool, Failure> {
         let stream = streams::handoff(&self.request.caller.role);
         let found = handoffs::get(&self.api.shell.bus, &stream, stored.sequence).await;
@@ -159,7 +159,7 @@ impl Errand<'_> {
         })
     }
 
-    /// What was decided about the completion that stands there; `None`: nothing in this time.
+    /// What was decided about the completion there; `None`: nothing in this time.
     async fn decision(
         &self,
         stored: Relayed,
@@ -237,7 +237,7 @@ impl Errand<'_> {
     }
 }
 
-/// The refusal of what stands there, told to its sender at the same time.
+/// The refusal of the completion there, sent to its sender at the same time.
 fn refusal(signal: &Signal, reference: &str) -> Option<CompletionRefused> {
     let refused: RefusedHandoff = codec::decode(&signal.payload, Encoding::Json).ok()?;
     (refused.reference == reference).then(|| CompletionRefused {

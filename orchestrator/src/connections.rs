@@ -101,8 +101,8 @@ impl Args {
         Ok((bus, connections))
     }
 
-    /// Looks whenever somebody came or went, or a stream has grown; returns when the broker does not accept the credentials
-    /// any more.
+    /// Looks whenever a user came or went, or a stream has grown; returns when the broker does not accept the
+    /// credentials any more.
     async fn look_while_let_in(&self, bus: &Bus, mut connections: Connections, told: &mut Told, traffic: &mut Traffic) {
         let mut streams = None;
         loop {

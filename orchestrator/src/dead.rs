@@ -49,7 +49,7 @@ pub(crate) async fn page(shell: &Shell, query: &DeadQuery) -> Result<DeadTurns, 
 /// The turn that an entry gives up, if it is the last word on its waypoint.
 async fn turn(shell: &Shell, key: JournalKey, sequence: Sequence) -> Result<Option<DeadTurn>, ReadError> {
     let last = shell.journal.last(&key).await?;
-    // What stands behind it opened the turn anew.
+    // The entry behind it reopened the turn.
     let Some(last) = last.filter(|last| last.sequence == sequence && last.is_orchestrators(&shell.trust.roots()))
     else {
         return Ok(None);

@@ -126,8 +126,8 @@ pub(crate) async fn examine_commit(
     }
 }
 
-/// Whether what is stored under the bundle's name is something else. Blobs are written once, so waiting mends nothing; a
-/// bundle that is not there may still come.
+/// Whether what is stored under the bundle's name is something else. Blobs are written once, so waiting does not help;
+/// a bundle that is not there may still come.
 fn is_none_of(error: &MirrorError, bundle: &BundleRef) -> bool {
     let MirrorError::Blob { source, .. } = error else { return false };
     match source {

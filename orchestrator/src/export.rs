@@ -1,6 +1,6 @@
 //! Giving a flight out as it is stored: where it ends, signed, and its messages a page at a time.
 //!
-//! What is stored is given out as it is. A journal that is not sound is what an export is for.
+//! Stored messages are given out as they are. An export is for journals that are not sound.
 
 use std::{cmp::Ordering, collections::BTreeMap};
 
@@ -24,7 +24,7 @@ use crate::shell::Shell;
 
 /// Bytes of payloads in one answer, which are a third more in it: well below what a broker carries.
 const PAGE_LEN: usize = 2 << 20;
-/// What a message takes beside its payload and headers, by a generous guess.
+/// What a message takes besides its payload and headers, by a generous guess.
 const MESSAGE_OVERHEAD: usize = 2 << 10;
 
 /// Where the flight ends at this moment.

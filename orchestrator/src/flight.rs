@@ -72,7 +72,7 @@ const RETRY_DELAY: Duration = Duration::from_secs(2);
 pub(crate) struct Args {
     pub(crate) shell: Shell,
     pub(crate) flight: FlightId,
-    /// Its fold, where somebody has it at hand.
+    /// Its fold, where the sender has it at hand.
     pub(crate) books: Option<Box<Books>>,
     pub(crate) router: RouterHandle,
 }
@@ -97,7 +97,7 @@ pub(crate) enum Msg {
     Tick(u64),
     /// Others may have appended something that makes more due here.
     Look,
-    /// Whoever else had a part in it is gone: look at what is due by what was appended.
+    /// Another orchestrator that had a part in it is gone: look at what is due by what was appended.
     ReadOn,
     /// The router has forgotten this actor, as it asked for.
     Leave,
@@ -258,8 +258,8 @@ impl State {
         self.books.as_deref_mut().ok_or_else(|| BooksError::Unknown { flight: self.id.clone() })
     }
 
-    /// The fold with everything that anybody has appended by now. One that cannot be read on is read anew next time:
-    /// going on behind an entry that was not understood would fence nothing.
+    /// The fold with everything that anybody has appended by now. One that cannot be read on is read from the start
+    /// next time: going on behind an entry that was not understood would fence nothing.
     async fn fresh_books(&mut self) -> Result<&mut Books, BooksError> {
         let shell = self.shell.clone();
         if let Err(error) = self.books().await?.refresh(&shell).await {
@@ -316,7 +316,7 @@ impl State {
     }
 }
 
-/// What a caller is told of a flight that cannot be read.
+/// What a caller hears of a flight that cannot be read.
 fn failure(error: &BooksError) -> Failure {
     let code = match error {
         BooksError::Unknown { .. } => 404,

@@ -1,7 +1,7 @@
 //! Hints to agents that turns may be waiting: never more often than every few milliseconds for each role and priority,
 //! and always one after the last turn.
 //!
-//! A hint goes to every agent of its role. Of many turns that are opened at once, one hint tells as much as all of them.
+//! A hint goes to every agent of its role. Of many turns that are opened at once, one hint says as much as all of them.
 
 use std::{
     collections::HashMap,
@@ -30,7 +30,8 @@ impl Hints {
         Self { bus: bus.clone(), pauses: Arc::default() }
     }
 
-    /// Tells the agents of a role of a turn that is in the journal. One that gets lost costs seconds: agents also poll.
+    /// Hints to the agents of a role at a turn that is in the journal. One that gets lost costs seconds: agents also
+    /// poll.
     pub(crate) async fn send(&self, role: &RoleId, priority: Priority) {
         let kind = (role.clone(), priority);
         if self.pauses().ask(&kind) {
@@ -59,12 +60,12 @@ impl Hints {
     }
 }
 
-/// The kinds of hints that somebody sends or pauses after, and whether another one was asked for since the last.
+/// The kinds of hints that a task sends or pauses after, and whether another one was asked for since the last.
 #[derive(Debug, Default)]
 struct Pauses(HashMap<Kind, bool>);
 
 impl Pauses {
-    /// A hint is wanted. Whether to send it now, and see to what is asked for meanwhile: otherwise somebody does already.
+    /// A hint is wanted. Whether to send it now, and see to what is asked for meanwhile: otherwise a task does already.
     fn ask(&mut self, kind: &Kind) -> bool {
         match self.0.get_mut(kind) {
             Some(again) => {

@@ -152,7 +152,7 @@ fn reference(stream: &str, stored: &Stored) -> String {
     format!("{stream}/{}", stored.sequence.0)
 }
 
-/// What stands under a `STREAM/SEQUENCE`, with its stream.
+/// The message under a `STREAM/SEQUENCE`, with its stream.
 async fn find(shell: &Shell, reference: &str) -> Result<Option<(String, Stored)>, ReadError> {
     let Some((stream, sequence)) = reference.split_once('/') else { return Ok(None) };
     // What an agent saw is named with its digest.
@@ -182,7 +182,7 @@ fn line(stream: &str, stored: &Stored) -> HistoryLine {
     let kind = stored.schema.as_deref().and_then(|s| s.split('/').next()).unwrap_or("unknown");
     let encoding = Encoding::from_content_type(stored.content_type.as_deref());
     let artifact = encoding.and_then(|encoding| codec::decode(&stored.payload, encoding));
-    // What cannot be read is shown as it is: a history hides nothing.
+    // A message that cannot be read is shown as it is: a history hides nothing.
     let artifact =
         artifact.unwrap_or_else(|_| serde_json::Value::String(String::from_utf8_lossy(&stored.payload).into_owned()));
     let len = pages::json_len(&artifact);

@@ -34,7 +34,7 @@ use crate::{peers::Shares, router::RouterHandle, senders::SenderError, shell::Sh
 const PULL_WAIT: Duration = Duration::from_secs(5);
 /// How long after the partition went to another orchestrator what is under way to this one is still taken.
 const LAST_PULL_WAIT: Duration = Duration::from_millis(50);
-/// The pause before a broken queue is opened anew.
+/// The pause before a broken queue is reopened.
 const REOPEN_PAUSE: Duration = Duration::from_millis(500);
 
 /// Arguments of one intake.

@@ -33,7 +33,7 @@ use crate::shell::Shell;
 const WIDE_BUNDLE_BYTES_MAX: u64 = 4 << 20;
 /// The author of every commit that Holdpoint makes.
 const AUTHOR: (&str, &str) = ("Holdpoint", "holdpoint@localhost");
-/// Colliding paths that a builder is told of.
+/// Colliding paths that a builder hears of.
 const PATHS_TOLD_MAX: usize = 50;
 /// Landings that are searched for colliding paths, the newest ones: each costs a call of git.
 const LANDINGS_SEARCHED_MAX: usize = 64;
@@ -253,7 +253,7 @@ async fn commit_on(
     mirror.commit_on(parent, tree, &meta).await.map_err(LandingError::Git)
 }
 
-/// What brings a commit to whoever has `on`.
+/// What brings a commit to those who have `on`.
 async fn pack(mirror: &Mirror, on: &Oid, commit: &GitOid) -> Result<Bytes, LandingError> {
     let store = |error: std::io::Error| LandingError::Store(error.into());
     let dir = tempfile::tempdir().map_err(store)?;

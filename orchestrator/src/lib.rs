@@ -5,13 +5,13 @@
 //! ```text
 //! root ── router ── flight (one per flight that moves)
 //!      ├─ intake (one per role and partition of handoffs)
-//!      ├─ pulls  (ends what somebody left in the consumers of turns)
+//!      ├─ pulls  (ends what clients left in the consumers of turns)
 //!      ├─ rooms  (says when a stream fills up)
 //!      ├─ gates  (reads where work is, for metrics)
 //!      └─ peers  (which other orchestrators there are)
 //! ```
 //!
-//! Nothing is kept only in memory: every actor may be ended at any point and folds its journals anew.
+//! Nothing is kept only in memory: every actor may be ended at any point and folds its journals from the start.
 
 mod api;
 mod attest;

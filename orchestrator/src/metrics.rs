@@ -1,4 +1,4 @@
-//! What an orchestrator tells Prometheus of gates (GATE-24), where that is configured.
+//! What an orchestrator reports to Prometheus of gates (GATE-24), where that is configured.
 //!
 //! - `counted`: counters and histograms. An entry is counted by the orchestrator that appended it, once: what all of a fleet
 //!   count together is right. An entry of which it is not known whether it was stored is not counted.

@@ -1,8 +1,8 @@
 //! The other orchestrators: hears of them, says that this one is there, and shares the partitions with them.
 //!
 //! When one goes away, what it was about to do is looked for in the journals, as at a start: it may have decided something
-//! and not have done what follows, of which nobody else hears. Nothing is safe because of this: two that take the
-//! same handoff are told apart by the journal.
+//! and not have done what follows, of which nobody else hears. Nothing is safe because of this: the journal decides
+//! between two that take the same handoff.
 
 use std::time::Duration;
 
@@ -32,11 +32,11 @@ use crate::{
 
 /// Signs of life in the time after which a silent member is gone: two may get lost.
 const BEATS_PER_PATIENCE: u32 = 3;
-/// The pause before a broken subscription is made anew.
+/// The pause before a broken subscription is renewed.
 const LISTEN_PAUSE: Duration = Duration::from_secs(1);
 /// What a sign of life says.
 const HERE: &[u8] = b"here";
-/// What is said by one that ends in order.
+/// What one that ends in order says.
 const LEAVING: &[u8] = b"leaving";
 
 /// Which partitions are this orchestrator's at the moment.
@@ -144,7 +144,7 @@ impl Args {
         }
     }
 
-    /// Tells whoever takes handoffs, if anything changed.
+    /// Informs those who take handoffs, if anything changed.
     fn change(&self, how: impl FnOnce(&mut Members) -> bool) -> bool {
         self.members.send_if_modified(how)
     }
@@ -159,8 +159,8 @@ impl Args {
     }
 }
 
-/// The orchestrator that says something of itself; `None` where no orchestrator does: partitions that are left to somebody
-/// who is not there would be looked after by nobody.
+/// The orchestrator that says something of itself; `None` where no orchestrator does: nobody would look after
+/// partitions that are left to one that is not there.
 fn member(signal: &Signal, roots: &TrustRoots, now: Timestamp) -> Option<AgentName> {
     if !signal.is_orchestrators(roots, now) {
         return None;

@@ -1,5 +1,5 @@
-//! Ends pulls that somebody left in the broker: an agent's key can leave hundreds of them, each of which takes a turn, also
-//! after the key was taken back. [`LastingPulls`] says when; here consumers are looked at and made again.
+//! Ends pulls that a client left in the broker: an agent's key can leave hundreds of them, each of which takes a turn,
+//! also after the key was taken back. [`LastingPulls`] says when; here consumers are looked at and made again.
 //!
 //! Only the consumers of the fleet's agents: a local flight's keys do not leave its machine.
 

@@ -36,9 +36,9 @@ pub(crate) struct OpenFlights {
     known: Mutex<Known>,
     /// Whether the journals were read since the start.
     read: watch::Sender<bool>,
-    /// Held by whoever reads which flights were submitted elsewhere.
+    /// Held by the reader of flights that were submitted elsewhere.
     reading: AsyncMutex<()>,
-    /// When each operator's flights were read again; held by whoever reads.
+    /// When each operator's flights were read again; held by the reader.
     recounted: AsyncMutex<BTreeMap<AgentName, Instant>>,
 }
 
@@ -110,7 +110,7 @@ impl OpenFlights {
         Ok(Room { reserved: new.then(|| (self.clone(), flight.clone())) })
     }
 
-    /// Counts what was submitted since, to whichever orchestrator.
+    /// Counts what was submitted since, to any orchestrator.
     async fn read_on(&self, shell: &Shell) -> Result<(), ReadError> {
         let _one_at_a_time = self.reading.lock().await;
         let Some(last) = shell.journal.last_under(&subjects::journal_submissions()).await? else { return Ok(()) };

@@ -1,6 +1,6 @@
-//! Telling an agent what is wrong with a handoff of its.
+//! Reporting to an agent what is wrong with its handoff.
 //!
-//! Not stored: the handoff is, and whoever was away asks `progress` and sees its turn still open.
+//! Not stored: the handoff is, and an agent that was away asks `progress` and sees its turn still open.
 
 use holdpoint_bus::{Stored, handoffs::Received, signals};
 use holdpoint_protocol::{
@@ -16,8 +16,8 @@ use crate::shell::Shell;
 /// The longest explanation, in characters: an error's chain may carry a program's whole output.
 const ERROR_LEN_MAX: usize = 2_000;
 
-/// Tells the agent whose key signed it. Where nobody's did, the agent that it names hears of it as of something in its name;
-/// one that names nobody is told to nobody.
+/// Reports it to the agent whose key signed it. Where nobody's did, the agent that it names hears of it as of something
+/// in its name; one that names nobody is not reported.
 pub(crate) async fn tell(shell: &Shell, received: &Received, code: RefusalCode, error: &str) {
     teach(shell, received, code, error, None).await;
 }

@@ -117,7 +117,7 @@ pub async fn start(config: Config, conditions: Helper) -> Result<Orchestrator, E
     let mut children = children(&shell, &router, &config.orchestrator.state_dir);
     children.extend(warden.map(connections_child));
     let tree = Tree::start(children).await.map_err(Error::Spawn)?;
-    // Whoever is answered is not told to come again later. A tree that cannot be started ends by itself.
+    // A caller that gets an answer is not asked to come again later. A tree that cannot be started ends by itself.
     let _ = tokio::time::timeout(ROUTER_PATIENCE, router.there()).await;
     let a_minute = config.orchestrator.requests_per_minute;
     let service = Api::new(shell.clone(), router, config.orchestrator);

@@ -259,7 +259,7 @@ impl State {
         }
     }
 
-    /// What comes for the flight from now on goes to a new actor; this one ends when it has done what it has.
+    /// Messages for the flight from now on go to a new actor; this one ends when it has done what it has.
     fn idle(&mut self, flight: FlightId, id: ActorId, until: Option<Timestamp>) {
         let Some(actor) = self.flights.get(&flight).filter(|actor| actor.get_id() == id) else { return };
         // It may have ended by itself.
@@ -282,7 +282,7 @@ impl State {
         self.flights.insert(flight, actor);
     }
 
-    /// Looks for flights that are not known here. It may take long after a start, and is done beside everything else.
+    /// Looks for flights that are not known here. It may take long after a start, and runs alongside everything else.
     fn scan(&mut self, myself: &ActorRef<Msg>) {
         let Some(reach) = self.scans.begin() else { return };
         let (shell, dir) = (self.shell.clone(), self.state_dir.clone());
@@ -301,7 +301,7 @@ impl State {
         });
     }
 
-    /// What was under way elsewhere may be due here, and nobody says so.
+    /// Work under way elsewhere may be due here, and nobody says so.
     fn take_over(&mut self, myself: &ActorRef<Msg>) {
         for actor in self.flights.values() {
             // It may have ended by itself.
@@ -326,7 +326,7 @@ impl State {
         self.scans.succeeded(until);
         open.iter().for_each(|books| self.shell.open.opened(books));
         self.shell.open.read_until(until);
-        // Those that were begun while it went on may stand behind where it ended.
+        // Those that were begun while it went on may be behind where it ended.
         self.begun_before = std::mem::take(&mut self.begun);
         let mut kept = HashMap::new();
         for books in open {

@@ -207,7 +207,7 @@ pub(crate) async fn has_planned(bus: &Bus, subject: &HandoffSubject, turn: &Turn
     Ok(plans(bus, subject).await?.iter().any(|plan| plan.turn == *turn))
 }
 
-/// Whether this agent planned for the turn. Who else names it has to know the turn, which nobody can guess.
+/// Whether this agent planned for the turn. Another agent that names it has to know the turn, which nobody can guess.
 pub(crate) async fn has_planned_as(
     bus: &Bus,
     subject: &HandoffSubject,

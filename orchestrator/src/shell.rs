@@ -61,7 +61,7 @@ pub(crate) struct Shell {
     pub(crate) blob_wait: Duration,
     /// What evaluates conditions of gates.
     pub(crate) conditions: Helper,
-    /// What Prometheus is told of gates.
+    /// What Prometheus gets of gates.
     pub(crate) metrics: GateMetrics,
     /// How streams and consumers are set up.
     pub(crate) settings: topology::Settings,

@@ -14,7 +14,7 @@ use holdpoint_protocol::{
 
 /// Snapshots that are remembered, the newest ones.
 const KNOWN_MAX: usize = 64;
-/// Different snapshots that are looked at beside each other, more or less.
+/// Different snapshots that are looked at in parallel, more or less.
 const LOCKS: usize = 16;
 
 /// What a snapshot is good for, as this orchestrator found it.
@@ -38,7 +38,7 @@ struct Known {
 #[derive(Default)]
 pub(crate) struct Snapshots {
     known: Mutex<VecDeque<Known>>,
-    /// Whoever looks at a snapshot holds the lock that its digest is of.
+    /// The one that looks at a snapshot holds the lock that its digest is of.
     looking: [tokio::sync::Mutex<()>; LOCKS],
 }
 

@@ -34,7 +34,7 @@ use crate::{
 /// How much of a plan is named that wants a network.
 const WANTS_SHOWN_MAX: usize = 5;
 
-/// How many problems of a plan are told with a refusal: they go into one line of a header. Senders with a file have held
+/// How many problems of a plan a refusal lists: they go into one line of a header. Senders with a file have held
 /// it against the same rules before.
 const PROBLEMS_TOLD_MAX: usize = 20;
 
@@ -125,7 +125,7 @@ fn check(submit: &Submit) -> Result<(), Failure> {
     let known: Vec<_> = plan::BUILT_IN_WORKFLOWS.iter().copied().chain(sent).collect();
     let found = plan::validate(&submit.plan, &known);
     if let Some(waypoint) = submit.plan.waypoints.iter().find(|one| one.tests_file.is_some() && one.tests.is_empty()) {
-        // Whoever submits has read the file: nobody else reads it.
+        // The submitter has read the file: nobody else reads it.
         return refuse(format!("waypoint {} has a `testsFile` and no `tests`: send what the file says", waypoint.id));
     }
     if found.is_empty() {

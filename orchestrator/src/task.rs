@@ -1,6 +1,6 @@
-//! A waypoint as the document that `holdpoint task` shows, for people who ask by a request (GATE-21, GATE-35). What the document
-//! has is the core's to say; here its flight's and its own journal are read, and those handoffs that they name. However much was
-//! handed off besides, one message at a time is held.
+//! A waypoint as the document that `holdpoint task` shows, for people who ask by a request (GATE-21, GATE-35). The core
+//! says what the document has; here its flight's and its own journal are read, and those handoffs that they name.
+//! However much was handed off besides, one message at a time is held.
 
 use std::collections::HashSet;
 
@@ -95,7 +95,7 @@ async fn read_role(
             Ok((head, _)) => senders.verify(role, &head.agent, stored.jwt.as_deref(), signed(&stored)),
             Err(error) => Err(error.clone()),
         };
-        // A plan shows the key of what comes after it, whichever turn it names.
+        // A plan shows the key of what comes after it, no matter which turn it names.
         let turn = line.body.as_ref().ok().and_then(|(head, _)| head.turn.as_ref());
         if !is_plan || turn.is_some_and(|turn| named.turns.contains(turn)) {
             reader.handoff(&line, stored.time);

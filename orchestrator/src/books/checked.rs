@@ -11,10 +11,10 @@ use holdpoint_protocol::{
 
 /// A stored entry that was checked by itself. There is no other way into a fold.
 pub(crate) struct Checked {
-    /// Whose journal it stands in; `None`: its subject is none of a journal.
+    /// Whose journal it is in; `None`: its subject is none of a journal.
     pub(crate) key: Option<JournalKey>,
     pub(crate) sequence: Sequence,
-    /// Whether it stands where a flight's submission does.
+    /// Whether it is where a flight's submission is.
     pub(crate) is_submission: bool,
     pub(super) says: Says,
 }

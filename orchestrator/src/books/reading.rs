@@ -30,7 +30,7 @@ impl Books {
         if state.phase == Phase::Forked || !open.questions.is_empty() {
             return self.turn(shell, waypoint, turn).await;
         }
-        // Nothing stands behind the entry that opened it.
+        // Nothing follows the entry that opened it.
         let key = JournalKey::waypoint(self.id(), waypoint);
         let last = shell.journal.last(&key).await;
         let last = last.map_err(|source| BooksError::Read { flight: self.id().clone(), source })?;

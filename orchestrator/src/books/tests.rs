@@ -120,7 +120,7 @@ impl World {
         self.books.take(Checked::of(&self.roots, stored))
     }
 
-    /// What the next append to the flight's own journal would stand on.
+    /// What the next append to the flight's own journal would build on.
     fn end(&self) -> Sequence {
         self.books.ends[&None].sequence
     }

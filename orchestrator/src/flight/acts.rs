@@ -151,7 +151,7 @@ impl State {
                 return;
             }
         }
-        // What is not acknowledged comes again, and is recognised.
+        // An act that is not acknowledged comes again, and is recognised.
         let _ = received.ack().await;
     }
 
@@ -331,7 +331,7 @@ impl State {
     async fn steer(&mut self, act: &Act, cause: Cause, stored: Timestamp) -> Result<(), Untaken> {
         let (shell, verb, by) = (self.shell.clone(), act.verb(), act.agent().clone());
         if let Act::Reconfigure(act) = act {
-            // What is still not known then is refused.
+            // An act with roles still unknown then is refused.
             let _ = roles::known(&shell, migrate::roles(act)).await;
         }
         for _ in 0..RACES_MAX {
@@ -392,7 +392,7 @@ fn timed(entries: &[(Timestamp, Entry)]) -> impl Iterator<Item = (Timestamp, &En
 }
 
 /// Whether an act led to this entry. The broker may deliver one again that was acknowledged, and anybody who may act can
-/// send another person's act again as it was signed: the same bytes count once, wherever in the stream they stand.
+/// send another person's act again as it was signed: the same bytes count once, wherever in the stream they are.
 fn is_caused_by(entry: &Entry, act: &Cause) -> bool {
     entry.record().cause.as_ref().is_some_and(|cause| cause.stream == act.stream && cause.digest == act.digest)
 }

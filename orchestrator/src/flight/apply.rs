@@ -23,7 +23,7 @@ use crate::{
     shell::Shell,
 };
 
-/// Lost races in a row before a step is given up for now: each means that somebody else moved on.
+/// Lost races in a row before a step is given up for now: each means that another orchestrator moved on.
 const RACES_MAX: u32 = 16;
 
 /// What became of an input.
@@ -93,7 +93,7 @@ impl State {
         let books = self.books().await?;
         // Another orchestrator may have moved the waypoint on: a refusal counts only on a state that was read just now.
         let mut read_on = false;
-        // What the sender is told whose handoff led to nothing that can be appended.
+        // What the sender hears whose handoff led to nothing that can be appended.
         let mut refused = None;
         let mut conditions = Vec::new();
         let mut races = 0;
@@ -121,7 +121,7 @@ impl State {
                 }
                 Step::Reserve(need) => {
                     reserve(books, &shell, waypoint, &need).await?;
-                    // What it is reserved for may be another entry by now: the step is taken on what is there.
+                    // The entry that it is reserved for may be another one by now: the step is taken on what is there.
                     conditions.clear();
                     continue;
                 }
@@ -185,8 +185,8 @@ impl State {
     }
 }
 
-/// Reserves what a turn may use up of the flight's budget. Where somebody else wrote to the flight's journal meanwhile, that is
-/// read first, and the step is taken again.
+/// Reserves what a turn may use up of the flight's budget. Where another orchestrator wrote to the flight's journal
+/// meanwhile, that is read first, and the step is taken again.
 async fn reserve(books: &mut Books, shell: &Shell, waypoint: &WaypointId, need: &Need) -> Result<(), ApplyError> {
     let reserved = flight::reserve(&books.flight, &books.waypoints, waypoint, need, clock::now());
     match books.append(shell, None, Entry::Reserved(Box::new(reserved)), None).await {
@@ -196,7 +196,7 @@ async fn reserve(books: &mut Books, shell: &Shell, waypoint: &WaypointId, need: 
     }
 }
 
-/// What comes of a condition. One that fails is told here, because work may pass over its gate.
+/// What comes of a condition. One that fails is reported here, because work may pass over its gate.
 async fn evaluate(shell: &Shell, flight: &FlightId, wanted: Evaluate) -> Result<ConditionResult, ApplyError> {
     let Evaluate { gate, condition, scope, has_history } = wanted;
     let seen = Scope { json: &scope, recurs: !has_history };

@@ -1,7 +1,7 @@
 //! Calls for help that were heard while their program ran: if its agent dies, they are not lost (RETRY-11).
 //!
-//! A harness tells of a call at once, and its turn's result follows. That result counts. Only when the turn is taken once more
-//! without one, the call does: the stored handoff is what the entry answers, as if it had ended its turn.
+//! A harness reports a call at once, and its turn's result follows. That result counts. Only when the turn is taken
+//! once more without one, the call does: the stored handoff is what the entry answers, as if it had ended its turn.
 
 use holdpoint_bus::{Stored, journal::ReadError, past};
 use holdpoint_core::{
@@ -21,7 +21,7 @@ use ractor::ActorRef;
 use super::{Applied, ApplyError, Msg, State};
 use crate::{books::BooksError, senders::SenderError};
 
-/// Why it is not known whether somebody called. The plan that asked comes again.
+/// Why it is not known whether an agent called. The plan that asked comes again.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CallError {
     #[error(transparent)]
@@ -91,7 +91,7 @@ impl State {
     }
 }
 
-/// A call that was told while its program ran, within the bounds of a handoff.
+/// A call that was reported while its program ran, within the bounds of a handoff.
 fn running_call(stored: &Stored) -> Option<HelpRequest> {
     let handed = Handed::decode(HelpRequest::KIND, &stored.payload, stored.content_type.as_deref()).ok()?;
     match &handed {

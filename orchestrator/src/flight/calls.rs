@@ -24,14 +24,14 @@ pub(crate) struct Followed {
     pub(crate) stream: String,
     /// Whose it is.
     pub(crate) role: RoleId,
-    /// Its digest: the same bytes count once, wherever in the stream they stand.
+    /// Its digest: the same bytes count once, wherever in the stream they are.
     pub(crate) digest: Digest,
 }
 
 /// What came of a handoff.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Follows {
-    /// An entry names it as its cause; it stands there.
+    /// An entry names it as its cause; it is there.
     Taken(Sequence),
     /// Nothing yet, and a turn is open that its sender's role may answer.
     MayBeTaken,
@@ -39,7 +39,7 @@ pub(crate) enum Follows {
     Nothing,
 }
 
-/// A turn that somebody says to hold.
+/// A turn that an agent says it holds.
 #[derive(Debug, Clone)]
 pub(crate) struct Held {
     /// Its waypoint.

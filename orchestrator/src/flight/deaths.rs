@@ -1,7 +1,8 @@
 //! Turns that kill their agents: counted when one is taken once more, tried again when a person says so.
 //!
-//! What is counted is what agents stored, by the broker's clock: plans, and that they gave a turn back. It is counted at most
-//! once in an acknowledgement wait, because no agent can have died since; and not while another agent works on the turn.
+//! The count is of what agents stored, by the broker's clock: plans, and that they gave a turn back. It grows at most
+//! once in an acknowledgement wait, because no agent can have died since; and not while another agent works on the
+//! turn.
 
 use std::time::Instant;
 
@@ -33,7 +34,7 @@ enum CountError {
 }
 
 impl State {
-    /// Somebody takes a turn. If others took it before and were not heard of again, the core says whether it is dead.
+    /// An agent takes a turn. If others took it before and were not heard of again, the core says whether it is dead.
     pub(super) async fn on_plan(
         &mut self,
         myself: &ActorRef<Msg>,
@@ -84,8 +85,8 @@ impl State {
         Ok(Some(deaths(taken, &given_back, ack_wait)))
     }
 
-    /// Which deliveries of the turn are spoken of in stored handoffs of a kind, and by whom. What nobody is believed to
-    /// have sent does not count, and nothing is read to find out: plans show their sender's JWT, and an agent
+    /// Which deliveries of the turn are spoken of in stored handoffs of a kind, and by whom. A handoff without a
+    /// believed sender does not count, and nothing is read to find out: plans show their sender's JWT, and an agent
     /// that gave the turn back had planned for it.
     async fn said(&self, subject: &HandoffSubject, head: &HandedHead, kind: &str) -> Result<Vec<TakenUp>, CountError> {
         let HandoffSubject { role, flight, waypoint, .. } = subject;

@@ -118,7 +118,7 @@ impl State {
     ) -> Result<(), ApplyError> {
         let shell = self.shell.clone();
         let last = self.books().await?.open_turn(&shell, waypoint, turn).await?;
-        // What the state names is in the journal; if it is not, others moved on and the journal is read again.
+        // The entries that the state names are in the journal; if not, others moved on and the journal is read again.
         let last = last.ok_or(ApplyError::Races)?;
         self.apply(waypoint, Input::DeadlinePassed(Box::new(last)), None).await?;
         Ok(())

@@ -82,7 +82,7 @@ impl State {
         received.processing = Processing::begin(&subject, &turn, self.books.as_deref());
         if answers_turn(&subject.kind) {
             if self.is_paused() {
-                // What a turn came to is kept in the stream until the flight goes on.
+                // A turn's result is kept in the stream until the flight goes on.
                 let _ = received.nak(PAUSED_DELAY).await;
                 return;
             }
@@ -138,7 +138,7 @@ impl State {
                 let asks = Asks::Clarify(question);
                 Box::pin(self.on_question(myself, received, subject, handoff, asks)).await;
             }
-            // The turn's result follows; without one, whoever takes the turn next brings it up.
+            // The turn's result follows; without one, the next agent to take the turn brings it up.
             Handed::Help(help) if help.running => acknowledge(&received, &subject, Settled::Taken).await,
             Handed::Help(help) => {
                 Box::pin(self.on_question(myself, received, subject, handoff, Asks::Help(help))).await;
@@ -220,7 +220,7 @@ impl State {
         Ok(books.open_turn(&shell, &subject.waypoint, turn).await?.map(Box::new))
     }
 
-    /// What the agent that has the open turn was told: the turn after a failed one has to know it too.
+    /// What the open turn says to its agent: the turn after a failed one has to know it too.
     pub(super) async fn told(
         &mut self,
         subject: &HandoffSubject,
@@ -360,14 +360,14 @@ impl State {
         );
     }
 
-    /// Tells the sender what is wrong with it. It will not get better: it is stored, and the turn stays open.
+    /// Reports to the sender what is wrong with it. It will not get better: it is stored, and the turn stays open.
     pub(super) async fn refuse(&self, received: &Taken, subject: &HandoffSubject, code: RefusalCode, error: &str) {
         self.shell.metrics.refused(self.books.as_deref(), subject, code);
         refusals::tell(&self.shell, received, code, error).await;
         acknowledge(received, subject, Settled::Refused).await;
     }
 
-    /// Tells the sender why the core refuses it.
+    /// Reports to the sender why the core refuses it.
     async fn refuse_by(&self, received: &Taken, subject: &HandoffSubject, refusal: &Refusal) {
         self.shell.metrics.refused(self.books.as_deref(), subject, refusal.code());
         refusals::teach(&self.shell, received, refusal.code(), &refusal.to_string(), refusal.details()).await;
@@ -375,17 +375,17 @@ impl State {
     }
 }
 
-/// Acknowledges a handoff, and tells of it in its trace.
+/// Acknowledges a handoff, and records it in its trace.
 pub(super) async fn acknowledge(received: &Taken, subject: &HandoffSubject, settled: Settled) {
     let answering = telemetry::now();
-    // What is not acknowledged comes again, and is recognised.
+    // A handoff that is not acknowledged comes again, and is recognised.
     let _ = received.ack().await;
     if let Some(processing) = &received.processing {
         processing.settled(received, subject, settled, answering);
     }
 }
 
-/// Lets a handoff come again, and tells of it in its trace.
+/// Lets a handoff come again, and records it in its trace.
 pub(super) async fn give_back(received: &Taken, subject: &HandoffSubject) {
     let answering = telemetry::now();
     // Unacknowledged either way: it comes again.
@@ -395,7 +395,7 @@ pub(super) async fn give_back(received: &Taken, subject: &HandoffSubject) {
     }
 }
 
-/// Why it is not known whether somebody planned. The handoff comes again.
+/// Why it is not known whether an agent planned. The handoff comes again.
 #[derive(Debug, thiserror::Error)]
 enum PlanError {
     /// The flight cannot be read.

@@ -10,7 +10,7 @@ use holdpoint_protocol::ids::{AgentName, TurnId, WaypointId};
 pub(super) struct Holders(HashMap<WaypointId, HashMap<TurnId, AgentName>>);
 
 impl Holders {
-    /// An agent has this turn. What comes late for another one takes nothing from a turn that `is_open`.
+    /// An agent has this turn. A late plan for another one takes nothing from a turn that `is_open`.
     pub(super) fn took(
         &mut self,
         waypoint: &WaypointId,
@@ -31,12 +31,12 @@ impl Holders {
     }
 }
 
-/// Turns that somebody planned for lately: nobody has to look for their plans.
+/// Turns that an agent planned for lately: nobody has to look for their plans.
 #[derive(Debug, Default)]
 pub(super) struct Planned(HashMap<WaypointId, VecDeque<TurnId>>);
 
 impl Planned {
-    /// Somebody planned for this turn. Of a waypoint as many are remembered as may be open at the same time.
+    /// An agent planned for this turn. Of a waypoint as many are remembered as may be open at the same time.
     pub(super) fn remember(&mut self, waypoint: &WaypointId, turn: &TurnId) {
         let turns = self.0.entry(waypoint.clone()).or_default();
         if !turns.contains(turn) {
@@ -47,7 +47,7 @@ impl Planned {
         }
     }
 
-    /// Whether somebody is known to have planned for it.
+    /// Whether an agent is known to have planned for it.
     pub(super) fn contains(&self, waypoint: &WaypointId, turn: &TurnId) -> bool {
         self.0.get(waypoint).is_some_and(|turns| turns.contains(turn))
     }

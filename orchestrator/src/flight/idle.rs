@@ -1,6 +1,6 @@
 //! Leaving memory: an actor that has nothing to do for a while asks the router to forget it, and ends.
 //!
-//! What comes in between makes it stay. If another actor has its flight by then, it finishes what is under way and ends.
+//! A message in between makes it stay. If another actor has its flight by then, it finishes what is under way and ends.
 
 use std::time::{Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::router;
 
 /// How long an open flight stays in memory when nothing happens to it. Its agents say every few seconds that they work.
 const QUIET: Duration = Duration::from_secs(10);
-/// How long one that is over stays, for whoever asks how it ended.
+/// How long one that is over stays, for questions about how it ended.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// Since when nothing happens.
@@ -113,7 +113,7 @@ impl State {
         self.books.as_ref().map(|books| if books.is_over() { LINGER } else { QUIET })
     }
 
-    /// When to look again although nothing happens; whoever does not serve the flight's agents does not.
+    /// When to look again although nothing happens; an orchestrator that does not serve the flight's agents does not.
     fn next_deadline(&self) -> Option<Timestamp> {
         let books = self.books.as_ref().filter(|_| self.serves())?;
         flight::next_deadline(&books.flight, &books.waypoints, clock::now())

@@ -123,7 +123,7 @@ impl State {
     }
 }
 
-/// What an open gate says to whoever completes it.
+/// What an open gate says to the one who completes it.
 fn context(books: &Books, waits: &Waits) -> GateContext {
     let is_open = matches!(waits.kind, InboxKind::Approval | InboxKind::Turn | InboxKind::Taken);
     let gate = waits.gate.as_ref().filter(|_| is_open);

@@ -9,8 +9,8 @@ use super::{State, handoff::give_back};
 use crate::{intake::Taken, refusals};
 
 impl State {
-    /// Tells the sender what is missing and looks at the handoff again later; or refuses it, when it has waited for long
-    /// enough. `code` says what is missing, and `what` that it is.
+    /// Reports to the sender what is missing and looks at the handoff again later; or refuses it, when it has waited
+    /// for long enough. `code` says what is missing, and `what` that it is.
     pub(super) async fn lacks(
         &mut self,
         received: &Taken,

@@ -1,4 +1,4 @@
-//! A flight goes on by other workflows: taking the act, and moving the work that stands where it cannot stay (GATE-12).
+//! A flight goes on by other workflows: taking the act, and moving the work that is where it cannot stay (GATE-12).
 
 use holdpoint_core::{
     engine::{self, Input, Migrating, Refusal},
@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl State {
-    /// A waypoint stands in a gate that is gone, or whose turn is another role's.
+    /// A waypoint is at a gate that is gone, or whose turn is another role's.
     pub(super) async fn migrate(&mut self, waypoint: &WaypointId) -> Result<(), ApplyError> {
         let shell = self.shell.clone();
         let books = self.books().await?;
@@ -32,7 +32,7 @@ impl State {
     }
 }
 
-/// What moves a waypoint that stands where it cannot stay by the workflows of today; `None` if it may stay. It goes before
+/// What moves a waypoint that is where it cannot stay by the workflows of today; `None` if it may stay. It goes before
 /// whatever else is to happen to the waypoint: nothing is decided in a gate that is gone.
 pub(super) async fn migration(
     books: &Books,

@@ -1,4 +1,4 @@
-//! What whoever holds a turn is told: whether it is wanted, and what was answered in it.
+//! What the holder of a turn hears: whether it is wanted, and what was answered in it.
 
 use std::time::Instant;
 
@@ -18,7 +18,7 @@ use holdpoint_runtime::{clock, telemetry::ErrorChain};
 use super::{Failure, Place, State, failure};
 use crate::books::BooksError;
 
-/// Bytes of the answers in one reply, beside the first: whoever has more to hear asks again.
+/// Bytes of the answers in one reply, besides the first: an agent with more to hear asks again.
 const ANSWERS_BYTES_MAX: usize = 256 << 10;
 
 impl State {
@@ -134,7 +134,7 @@ fn answered(state: &WaypointState, turn: &TurnId) -> usize {
     open.questions.iter().filter(|question| matches!(question.standing, QuestionStanding::Answered { .. })).count()
 }
 
-/// The first of them, and what fits beside it.
+/// The first of them, and those that fit after it.
 fn bounded(answers: impl Iterator<Item = GivenAnswer>) -> Vec<GivenAnswer> {
     let mut bytes = 0;
     let mut first = true;

@@ -1,4 +1,4 @@
-//! Taking a report: what it passes has to have its evidence stored. What the verdicts lead to is the core's matter.
+//! Taking a report: what it passes has to have its evidence stored. The core decides what the verdicts lead to.
 
 use holdpoint_bus::blobs::{self, BlobError};
 use holdpoint_core::engine::{Handoff, Input, Reported};
@@ -35,7 +35,7 @@ pub(crate) struct Weighed {
 }
 
 impl State {
-    /// Looks for the evidence of what a report passes. One on a turn that is over is the core's matter at once.
+    /// Looks for the evidence of what a report passes. One on a turn that is over goes to the core at once.
     pub(super) async fn begin_weigh(
         &mut self,
         myself: &ActorRef<Msg>,

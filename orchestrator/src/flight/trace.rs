@@ -1,8 +1,8 @@
-//! Telling of a waypoint's trace what was journalled (ADR 10).
+//! Recording in a waypoint's trace what was journalled (ADR 10).
 //!
-//! Nothing is told before it is stored, and every id follows from the journal: whichever orchestrator goes on tells of
-//! the same spans, and none is below a span that never was. A span of another process is only ever linked to: it is
-//! lost when that process is killed.
+//! Nothing is recorded before it is stored, and every id follows from the journal: any orchestrator that goes on
+//! records the same spans, and none is below a span that never was. A span of another process is only ever linked to:
+//! it is lost when that process is killed.
 
 use std::time::SystemTime;
 
@@ -73,14 +73,14 @@ impl Processing {
         self.context.clone()
     }
 
-    /// Tells of something that was done for it.
+    /// Records something that was done for it.
     pub(super) fn did(&self, name: &'static str, begun: SystemTime, failed: Option<&'static str>) {
         let span = PastSpan::new(name, WaypointTrace::around(&self.context).another(), begun).below(&self.context);
         let span = if let Some(why) = failed { span.failed(why) } else { span };
         span.ended(telemetry::now());
     }
 
-    /// Tells how far an agent says that its turn is.
+    /// Records how far an agent says that its turn is.
     pub(super) fn says(&self, update: &StatusUpdate) {
         let trace = WaypointTrace::around(&self.context);
         let said = shown::line(&update.summary).into_owned();
@@ -91,7 +91,7 @@ impl Processing {
         span.with_some(fields::STATUS_PERCENT, update.percent.map(i64::from)).ended(telemetry::now());
     }
 
-    /// Tells that it is over. `answering` is when the broker was told.
+    /// Records that it is over. `answering` is when the broker got the answer.
     pub(super) fn settled(
         &self,
         received: &Received,
@@ -166,7 +166,7 @@ pub(super) fn note(input: &Input, entry: &Entry) {
     }
 }
 
-/// What an entry names as its cause to whoever reads it.
+/// What an entry names as its cause to its readers.
 pub(super) fn context_of(trace: &WaypointTrace, entry: &Entry) -> TraceContext {
     match entry {
         Entry::Turn(turn) => trace.turn(&turn.turn_id),
@@ -179,7 +179,7 @@ pub(super) fn context_of(trace: &WaypointTrace, entry: &Entry) -> TraceContext {
 }
 
 impl Decision<'_> {
-    /// Tells of the decision, of the turn that ended with it, and of the one that it opened.
+    /// Records the decision, the turn that ended with it, and the one that it opened.
     pub(super) fn tell(&self, input: &Input, entry: &Entry) {
         let now = telemetry::now();
         let decision = entry.decision();
@@ -246,7 +246,7 @@ impl Decision<'_> {
     }
 }
 
-/// Tells of a waypoint as a whole once it is over: accepted and landed, or ended without.
+/// Records a waypoint as a whole once it is over: accepted and landed, or ended without.
 pub(super) fn tell_if_over(books: &Books, waypoint: &WaypointId) {
     if !telemetry::is_recording() {
         return;
@@ -294,7 +294,7 @@ impl Making {
         Self { kind, flight: flight.clone(), waypoint: waypoint.clone(), begun: telemetry::now(), context }
     }
 
-    /// Tells of it. `decision` is why it was made.
+    /// Records it. `decision` is why it was made.
     pub(super) fn over(&self, decision: Option<&ArtifactId>, failed: Option<&'static str>) {
         let name = match self.kind {
             landing::Kind::Land => "land",
@@ -373,7 +373,7 @@ fn failure(input: &Input) -> Option<&'static str> {
         Input::TooLarge(_) => Some("what follows is too large for a message"),
         Input::Died(_) => Some("it ended its agents again and again"),
         Input::Cancelled(_) => Some("cancelled"),
-        // What is open in a fork that its votes decide counts no more.
+        // Open turns of a fork that its votes decide count no more.
         Input::Joined(_) => Some("superseded"),
         Input::Taken(_) => Some("a person took it over"),
         Input::Released(_) => Some("its person gave it back"),

@@ -1,6 +1,6 @@
 //! What fails at the moment and is tried again: remembered only to be shown (`FlightView::trouble`).
 //!
-//! Nothing is decided by it, and nothing is retried here. It begins anew with the actor, as the failures do.
+//! Nothing is decided by it, and nothing is retried here. It begins again with the actor, as the failures do.
 
 use std::{collections::BTreeMap, time::Duration};
 

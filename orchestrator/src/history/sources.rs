@@ -37,7 +37,7 @@ impl Source {
         Ok(Self { stream: streams::JOURNAL.to_owned(), replays, read: after })
     }
 
-    /// Fetches what stands at the head of each replay.
+    /// Fetches what is at the head of each replay.
     async fn peek(&mut self) -> Result<Option<&Stored>, ReadError> {
         for (replay, head) in &mut self.replays {
             if head.is_none() {
@@ -97,8 +97,8 @@ impl Sources {
         Ok(Self(vec![Source { stream: streams::handoff(role), replays, read: Sequence(0) }]))
     }
 
-    /// The next message, with its stream. Handoffs stand before the entries of the same millisecond: a cause before what it
-    /// led to.
+    /// The next message, with its stream. Handoffs come before the entries of the same millisecond: a cause before what
+    /// it led to.
     pub(crate) async fn next(&mut self) -> Result<Option<(String, Stored)>, ReadError> {
         let mut first: Option<(usize, holdpoint_protocol::Timestamp)> = None;
         for (number, source) in self.0.iter_mut().enumerate() {

@@ -1,4 +1,5 @@
-//! Who gets a place: the core's rules, carried out. What gets one goes to the router, and takes it up until it is dropped.
+//! Who gets a place: the core's rules, carried out. A handoff with a place goes to the router, and takes it up until it
+//! is dropped.
 
 use std::{
     ops::Deref,
@@ -119,10 +120,10 @@ impl Desk {
         }
     }
 
-    /// Tells the sender what is wrong with a handoff that will not get better.
+    /// Reports to the sender what is wrong with a handoff that will not get better.
     pub(super) async fn refuse(&self, received: &Received, code: RefusalCode, what: &str) {
         refusals::tell(&self.shell, received, code, what).await;
-        // What is not acknowledged comes again, and is refused again.
+        // A handoff that is not acknowledged comes again, and is refused again.
         let _ = received.ack().await;
     }
 

@@ -17,7 +17,7 @@ const HELD_MAX: Duration = Duration::from_secs(30 * 60);
 /// Heartbeats in the time after which a handoff is delivered again: one may get lost.
 const BEATS_PER_ACK_WAIT: u32 = 3;
 
-/// What is in hand. Whoever settles a handoff drops it.
+/// A handoff in hand. The code that settles it drops it.
 #[derive(Debug)]
 pub(super) struct InHand<T>(Arc<Mutex<Vec<Since<T>>>>);
 

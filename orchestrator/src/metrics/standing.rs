@@ -144,7 +144,7 @@ pub(crate) async fn watch_for_ever(shell: Shell) -> TaskFailed {
     }
 }
 
-/// Takes what was appended since. What was read before an error is not read again.
+/// Takes what was appended since. Journals that were read before an error are not read again.
 async fn read_on(shell: &Shell, tracked: &mut Tracked, after: &mut Sequence) -> Result<(), ReadError> {
     let mut entries = shell.journal.replay_after(&subjects::journals(), *after).await?;
     loop {

@@ -1,5 +1,5 @@
-//! Flights that a scan of everything reads, and whoever asks for one of them meanwhile: it waits a little for the scan,
-//! which reads all of them in one go, and what the scan has read is kept for a while.
+//! Flights that a scan of everything reads, and the callers that ask for one of them meanwhile: they wait a little for
+//! the scan, which reads all of them in one go, and what the scan has read is kept for a while.
 
 use std::{
     collections::HashMap,
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How long the folds of flights that only wait are kept after a scan: after a start everybody asks how theirs stand.
 const KEPT: Duration = Duration::from_secs(60);
 
-/// Somebody who asks for a flight's actor.
+/// A caller that asks for a flight's actor.
 pub(super) type Asker = (FlightId, RpcReplyPort<ActorRef<flight::Msg>>);
 
 /// See the module.
@@ -28,7 +28,7 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// Somebody waits for the scan. The API bounds how many do.
+    /// A caller waits for the scan. The API bounds how many do.
     pub(super) fn wait(&mut self, asker: Asker, now: Instant) {
         self.askers.push((now, asker));
     }

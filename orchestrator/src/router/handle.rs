@@ -5,7 +5,7 @@ use tokio::sync::watch;
 
 use super::Msg;
 
-/// The router, whichever actor it is at the moment.
+/// The router, by the actor that it is at the moment.
 #[derive(Clone)]
 pub(crate) struct RouterHandle(watch::Sender<Option<ActorRef<Msg>>>);
 
@@ -34,7 +34,7 @@ impl RouterHandle {
     /// Sends a message; lost if there is no router right now.
     pub(crate) fn cast(&self, msg: Msg) {
         if let Some(actor) = self.actor() {
-            // It has just ended: whoever waits for the outcome tries again.
+            // It has just ended: those who wait for the outcome try again.
             let _ = actor.cast(msg);
         }
     }

@@ -1,6 +1,6 @@
 //! Which part of the journals the next scan reads: what is new, or everything when another orchestrator is gone.
 //!
-//! One scan at a time. What a failed scan was to read is left for the next one.
+//! One scan at a time. The part of a failed scan is left for the next one.
 
 use holdpoint_protocol::journal::Sequence;
 

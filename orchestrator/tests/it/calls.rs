@@ -1,4 +1,4 @@
-//! Gates that are completed by one request, and the turn that somebody holds (GATE-21, GATE-22).
+//! Gates that are completed by one request, and the turn that an agent holds (GATE-21, GATE-22).
 
 use holdpoint_bus::{
     Outgoing,

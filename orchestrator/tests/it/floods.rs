@@ -109,7 +109,7 @@ async fn of_many_hopeless_handoffs_the_newest_waits_for_a_while_and_the_turn_sta
         let refused = builder.refused().await;
         match refused.code {
             RefusalCode::Superseded => superseded += 1,
-            // Told each time that it is looked for.
+            // Reported each time that it is looked for.
             RefusalCode::WorkMissing => {}
             _ => break refused,
         }
@@ -232,7 +232,7 @@ async fn long_headers_of_handoffs_keep_nobody_from_their_flights_history_and_exp
         message_id,
         traceparent: None,
     };
-    // The broker takes 64 KiB of headers. What has to be escaped takes twice as much in an answer.
+    // The broker takes 64 KiB of headers. Characters that have to be escaped take twice as much in an answer.
     let huge = outgoing("\"".repeat(50 << 10), "t.1.b2.huge.0".to_owned());
     handoffs::publish(&flooder.bus, &subject, &huge, ShowJwt::No).await.unwrap();
     for n in 0..300 {

@@ -183,7 +183,7 @@ async fn an_orchestrator_that_crashes_between_merge_and_landing_lands_the_merge(
         verified += 1;
         if is_merge(&turn) {
             merges += 1;
-            // Whoever comes back finds the report and what is due.
+            // An orchestrator that comes back finds the report and what is due.
             world.crash_orchestrator();
             pass(&mut verifier, &turn).await;
             world.start_orchestrator().await;

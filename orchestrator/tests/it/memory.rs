@@ -33,7 +33,7 @@ async fn a_flight_that_only_waits_at_a_start_goes_on_with_the_next_handoff_and_i
     let listed: Flights = world.call(FLIGHTS, &serde_json::json!({})).await.unwrap();
     assert_eq!((listed.flights.len(), listed.flights[0].status), (1, FlightStatus::Accepted));
     assert_eq!(world.view().await.status, FlightStatus::Accepted);
-    // What comes for a flight that is over is answered from its journals.
+    // Messages for a flight that is over are answered from its journals.
     let mut late = verifier.reported(&turn, Verdict::Fail);
     late.turn = turn.turn_id.clone();
     verifier.hand_off(&turn, VerificationReport::KIND, &late).await;
@@ -101,7 +101,7 @@ async fn what_was_appended_since_the_scan_of_a_start_is_in_the_first_answer() {
     let (turn, _delivery) = builder.take().await;
     world.start_orchestrator().await;
     checkpoint(&world, serde_json::json!({ world.flight.as_str(): 1 })).await;
-    // By another orchestrator: nobody tells this one.
+    // By another orchestrator: this one does not hear of it.
     world.forge_decision(&turn.waypoint, |state| state.phase = Phase::Cancelled).await;
     let view = world.view().await;
     assert_eq!((view.waypoints[0].status, view.status), (Status::Cancelled, FlightStatus::Incomplete));

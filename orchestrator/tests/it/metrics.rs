@@ -102,7 +102,7 @@ async fn each_entry_is_counted_once_by_whoever_appended_it_and_every_orchestrato
     person.does(&world, Some("w"), &refused).await;
     world.waypoint_when("the landing", |w| w.status == Status::Complete).await;
 
-    // The view is any orchestrator's; whoever appended the entry counts it a moment later.
+    // The view is any orchestrator's; the one that appended the entry counts it a moment later.
     let over = "holdpoint_gate_transitions_total{project=\"p\",workflow=\"fly-approved\",from_gate=\"approve\",to_gate=\"\",\
                 outcome=\"complete\"}";
     tokio::select! {

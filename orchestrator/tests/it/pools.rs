@@ -33,7 +33,7 @@ async fn a_fleet_is_never_offered_the_open_turn_of_an_interrupted_local_flight()
     submit.flight = FlightId::try_new(format!("fleet-{}", fresh::suffix())).unwrap();
     submit.fleet.pool = streams::fleet_pool();
     let _: FlightView = world.call(SUBMIT, &submit).await.unwrap();
-    // The open turn stands before it in the journal.
+    // The open turn is before it in the journal.
     let (turn, delivery) = builder.take().await;
     assert_eq!(turn.flight, submit.flight);
     delivery.ack().await.unwrap();

@@ -84,7 +84,7 @@ async fn several_orchestrators_hold_one_operator_to_one_bound_and_see_what_ends_
     for flight in &flights[..2] {
         submit(&world, &operator, flight).await.unwrap();
     }
-    // Whichever answers.
+    // Either may answer.
     for flight in &flights[2..] {
         assert_names_the_bound(&submit(&world, &operator, flight).await.unwrap_err());
     }

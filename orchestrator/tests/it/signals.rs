@@ -28,7 +28,7 @@ async fn the_agent_that_signed_a_handoff_hears_of_its_refusal_whomever_it_names(
     let told = liar.refused().await;
     assert!(told.message_id.as_ref().is_some_and(|id| id.contains(".b2.")) && !told.claimed, "{told:?}");
 
-    // In every part another's: that agent is told that somebody used its name.
+    // In every part another's: that agent hears that another one used its name.
     stray.agent = "b2".parse().unwrap();
     liar.hand_off_as("b2", &turn, &stray).await;
     let told = victim.refused().await;
@@ -52,7 +52,7 @@ async fn who_is_no_orchestrator_takes_no_partition_and_sends_none_away() {
         let signal = tokio::time::timeout(SOON, there.next()).await.expect("both are there").unwrap();
         members.insert(signal.subject);
     }
-    // Names before and behind theirs, so that each partition would be somebody else's; and theirs, unsigned.
+    // Names before and behind theirs, so that each partition would be another orchestrator's; and theirs, unsigned.
     let evil = (0..8).flat_map(|n| [format!("a-evil-{n}"), format!("z-evil-{n}")]).map(|name| {
         let name: AgentName = name.parse().unwrap();
         subjects::presence(&role::id(role::ORCHESTRATOR), &name)

@@ -129,7 +129,7 @@ impl World {
         start(config).await.unwrap()
     }
 
-    /// Another orchestrator beside the first, with a state folder of its own.
+    /// Another orchestrator along with the first, with a state folder of its own.
     pub(crate) async fn second_orchestrator(&self) -> Orchestrator {
         self.second_orchestrator_with(|_| {}).await
     }
@@ -330,7 +330,7 @@ impl World {
         Agent::join_as(&self.local, &self.pool, role, name, &creds).await
     }
 
-    /// An agent of the fleet's pool, whichever this flight's is.
+    /// An agent of the fleet's pool, no matter which is this flight's.
     pub(crate) async fn fleet_agent(&self, role: &'static str, name: &str) -> Agent {
         Agent::join(&self.local, &streams::fleet_pool(), role::id(role), name.parse().unwrap()).await
     }

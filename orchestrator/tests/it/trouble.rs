@@ -1,4 +1,4 @@
-//! What fails for a reason that is not the work's is shown, and goes on once it is mended.
+//! A failure for a reason that is not the work's is shown, and the flight goes on once the cause is fixed.
 
 use bytes::Bytes;
 use holdpoint_bus::{api::ApiError, blobs};

@@ -41,7 +41,7 @@ fn given(turn: &Turn) -> (u32, usize) {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_advisors_words_reach_whoever_called_and_no_verifier_also_after_a_restart() {
     let (mut world, mut builder, mut advisor) = Box::pin(called()).await;
-    // Who decides next has nothing but the journal.
+    // The next decider has nothing but the journal.
     world.start_orchestrator().await;
     let asked = advisor.completes(|completion| completion.summary = ADVICE.to_owned()).await;
     assert_eq!(given(&asked), (1, 0));

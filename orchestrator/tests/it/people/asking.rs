@@ -21,7 +21,7 @@ async fn asked(world: &World) {
     world.waypoint_when("the question", |w| w.status == Status::Running && is_open(w.reason_code)).await;
 }
 
-/// What an agent is told once there is an answer.
+/// What an agent hears once there is an answer.
 async fn heard(agent: &Agent, turn: &Turn) -> Going {
     let listening = async {
         loop {

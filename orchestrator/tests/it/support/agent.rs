@@ -212,7 +212,7 @@ impl Agent {
         self.hand_off(turn, HelpRequest::KIND, &call).await;
     }
 
-    /// Tells of a call for help while its program runs.
+    /// Reports a call for help while its program runs.
     pub(crate) async fn hears_help(&mut self, turn: &Turn, line: &str) {
         let call = HelpRequest { running: true, ..self.help(turn, line) };
         self.hand_off(turn, HelpRequest::KIND, &call).await;
@@ -310,7 +310,7 @@ impl Agent {
         self.progress(turn, trouble, 0, false).await
     }
 
-    /// What whoever holds an open turn is told that has so many of its answers.
+    /// What the holder of an open turn hears that has so many of its answers.
     pub(crate) async fn going(&self, turn: &Turn, answers: u32) -> Going {
         match self.progress(turn, None, answers, true).await.unwrap() {
             ProgressAnswer::Continue(going) => going,

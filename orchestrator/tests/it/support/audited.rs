@@ -17,7 +17,7 @@ impl World {
         let bus = self.local.connect(&self.local.orchestrator).await.unwrap();
         let roots = self.local.authority.trust_roots();
         let mut auditor = Auditor::new(self.flight.clone());
-        // An entry stands behind the handoff it answers: entries first, then the handoffs that were there by then.
+        // An entry comes after the handoff it answers: entries first, then the handoffs that were there by then.
         let entries = self.entries(&bus, roots).await;
         self.hand_all(&bus, roots, &mut auditor).await;
         entries.iter().for_each(|line| auditor.entry(line));

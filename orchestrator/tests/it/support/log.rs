@@ -1,4 +1,4 @@
-//! What is logged in this process, by all of its tests: lines are told apart by the names in them.
+//! What is logged in this process, by all of its tests: the names in lines distinguish them.
 
 use std::{
     fmt,
