@@ -9,7 +9,7 @@
 //! ```
 //!
 //! A turn is acknowledged after its final handoff is stored, so a process that dies in between loses nothing: the turn
-//! is delivered again. What a turn means and what its work is are not known here: that is a [`Worker`]'s matter.
+//! is delivered again. This module does not know what a turn means and what its work is: a [`Worker`] knows that.
 
 mod error;
 mod handoff;

@@ -1,12 +1,12 @@
 //! Backends: how a program that is not ours does the work of one turn.
 //!
 //! A backend runs a program in a clone and says how it ended and what it printed. It knows neither git nor the broker,
-//! and judges nothing: what the result is worth is [`crate::build_turn`]'s matter.
+//! and judges nothing: [`crate::build_turn`] decides what the result is worth.
 //!
 //! - [`command`]: any program that takes a prompt on standard input, in the sandbox.
 //! - [`installed`], [`own_settings`], [`sessions`]: where a program is, its own settings in a turn, and its conversations.
-//! - [`prompt`], [`markers`], [`question`], [`environment`], [`program`]: pure; what it is told, what its output says,
-//!   what it asks, what it gets.
+//! - [`prompt`], [`markers`], [`question`], [`environment`], [`program`]: pure; its prompt, what its output says, what
+//!   it asks, what it gets.
 
 pub mod command;
 pub mod environment;
@@ -69,7 +69,7 @@ pub struct BackendTask {
     pub line: Option<Access>,
     /// Sees its output while it runs.
     pub tap: Option<Tap>,
-    /// What it is told, Markdown.
+    /// Its prompt, Markdown.
     pub prompt: String,
     /// The turn's own limits; `None`: the configured ones.
     pub wall: Option<Duration>,
@@ -88,11 +88,11 @@ pub struct BackendTask {
 pub struct BackendResult {
     /// The command line that was run.
     pub command: String,
-    /// What it was told: what it repeats of that says nothing.
+    /// Its prompt: anything that it repeats of that says nothing.
     pub prompt: String,
     /// How it ended.
     pub ended: Ended,
-    /// Its standard output as printed, up to the limit: evidence. What it means is in `said`.
+    /// Its standard output as printed, up to the limit: evidence. `said` has its meaning.
     pub stdout: Vec<u8>,
     /// What the agent said in it.
     pub said: Said,

@@ -1,7 +1,7 @@
 //! Build and repair turns: from a turn to a handoff.
 //!
 //! The harness gives a program a disposable clone, lets a [`crate::backend`] run it, and reads what it left as plain
-//! files. What changed is what git says, never what the program says; whether it is right is a verifier's matter.
+//! files. Git says what changed, never the program; a verifier decides whether it is right.
 //!
 //! - [`folder`]: the folders of a turn. [`mod@bench`]: the turn itself, without the broker;
 //!   `task`: what a program is given; `capture`: what it left in its files.

@@ -3,7 +3,8 @@
 //! The program gets the tree under review to read, what was changed as a patch, and what its gate says. It changes nothing:
 //! what it leaves in its folders goes with them.
 //!
-//! - `prompt`, `answer`, `advice`: pure; what it is told, and what an ended program means; the same of advisors. `bench`: the turn without the broker.
+//! - `prompt`, `answer`, `advice`: pure; its prompt, and what an ended program means; the same of advisors. `bench`:
+//!   the turn without the broker.
 //! - [`handoff`]: what is handed off. The worker is [`crate::build_turn::BuildWorker`]: a role may make work at one gate and look
 //!   at it at another.
 

@@ -5,7 +5,7 @@
 //! - [`pull`]: slices that a program asks for by name, over its line.
 //!
 //! Everything is read from git's objects, never from a working tree. It is the repository's words: shown in blocks, bounded,
-//! and never to a verifier. What a map says is `holdpoint_core::map`'s matter.
+//! and never to a verifier. `holdpoint_core::map` decides what a map says.
 
 pub mod pull;
 
@@ -60,7 +60,7 @@ pub struct Context {
 /// What a turn is about.
 #[derive(Debug, Clone)]
 pub struct Subject<'a> {
-    /// The commit that its work stands on.
+    /// The commit that its work is based on.
     pub base: Oid,
     /// The commit whose files it starts from.
     pub start: Oid,
@@ -163,7 +163,7 @@ fn outlined(path: String, symbols: Vec<holdpoint_outline::Symbol>) -> Outline {
 }
 
 async fn log(mirror: &Mirror, start: &Oid, files: &[MapFile<'_>], focus: &[usize]) -> Result<Vec<LogLine>, GitError> {
-    // With as many paths as that the whole history is as telling.
+    // With as many paths as that the whole history says as much.
     let by_path = focus.len() < files.len() && focus.len() <= LOG_PATHS_MAX;
     let focused = focus.iter().filter(|_| by_path).filter_map(|at| files.get(*at));
     let paths: Vec<RepoPath> = focused.filter_map(|file| RepoPath::new(file.path).ok()).collect();

@@ -5,8 +5,8 @@
 //! never the raw stream. In the dialect `plain` the agent's words are the standard output itself.
 //!
 //! Pure, and bounded whatever a program prints: a line that is too long or no JSON is passed over, and texts are cut.
-//! Nothing here judges: whether a session may go on, a pause is made or a turn fails is for others to decide. What
-//! is metered is the program's own word.
+//! Nothing here judges: whether a session may go on, a pause is made or a turn fails is for others to decide. Metered
+//! amounts are the program's own word.
 
 mod acp;
 mod claude;

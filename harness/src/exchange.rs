@@ -1,9 +1,10 @@
 //! The exchange: a program hands its result to its harness, and what happens when that fails (RETRY-1 to RETRY-8).
 //!
 //! It runs inside one turn, in the same clone and wall time, and knows nothing of orchestrators. Everything that is decided is
-//! pure: [`envelope`] reads what was printed, [`problem`] is what is wrong with it, [`prompt`] what the program is told next,
-//! [`course`] whether it is asked again, [`salvage`] what is kept of an object that was cut off, [`book`] the debug record.
-//! [`drive`] waits, stores and counts. Who runs the program, and what a good result means, is the turn's matter.
+//! pure: [`envelope`] reads what was printed, [`problem`] is what is wrong with it, [`prompt`] what the program hears
+//! next, [`course`] whether it is asked again, [`salvage`] what is kept of an object that was cut off, [`book`] the
+//! debug record. [`drive`] waits, stores and counts. The turn decides who runs the program, and what a good result
+//! means.
 
 pub mod book;
 pub mod component;

@@ -1,7 +1,7 @@
 //! What a program uses up, and the limit at which it is ended (FLY-32).
 //!
-//! Time and output are measured. Everything else is the program's own word, read from its output while it runs. What follows
-//! from amounts is in `holdpoint_core::budget::metering`.
+//! Time and output are measured. Everything else is the program's own word, read from its output while it runs.
+//! `holdpoint_core::budget::metering` decides what follows from amounts.
 
 use std::{
     sync::{

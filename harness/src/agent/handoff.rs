@@ -169,8 +169,8 @@ impl Handoff {
         Self::new(job, &artifact, ShowJwt::No)
     }
 
-    /// Sends it once. What the broker does not have is not sent again: a turn that is given back counts as a death, and
-    /// nobody misses one word on how far a turn is.
+    /// Sends it once. A handoff that the broker does not have is not sent again: a turn that is given back counts as a
+    /// death, and nobody misses one word on how far a turn is.
     pub(super) async fn publish_once(&self, bus: &Bus) -> Result<(), HandoffError> {
         self.send(bus).await.map_err(HandoffError::Refused)
     }

@@ -33,7 +33,7 @@ pub struct Job {
     pub role: RoleId,
     /// The broker.
     pub bus: Bus,
-    /// Says when to stop. What is returned after that is not handed off.
+    /// Says when to stop. A result after that is not handed off.
     pub stop: StopSignal,
     /// W3C trace context of this turn, for what the worker publishes itself.
     pub traceparent: Option<String>,

@@ -21,7 +21,7 @@ const EVERY: Duration = Duration::from_secs(10);
 /// How long saying it may take. It takes time only when the broker is away and the connection's buffer is full.
 const TIMEOUT: Duration = Duration::from_secs(1);
 
-/// The turn this agent holds, shared by the actors that know it and tell it.
+/// The turn this agent holds, shared by the actors that know it and announce it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CurrentTurn(Arc<Mutex<Option<TurnId>>>);
 

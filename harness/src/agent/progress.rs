@@ -43,7 +43,7 @@ pub async fn newest(job: &Job) -> Result<ProgressAnswer, ProgressError> {
     ask(job, None, true).await
 }
 
-/// Asks; with `trouble`, says why the turn is given back. What was answered in the turn is taken in.
+/// Asks; with `trouble`, says why the turn is given back. Answers in the turn are taken in.
 pub(super) async fn ask(job: &Job, trouble: Option<String>, newest: bool) -> Result<ProgressAnswer, ProgressError> {
     let known = job.talk().known();
     let progress = Progress {
@@ -66,7 +66,7 @@ pub(super) async fn ask(job: &Job, trouble: Option<String>, newest: bool) -> Res
     Ok(answer)
 }
 
-/// The answer to this turn's plan; `None` for anything else. What was answered in the turn is taken in.
+/// The answer to this turn's plan; `None` for anything else. Answers in the turn are taken in.
 pub(super) fn noticed(job: &Job, nonce: &str, notice: ProgressNotice) -> Option<ProgressAnswer> {
     if notice.turn != job.turn.turn_id || notice.nonce != nonce {
         return None;

@@ -275,7 +275,7 @@ impl<W: Worker> State<W> {
     }
 }
 
-/// Listens for answers to this agent's plans. What is no such answer is passed over.
+/// Listens for answers to this agent's plans. Other messages are passed over.
 async fn listen(puller: ActorRef<Msg>, bus: Bus, role: RoleId) -> Msg {
     match Signals::listen(&bus, subjects::progress(&role, bus.name())).await {
         Ok(mut signals) => {

@@ -22,7 +22,7 @@ pub(super) enum Reply {
     GiveBack,
     /// Another agent has to do it, and this one stays: the turn comes again after a pause.
     PassOn,
-    /// Given back after a failure of ours, which the operator is told of.
+    /// Given back after a failure of ours, which the operator hears of.
     Failed(String),
 }
 
@@ -46,7 +46,7 @@ impl Reply {
     }
 }
 
-/// Says so where a turn is given back that a plan was published for: whoever gives it back did not die of it.
+/// Says so where a turn is given back that a plan was published for: the agent that gives it back did not die of it.
 pub(super) async fn give_back(job: &Job, reply: &Reply) {
     let reason = match reply {
         Reply::GiveBack => "this agent stops",

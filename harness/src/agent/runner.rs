@@ -49,7 +49,7 @@ use holdpoint_runtime::{
 
 /// Heartbeats per acknowledgement wait: two may get lost.
 const HEARTBEATS_PER_WAIT: u32 = 3;
-/// How long a worker may take to stop when it is told to, before it is dropped.
+/// How long a worker may take to stop when it is asked to, before it is dropped.
 const STOP_GRACE: Duration = Duration::from_secs(2);
 /// For how long a turn counts as just opened: nearly always it is open still.
 const JUST_OPENED: Duration = Duration::from_secs(3);
@@ -134,7 +134,7 @@ enum Phase {
     Planned,
     Working,
     HandingOff,
-    /// The worker was told to stop.
+    /// The worker was asked to stop.
     Stopping,
     Answering,
 }
@@ -272,7 +272,7 @@ impl<W: Worker> State<W> {
     }
 
     fn ask_progress(&mut self, myself: &ActorRef<Msg>) {
-        // What others were answered in the turn before goes with the work.
+        // Answers that others got in the turn before go with the work.
         let (job, newest) = (self.job.clone(), !self.open && self.job.delivery > 1);
         self.spawn(myself, "ask", async move { Msg::Progress(progress::ask(&job, None, newest).await) });
     }
@@ -329,7 +329,7 @@ impl<W: Worker> State<W> {
                 });
             }
             (Phase::Working, Err(error)) => self.fail(myself, "cannot work on the turn", &error),
-            // What a worker returns after it was told to stop may be a result of the stopping itself.
+            // A worker's result after a request to stop may come of the stopping itself.
             (Phase::Stopping, _) => self.answer_stopped(myself),
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! Telling a worker that its turn is over before it is done. Obeying is the worker's part.
+//! Stopping a worker whose turn is over before it is done. Obeying is the worker's part.
 
 use tokio::sync::watch;
 

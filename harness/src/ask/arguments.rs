@@ -114,7 +114,7 @@ fn complete(mut arguments: impl Iterator<Item = String>) -> Result<Wanted, Strin
     Ok(Wanted::Complete { completion })
 }
 
-/// An option with its value, which stands behind `=` or is the next argument.
+/// An option with its value, which follows `=` or is the next argument.
 fn option(argument: &str, rest: &mut impl Iterator<Item = String>) -> (String, Result<String, String>) {
     match argument.split_once('=') {
         Some((name, value)) if name.starts_with("--") => (name.to_owned(), Ok(value.to_owned())),

@@ -23,7 +23,8 @@ const GRACE: Duration = Duration::from_secs(5);
 pub struct Heard {
     /// What was asked.
     pub ask: Ask,
-    /// What was there then is kept apart. If not, the program was ended before it heard of it, so nothing came after.
+    /// Everything that was there then is kept apart. If not, the program was ended before it heard of it, so nothing
+    /// came after.
     pub kept: bool,
 }
 
@@ -42,11 +43,11 @@ pub fn ending() -> (Ending, impl Future<Output = ()> + Send + use<>) {
     (Ending(sender), ended)
 }
 
-/// Follows a program's run to its end and listens meanwhile. What is asked about the turn, and a completion, is answered
-/// `inside` it, and the program goes on. A question waits first, as long as its asker does. With the first request that ends
-/// the turn, or the first call for help that is `printed`, `keep` keeps what is there and says whether that worked; then the
-/// asker is told, and the program is ended after a grace. A call for help is told at once. If it did not work, the program is ended at once. Neither `keep` nor `run` is polled any more once the run is
-/// over.
+/// Follows a program's run to its end and listens meanwhile. Questions about the turn, and a completion, are answered
+/// `inside` it, and the program goes on. A question waits first, as long as its asker does. With the first request that
+/// ends the turn, or the first call for help that is `printed`, `keep` keeps what is there and says whether that
+/// worked; then the asker hears of it, and the program is ended after a grace. A call for help is reported at once. If
+/// it did not work, the program is ended at once. Neither `keep` nor `run` is polled any more once the run is over.
 pub async fn attend<T>(
     line: &mut Line,
     inside: &mut Inside<'_>,
@@ -62,7 +63,7 @@ pub async fn attend<T>(
             (asked, ask) = ends_the_turn(line, inside) => (Some(asked), ask),
             call = printed.called() => (None, Ask::Help(call)),
         };
-        // What was completed over the line wins over what is printed, if the program ends well.
+        // A completion over the line wins over a printed one, if the program ends well.
         let (asked, ask) = match heard_first {
             (None, _) if inside.is_completed() => {
                 let (asked, ask) = ends_the_turn(line, inside).await;
@@ -98,7 +99,7 @@ pub async fn attend<T>(
         ran = run => ran,
         never = listening => match never {},
     };
-    // The program has ended by itself before that was told: what follows takes its time.
+    // The program has ended by itself before it heard that: what follows takes its time.
     if !is_told
         && !inside.is_completed()
         && let Some(call) = called(heard.as_ref(), printed)
@@ -156,7 +157,7 @@ enum Came {
     InVain,
 }
 
-/// What came of waiting for an answer; `None` if the asker is gone. Who asks a question meanwhile is refused.
+/// What came of waiting for an answer; `None` if the asker is gone. A question asked meanwhile is refused.
 async fn waited(
     line: &mut Line,
     inside: &mut Inside<'_>,

@@ -102,7 +102,7 @@ impl Told {
 
 fn asked(wanted: Wanted, socket: Option<PathBuf>) -> Told {
     let Some(socket) = socket else {
-        // What cannot be asked anywhere is said first.
+        // A request that cannot be asked anywhere is reported first.
         return match checked(wanted) {
             Err(bad) => Told::words(exit::USAGE, Unasked::Bad(bad).to_string()),
             Ok(_) => Told::words(

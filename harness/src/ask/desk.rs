@@ -102,7 +102,7 @@ impl<'a> TurnDesk<'a> {
         let until = Instant::now() + patience;
         let asked = waiting(self.job, question, clock::now().after(patience));
         let words = asked.words();
-        // Who had the turn before may have asked the same.
+        // An earlier holder of the turn may have asked the same.
         self.learn(until).await;
         let talk = self.job.talk();
         if let Some(answer) = talk.answer(&words) {

@@ -107,7 +107,7 @@ fn readable(context: Value) -> Value {
     if text.len() <= TEXT_BYTES_MAX { context } else { cut(&text).into() }
 }
 
-/// Questions and calls have no ledger: the output they stand in is named here.
+/// Questions and calls have no ledger: the output they are in is named here.
 fn origin_with(job: &Job, output: Digest) -> Origin {
     let mut origin = job.origin();
     origin.source_refs.push(output.to_string());

@@ -1,6 +1,6 @@
 //! What a program can ask about the turn that it is in, and the completion that it gives there (GATE-21, GATE-22).
 //!
-//! Pure: what stands in the turn and what was said in it. A completion is held against the rule by which orchestrators take
+//! Pure: what is in the turn and what was said in it. A completion is held against the rule by which orchestrators take
 //! one, so that its program corrects it in the same turn.
 
 use holdpoint_core::completion::{self, Said};
@@ -72,7 +72,7 @@ pub struct Standing {
     /// Which attempt at the waypoint, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attempt: Option<u32>,
-    /// When the turn is opened for somebody else.
+    /// When the turn is opened for another agent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline: Option<Timestamp>,
     /// What ends the turn.

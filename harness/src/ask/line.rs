@@ -1,7 +1,7 @@
 //! The harness's end of the line: listens where one program can reach it, and hears its valid requests.
 //!
-//! Whoever is at the other end is not trusted: connections, requests, bytes and time are bounded, and what is over a
-//! bound is not heard.
+//! The other end is not trusted: connections, requests, bytes and time are bounded, and requests over a bound are not
+//! heard.
 
 use std::{
     fs::{DirBuilder, File},
@@ -139,7 +139,8 @@ impl Line {
         &self.access
     }
 
-    /// Another request, while one waits for its reply. `None`: over pipes one asks at a time, so whoever asked first is gone.
+    /// Another request, while one waits for its reply. `None`: over pipes one asks at a time, so the first asker is
+    /// gone.
     pub async fn another(&mut self) -> Option<Asked> {
         if let End::Pipes { requests, .. } = &mut self.end {
             // It stays where it is, to be heard next. The pipe is never closed.
@@ -156,8 +157,8 @@ impl Line {
         }
     }
 
-    /// The next valid request. Others are refused, and the askers are told why. Never, if none comes. Over pipes none comes
-    /// before the last one is settled.
+    /// The next valid request. Others are refused, and their askers hear why. Never, if none comes. Over pipes none
+    /// comes before the last one is settled.
     pub async fn asked(&mut self) -> Asked {
         match &mut self.end {
             End::Socket { listener, open } => loop {
@@ -198,7 +199,7 @@ impl Line {
 }
 
 impl Asked {
-    /// Tells the asker what became of its request.
+    /// Answers the asker with what became of its request.
     pub async fn became(&mut self, became: Became) {
         let id = self.reached.id.clone();
         match &mut self.reached.way {
@@ -261,7 +262,7 @@ async fn hear_once(stream: UnixStream, hears: bool) -> Option<Asked> {
     }
 }
 
-/// What is wanted, or why it is not heard. What is over the bound is answered after a pause.
+/// What is wanted, or why it is not heard. A request over the bound is answered after a pause.
 async fn heard(line: &[u8], hears: bool) -> (String, Result<Call, String>) {
     let (id, asked) = message::read(line);
     if hears {

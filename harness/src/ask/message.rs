@@ -35,7 +35,7 @@ fn default_patience() -> u64 {
 /// A request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
-    /// Names it, so that its reply can be told from another's. The asker chooses it.
+    /// Names it, so that its reply differs from another's. The asker chooses it.
     pub id: String,
     /// What is wanted.
     #[serde(flatten)]

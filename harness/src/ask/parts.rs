@@ -1,6 +1,6 @@
 //! The named parts of a turn, as its program reads them from the files that the harness laid out (GATE-21).
 //!
-//! Nothing goes over the line for it. What a part has is pure; [`Files`] reads.
+//! Nothing goes over the line for it. The contents of a part are pure; [`Files`] reads.
 
 use std::{
     env,
@@ -23,7 +23,7 @@ const TURN_BYTES_MAX: u64 = 4 << 20;
 pub const PART_BYTES_MAX: usize = 256 << 10;
 /// The part that is a file of its own.
 const DIFF: &str = "diff";
-/// The map of the repository, which lies next to the turn's file.
+/// The map of the repository, which is next to the turn's file.
 const MAP: &str = "map";
 /// The name of that file.
 pub const MAP_FILE: &str = "map.txt";

@@ -51,7 +51,7 @@ struct Call {
 }
 
 impl Printed {
-    /// Listens to a run of a program that was told `prompt` and goes on in this conversation, if in any.
+    /// Listens to a run of a program that got `prompt` and goes on in this conversation, if in any.
     #[must_use]
     pub fn of(dialect: Dialect, before: Option<&Continuation>, prompt: &str) -> Self {
         let said = (!dialect.is_plain()).then(|| (Reader::new(dialect, before), 0));

@@ -42,7 +42,7 @@ const COPY: &str = "find . -mindepth 1 -maxdepth 1 ! -name .git -exec cp -a -t \
 /// The most that a working tree may hold to be copied, and the longest that it may take. A program that asks waits for it.
 const COPY_BYTES_MAX: u64 = 4 << 30;
 const COPY_TIME: Duration = Duration::from_secs(60);
-/// What stands in `resume` for the id of the session.
+/// The placeholder in `resume` for the id of the session.
 const SESSION: &str = "{session}";
 /// How long a program may take to say its version.
 const VERSION_TIME: Duration = Duration::from_secs(30);
@@ -60,7 +60,7 @@ pub struct CommandSettings {
     pub home: PathBuf,
     /// Its conversations.
     pub sessions: Sessions,
-    /// What the program never reaches, beside what is configured: state folder and credentials.
+    /// What the program never reaches, besides what is configured: state folder and credentials.
     pub hidden: Vec<PathBuf>,
     /// The harness's own environment, of which some is passed on.
     pub own_env: BTreeMap<String, String>,

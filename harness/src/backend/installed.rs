@@ -43,7 +43,7 @@ pub fn with_targets(files: Vec<PathBuf>) -> Vec<PathBuf> {
     files.into_iter().chain(targets).collect()
 }
 
-/// What lies around a program, by its real path, that it does not start without.
+/// What is around a program, by its real path, that it does not start without.
 #[must_use]
 pub fn around(target: &Path) -> Vec<PathBuf> {
     let packages =

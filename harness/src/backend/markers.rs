@@ -1,7 +1,7 @@
 //! What an agent's output says to the harness: markers, answer envelopes, questions, calls for help.
 //!
-//! Pure. It finds and does not judge: whether a turn is ready is [`crate::build_turn`]'s matter, and whether the work is
-//! done nobody's here (FLY-I5). Everything inside a code fence is quoted text and says nothing.
+//! Pure. It finds and does not judge: [`crate::build_turn`] decides whether a turn is ready, and nobody here whether
+//! the work is done (FLY-I5). Everything inside a code fence is quoted text and says nothing.
 //!
 //! Markers are XML-like elements on standard output, with a closing tag and, where it helps, `name="value"` attributes:
 //!
@@ -55,7 +55,7 @@ pub struct Found {
     pub question: Option<Asked>,
     /// The first call for help, of either stream, or of the final object.
     pub help: Option<HelpCall>,
-    /// Markers and calls for help that say nothing where they stand.
+    /// Markers and calls for help that say nothing where they are.
     pub ignored: Vec<IgnoredMarker>,
 }
 
@@ -125,8 +125,8 @@ pub enum Printed {
     },
 }
 
-/// Reads a whole output of a program that was told `prompt`. Calls for help count on both streams, everything else on standard
-/// output. What the final object says of help is held against the calls.
+/// Reads a whole output of a program that got `prompt`. Calls for help count on both streams, everything else on
+/// standard output. The final object's words on help are held against the calls.
 #[must_use]
 pub fn read(stdout: &[u8], stderr: &[u8], prompt: &str) -> Found {
     let mut out = Scanner::of(prompt);
@@ -156,7 +156,7 @@ struct Lines {
 }
 
 impl Scanner {
-    /// Reads what a program prints that was told `prompt`: what it repeats of that says nothing.
+    /// Reads what a program prints that got `prompt`: anything that it repeats of that says nothing.
     #[must_use]
     pub fn of(prompt: &str) -> Self {
         Self { said: Lines { calls: Calls::of(prompt), ..Lines::default() }, ..Self::default() }
@@ -204,7 +204,7 @@ pub struct Listening {
 }
 
 impl Listening {
-    /// Listens to what a program prints that was told `prompt`.
+    /// Listens to what a program prints that got `prompt`.
     #[must_use]
     pub fn of(prompt: &str) -> Self {
         Self { line: Vec::new(), fences: Fences::default(), calls: Calls::of(prompt) }

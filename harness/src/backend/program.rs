@@ -17,7 +17,7 @@ const LAUNCHERS: [&str; 22] = [
 /// A word of a command line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Word {
-    /// Where it stands, quotes included, in bytes.
+    /// Where it is, quotes included, in bytes.
     pub at: Range<usize>,
     /// What it says, without quotes.
     pub text: String,
@@ -55,7 +55,7 @@ pub fn program_files(command: &str) -> Vec<PathBuf> {
     program_words(command).into_iter().map(|word| PathBuf::from(word.text)).filter(|path| path.is_absolute()).collect()
 }
 
-/// What of these files may be read: each file, and its folder unless a whole home or more lies below it.
+/// What of these files may be read: each file, and its folder unless a whole home or more is below it.
 #[must_use]
 pub fn readable(files: &[PathBuf], home: &Path) -> Vec<PathBuf> {
     let mut paths = Vec::new();

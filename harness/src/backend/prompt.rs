@@ -1,4 +1,4 @@
-//! What an agent's program is told, as Markdown: a pure function of the turn.
+//! The prompt of an agent's program, as Markdown: a pure function of the turn.
 //!
 //! Nothing in it is a marker that the program could echo by accident: see [`super::markers`]. Words of others have no
 //! hidden ones in them; the goal is as the plan has it.

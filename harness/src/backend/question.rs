@@ -1,4 +1,4 @@
-//! Questions of agents' programs: what makes one, whichever way it is asked.
+//! Questions of agents' programs: what makes one, in each way to ask.
 //!
 //! Pure. A question goes to a person, into a journal and into the next prompt, so its parts are bounded. One that breaks
 //! the bounds is refused and not cut: half a question gets a wrong answer.

@@ -67,7 +67,8 @@ impl Sessions {
             }),
         };
         if let Err(error) = kept {
-            // The next turn begins a new conversation, or goes on with one that its program no longer knows and is told so.
+            // The next turn begins a new conversation, or goes on with one that its program no longer knows and hears
+            // so.
             tracing::warn!(file = %note.display(), error = %ErrorChain(&error), "cannot note a conversation");
         }
     }

@@ -1,7 +1,7 @@
 //! What an ended program means: ready, failed, a question, a call for help, or a result that cannot be used. Pure.
 //!
-//! Structured output rules over silence (contract, "`command` backend"). What cannot be used is asked for again: how often is
-//! the matter of [`crate::exchange`].
+//! Structured output rules over silence (contract, "`command` backend"). A result that cannot be used is asked for
+//! again: [`crate::exchange`] decides how often.
 
 use holdpoint_protocol::{
     artifact::{
@@ -105,7 +105,7 @@ pub fn answer(result: &BackendResult, wanted: &Wanted<'_>) -> Answer {
             }
             None => {}
         }
-        // What its author doubts is asked about, whatever else is wrong with it.
+        // The author's doubts are asked about, no matter what else is wrong with it.
         if let Some(Printed::Whole(map)) = &envelope
             && let Ok(Some(confidence)) = markers::sure(map)
             && is_unsure(Some(confidence), wanted.ask_below)
@@ -117,7 +117,7 @@ pub fn answer(result: &BackendResult, wanted: &Wanted<'_>) -> Answer {
     if let Some(failure) = failed_by_end(result) {
         return Answer::Failed(failure);
     }
-    // Who was asked for an envelope may print it in a code block, as models do.
+    // A program that was asked for an envelope may print it in a code block, as models do.
     let reply = || if wanted.before.asked { markers::reply(&result.said.text) } else { None };
     let printed = envelope.or_else(reply);
     if printed.is_none() && markers.any() && !wanted.expected.required {
@@ -146,7 +146,7 @@ pub(crate) fn settled(ask: Ask, result: &BackendResult, waypoint: &WaypointId) -
     let found = markers::read(&result.said.text, &result.stderr, &result.prompt);
     let printed = found.help.is_some();
     let Some(call) = markers::reconcile(Some(call.clone()), found.envelope.as_ref()) else { return Ask::Help(call) };
-    // What was called over the line is heard there alone.
+    // A call over the line is heard there alone.
     let events = if printed { result.help_events.clone() } else { call.events.clone() };
     Ask::Help(HelpCall { events, ignored: said_nothing(result, waypoint), ..call })
 }

@@ -42,7 +42,7 @@ use holdpoint_runtime::{
     telemetry::{self, TRACE, fields},
 };
 
-/// What ends a turn that makes work beside an envelope.
+/// What ends a turn that makes work besides an envelope.
 const MARKER: &str = "Or print the marker `waypoint-complete` with the waypoint's id in it, and name in `acceptance-criterion` only criteria that exist.";
 
 /// Our own failure: the turn is given back and counts as no attempt.
@@ -226,8 +226,8 @@ impl<B: Backend> Workbench<B> {
         Ok((clone, context))
     }
 
-    /// Runs the program and listens to what it asks meanwhile. What there is when it asks is kept before it hears of it, so
-    /// that nothing it does later counts. A program that is stuck is ended, with everything it started.
+    /// Runs the program and listens to what it asks meanwhile. The tree at the time of its request is kept before it
+    /// hears of it, so that nothing it does later counts. A program that is stuck is ended, with everything it started.
     pub(crate) async fn attended(
         &self,
         turn: &Turn,

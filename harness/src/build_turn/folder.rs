@@ -7,7 +7,7 @@
 //!             /clone    what the program edits
 //!             /scratch  its TMPDIR
 //!             /settings its own settings, copied; where it has any
-//!             /input    what it is told, as files; read-only to it
+//!             /input    what it gets, as files; read-only to it
 //!             /line     where it asks while it runs; read-only to it
 //!             /own      the harness's: captured output, bundle; out of the program's reach
 //! ```
@@ -155,7 +155,7 @@ impl TurnFolder {
         self.root.join("settings")
     }
 
-    /// What the program is told, as files.
+    /// What the program gets, as files.
     #[must_use]
     pub fn input(&self) -> PathBuf {
         self.root.join("input")

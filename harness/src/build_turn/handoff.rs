@@ -21,8 +21,8 @@ use crate::{
 };
 use holdpoint_runtime::mirror::to_wire;
 
-/// Bytes of touched paths in a handoff, well below the largest message. The summary counts all of them, and whoever
-/// judges looks at the trees.
+/// Bytes of touched paths in a handoff, well below the largest message. The summary counts all of them, and a judge
+/// looks at the trees.
 const TOUCHED_BYTES_MAX: usize = 128 << 10;
 /// What a changed path takes besides its name: status and modes.
 const CHANGE_BYTES: usize = 100;

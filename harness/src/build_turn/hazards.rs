@@ -1,4 +1,4 @@
-//! What a program can leave in its clone that would hold up whoever reads it.
+//! What a program can leave in its clone that would hold up its readers.
 //!
 //! Git opens ignore files to read them, and opening a pipe waits for a writer that never comes.
 

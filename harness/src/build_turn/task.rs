@@ -19,7 +19,7 @@ use crate::{ask::parts::MAP_FILE, backend::BackendTask};
 pub(crate) struct Brief<'a> {
     /// What was wrong with the last handoff.
     pub(crate) feedback: Option<&'a Feedback>,
-    /// What the program is told.
+    /// The program's prompt.
     pub(crate) prompt: String,
     /// What it may use up.
     pub(crate) budget: TurnBudget,

@@ -1,5 +1,5 @@
-//! The worker of every role but the verifier: a turn with the broker around the bench. What the turn wants says whether
-//! work is made or looked at.
+//! The worker of every role but the verifier: a turn with the broker around the bench. The turn says whether work is
+//! made or looked at.
 
 use std::{
     path::{Path, PathBuf},

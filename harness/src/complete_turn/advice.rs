@@ -1,6 +1,6 @@
-//! What an advisor is told, and how its answer is read (RETRY-12). Pure.
+//! The prompt of an advisor, and how its answer is read (RETRY-12). Pure.
 //!
-//! What the asker wrote is shown as data in blocks that it cannot leave.
+//! The asker's words are shown as data in blocks that they cannot leave.
 
 use std::{fmt::Write, time::Duration};
 

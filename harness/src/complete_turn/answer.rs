@@ -74,7 +74,7 @@ pub(super) fn answer(result: &BackendResult, held: Held<'_>, recorded: Option<&C
     let Found { envelope, question, .. } = found;
     let completion = markers::completion(&result.said.text);
     if let (Some(_), None, None) = (&held.request.advice, &bad_end, &completion) {
-        // What an advisor says is its advice, whatever it looks like.
+        // An advisor's words are its advice, in any form.
         return advised(result, held);
     }
     if let (Ended::Exited(_), None, Some(question)) = (result.ended, &completion, question) {

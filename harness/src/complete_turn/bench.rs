@@ -33,7 +33,7 @@ use holdpoint_runtime::{mirror::from_wire, set_aside::set_aside, telemetry::TRAC
 /// The longest patch that is made, in bytes: more than this nobody reads.
 const PATCH_BYTES_MAX: usize = 8 << 20;
 
-/// What completes a gate beside an envelope.
+/// What completes a gate besides an envelope.
 const COMPLETION: &str = "Or call `holdpoint-ask complete`, or print the completion by itself: an object with `outcome`, `summary` and `blockers`.";
 
 /// A turn that came to its end. Its files live as long as this.

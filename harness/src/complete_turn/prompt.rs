@@ -1,5 +1,5 @@
-//! What an agent's program is told at a gate that it completes, as Markdown: a pure function of the turn and of what was changed
-//! (GATE-20).
+//! The prompt of an agent's program at a gate that it completes, as Markdown: a pure function of the turn and of what
+//! was changed (GATE-20).
 //!
 //! Nothing in it is a completion that the program could echo by accident.
 

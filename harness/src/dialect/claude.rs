@@ -1,9 +1,9 @@
 //! The JSON lines of `claude -p --output-format stream-json --verbose`.
 //!
 //! Seen of Claude Code 2.1.331: `system/init` names the session; `assistant` lines have the words and tool calls, those of
-//! sub-agents with a `parent_tool_use_id`, and errors of the API as words of a `<synthetic>` model; `system/api_retry` tells of
-//! each request that is tried again; `result` ends the run. In a session that is gone on with, `total_cost_usd` and
-//! `modelUsage` count the whole session, `model_usage_since_last_result` and `usage` this run.
+//! sub-agents with a `parent_tool_use_id`, and errors of the API as words of a `<synthetic>` model; `system/api_retry`
+//! reports each request that is tried again; `result` ends the run. In a session that is gone on with, `total_cost_usd`
+//! and `modelUsage` count the whole session, `model_usage_since_last_result` and `usage` this run.
 
 use serde_json::Value;
 

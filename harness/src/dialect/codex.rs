@@ -1,9 +1,9 @@
 //! The JSON lines of `codex exec --json`.
 //!
 //! Seen of Codex 0.163.0: `thread.started` names the session, `item.completed` has the words (`agent_message`) and, as
-//! `item.started` before, what tools do; `error` tells also of what is tried again (`Reconnecting... 1/5`); `turn.completed` with
-//! `usage`, or `turn.failed`, ends the run. `usage` counts the whole thread, so that of a thread that is gone on with is what is
-//! more than before. There are no prices. Cached tokens are among `input_tokens`.
+//! `item.started` before, what tools do; `error` also reports what is tried again (`Reconnecting... 1/5`);
+//! `turn.completed` with `usage`, or `turn.failed`, ends the run. `usage` counts the whole thread, so that of a thread
+//! that is gone on with is what is more than before. There are no prices. Cached tokens are among `input_tokens`.
 
 use serde_json::Value;
 

@@ -24,7 +24,7 @@ impl Listener {
         Self { lines: Lines::default(), reader }
     }
 
-    /// Takes the next bytes, and tells of each line of words and each tool call that they end.
+    /// Takes the next bytes, and reports each line of words and each tool call that they end.
     pub fn push(&mut self, bytes: &[u8], mut tell: impl FnMut(LiveKind, &str)) {
         let Self { lines, reader } = self;
         lines.push(bytes, |line| {
@@ -37,7 +37,7 @@ impl Listener {
     }
 }
 
-/// Tells what an event says: an agent's message line by line, and the tool call that it ends with.
+/// Reports what an event says: an agent's message line by line, and the tool call that it ends with.
 fn of_event(reader: &mut Reader, event: &[u8], tell: &mut impl FnMut(LiveKind, &str)) {
     let calls = reader.said().tool_calls;
     reader.push(event);

@@ -43,7 +43,7 @@ pub struct Run<'a> {
     pub at: Timestamp,
     /// The command line.
     pub command: &'a str,
-    /// What it was told.
+    /// Its prompt.
     pub prompt: &'a str,
     /// What it printed on standard output, or, if that is nothing, on standard error.
     pub output: &'a [u8],
@@ -179,7 +179,7 @@ mod tests {
         book.write(&run(&long, long.as_bytes()), Some(&problem), Some(&long));
         let draft = book.draft(None).unwrap();
         assert_eq!(draft.original_error.missing.len(), MISSING_MAX);
-        // What cannot be seen is written out, which takes up to four times as much.
+        // Invisible characters are written out, which takes up to four times as much.
         let texts = [&draft.original_error.details, &draft.attempts[0].prompt, &draft.original_error.missing[0]];
         assert!(texts.iter().all(|text| text.len() <= 4 * PROMPT_BYTES), "{}", texts[0].len());
     }

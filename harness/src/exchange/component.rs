@@ -64,7 +64,7 @@ impl Expected {
         Self::new(&JUDGES, None, BTreeSet::new(), shape, rules)
     }
 
-    /// Of a program that completes a gate. What a completion has to say is held against its turn elsewhere.
+    /// Of a program that completes a gate. A completion's contents are held against its turn elsewhere.
     #[must_use]
     pub fn decision(role: &RoleId, waypoint: &WaypointId, rules: &HandoffRules) -> Self {
         let shape = Shape::new([

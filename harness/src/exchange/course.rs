@@ -37,7 +37,7 @@ pub struct Course {
 pub enum Next {
     /// The program is asked again, with this prompt, after a pause.
     Ask {
-        /// What it is told.
+        /// Its prompt.
         prompt: String,
         /// The pause before.
         delay: Duration,

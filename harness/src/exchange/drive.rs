@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{ask::Desk, dialect::Limited};
 
-/// What a conversation that begins with a retry's prompt is told besides.
+/// What a conversation that begins with a retry's prompt gets besides.
 const CONTEXT: &str = "What this is about is in the JSON file that `$HOLDPOINT_TURN_FILE` names; the files as they are now are in the \
                        current directory.";
 
@@ -58,7 +58,7 @@ pub enum After {
 /// Another run of the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Again {
-    /// What it is told; `None`: what it was told first.
+    /// Its prompt; `None`: the first one.
     pub prompt: Option<String>,
     /// Whether in the conversation of the last run, where the program has one.
     pub same_conversation: bool,

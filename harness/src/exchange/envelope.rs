@@ -15,7 +15,7 @@ use super::{
 };
 use crate::backend::markers::Printed;
 
-/// How many todos of a partial result are told on.
+/// How many todos of a partial result are passed on.
 const TODOS_SHOWN: usize = 8;
 
 /// What is known from earlier tries of the same exchange.
@@ -107,7 +107,7 @@ fn lacks(object: &Map<String, Value>, expected: &Expected) -> Vec<Lack> {
             &empty
         }
     };
-    // A failure may have nothing to tell but its errors.
+    // A failure may have nothing to report but its errors.
     let failed = object.get("status").and_then(Value::as_str) == Some("failure");
     if expected.settings.strict_schema_validation && !failed && object.contains_key("data") {
         let known = |id: &str| expected.criteria.iter().any(|criterion| criterion.as_str() == id);
@@ -178,7 +178,7 @@ fn semantic(details: String) -> Problem {
     Problem::new(ExchangeErrorKind::Semantic, details)
 }
 
-/// What a partial result says is left: with other words each time it goes on, with the same it stands still.
+/// What a partial result says is left: with other words each time it makes progress, with the same it stalls.
 fn not_done(data: &Map<String, Value>) -> String {
     let todos = data.get("todos").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let todos: Vec<&str> = todos.iter().filter_map(Value::as_str).take(TODOS_SHOWN).collect();

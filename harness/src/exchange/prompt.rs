@@ -1,13 +1,13 @@
-//! What a program is told when its result cannot be used (RETRY-3, RETRY-5). Pure.
+//! The prompts for a program whose result cannot be used (RETRY-3, RETRY-5). Pure.
 //!
-//! Each prompt is shorter than the last, and the least of them is the template of what is missing. Templates stand in a code
-//! fence and are no JSON: a program that echoes them has said nothing.
+//! Each prompt is shorter than the last, and the least of them is the template of what is missing. Templates are in a
+//! code fence and are no JSON: a program that echoes them has said nothing.
 
 use std::fmt::Write;
 
 use super::problem::Problem;
 
-/// Bytes of what is wrong that the first retry tells; each later one tells half as much.
+/// Bytes of what is wrong that the first retry quotes; each later one quotes half as much.
 const DETAILS_BYTES: usize = 2 << 10;
 
 /// What is asked for, whatever is wrong.
@@ -37,7 +37,7 @@ pub fn shorter(problem: &Problem, ask: &Ask<'_>, retry: u32, most: usize) -> Opt
     // The words "what is wrong" take some room of their own.
     let details = room.min(most.saturating_sub(fixed + 1).saturating_sub(WRONG.len()));
     let prompt = at(problem, ask, retry, details);
-    // Whatever is wrong next, what is asked for last has to be shorter.
+    // No matter what is wrong next, the last prompt has to be shorter.
     (prompt.len() < most && prompt.len() > fenced(ask.whole).len().max(least(problem, ask).len())).then_some(prompt)
 }
 

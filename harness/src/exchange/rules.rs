@@ -1,4 +1,4 @@
-//! What a project asks of exchanges, from the commit that the work stands on: no agent can have changed it.
+//! What a project asks of exchanges, from the commit that the work is based on: no agent can have changed it.
 
 use holdpoint_core::{
     exchange::{FILE, FILE_BYTES_MAX, HandoffRules},

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// How deep objects lie whose fields are kept one by one: the envelope and its `data`.
+/// How deep objects may be whose fields are kept one by one: the envelope and its `data`.
 const DEPTH_MAX: usize = 2;
 
 /// The fields that came whole before the text was cut off, of the object itself and of the objects in it. A list or text

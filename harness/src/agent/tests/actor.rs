@@ -53,7 +53,7 @@ impl Actor {
     }
 }
 
-/// Tells when a worker that never ends is dropped.
+/// Reports when a worker that never ends is dropped.
 struct Hanging(mpsc::UnboundedSender<Event>);
 
 impl Drop for Hanging {

@@ -1,7 +1,8 @@
-//! The completion of a gate's turn in an output: a JSON object that begins a line, or stands in a `json` code block (GATE-21).
+//! The completion of a gate's turn in an output: a JSON object that begins a line, or is in a `json` code block
+//! (GATE-21).
 //!
-//! The last one counts: programs tell what they are about to do before they tell what came of it. What other code blocks quote
-//! says nothing.
+//! The last one counts: programs say what they are about to do before they say what came of it. What other code blocks
+//! quote says nothing.
 
 use serde_json::{Map, Value};
 

@@ -11,7 +11,7 @@ const CRITERION: &str = "acceptance-criterion";
 const QUESTION: &str = "clarification-request";
 pub(crate) const COMPLETE: &str = "waypoint-complete";
 const NAMES: [&str; 5] = [STAGE, VALIDATION, CRITERION, QUESTION, COMPLETE];
-/// What stands between two options of a question.
+/// What is between two options of a question.
 const BETWEEN_OPTIONS: char = '|';
 /// The most that an opening tag may be long, in bytes: a command line fits.
 const TAG_BYTES_MAX: usize = 4 << 10;

@@ -56,12 +56,13 @@ pub(super) struct Calls {
 }
 
 impl Calls {
-    /// Finds calls in what a program prints that was told `prompt`.
+    /// Finds calls in what a program prints that got `prompt`.
     pub(super) fn of(prompt: &str) -> Self {
         Self { echo: Echo::of(prompt), ..Self::default() }
     }
 
-    /// Takes a line, and says whether it says anything: it stands outside all fences, and does not repeat the prompt's markers.
+    /// Takes a line, and says whether it says anything: it is outside all fences, and does not repeat the prompt's
+    /// markers.
     pub(super) fn line(&mut self, line: &str, at: At) -> bool {
         let trimmed = line.trim();
         let was_after_call = std::mem::take(&mut self.after_call);
@@ -135,7 +136,7 @@ impl Echo {
         Self(pairs.map(|(before, line)| (before.to_owned(), (*line).to_owned())).collect())
     }
 
-    /// Whether a line stands behind the same line as in the prompt.
+    /// Whether a line follows the same line as in the prompt.
     fn has(&self, before: &str, line: &str) -> bool {
         self.0.iter().any(|(earlier, same)| same == line && earlier == before)
     }

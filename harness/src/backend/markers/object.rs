@@ -83,12 +83,12 @@ fn next_object(text: &str) -> Option<(Object<'_>, &str)> {
     None
 }
 
-/// One that lacks a part is an envelope all the same: what it lacks is told.
+/// One that lacks a part is an envelope all the same: the missing parts are reported.
 fn is_envelope(map: &Map<String, Value>) -> bool {
     map.contains_key("component") && (map.contains_key("status") || map.contains_key("data"))
 }
 
-/// What was meant as an envelope and is not whole is an envelope all the same: it is never taken for silence.
+/// An object that was meant as an envelope and is not whole is an envelope all the same: it is never taken for silence.
 fn is_broken_envelope(start: &str) -> bool {
     let head = start.get(..start.floor_char_boundary(LOOKED_AT)).unwrap_or_default();
     head.contains("\"component\"") && (head.contains("\"status\"") || head.contains("\"data\""))

@@ -17,7 +17,7 @@ pub(super) struct Fences {
     open: Option<Fence>,
 }
 
-/// Where a line stands.
+/// Where a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum At {
     /// Outside all fences.
@@ -35,7 +35,7 @@ pub(super) struct Fence {
 }
 
 impl Fences {
-    /// Takes a line with its end, and says where it stands.
+    /// Takes a line with its end, and says where it is.
     pub(super) fn push(&mut self, line: &str) -> At {
         match (self.open, fence(line)) {
             (None, Some((opening, _))) => {
@@ -60,7 +60,7 @@ impl Visible {
         self.text.push_str(line);
     }
 
-    /// What was before a quotation and what is after it do not belong together.
+    /// Text before a quotation and text after it do not belong together.
     pub(super) fn part(&mut self) {
         self.text.push('\n');
     }

@@ -44,8 +44,8 @@ pub(crate) fn push_tests(text: &mut String, tests: &[serde_json::Value]) {
     }
 }
 
-/// What the role and the gate are for, and what the gate says to whoever has its turn: nothing of other gates (GATE-20). What
-/// its outcomes mean stands where it is said how to answer.
+/// What the role and the gate are for, and what the gate says to the holder of its turn: nothing of other gates
+/// (GATE-20). The meaning of its outcomes is where the prompt says how to answer.
 pub(crate) fn push_gate(text: &mut String, role: Option<&str>, gate: Option<&str>, context: &GateContext) {
     if role.is_none() && gate.is_none() && context.expectations.is_empty() && context.tips.is_empty() {
         return;
