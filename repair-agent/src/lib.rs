@@ -1,4 +1,4 @@
-//! The repair agent: mends what a verifier found failing, from the last handed-off tree (FLY-4).
+//! The repair agent: fixes what a verifier found failing, from the last handed-off tree (FLY-4).
 //!
 //! It works as a builder does, and its program also gets the failing criteria with their evidence. It is a role of its
 //! own, so that another program with other rights can do it.

@@ -26,7 +26,7 @@ async fn run_in(shop: &Shop, sandbox: Sandbox, command: &str) -> Built {
     shop.bench_in(sandbox, command, |_| {}).await.run(&shop.turn(), &agent(), &shop.mirror, &Nobody).await.unwrap()
 }
 
-/// A person beside the harness: answers what has options, by the first of them, and never anything else.
+/// A person next to the harness: answers what has options, by the first of them, and never anything else.
 #[derive(Default)]
 struct Person(Mutex<Vec<(String, Duration)>>);
 

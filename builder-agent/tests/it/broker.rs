@@ -305,7 +305,7 @@ async fn a_mirror_is_kept_while_it_is_used_however_many_flights_come() {
     for number in 0..HELD {
         held.push(mirrors.ensure(&fleet.bus, &flight(&format!("held{number}")), &bundles).await.unwrap());
     }
-    // What cannot be fetched takes no mirror from who has it.
+    // A failed fetch takes no mirror from the one that has it.
     let mut missing = fleet.snapshot.clone();
     (missing.blob.digest, missing.tip) = (holdpoint_protocol::Digest::of(b"none"), "1".repeat(40).parse().unwrap());
     mirrors.ensure(&fleet.bus, &flight("held0"), &[missing]).await.unwrap_err();

@@ -59,7 +59,7 @@ async fn run(shop: &Shop, desk: &Shelf, command: &str) -> Built {
     shop.bench(command).await.run(&shop.turn(), &agent(), &shop.mirror, desk).await.unwrap()
 }
 
-/// A program that works once and prints the first text, and then only the second one. `prompt-N.txt` is what it was told.
+/// A program that works once and prints the first text, and then only the second one. `prompt-N.txt` is its prompt.
 fn program(first: &str, then: &str) -> String {
     format!(
         "cat > \"prompt-${{HOLDPOINT_RETRY:-0}}.txt\"

@@ -1,4 +1,4 @@
-//! What a program is told, and what its end means.
+//! What a program gets, and what its end means.
 
 use std::time::Duration;
 
