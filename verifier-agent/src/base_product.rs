@@ -97,7 +97,7 @@ async fn file_by_file(
     known: [(&Oid, &Ran); 2],
 ) -> Result<Vec<String>, BenchError> {
     let begun = Instant::now();
-    // What only tells doubts may take as long as what decides, and at most the time of one run.
+    // Runs that only show doubts may take as long as those that decide, and at most the time of one run.
     let most = runs.record.spent(named.id).min(named.check.timeout.duration());
     let files = subject.changes.product_files().filter(|file| !PROSE.iter().any(|end| file.ends_with(end)));
     let files: Vec<String> = files.collect();

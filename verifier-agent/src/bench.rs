@@ -97,7 +97,7 @@ impl Bench {
     /// programs.
     ///
     /// # Errors
-    /// A failure of ours. What is wrong with the work under review is in the findings.
+    /// A failure of ours. Faults of the work under review are in the findings.
     pub async fn verify(
         &self,
         name: &str,

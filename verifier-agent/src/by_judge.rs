@@ -218,7 +218,7 @@ pub(crate) fn about(criterion: &CriterionId, question: AskedQuestion) -> AskedQu
     AskedQuestion { decision_context: context.trim_end().to_owned(), ..question }
 }
 
-/// A desk that is told which criterion a question is about.
+/// A desk that knows which criterion a question is about.
 pub(crate) struct AboutCriterion<'a> {
     pub(crate) desk: &'a dyn Desk,
     pub(crate) criterion: &'a CriterionId,

@@ -1,6 +1,6 @@
 //! Tries a green with canaries: composes the trees, runs the check on them, and writes into the report what they said.
 //!
-//! What is planted where, and what a run with it says, is decided by `holdpoint_core::canary`. There is a second run only
+//! `holdpoint_core::canary` decides what is planted where, and what a run with it says. There is a second run only
 //! where the first has no plain answer.
 
 use std::collections::{BTreeMap, BTreeSet};

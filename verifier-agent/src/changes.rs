@@ -29,7 +29,7 @@ pub(crate) struct Changes {
     pub(crate) violations: Vec<Violation>,
     /// Files that Python could import and that the base does not have.
     pub(crate) new_modules: BTreeSet<String>,
-    /// What the change takes from tests that stand in product files.
+    /// What the change takes from tests in product files.
     pub(crate) softened: Softened,
     /// How much changed.
     pub(crate) summary: DiffSummary,

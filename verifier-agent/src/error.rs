@@ -1,4 +1,4 @@
-//! Why a verification could not be made at all. What a check says is never an error.
+//! Why a verification could not be made at all. A check's result is never an error.
 
 use std::{
     io::ErrorKind,

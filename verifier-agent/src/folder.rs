@@ -44,8 +44,8 @@ impl Drop for TurnFolder {
     }
 }
 
-/// Makes the place for turns, and removes what a crashed process left there. What cannot be removed costs disk space and
-/// nothing else.
+/// Makes the place for turns, and removes what a crashed process left there. A folder that cannot be removed costs disk
+/// space and nothing else.
 pub(crate) fn clear_stale(state_dir: &Path) -> Result<(), BenchError> {
     let turns = state_dir.join(TURNS);
     for removed in [remove_tree(&turns), remove_leftovers(state_dir)] {

@@ -4,10 +4,10 @@
 //! A folder with starters for the programs that a check names goes before the others in `PATH`. A starter puts a module
 //! of ours on Python's path, which is imported before anything of the tree can be; it looks at every import of a
 //! [new module](holdpoint_core::paths::new_modules) and ends the process where the import is not the tree's own. Where
-//! runs are to be observed, pytest and unittest are started through the [observer](holdpoint_sandbox::observer), and the
-//! module tells it what they do; where a run is made for it, the module watches for lines that run. The programs run with
-//! the arguments, the path and the environment that they would have had. All files are read-only for them, and gone after
-//! the run.
+//! runs are to be observed, pytest and unittest are started through the [observer](holdpoint_sandbox::observer), and
+//! the module reports to it what they do; where a run is made for it, the module watches for lines that run. The
+//! programs run with the arguments, the path and the environment that they would have had. All files are read-only for
+//! them, and gone after the run.
 
 pub(crate) mod cargo;
 pub(crate) mod go;
@@ -28,13 +28,13 @@ use crate::{error::BenchError, folder::make_dir, unrun::Watch};
 const STARTER: &str = include_str!("guard/start.sh");
 /// What Python imports first.
 const MODULE: &str = include_str!("guard/sitecustomize.py");
-/// What tells the observer of tests.
+/// What reports tests to the observer.
 const OBSERVER: &str = include_str!("guard/holdpoint_observer.py");
 /// The same for pytest, as its plug-in.
 const PLUGIN: &str = include_str!("guard/holdpoint_pytest.py");
 /// Runners that are programs of Python's.
 const RUNNERS: [&str; 4] = ["pytest", "py.test", "coverage", "nose2"];
-/// Separators of a shell's words, quotes among them: a program may stand in a line for another shell.
+/// Separators of a shell's words, quotes among them: a program may be in a line for another shell.
 const SEPARATORS: [char; 12] = [' ', '\t', '\n', ';', '&', '|', '(', ')', '{', '}', '"', '\''];
 
 /// The programs that a shell line names and that a guard can start: runners of Python's, and Python itself, looked for

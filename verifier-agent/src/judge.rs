@@ -61,10 +61,10 @@ pub(crate) struct Retry {
     pub(crate) prompt: String,
 }
 
-/// What ends a judge's turn beside an envelope, in a sentence.
+/// What ends a judge's turn besides an envelope, in a sentence.
 pub(crate) const VERDICT: &str = "Or print the verdict object by itself, and nothing else: it has exactly the keys `verdict`, `evidence` and `doubts`.";
 
-/// What a judge learns of a waypoint beside its tree and what was shown.
+/// What a judge learns of a waypoint besides its tree and what was shown.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct About<'a> {
     /// Questions that were answered.
@@ -233,7 +233,7 @@ pub(crate) fn read(
     expected: &Expected,
     before: Before<'_>,
 ) -> (Came, Option<Problem>) {
-    // What it is told is JSON, which has no line that calls.
+    // Its prompt is JSON, which has no line that calls.
     let Found { help, question, envelope, .. } = markers::read(&said.text, stderr, "");
     if let Some(call) = help {
         return (Came::Asks(Ask::Help(call)), None);

@@ -5,7 +5,7 @@
 //! waypoint: that is the orchestrator's.
 //!
 //! - [`worker`]: a turn, from its plan to its report; [`process`]: the whole agent.
-//! - [`mod@bench`]: judging one tree, without the broker; [`settings`]: what it is told about its machine.
+//! - [`mod@bench`]: judging one tree, without the broker; [`settings`]: what it knows about its machine.
 //! - [`place`]: what a program may touch; [`evidence`]: what it printed.
 
 mod base_product;

@@ -1,6 +1,6 @@
 //! Places: where a program runs and what it may touch there.
 //!
-//! Pure: makes paths, environments and profiles. What has to exist is made by `checkout` and `runs`.
+//! Pure: makes paths, environments and profiles. `checkout` and `runs` make what has to exist.
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +17,7 @@ use crate::settings::Settings;
 /// tests print as well.
 pub const CHECK_OUTPUT_BYTES_MAX: usize = 16 << 20;
 
-/// The folders of one tree in a turn: its files, and what is kept beside them for all its runs.
+/// The folders of one tree in a turn: its files, and what is kept next to them for all its runs.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     /// The checked-out files. Nobody writes here.
@@ -113,9 +113,9 @@ pub(crate) fn environment(
     env.insert("LANG".to_owned(), "C.UTF-8".to_owned());
     // Every tree is built from nothing, so a record of what changed only costs time.
     env.insert("CARGO_INCREMENTAL".to_owned(), "0".to_owned());
-    // Both would write beside the sources, which are read-only.
+    // Both would write next to the sources, which are read-only.
     env.insert("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned());
-    // Compiled modules that lie in the tree need not be what their sources say.
+    // Compiled modules in the tree need not be what their sources say.
     env.insert("PYTHONPYCACHEPREFIX".to_owned(), text(&run.tmp.join("pycache")));
     // What a passed test's process printed shows whether libtest or the code under test ended it.
     env.insert("NEXTEST_SUCCESS_OUTPUT".to_owned(), "immediate".to_owned());

@@ -1,6 +1,6 @@
 //! Running one program on one tree: checkout, `prepare` before the first run, the sandbox, and the record of it all.
 //!
-//! What a run means for a criterion is decided in `criterion`; this only says how each run ended.
+//! `criterion` decides what a run means for a criterion; this only says how each run ended.
 
 mod ended;
 mod observed;
@@ -119,7 +119,7 @@ pub(crate) struct Program<'a> {
     pub(crate) guarded: bool,
     /// Lines that they are watched for.
     pub(crate) watch: Option<&'a Watch>,
-    /// What its Python test runners do is heard by an observer.
+    /// An observer hears what its Python test runners do.
     pub(crate) observed: bool,
 }
 
@@ -233,7 +233,7 @@ impl<'a> Runs<'a> {
         let passing = if known { None } else { self.trees.remove(args.tree.oid) };
         if let Some(ready) = passing {
             let Place { tree, caches, build, home } = ready.place;
-            // What stays goes with the turn.
+            // Folders that stay go with the turn.
             let remove = move || [tree, caches, build, home].iter().all(|folder| remove_tree(folder).is_ok());
             let _ = tokio::task::spawn_blocking(remove).await;
         }
@@ -365,7 +365,7 @@ impl<'a> Runs<'a> {
         } else {
             (self.sandbox.run(&command, Some(&tap)).await?, None, None)
         };
-        // No later run uses it, and copies of big trees add up. What stays goes with the turn.
+        // No later run uses it, and copies of big trees add up. Folders that stay go with the turn.
         let _ = tokio::task::spawn_blocking(move || remove_tree(&scratch)).await;
         let tail = tail.last_lines(&outcome);
         self.record.enforced(&outcome);

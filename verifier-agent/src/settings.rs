@@ -1,4 +1,4 @@
-//! What the bench is told about its machine: plain data, and how it follows from the configuration of the process.
+//! What the bench knows about its machine: plain data, and how it follows from the configuration of the process.
 
 use std::{
     collections::BTreeMap,

@@ -72,7 +72,7 @@ impl StartError {
     }
 }
 
-/// A turn was stopped. What is returned for it is not handed off.
+/// A turn was stopped. Its result is not handed off.
 #[derive(Debug, thiserror::Error)]
 #[error("the turn was stopped")]
 struct Stopped;

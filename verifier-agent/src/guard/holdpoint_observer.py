@@ -93,7 +93,7 @@ def observe_unittest(say):
             good = done.wasSuccessful()
             for name in library.replaced():
                 say("replaced", name)
-            # Told to stop, and not by a failure: something is left that did not run.
+            # Asked to stop, and not by a failure: something is left that did not run.
             if not (good and done.shouldStop):
                 say("end", 0 if good else 1)
         return done

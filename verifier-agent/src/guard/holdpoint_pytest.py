@@ -41,7 +41,7 @@ def pytest_runtest_makereport(item, call):
     raised = call.excinfo is not None
     outcome = yield
     if raised and outcome.get_result().passed:
-        # Somebody has taken the exception away.
+        # Other code has taken the exception away.
         _raised.add((item.nodeid, call.when))
 
 
@@ -53,7 +53,7 @@ def pytest_runtest_logreport(report):
     elif report.skipped and report.when != "teardown":
         say("skipped", report.nodeid)  # noqa: F821
     elif report.passed and report.when == "call" and not hasattr(report, "context"):
-        # What has a context is a part of a test.
+        # A report with a context is a part of a test.
         say("passed", report.nodeid)  # noqa: F821
 
 

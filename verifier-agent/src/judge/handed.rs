@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 
 use super::{Answer, Judged, of_answer, read_answer};
 
-/// What a judge that ended well handed over, and what is wrong with it. Who was asked again may print the object in a code
-/// block, and among other words.
+/// What a judge that ended well handed over, and what is wrong with it. A judge that was asked again may print the
+/// object in a code block, and among other words.
 pub(super) fn handed(
     answer: &[u8],
     envelope: Option<Printed>,

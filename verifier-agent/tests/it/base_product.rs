@@ -184,7 +184,7 @@ async fn refactoring_with_moved_imports_passes() {
     let moved = TESTS.replace("import calc", "import sums as calc");
     let files =
         [("calc.py", Some("from sums import add\n")), ("sums.py", Some(FIXED)), ("tests/test_calc.py", Some(&*moved))];
-    // What is left behind for others has no test any more.
+    // The line left behind for others has no test any more.
     let told = "only: changed lines that no test ran: calc.py 1\n";
     assert_eq!(doubts(&rig.assert_passes(check(SUITE), &[], &files).await), told);
 }

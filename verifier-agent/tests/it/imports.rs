@@ -45,7 +45,7 @@ async fn module_planted_before_the_runners_own_ends_the_check() {
         ("__future__.py", &[UNITTEST, "python3 -m unittest tests/test_calc.py"]),
         ("org/python/core.py", &[UNITTEST, "sh -c 'python3 -m unittest discover -v -s tests'"]),
         ("src/difflib.py", &["PYTHONPATH=src python3 -m unittest discover -v -s tests"]),
-        // Beside a check's own program.
+        // Next to a check's own program.
         ("tools/json.py", &["python3 tools/check.py", "cd tools && PYTHONPATH=.. python3 check.py"]),
         ("tools/_json.py", &["python3 tools/check.py"]),
     ];

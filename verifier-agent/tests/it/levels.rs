@@ -53,7 +53,7 @@ impl<'a> Try<'a> {
     }
 }
 
-/// Shows that `fast` takes these for done, and which of them `strict` finds. What stays open is named in docs/security.md.
+/// Shows that `fast` takes these for done, and which of them `strict` finds. docs/security.md names what stays open.
 async fn get_through(rig: &Rig, tries: &[Try<'_>]) {
     let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/security.md")).unwrap();
     let mut wrong = Vec::new();
@@ -152,7 +152,7 @@ async fn tests_in_product_files_and_in_processes_of_their_own_get_through() {
         0 failed; 0 ignored; 0 measured\\n\";\n    std::io::stdout().write_all(text).unwrap();\n    \
         std::process::exit((a + b > 99) as i32)";
     let forged = inside(said, "assert_eq!(super::add(1, 2), 3);");
-    // The same, and what libtest would have logged, once the tests beside it have come to their end.
+    // The same, and what libtest would have logged, once the tests next to it have come to their end.
     let log = "use std::io::Write as _;\n    std::thread::sleep(std::time::Duration::from_millis(500));\n    \
         if let Ok(mut log) = std::fs::File::create(\"/proc/self/fd/900\") {\n        \
         log.write_all(b\"ok checks::adds\\n\").unwrap();\n    }\n    ";
@@ -187,7 +187,8 @@ async fn what_fast_refuses_is_refused_at_strict_by_the_same_runs() {
     }
 }
 
-/// Why `strict` is no default (docs/adr/0017-evidence-default.md): no run tells this work from tests that were emptied.
+/// Why `strict` is no default (docs/adr/0017-evidence-default.md): no run distinguishes this work from tests that were
+/// emptied.
 #[tokio::test]
 async fn honest_work_on_red_tests_is_refused_at_strict_where_the_scope_names_more_than_tests() {
     let solved = product("    return 2 * a\n");

@@ -88,7 +88,7 @@ async fn tests_that_ask_for_what_changed_kill_every_mutant() {
     let more = judged(&rig, &[("calc.py", Some(WORK))], with(SUITE, 9)).await;
     assert_eq!(only(&more), (Pass, None), "{:#?}", more.criteria);
     assert_eq!(note(&more), "3 of 9 mutants: 3 killed, 0 survived; no other changed line can be broken");
-    // What is judged as a merge was tried as it was handed off.
+    // Work that is judged as a merge was tried as it was handed off.
     let commit = rig.change(&[("calc.py", Some(WORK))]).await;
     let mut request = rig.request(&commit, vec![criterion("only", with(SUITE, 3))]).await;
     request.purpose = VerificationPurpose::Merge;

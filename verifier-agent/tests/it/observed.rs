@@ -76,7 +76,7 @@ async fn a_forged_end_of_unittest_is_not_heard() {
         def twice(a):\n    threading.Thread(target=end).start()\n    threading.Event().wait()\n");
     let fork = of("\n\ndef twice(a):\n    if os.fork():\n        os.write(2, REPORT)\n        os._exit(0)\n    \
         os.setsid()\n    os.close(1)\n    os.close(2)\n    return 4\n");
-    // A socket of its own tells the harness of another run, which is a good one; so does every descriptor it has.
+    // A socket of its own reports another run to the harness, which is a good one; so does every descriptor it has.
     let answered = of("import socket\n\nfor fd in range(3, 1024):\n    try:\n        \
         os.write(fd, b'passed a\\n')\n        os.write(fd, b'end 0\\n')\n    except OSError:\n        pass\n\
         os.write(2, REPORT)\nos._exit(0)\n");
@@ -458,7 +458,7 @@ async fn a_test_library_that_the_product_replaces_is_seen() {
     only_the_observer_finds(&rig, WITH_PYTEST, &[("the call of a test", &call, Reason::ReportMismatch)]).await;
 }
 
-/// What the tests of the base do to their library is the project's way, though the base is red.
+/// The effect of the base's tests on their library is the project's way, though the base is red.
 #[tokio::test]
 async fn a_test_library_that_the_base_replaces_as_well_stays_so() {
     let helped = "import unittest\n\n_run = unittest.TestCase.run\n\n\ndef run(self, result=None):\n    \

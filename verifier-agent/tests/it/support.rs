@@ -250,7 +250,7 @@ async fn git(dir: &Path, args: &[&str]) {
     tool.run_ok().await.unwrap();
 }
 
-/// Waits until nothing is in a folder: what is put away is removed beside the work.
+/// Waits until nothing is in a folder: folders that are put away are removed in parallel.
 pub(crate) fn wait_until_empty(dir: &Path) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while std::fs::read_dir(dir).unwrap().count() > 0 {

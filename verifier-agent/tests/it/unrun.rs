@@ -30,7 +30,7 @@ async fn judged(rig: &Rig, files: &[(&str, Option<&str>)], evidence: EvidenceLev
     found
 }
 
-/// What is told of lines.
+/// What is reported of lines.
 fn unrun(findings: &Findings) -> Vec<&str> {
     let texts = findings.doubts.iter().map(|doubt| doubt.text.as_str());
     texts.filter(|text| text.contains("that no test ran")).collect()
