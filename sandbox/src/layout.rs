@@ -1,6 +1,6 @@
 //! From a profile to what is really there: resolved paths, in the order in which they are laid over each other.
 //!
-//! Looks at the file system and changes nothing. What the shim does with a layout is in `shim`.
+//! Looks at the file system and changes nothing. `shim` says what is done with a layout.
 
 mod system;
 #[cfg(test)]

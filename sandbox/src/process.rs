@@ -1,6 +1,6 @@
 //! Naming a process so that a recycled number is never mistaken for it.
 //!
-//! A pid alone may belong to somebody else by the time it is read back from a file. With the start time it does not.
+//! A pid alone may belong to another process by the time it is read back from a file. With the start time it does not.
 //! Between the look and the signal a number could still be recycled; the kernel hands numbers out in turn, so that
 //! window would need a whole round of them.
 
@@ -62,7 +62,7 @@ impl ProcessId {
     /// Asks it to end (SIGTERM). `Ok(false)`: it has ended already.
     ///
     /// # Errors
-    /// The process is somebody else's.
+    /// The process is another user's.
     pub fn terminate(&self) -> Result<bool, std::io::Error> {
         self.signal(Signal::SIGTERM)
     }
@@ -70,7 +70,7 @@ impl ProcessId {
     /// Asks it to read its configuration again (SIGHUP). `Ok(false)`: it has ended already.
     ///
     /// # Errors
-    /// The process is somebody else's.
+    /// The process is another user's.
     pub fn reload(&self) -> Result<bool, std::io::Error> {
         self.signal(Signal::SIGHUP)
     }
@@ -78,7 +78,7 @@ impl ProcessId {
     /// Ends it (SIGKILL). `Ok(false)`: it has ended already.
     ///
     /// # Errors
-    /// The process is somebody else's.
+    /// The process is another user's.
     pub fn kill(&self) -> Result<bool, std::io::Error> {
         self.signal(Signal::SIGKILL)
     }

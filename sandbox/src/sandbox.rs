@@ -178,8 +178,8 @@ impl Sandbox {
         })
     }
 
-    /// Whether a program with this network may make unix sockets here, and so connect to one that lies in a tree of its
-    /// profile. Where nothing keeps it from all other sockets, it may make none.
+    /// Whether a program with this network may make unix sockets here, and so connect to one in a tree of its profile.
+    /// Where nothing keeps it from all other sockets, it may make none.
     ///
     /// # Errors
     /// As [`Sandbox::probe`].

@@ -1,7 +1,7 @@
 //! Starting our own long-lived processes: a broker, a role process.
 //!
 //! They are trusted and run without a sandbox, but with a small environment, a process group of their own (a Ctrl-C at
-//! the terminal is for us to pass on) and their output in a log file. Restarting them is the supervisor's matter.
+//! the terminal is for us to pass on) and their output in a log file. The supervisor restarts them.
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
@@ -128,7 +128,7 @@ fn spawn_error(spec: &ServiceSpec, source: std::io::Error) -> ServiceError {
 }
 
 impl Running {
-    /// Its number. It may be somebody else's once the service was waited for.
+    /// Its number. It may be another process's once the service was waited for.
     #[must_use]
     pub fn pid(&self) -> u32 {
         self.pid
@@ -187,7 +187,7 @@ impl Drop for Running {
     }
 }
 
-/// Completes when standard input ends: whoever started this process with [`Lifetime::BoundByPipe`] is gone.
+/// Completes when standard input ends: the process that started this one with [`Lifetime::BoundByPipe`] is gone.
 ///
 /// Must not be used by a process whose input is not such a pipe.
 pub async fn starter_gone() {

@@ -77,7 +77,7 @@ impl Failure {
     }
 }
 
-/// The socket that whoever started us gave as standard input.
+/// The socket that our parent gave as standard input.
 fn control() -> Result<UnixStream, Failure> {
     let stdin = std::io::stdin();
     let owned = stdin.as_fd().try_clone_to_owned().map_err(Failure::at(Step::Control, "standard input"))?;

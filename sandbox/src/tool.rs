@@ -1,7 +1,7 @@
 //! Running a trusted tool (git, pip, cargo) to its end, or asking a confined one again and again ([`Answering`]).
 //!
 //! A tool gets a cleared environment, a process group of its own, an output cap and a deadline. One that reads what
-//! somebody else made gets a [`Confinement`] too. It is *not* sandboxed: programs that are not ours go through the
+//! others made gets a [`Confinement`] too. It is *not* sandboxed: programs that are not ours go through the
 //! sandbox. Our own long-lived processes are [`service`](crate::service)'s.
 
 mod answering;
@@ -30,9 +30,9 @@ pub use answering::{Answered, Answering};
 pub use confinement::{Confinement, Limit};
 pub use error::ToolError;
 
-/// Time a tool gets unless told otherwise: long enough for a big clone, short enough that a hung one is noticed.
+/// Time a tool gets by default: long enough for a big clone, short enough that a hung one is noticed.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
-/// Bytes of standard output kept unless told otherwise. More than that is data that belongs in a file.
+/// Bytes of standard output kept by default. More than that is data that belongs in a file.
 const DEFAULT_OUTPUT_CAP: usize = 64 * 1024 * 1024;
 /// Bytes of standard error kept: its end, where tools say what went wrong.
 const STDERR_KEPT: usize = 64 * 1024;
@@ -221,8 +221,8 @@ impl Tool {
         if self.confinement.is_some() { self.timeout.saturating_mul(2) } else { self.timeout }
     }
 
-    /// What a confined tool reads is not trusted, so its time is a limit like the others: the same input would take as
-    /// long again.
+    /// The input of a confined tool is not trusted, so its time is a limit like the others: the same input would take
+    /// as long again.
     fn took_too_long(&self) -> ToolError {
         let (program, after) = (self.name(), self.wall_time());
         match &self.confinement {
@@ -303,7 +303,7 @@ impl GroupGuard {
         Self(child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw))
     }
 
-    /// The tool ended and was reaped: its number may soon be somebody else's.
+    /// The tool ended and was reaped: its number may soon be another process's.
     fn reaped(&mut self) {
         self.0 = None;
     }

@@ -1,7 +1,7 @@
-//! Finding the toolchains that `PATH` refers to in somebody's home, without opening the home itself.
+//! Finding the toolchains that `PATH` refers to in a user's home, without opening the home itself.
 //!
 //! Looks at names only, but for cargo's configuration, which is closed where it has a token in it, and for the mark of a
-//! Python virtual environment. What does not exist is left out when a program starts.
+//! Python virtual environment. A path that does not exist is left out when a program starts.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -126,7 +126,7 @@ fn add_home_folder(found: &mut ToolchainPaths, home: &Path, below: &Path) {
     let Some((folder, variable)) = HOME_FOLDERS.iter().find(|(folder, _)| below.starts_with(folder)) else { return };
     found.read.push(home.join(folder));
     if *folder == ".local/bin" {
-        // Programs there are mostly links into, or scripts that import from, the folder beside it.
+        // Programs there are mostly links into, or scripts that import from, the folder next to it.
         found.read.push(home.join(".local/lib"));
     }
     if let Some(variable) = variable {
@@ -147,13 +147,14 @@ fn add_rust(found: &mut ToolchainPaths, dir: &Path) {
     found.env.insert("RUSTUP_HOME".to_owned(), rustup);
 }
 
-/// The virtual environment whose programs are in this folder: without what lies beside them they do not start (PEP 405).
+/// The virtual environment whose programs are in this folder: without the files next to them they do not start (PEP
+/// 405).
 fn virtual_environment(dir: &Path) -> Option<PathBuf> {
     let whole = dir.parent().filter(|_| dir.ends_with("bin"))?;
     whole.join("pyvenv.cfg").is_file().then(|| whole.to_owned())
 }
 
-/// Cargo's configuration, which it needs, if somebody keeps a token there, which belongs into its credentials.
+/// Cargo's configuration, which it needs, if a user keeps a token there, which belongs into its credentials.
 fn with_token(cargo: &Path) -> Vec<PathBuf> {
     let is_token = |line: &str| line.split_once('=').is_some_and(|(key, _)| key.trim().ends_with("token"));
     let files = ["config", "config.toml"].map(|name| cargo.join(name));

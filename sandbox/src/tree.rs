@@ -51,7 +51,7 @@ pub fn spread(dir: &Path) {
 }
 
 /// Removes a folder with all that is in it, whatever its depth and also where its owner took the rights to it from
-/// himself. A file or a link is unlinked; what a link points to stays. What is not there is gone already.
+/// himself. A file or a link is unlinked; what a link points to stays. A folder that is not there is gone already.
 ///
 /// No other process may write to the folder that `path` is in, as a crash leaves a holding folder there. The next start
 /// removes it with [`remove_leftovers`].
@@ -174,7 +174,7 @@ impl Removal {
     }
 }
 
-/// What somebody else removed is removed.
+/// An entry that another process removed is removed.
 fn unless_gone(done: io::Result<()>) -> io::Result<()> {
     match done {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),

@@ -53,7 +53,7 @@ enum Kind {
     Libtest,
 }
 
-/// Runs a program that cargo starts. What it starts in its turn is the program's own, and not heard.
+/// Runs a program that cargo starts. Processes that it starts are the program's own, and not heard.
 pub(super) fn watch(socket: &Path, program: &OsStr, args: &[OsString]) -> io::Result<ExitStatus> {
     let below_nextest = std::env::var_os(BELOW_NEXTEST).is_some_and(|is| is == "1");
     let mut command = child(program);

@@ -156,8 +156,8 @@ pub(super) fn wait_beside(mut child: Child) -> io::Result<(PipeReader, Waiter)> 
     Ok((reader, waiter))
 }
 
-/// Hands on what the child says until it has ended. What it leaves running may hold its descriptor for longer, and says
-/// nothing any more.
+/// Hands on what the child says until it has ended. A process that it leaves running may hold its descriptor for
+/// longer, and says nothing any more.
 fn relay(child: &OwnedFd, nonce: &str, ended: &PipeReader, line: &mut UnixStream) {
     let mut closed = false;
     loop {

@@ -30,8 +30,8 @@ const RUNS_MAX: usize = 4_096;
 const RUNS_AT_ONCE_MAX: usize = 100_000;
 /// Refused connections that are noted.
 const REFUSED_MAX: usize = 64;
-/// Bytes that one run may say: those of 300,000 tests with long names. What goes over is heard to no end. Runs that are heard
-/// at once have equal parts of it.
+/// Bytes that one run may say: those of 300,000 tests with long names. A run that goes over is not heard to its end.
+/// Runs that are heard at once have equal parts of it.
 const RUN_BYTES_MAX: u64 = 64 << 20;
 /// Bytes of what is kept of all runs, after which no further one is heard.
 const KEPT_BYTES_MAX: usize = 256 << 20;
@@ -102,7 +102,7 @@ impl Listener {
         let runs_max = if self.at_once > 1 { RUNS_AT_ONCE_MAX } else { RUNS_MAX };
         let result = loop {
             tokio::select! {
-                // What has ended is noted before the next one is let in.
+                // An ended run is noted before the next one is let in.
                 biased;
                 Some(one) = heard.next() => {
                     kept += bytes_of(&one);

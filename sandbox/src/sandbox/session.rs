@@ -20,7 +20,7 @@ use crate::profile::Limits;
 use crate::shim;
 use crate::wire::{Event, Excess, Frame, GroupVersion, Spec, Step};
 
-/// Time for the shim to end a tree once told to: its own limit for that, and some.
+/// Time for the shim to end a tree once asked to: its own limit for that, and some.
 const END_LIMIT: Duration = Duration::from_secs(15);
 /// Time for output to reach its end after the shim's: longer only if something escaped with the pipes in hand.
 const OUTPUT_GRACE: Duration = Duration::from_secs(2);

@@ -1,6 +1,6 @@
 //! Control groups: a limit on memory and processes of the whole tree, kept by the kernel.
 //!
-//! The outer stage makes a group below its own (or beside it), puts the inner stage into it before the program starts,
+//! The outer stage makes a group below its own (or next to it), puts the inner stage into it before the program starts,
 //! and removes it when the tree has ended. No group of anybody else is changed. Where groups cannot be made, others keep
 //! the limits: see `limits` and `watch`.
 

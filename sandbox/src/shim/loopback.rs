@@ -11,7 +11,7 @@ use nix::sys::socket::{
 const LOOPBACK_INDEX: i32 = 1;
 /// `struct nlmsghdr` and `struct ifinfomsg`, in bytes.
 const MESSAGE_BYTES: u32 = 32;
-/// Where the error number stands in an answer: after the header.
+/// Where the error number is in an answer: after the header.
 const ERROR_OFFSET: usize = 16;
 
 pub(super) fn bring_up() -> std::io::Result<()> {

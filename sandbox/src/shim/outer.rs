@@ -59,7 +59,7 @@ fn supervise(control: &mut UnixStream, frame: &Frame) -> Result<(), Failure> {
     let inner = start_inner(theirs)?;
     let bytes = Frame::encode(&frame.spec, &frame.stdin).map_err(Failure::at(Step::Control, "encode"))?;
     let mut watch = Watch::new(&groups, &frame.spec.budget, &frame.spec.layout);
-    // Whatever fails from here on, the tree has to be ended: errors of the sockets mean that one side is gone.
+    // If anything fails from here on, the tree has to be ended: errors of the sockets mean that one side is gone.
     let mut joined = Ok(());
     let mut excess = None;
     if ours.write_all(&bytes).is_ok() {

@@ -1,6 +1,6 @@
 //! A root of its own for the program: an empty one in memory, with only what was granted mounted into it.
 //!
-//! What is not mounted does not exist inside: no file of it can be read, no socket in it connected.
+//! Anything not mounted does not exist inside: no file of it can be read, no socket in it connected.
 
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, symlink};

@@ -130,7 +130,7 @@ const OLD_MODES: [(i64, u8, Option<u8>); 4] =
 const OLD_MODES: [(i64, u8, Option<u8>); 0] = [];
 /// Flags with which opening makes a file; without them a mode is not even looked at.
 const MAKES: [i32; 2] = [libc::O_CREAT, libc::O_TMPFILE & !libc::O_DIRECTORY];
-/// A program that would run as the owner of its file: as whoever the harness is, who may be root.
+/// A program that would run as the owner of its file: as the harness's user, who may be root.
 const SET_USER_ID: u64 = 0o4000;
 
 /// Flags of `clone` that make namespaces.

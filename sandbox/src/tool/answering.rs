@@ -1,6 +1,6 @@
 //! A confined tool that stays, and answers a line for each line that it is sent.
 //!
-//! Which questions may go to the same process, and when one is replaced, is its caller's matter: nothing here looks at what
+//! Its caller decides which questions may go to the same process, and when one is replaced: nothing here looks at what
 //! is asked and answered.
 
 use std::process::Stdio;
@@ -13,7 +13,7 @@ use super::{Confinement, GroupGuard, Limit, Tool, ToolError, confined, exceeded}
 
 /// A tool that was started to be asked. Dropping it kills it and what it started.
 ///
-/// Whoever gets no answer, or an error, drops it: what it says next may belong to an earlier question.
+/// A caller that gets no answer, or an error, drops it: what it says next may belong to an earlier question.
 #[derive(Debug)]
 #[must_use = "it is killed when it is dropped"]
 pub struct Answering {
@@ -90,7 +90,7 @@ impl Answering {
         // Both at once: an answer may begin before the question was read to its end.
         let (stdin, stdout) = (&mut self.stdin, &mut self.stdout);
         let mut said = Vec::new();
-        // Its end with it: two writes would wake whoever reads twice.
+        // Its end with it: two writes would wake the reader twice.
         let line = [line, b"\n"].concat();
         let send = async {
             let sent = async {

@@ -1,4 +1,4 @@
-//! What a trusted tool may use while it reads what somebody else made. Pure data and paths; nothing here runs anything.
+//! What a trusted tool may use while it reads what others made. Pure data and paths; nothing here runs anything.
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};

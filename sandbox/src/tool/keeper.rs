@@ -1,8 +1,8 @@
 //! Ends confined tools when this process is gone, however it went.
 //!
 //! The keeper is a small process of its own. It waits for the end of a pipe whose other end only we hold, and then ends
-//! everything that carries our mark in its environment, which children inherit. It knows no numbers of processes, so
-//! nothing has to be told to it for each tool, and none is mistaken. One serves all tools of this process.
+//! everything that carries our mark in its environment, which children inherit. It knows no numbers of processes, so no
+//! tool has to be registered with it, and none is mistaken. One serves all tools of this process.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};

@@ -51,7 +51,7 @@ enum Wall {
     Nested,
 }
 
-/// How an attempt ended, whichever way it was run.
+/// How an attempt ended, in each way to run it.
 #[derive(Deserialize)]
 struct Seen {
     ended: String,
@@ -116,7 +116,7 @@ async fn seen_nested(arena: &Arena, command: &Command) -> Seen {
     serde_json::from_slice(&outcome.stdout).unwrap()
 }
 
-/// Makes every attempt behind a wall. All that went wrong is told at once.
+/// Makes every attempt behind a wall. Reports all that went wrong at once.
 async fn attempts(cases: &[Case], wall: Wall) {
     let sandbox = wall.sandbox();
     let mut wrong = Vec::new();

@@ -133,7 +133,7 @@ const DISK_FLOODS: [(u64, &str); 4] = [
 #[tokio::test]
 async fn disk_space_in_sum_is_limited() {
     for mut lab in Lab::both() {
-        // More than a fast disk takes before somebody looks: it must not be what ends the flood.
+        // More than a fast disk takes before the watch looks: it must not be what ends the flood.
         lab.profile.limits.file_size_bytes = 1 << 35;
         for (mib, flood) in DISK_FLOODS {
             lab.profile.limits.disk_bytes = Some(mib * MIB);

@@ -80,7 +80,7 @@ fn flag(option: &str) -> MsFlags {
     }
 }
 
-/// Blanks and their like stand in the table as a backslash and three octal digits.
+/// Blanks and their like are in the table as a backslash and three octal digits.
 fn unescape(field: &str) -> PathBuf {
     let mut bytes = Vec::with_capacity(field.len());
     let mut rest = field.as_bytes();
@@ -103,7 +103,8 @@ fn unescape(field: &str) -> PathBuf {
 fn remount(entry: &Mount, more: MsFlags) -> std::io::Result<()> {
     let flags = MsFlags::MS_REMOUNT | MsFlags::MS_BIND | entry.flags | more;
     match mount(NONE, &super::new(&entry.point), NONE, flags, NONE) {
-        // Somebody else's private mount: who cannot get at it to change its flags cannot get at its files either.
+        // Another user's private mount: a process that cannot get at it to change its flags cannot get at its files
+        // either.
         Ok(()) | Err(Errno::EACCES) => Ok(()),
         Err(error) => {
             Err(std::io::Error::new(std::io::Error::from(error).kind(), format!("{}: {error}", entry.point.display())))

@@ -1,7 +1,7 @@
 //! Disk space that a tree has used up: of files changed since its start, in the folders that it may write.
 //!
-//! Times of change cannot be set, so they tell what is its own without a look at all before the start. A file that was
-//! there and is changed counts as a whole. Beside its budget a program is ended when the disk is nearly full: that holds
+//! Times of change cannot be set, so they show what is its own without a look at all before the start. A file that was
+//! there and is changed counts as a whole. Besides its budget, a nearly full disk ends a program: that holds
 //! however it hides what it writes.
 
 use std::collections::BTreeSet;

@@ -33,7 +33,7 @@ impl Held {
         self.0.iter().filter(|(device, _)| devices.contains(device)).map(|(_, bytes)| bytes).sum()
     }
 
-    /// Bytes on any device. What is not on a disk is memory that is shared by a file descriptor.
+    /// Bytes on any device. Other files are memory that is shared by a file descriptor.
     pub(super) fn all(&self) -> u64 {
         self.0.values().sum()
     }

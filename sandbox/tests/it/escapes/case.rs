@@ -24,7 +24,7 @@ pub(crate) struct Case {
     pub(crate) without_network: bool,
 }
 
-/// What has to become of an attempt, beside that nothing outside is harmed and no secret seen.
+/// What has to become of an attempt, besides that nothing outside is harmed and no secret seen.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Must {
     /// The system refuses it.

@@ -29,7 +29,7 @@ pub(super) const CASES: &[Case] = &[
     case("read-home-of-root", "every(lambda: os.listdir('/root'), lambda: os.listdir('/home'))"),
     case("read-logs", "every(lambda: os.listdir('/var/log'), lambda: os.listdir('/var/lib'))"),
     case("read-devices", "every(*[lambda p=p: open('/dev/' + p, 'rb').read(1) for p in ('mem', 'kmsg', 'port', 'vda', 'sda', 'kvm', 'fuse')])"),
-    // What keeps this is that the program is not root.
+    // This holds because the program is not root.
     Case::new(
         "read-kernel-memory",
         NoPrivilegeGain,
