@@ -1,4 +1,4 @@
-//! How much git may use for objects that somebody else made. The more there is honestly to be read, the more: a figure
+//! How much git may use for objects that others made. The more there is honestly to be read, the more: a figure
 //! that fits the largest repository would be a bomb's too. Pure arithmetic; what enforces it is the sandbox.
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! Bundle files: reading the header of one that somebody made, and writing our own. What is *in* a bundle is looked at
+//! Bundle files: reading the header of one from others, and writing our own. The contents of a bundle are looked at
 //! only in quarantine.
 
 mod header;

@@ -87,7 +87,7 @@ pub enum Error {
         /// What is in the way.
         reason: String,
     },
-    /// The branch is checked out: writing it would change somebody's working state.
+    /// The branch is checked out: writing it would change a user's working state.
     #[error("the branch {branch} is checked out in {}", worktree.display())]
     BranchCheckedOut {
         /// The branch, without `refs/heads/`.
@@ -157,7 +157,7 @@ pub enum Error {
         /// The caller's cap, in bytes.
         cap: usize,
     },
-    /// What somebody handed in is not taken.
+    /// Handed-in work is not taken.
     #[error("what was handed in is refused")]
     Refused(#[from] Refusal),
 }
@@ -221,7 +221,7 @@ pub enum Refusal {
         /// What it needed too much of.
         limit: String,
     },
-    /// What the bundle's ref names is no commit.
+    /// The bundle's ref names no commit.
     #[error("{oid} is not a commit")]
     NotACommit {
         /// The object.
@@ -263,7 +263,7 @@ pub enum Refusal {
         /// The link.
         path: RepoPath,
     },
-    /// A repository lies inside the working tree.
+    /// A repository is inside the working tree.
     #[error("{path} is a git repository inside the working tree")]
     NestedRepository {
         /// Its folder.

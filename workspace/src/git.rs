@@ -1,7 +1,7 @@
 //! One place that builds every call of git. Whatever the machine, the user or an agent configured has no say in it:
 //! no system and global configuration, no hooks, no file-system monitor, no replaced objects, no network, no
-//! credentials, no prompts. A call on objects or files that somebody else made is confined as well: see
-//! [`Git::confined`]. It does not know what the calls are for.
+//! credentials, no prompts. A call on objects or files that others made is confined as well: see [`Git::confined`]. It
+//! does not know what the calls are for.
 
 mod version;
 
@@ -260,7 +260,7 @@ fn tool_error(command: &'static str, source: ToolError) -> Error {
     }
 }
 
-/// What was asked for is more than honest work of that size needs.
+/// The call needs more than honest work of that size does.
 fn over_limit(command: &'static str, limit: impl std::fmt::Display) -> Error {
     Refusal::OverLimit { command, limit: limit.to_string() }.into()
 }

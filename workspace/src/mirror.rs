@@ -92,7 +92,7 @@ impl Mirror {
         &self.inner.dir
     }
 
-    /// Whether somebody has a clone of this: it is in use elsewhere in this process.
+    /// Whether another holder has a clone of this: it is in use elsewhere in this process.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         Arc::strong_count(&self.inner) > 1
@@ -210,7 +210,7 @@ fn scratch_parent(mirror: &Path) -> PathBuf {
     mirror.join("scratch")
 }
 
-/// Removes what somebody was still writing when they were killed: bundles that were unpacked, and what git itself calls
+/// Removes what killed processes were still writing: bundles that were unpacked, and what git itself calls
 /// temporary, in the folder of packs and in those of single objects.
 fn clear_leftovers(objects: &Path) -> Result<(), Error> {
     for entry in entries(objects) {
@@ -232,7 +232,7 @@ fn entries(dir: &Path) -> impl Iterator<Item = std::fs::DirEntry> {
     std::fs::read_dir(dir).into_iter().flatten().flatten()
 }
 
-/// Takes the mirror into use. Whoever is alone with it clears what crashed users left.
+/// Takes the mirror into use. A user that is alone with it clears what crashed users left.
 fn claim(dir: &Path) -> Result<File, Error> {
     let path = dir.join("in-use");
     let lock =

@@ -59,7 +59,7 @@ impl RepoPath {
         unfit_path(&self.0).is_none()
     }
 
-    /// How many folders the entry lies below the root: 0 for one in the root.
+    /// How many folders the entry is below the root: 0 for one in the root.
     #[must_use]
     pub fn depth(&self) -> usize {
         self.0.iter().filter(|byte| **byte == b'/').count()

@@ -64,7 +64,7 @@ const FOLDER_PREFIX: &str = "tmp_objdir-holdpoint-";
 pub(crate) struct Quarantine {
     scratch: Scratch,
     home: Objects,
-    /// Holds the new objects; lies inside the repository's own so that they can be moved. Removed when dropped.
+    /// Holds the new objects; is inside the repository's own so that they can be moved. Removed when dropped.
     folder: TempDir,
 }
 

@@ -1,5 +1,6 @@
-//! A git directory for one operation: refs, an index and attributes of its own over somebody's objects. So neither the
-//! user's repository nor a mirror ever gets a temporary ref or a foreign index, and no configuration but ours is read.
+//! A git directory for one operation: refs, an index and attributes of its own over another repository's objects. So
+//! neither the user's repository nor a mirror ever gets a temporary ref or a foreign index, and no configuration but
+//! ours is read.
 
 use std::path::{Path, PathBuf};
 
@@ -61,7 +62,7 @@ pub(crate) struct Scratch {
 }
 
 impl Scratch {
-    /// A fresh one over objects that somebody else made, below `parent` (default: the system's folder for temporary files).
+    /// A fresh one over objects that others made, below `parent` (default: the system's folder for temporary files).
     pub(crate) fn new(parent: Option<&Path>, objects: Objects) -> Result<Self, Error> {
         let mut builder = tempfile::Builder::new();
         builder.prefix("holdpoint-git-");

@@ -27,7 +27,7 @@ const LFS_ATTRIBUTE: &str = "filter=lfs";
 /// A repository that belongs to the user.
 #[derive(Debug, Clone)]
 pub struct UserRepo {
-    /// Where the user stood: `HEAD` means the one of this working tree.
+    /// The user's current folder: `HEAD` means the one of this working tree.
     dir: PathBuf,
     git_dir: PathBuf,
     objects: Objects,
@@ -35,7 +35,7 @@ pub struct UserRepo {
 }
 
 impl UserRepo {
-    /// The repository that `dir` lies in: a working tree, a linked one, a bare repository, or a folder inside.
+    /// The repository that `dir` is in: a working tree, a linked one, a bare repository, or a folder inside.
     ///
     /// # Errors
     /// [`Error::GitMissing`], [`Error::GitTooOld`], [`Error::NotARepository`], [`Error::NoCommits`].
@@ -119,7 +119,7 @@ impl UserRepo {
         file_at(|command| self.git(command), commit, path, cap).await
     }
 
-    /// Whether `commit` is `other`, or in its history. What is not here is not.
+    /// Whether `commit` is `other`, or in its history. A commit that is not here is not.
     ///
     /// # Errors
     /// Git fails.
@@ -149,7 +149,7 @@ impl UserRepo {
         }
     }
 
-    /// Whether git was told to leave out objects until they are wanted.
+    /// Whether git leaves out objects until they are wanted.
     async fn is_partial(&self) -> Result<bool, Error> {
         let keys = r"^(extensions\.partialclone|remote\..*\.(promisor|partialclonefilter))$";
         let output = self.git("config").args(["--local", "--get-regexp", keys]).run().await?;

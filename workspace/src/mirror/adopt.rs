@@ -1,5 +1,5 @@
-//! Taking in a snapshot that somebody trusted has checked already, with the index that was made of it then. What costs
-//! is naming every object by its content; here nothing is named again.
+//! Taking in a snapshot that a trusted party has checked already, with the index that was made of it then. Naming every
+//! object by its content is what costs; here nothing is named again.
 //!
 //! An index says where each object is, and git believes it. So it may only come from one whose word counts, and it has
 //! to belong to this very pack: that is what is checked.
@@ -17,15 +17,15 @@ use crate::quarantine::{Expected, Quarantine};
 
 /// How an index of version 2 begins (`gitformat-pack(5)`).
 const INDEX_START: [u8; 8] = [0xff, b't', b'O', b'c', 0, 0, 0, 2];
-/// Where the number of all objects stands in it: the last of 256 cumulative counts of four bytes.
+/// Where the number of all objects is in it: the last of 256 cumulative counts of four bytes.
 const INDEX_COUNT_AT: u64 = 8 + 255 * 4;
 
-/// A snapshot whose objects were checked by somebody whose word counts.
+/// A snapshot whose objects were checked by a party whose word counts.
 #[derive(Debug, Clone, Copy)]
 pub struct Checked<'a> {
     /// The bundle: a whole history, without prerequisites.
     pub bundle: &'a Path,
-    /// The index of the pack in it, by whoever checked.
+    /// The index of the pack in it, by the one that checked.
     pub index: &'a Path,
     /// The one ref that the bundle has to have, and no other.
     pub ref_name: &'a str,

@@ -30,7 +30,7 @@ impl Mirror {
     /// The working tree in `dir` as a tree of this mirror. `base` is the commit (or tree) the clone was made of: ignored
     /// files count if it has them, and its submodule links stay as they are, whatever is in their folders.
     ///
-    /// Whoever worked in `dir` has ended: the files must not change meanwhile.
+    /// The program that worked in `dir` has ended: the files must not change meanwhile.
     ///
     /// # Errors
     /// [`Error::Refused`] for nested repositories, what is neither file nor link, what cannot be read, and sizes over
@@ -48,7 +48,7 @@ impl Mirror {
     }
 
     async fn capture_knowing(&self, dir: &Path, base: &Oid, known: Arc<Remembered>) -> Result<Oid, Error> {
-        // A link in its place would have us read somebody else's files.
+        // A link in its place would have us read another user's files.
         if !dir.symlink_metadata().map_err(Error::io("look at", dir))?.is_dir() {
             return Err(Refusal::Unreadable { shown: "the working tree's own folder".to_owned() }.into());
         }

@@ -70,7 +70,7 @@ fn next_blob<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     Some(blob)
 }
 
-/// Whether a link cannot lead out of its tree. Its `..` have to come first and be no more than the folders it lies in:
+/// Whether a link cannot lead out of its tree. Its `..` have to come first and be no more than the folders it is in:
 /// after another component they might follow a link somewhere else. That other link is judged by itself.
 fn stays_inside(link: &RepoPath, target: &[u8]) -> bool {
     let mut components = target.split(|byte| *byte == b'/').filter(|part| !matches!(*part, b"" | b".")).peekable();

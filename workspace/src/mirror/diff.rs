@@ -106,7 +106,7 @@ impl Mirror {
     }
 }
 
-/// A listing to its end. One that is longer than those of the largest trees is the fault of whoever made them.
+/// A listing to its end. One that is longer than those of the largest trees is the fault of their maker.
 fn complete(listing: Result<Vec<u8>, Error>) -> Result<Vec<u8>, Error> {
     match listing {
         Err(Error::Git { command, source: ToolError::OutputLimit { limit, .. } }) => {

@@ -90,7 +90,7 @@ fn next_blob(rest: &mut &[u8], oid: &Oid) -> Result<Vec<u8>, Error> {
     let size = header.strip_prefix(&format!("{oid} blob ")).and_then(|size| size.parse::<usize>().ok());
     let size = size.ok_or_else(missing)?;
     let object = behind.get(1..=size).ok_or_else(|| unexpected("cat-file", header.as_bytes()))?;
-    // A line feed stands behind each.
+    // A line feed follows each.
     *rest = behind.get(size + 2..).unwrap_or_default();
     Ok(object.to_vec())
 }
@@ -115,7 +115,7 @@ fn found_lines(output: &[u8]) -> Result<Vec<FoundLine>, Error> {
     Ok(found)
 }
 
-/// Takes what stands before the next `end`, and `end` itself.
+/// Takes what is before the next `end`, and `end` itself.
 fn until<'a>(rest: &mut &'a [u8], end: u8) -> Option<&'a [u8]> {
     let at = rest.iter().position(|byte| *byte == end)?;
     let (taken, behind) = rest.split_at(at);

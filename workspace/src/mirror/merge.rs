@@ -52,7 +52,7 @@ impl Mirror {
 }
 
 /// The tree and, after a conflict, its paths; each ended by NUL. Where a file and a folder collide, git shows the file
-/// under a name that ends with the side it is from: it is told as everybody knows it.
+/// under a name that ends with the side it is from: it is reported by the name that everybody knows.
 fn parse(clean: bool, answer: &[u8], sides: [&Oid; 2]) -> Result<Merge, Error> {
     let mut fields = answer.split(|byte| *byte == 0).filter(|field| !field.is_empty());
     let tree = fields.next().and_then(ascii).and_then(|text| text.parse().ok());

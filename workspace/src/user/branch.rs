@@ -152,7 +152,7 @@ impl UserRepo {
         }
     }
 
-    /// Git itself compares with `old` under the ref's lock. Somebody else may have written the same meanwhile.
+    /// Git itself compares with `old` under the ref's lock. Another process may have written the same meanwhile.
     async fn move_branch(&self, branch: &str, old: Option<&Oid>, new: &Oid) -> Result<(), Error> {
         let zero = Oid::zero(self.object_format());
         let git = self.git("update-ref").args(["--no-deref", "-m", "holdpoint: accepted work"]);

@@ -9,8 +9,8 @@ use crate::error::Error;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl UserRepo {
-    /// How many paths of the working tree where the user stands differ from its `HEAD`; untracked folders count once, and
-    /// ignored files not at all. Nothing is written, not even the index.
+    /// How many paths of the working tree in the user's current folder differ from its `HEAD`; untracked folders count
+    /// once, and ignored files not at all. Nothing is written, not even the index.
     ///
     /// # Errors
     /// Git fails, or takes too long.

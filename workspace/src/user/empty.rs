@@ -37,7 +37,7 @@ impl UserRepo {
         Self::at(dir).await.ok_or_else(|| Error::NotARepository { dir: dir.to_owned() })
     }
 
-    /// The repository whose git directory this folder is. It may lie within another one: one that is not whole is none.
+    /// The repository whose git directory this folder is. It may be within another one: one that is not whole is none.
     async fn at(dir: &Path) -> Option<Self> {
         let real = dir.canonicalize().ok()?;
         Self::open(dir).await.ok().filter(|found| found.git_dir == real)

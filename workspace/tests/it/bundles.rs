@@ -9,7 +9,7 @@ use crate::support::{Bench, commit_all, foreign_bundle, git, import, import_file
 /// Whether a refusal is the one that a cap has to give.
 type IsRight = fn(&Refusal) -> bool;
 
-/// A clone of the bench's repository in which an agent of somebody else commits.
+/// A clone of the bench's repository in which another user's agent commits.
 async fn foreign_clone(bench: &Bench) -> PathBuf {
     let clone = bench.path("foreign");
     git(bench.temp.path(), &["clone", "--quiet", bench.repo.to_str().unwrap(), clone.to_str().unwrap()]).await;

@@ -1,4 +1,4 @@
-//! Headers of bundle files that somebody else wrote: read as they are, or refused, before git sees the file.
+//! Headers of bundle files that others wrote: read as they are, or refused, before git sees the file.
 
 use holdpoint_workspace::{ObjectFormat, Oid, bundle::parse_header};
 use proptest::{collection::vec, prelude::*, sample::Index, test_runner::FileFailurePersistence};

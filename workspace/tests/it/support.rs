@@ -145,7 +145,7 @@ pub(crate) async fn oid(dir: &Path, name: &str) -> Oid {
     git(dir, &["rev-parse", name]).await.parse().unwrap()
 }
 
-/// A bundle as an agent of somebody else would make it: `HEAD` of a clone, without what `base` has.
+/// A bundle as another user's agent would make it: `HEAD` of a clone, without what `base` has.
 pub(crate) async fn foreign_bundle(clone: &Path, base: &Oid, refs: &[&str], out: &Path) {
     for name in refs {
         git(clone, &["update-ref", name, "HEAD"]).await;

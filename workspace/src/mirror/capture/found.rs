@@ -84,7 +84,7 @@ impl Look<'_> {
         } else {
             return Err(Refusal::UnsupportedFile { path: path.clone() }.into());
         };
-        // What orchestrators refuse is told to whoever made it, not only to whoever hands it off.
+        // The maker of what orchestrators refuse hears of it, not only the one that hands it off.
         fits(path, mode, metadata.len())?;
         self.not_in_a_nested_repository(path)?;
         self.count(path, metadata.len())?;

@@ -1,8 +1,8 @@
 //! What the files of a fresh clone look like from outside, so that those nobody touched need not be read again when the
 //! agent is done.
 //!
-//! The kernel sets the time of a change; an agent cannot. And if it could: what counts is the tree that is made of its
-//! files, so whoever hides a change has not made it.
+//! The kernel sets the time of a change; an agent cannot. And if it could: the tree that is made of its files counts,
+//! so an agent that hides a change has not made it.
 
 use std::collections::HashMap;
 use std::os::unix::fs::MetadataExt;
