@@ -102,7 +102,7 @@ impl Shared {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner).insert(flight.clone(), decided);
         let submit = Submit { flight: flight.clone(), ..self.template.clone() };
         let begin = Instant::now();
-        // Over when both are there: whoever submits waits for the answer, too.
+        // Over when both are there: the submitter waits for the answer, too.
         let both = async { tokio::try_join!(self.submitter.submit(&submit), async { Ok(decision.await) }) };
         let ((), disposition) = tokio::time::timeout(PATIENCE, both).await.map_err(|_| timed_out())??;
         let took = begin.elapsed();
@@ -116,7 +116,7 @@ impl Shared {
     }
 }
 
-/// Tells each loop of the decision that it waits for; returns only when that does not work.
+/// Notifies each loop of the decision that it waits for; returns only when that does not work.
 async fn follow(mut decisions: Decisions, waiting: Waiting) -> BenchError {
     loop {
         match decisions.next().await {

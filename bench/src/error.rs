@@ -8,7 +8,7 @@ use holdpoint_sandbox::service::ServiceError;
 /// A benchmark that could not be run, or whose figures would be wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum BenchError {
-    /// What was asked for makes no sense.
+    /// The request makes no sense.
     #[error("{what}")]
     Usage {
         /// What is wrong.

@@ -1,4 +1,4 @@
-//! What a workflow of many gates costs: the machine in memory, and transitions on a fleet beside those of `fly`.
+//! What a workflow of many gates costs: the machine in memory, and transitions on a fleet against those of `fly`.
 //!
 //! Builders change nothing, verifiers run nothing and reviewers agree, so what is left is the protocol and the gates. In
 //! memory the machine takes the same waypoints through all gates, and work is sent back again and again to see that entries

@@ -1,4 +1,4 @@
-//! Waypoints with no-op agents through the full protocol, beside the raw yardstick.
+//! Waypoints with no-op agents through the full protocol, against the raw yardstick.
 //!
 //! One waypoint is submit → build → verify → decision: a flight of its own, submitted through the API by an operator,
 //! opened, handed off, judged and accepted by the processes of the product over a broker with their accounts and keys.

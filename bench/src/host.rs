@@ -1,4 +1,4 @@
-//! What a benchmark gets from whoever runs it: a broker's program, a place, a way to say how far it is, a way to stop.
+//! What a benchmark gets from its caller: a broker's program, a place, a way to say how far it is, a way to stop.
 
 use std::{
     io,

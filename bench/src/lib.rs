@@ -1,6 +1,6 @@
-//! Benchmarks, each beside a yardstick in the same run: absolute figures say more about the machine than about us.
+//! Benchmarks, each against a yardstick in the same run: absolute figures say more about the machine than about us.
 //!
-//! - [`handoff`]: waypoints with no-op agents through the full protocol, beside a raw program on the same broker.
+//! - [`handoff`]: waypoints with no-op agents through the full protocol, against a raw program on the same broker.
 //! - [`scale`]: the same while much is open, and with agents that think.
 //! - [`gates`]: a workflow of many gates, in memory and on a fleet, beside `fly`.
 //! - [`landing`]: how fast accepted work lands, by the number of verifiers.
@@ -8,7 +8,7 @@
 //! - [`verdict`]: what a verdict costs at each level of evidence, against the check alone.
 //! - [`peer`]: what runs in the other processes of a benchmark.
 //!
-//! Nothing here is used by a flight. Printing is the command line's matter: a report is data with a table.
+//! Nothing here is used by a flight. The command line prints: a report is data with a table.
 
 mod course;
 mod driver;

@@ -46,7 +46,7 @@ pub(crate) struct AgentsSpec {
     pub(crate) commits: bool,
 }
 
-/// Runs until whoever started this process closes its standard input.
+/// Runs until the process that started this one closes its standard input.
 ///
 /// # Errors
 /// [`BenchError`].

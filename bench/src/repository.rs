@@ -1,4 +1,4 @@
-//! The repository that flights of a benchmark start from: one commit, one file. What is measured is not git.
+//! The repository that flights of a benchmark start from: one commit, one file. Git is not measured.
 
 use std::path::Path;
 

@@ -14,7 +14,7 @@ use crate::{BenchError, Host};
 
 pub use report::{OpenRow, ScaleReport, ThinkRow};
 
-/// Open waypoints of one row: more are a matter of disk and patience.
+/// Open waypoints of one row: more take disk and patience.
 const OPEN: RangeInclusive<usize> = 1..=1_000_000;
 /// Waypoints of one flight that stays open.
 const PER_FLIGHT: RangeInclusive<usize> = 1..=2_000;

@@ -40,7 +40,7 @@ impl Stored {
 /// One message of a waypoint.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Shape {
-    /// The last token of its subject that tells what it is.
+    /// The last token of its subject that says what it is.
     pub(crate) kind: String,
     /// Headers and payload, in bytes.
     pub(crate) len: usize,

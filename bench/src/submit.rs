@@ -126,7 +126,7 @@ pub(crate) fn flight_id(kind: &str, n: usize) -> Result<FlightId, BenchError> {
     FlightId::try_new(format!("{kind}-{n:06}")).doing("name a flight")
 }
 
-/// Nobody serves the API yet, or whoever does is not ready.
+/// No orchestrator serves the API yet, or it is not ready.
 fn is_passing(error: &ApiError) -> bool {
     match error {
         ApiError::NobodyThere { .. } => true,

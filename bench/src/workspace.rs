@@ -1,4 +1,4 @@
-//! What git work costs a waypoint, beside plain git doing the same in the same run.
+//! What git work costs a waypoint, against plain git doing the same in the same run.
 //!
 //! Ours is what the product does, by the product's own code: the snapshot goes through a real broker into the mirrors
 //! of a builder and of a verifier, who have nothing in common but the broker. Plain git is one `git clone

@@ -2,7 +2,7 @@
 //!
 //! As many messages a waypoint as the protocol stores, of the same sizes, in a chain: each is published with an awaited
 //! acknowledgement, pulled by another process, answered there by the next one, and double-acknowledged. Messages that
-//! the protocol does not wait for are stored beside the next one of the chain. There is one account without
+//! the protocol does not wait for are stored along with the next one of the chain. There is one account without
 //! permissions, one connection a process, one consumer a process; nothing is signed, encoded, checked or decided.
 
 mod peer;

@@ -1,4 +1,4 @@
-//! The second part: the workflow on a fleet, beside `fly` on another one of the same kind.
+//! The second part: the workflow on a fleet, against `fly` on another one of the same kind.
 //!
 //! Each flight has a fleet of its own. `fly` is flown before and after the others, so that a machine that gets busier meanwhile
 //! is seen. A transition is a gate that is left: each entry but the one that opens a waypoint.

@@ -78,7 +78,7 @@ fn looks(world: &World, waypoints: &flight::Waypoints) -> Sample {
     Sample::new(each, begin.elapsed())
 }
 
-/// The same gates under other words: what stands in them is looked at once more.
+/// The same gates under other words: their contents are looked at once more.
 fn reloaded(declared: &WorkflowSpec) -> Result<Steered, BenchError> {
     let words = WorkflowSpec { description: Some("Said otherwise.".to_owned()), ..declared.clone() };
     Ok(Steered {

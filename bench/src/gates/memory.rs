@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{BenchError, error::Doing as _, stats::Sample};
 
-/// After so many visits the size of entries is told.
+/// After so many visits the size of entries is reported.
 const VISITS: [usize; 3] = [20, 100, 1_000];
 
 /// Takes so many waypoints through all gates.

@@ -13,7 +13,7 @@ use holdpoint_sandbox::service;
 use super::{AgentsSpec, noop::NoOp};
 use crate::{BenchError, error::Doing as _};
 
-/// Takes turns until whoever started this process is gone.
+/// Takes turns until the process that started this one is gone.
 pub(super) async fn run(spec: AgentsSpec) -> Result<(), BenchError> {
     let trust = Trust::from(Arc::new(TrustRoots::load(&spec.trust).doing("read the trust roots")?));
     let think = Duration::from_millis(spec.think_ms);

@@ -1,7 +1,7 @@
 //! Work that is nothing: a builder that changes nothing, a verifier that finds everything shown, a reviewer that agrees.
 //!
 //! All that the protocol wants is there: plans, final handoffs with every field, and evidence that is stored as a blob.
-//! What a check prints that does nothing is always the same, so its blob is stored once and found there afterwards.
+//! A check that does nothing always prints the same, so its blob is stored once and found there afterwards.
 
 use std::{sync::Arc, time::Duration};
 

@@ -64,11 +64,12 @@ impl fmt::Display for Runner {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Work {
-    /// One file mended behind a test that was red; the base's run is known from the baseline turn.
+    /// One file fixed behind a test that was red; the base's run is known from the baseline turn.
     Fix,
     /// A new file, its tests in a new file, and a file that uses it, over a green base whose run nobody knows yet.
     Feature,
-    /// Eight files mended behind red tests, and a new file of tests; the base's run is known. Each file is put back alone.
+    /// Eight files fixed behind red tests, and a new file of tests; the base's run is known. Each file is put back
+    /// alone.
     Wide,
 }
 
@@ -188,7 +189,7 @@ impl Project {
         ("src/lib.rs".to_owned(), (0..parts).map(|part| format!("pub mod part{part};\n")).collect())
     }
 
-    /// One of `count` files of tests. The first ones look at parts that the work may have to mend.
+    /// One of `count` files of tests. The first ones look at parts that the work may have to fix.
     fn suite(&self, file: u32, count: u32) -> (String, String) {
         let mine = (0..self.tests).filter(|test| test % count == file);
         let tests = mine.map(|test| {

@@ -187,7 +187,7 @@ impl Flight<'_> {
     }
 }
 
-/// What a build turn is told of the repository.
+/// What a build turn says of the repository.
 async fn map(mirror: &Mirror, start: &Oid) -> Result<Context, BenchError> {
     let helper = Helper::own().doing("find the helper that outlines files")?;
     let subject =

@@ -10,7 +10,7 @@ use holdpoint_sandbox::service;
 use super::{BATCH_LEN, PEER, STREAM, Step, YardstickSpec, parse, subject};
 use crate::{BenchError, error::Doing as _};
 
-/// Serves until whoever started this process is gone.
+/// Serves until the process that started this one is gone.
 pub(crate) async fn serve(spec: YardstickSpec) -> Result<(), BenchError> {
     let mut messages = messages(&spec.url, PEER).await?.1;
     let steps: Arc<[Step]> = spec.steps.into();

@@ -162,7 +162,7 @@ async fn closed_loop(shared: Arc<Shared>, left: Arc<AtomicUsize>) -> Result<Vec<
     Ok(each)
 }
 
-/// Tells each loop of the last message of its waypoint.
+/// Notifies each loop of the last message of its waypoint.
 async fn follow(mut messages: pull::Stream, waiting: Waiting) {
     while let Some(Ok(message)) = messages.next().await {
         if let Some((_, waypoint)) = parse(&message.subject) {
