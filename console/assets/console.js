@@ -14,7 +14,7 @@ function say(text, bad) {
   notice.classList.toggle('bad', Boolean(bad));
 }
 
-// How long ago, beside every time that is shown.
+// How long ago, next to every time that is shown.
 function ages() {
   const now = Date.now();
   for (const time of main.querySelectorAll('time')) {

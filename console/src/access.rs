@@ -1,12 +1,12 @@
 //! Who gets an answer. Pure: a request's head goes in, a verdict comes out.
 //!
-//! Whoever knows the printed address gets a cookie for the console's path; everybody else of this machine, and every page of
-//! another site, gets nothing that tells them anything.
+//! A user who knows the printed address gets a cookie for the console's path; everybody else of this machine, and every
+//! page of another site, learns nothing.
 
 /// The cookie.
 const COOKIE: &str = "holdpoint";
 
-/// What only the console and whoever reads its address know.
+/// What only the console and the readers of its address know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Secrets {
     /// Begins every path, without its `/`.
@@ -87,7 +87,7 @@ pub(crate) fn cookie(secrets: &Secrets) -> String {
     format!("{COOKIE}={}; Path=/{}; HttpOnly; SameSite=Strict", secrets.cookie, secrets.prefix)
 }
 
-/// Compares without telling by the time how much is right.
+/// Compares in a time that does not show how much is right.
 fn same(one: &str, other: &str) -> bool {
     let (one, other) = (one.as_bytes(), other.as_bytes());
     one.len() == other.len() && one.iter().zip(other).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0

@@ -1,4 +1,4 @@
-//! What the journal of a flight tells, as pages show it: what was planned, turns, landings, what it cost. A pure fold.
+//! What the journal of a flight says, as pages show it: what was planned, turns, landings, what it cost. A pure fold.
 
 use std::collections::BTreeMap;
 

@@ -57,7 +57,7 @@ impl<T> Kept<T> {
 pub(crate) struct Book<R> {
     reading: Option<R>,
     kept: Option<Kept<FlightView>>,
-    /// What its journal tells.
+    /// What its journal says.
     pub(crate) account: Account,
 }
 
@@ -102,7 +102,7 @@ pub(crate) struct Cache<F: Fleet> {
     pasts: Mutex<HashMap<(FlightId, WaypointId), Arc<Past>>>,
     books: StdMutex<Books<F::Reading>>,
     summaries: StdMutex<HashMap<FlightId, Summarized>>,
-    /// Held by whoever makes summaries.
+    /// Held by the task that makes summaries.
     filling: Arc<Mutex<()>>,
 }
 
@@ -199,7 +199,7 @@ impl<F: Fleet> Cache<F> {
         let since = Instant::now();
         let looked = self.look(flight, &mut book).await;
         if looked.is_err() && book.kept.is_none() {
-            // Whatever was asked for is not there: it takes no room.
+            // The requested flight is not there: it takes no room.
             self.books.lock().unwrap_or_else(PoisonError::into_inner).remove(flight);
         }
         let view = looked?;
@@ -249,7 +249,7 @@ impl<F: Fleet> Cache<F> {
         self.summaries().get(&line.flight).map(|(_, _, summary)| *summary)
     }
 
-    /// Makes the summaries that are missing or may be old; whether one changed. One task does that, whoever asks.
+    /// Makes the summaries that are missing or may be old; whether one changed. One task does that, for all askers.
     pub(crate) async fn fill(&self, lines: &[FlightLine], age: Duration) -> bool {
         let Ok(_filling) = Arc::clone(&self.filling).try_lock_owned() else { return false };
         let mut changed = false;

@@ -149,7 +149,7 @@ pub trait Fleet: Send + Sync + 'static {
     /// Who was heard of lately.
     fn heard_of(&self) -> Vec<HeardOf>;
 
-    /// Returns when something may have changed: somebody was heard who was not, or does something else.
+    /// Returns when something may have changed: an agent was heard that was not, or does something else.
     fn hint(&self) -> impl Future<Output = ()> + Send;
 
     /// Listens to what the agents of a waypoint say.

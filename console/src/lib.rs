@@ -1,11 +1,11 @@
 //! The console: pages on the loopback that show a fleet, and let a person act on what waits.
 //!
 //! Pages are pure functions from what the API answers to markup. Nothing of agents, plans or repositories is markup: maud
-//! escapes every text, and what a reader could not see is written out by [`shown`](holdpoint_core::shown). What is read comes
+//! escapes every text, and what a reader could not see is written out by [`shown`](holdpoint_core::shown). All reads go
 //! through [`Fleet`], which the command implements: this crate knows no broker and no file.
 //!
-//! - [`fleet`]: what the console asks for; `account`: what the journal of a flight tells, as pages show it.
-//! - `view`: which page an address means; `pages`: what stands on it; `wanted`: what a form asks for.
+//! - [`fleet`]: what the console asks for; `account`: what the journal of a flight says, as pages show it.
+//! - `view`: which page an address means; `pages`: the content of each; `wanted`: what a form asks for.
 //! - `access`: who gets an answer at all; `connections`: how many, and how long each may be silent; `cache`: answers of the
 //!   fleet, shared by all pages; `updates`: what open pages get; `server`: all of it behind an address.
 

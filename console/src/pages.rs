@@ -1,4 +1,4 @@
-//! What stands on the pages: pure functions from what was read to markup.
+//! The content of the pages: pure functions from what was read to markup.
 //!
 //! Text of others goes through `parts::word` or `parts::lines`; ids, digests and numbers are checked where they are read.
 

@@ -41,7 +41,7 @@ const OPEN_FLIGHTS_MAX: usize = 40;
 pub struct Settings {
     /// Where it listens.
     pub listen: SocketAddr,
-    /// Under which other names it is reached (`host:port`), where something stands before it.
+    /// Under which other names it is reached (`host:port`), where there is something in front of it.
     pub names: Vec<String>,
     /// Nothing may be done.
     pub read_only: bool,
@@ -126,7 +126,7 @@ pub(crate) struct Inner<F: Fleet> {
     hinted: watch::Sender<u64>,
 }
 
-/// What stands on a page.
+/// The content of a page.
 pub(crate) struct Page {
     title: String,
     pub(crate) main: Markup,
@@ -162,7 +162,7 @@ impl<F: Fleet> Inner<F> {
         }
     }
 
-    /// What stands on a page, from what is not older than this.
+    /// The content of a page, from what is not older than this.
     pub(crate) async fn main(self: &Arc<Self>, view: &View, age: Duration) -> Result<Page, Problem> {
         let making = async {
             match view {

@@ -133,7 +133,7 @@ impl<F: Fleet> Follower<F> {
         self.events.send(Event::default().event("page").data(data)).await
     }
 
-    /// Listens to a waypoint's agents, and tells the listener whose turn it is.
+    /// Listens to a waypoint's agents, and notifies the listener whose turn it is.
     async fn learn(&self, listening: &mut Option<F::Listening>) {
         let View::Waypoint(flight, waypoint) = &self.view else { return };
         if listening.is_none() {

@@ -1,4 +1,4 @@
-//! Which page an address means. Addresses stand below the console's random prefix, and begin with `/` here.
+//! Which page an address means. Addresses are below the console's random prefix, and begin with `/` here.
 
 use std::fmt;
 

@@ -32,7 +32,7 @@ pub(crate) struct Parts<'a> {
     pub(crate) view: &'a FlightView,
     /// It, as it stands.
     pub(crate) waypoint: &'a WaypointView,
-    /// What the journal of its flight tells.
+    /// What the journal of its flight says.
     pub(crate) account: &'a Account,
     /// Its artifacts and decisions.
     pub(crate) history: &'a [HistoryLine],

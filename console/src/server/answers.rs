@@ -118,7 +118,7 @@ async fn ruled<F: Fleet>(inner: &Arc<Inner<F>>, request: Request) -> Response {
     }
 }
 
-/// For whoever was let in.
+/// For those who were let in.
 async fn within<F: Fleet>(inner: &Arc<Inner<F>>, path: &str, query: &str, is_post: bool, body: Body) -> Response {
     match (path, is_post) {
         ("/act", true) => inner.act(body).await,

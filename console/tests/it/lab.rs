@@ -271,7 +271,7 @@ pub(crate) fn status(answer: &str) -> u16 {
     answer.split(' ').nth(1).unwrap().parse().unwrap()
 }
 
-/// What stands behind the head of an answer.
+/// The body of an answer.
 pub(crate) fn content(answer: &str) -> &str {
     answer.split_once("\r\n\r\n").unwrap().1
 }
