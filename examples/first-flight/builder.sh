@@ -1,6 +1,6 @@
 #!/bin/sh
 # Plays the building agent: writes the code of one waypoint into the current directory, a clone of its own.
-# The prompt stands on stdin; this program knows its two waypoints by name and does not read it.
+# The prompt is on stdin; this program knows its two waypoints by name and does not read it.
 set -eu
 
 case "$HOLDPOINT_WAYPOINT" in

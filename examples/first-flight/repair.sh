@@ -1,5 +1,5 @@
 #!/bin/sh
-# Plays the repairing agent: reads which criteria failed from the report and fixes what stands behind them.
+# Plays the repairing agent: reads which criteria failed from the report and fixes their cause.
 set -eu
 
 # Every object in the report with the verdict "fail" names its criterion.
