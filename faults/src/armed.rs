@@ -16,7 +16,7 @@ use crate::{CLOCK, FOLDER, ORDER, Order, PASSED, PROCESS, STOPPED, Step, When};
 /// The command that the user started has no number.
 const COMMAND: &str = "run";
 
-/// What this process was told when it passed its first step.
+/// This process's order when it passed its first step.
 struct Armed {
     folder: PathBuf,
     process: String,
@@ -53,7 +53,7 @@ pub(crate) fn reach(step: Step, when: When) {
 }
 
 impl Armed {
-    /// One line, appended whole, if somebody wants to know.
+    /// One line, appended whole, if a test wants to know.
     fn note(&self, step: Step, when: When) {
         if let Ok(mut file) = OpenOptions::new().append(true).open(self.folder.join(PASSED)) {
             // A note that is lost shows as a step that nobody passed.
@@ -68,13 +68,13 @@ impl Armed {
         let first = written.and_then(|()| fs::hard_link(&part, self.folder.join(STOPPED)));
         let _ = fs::remove_file(&part);
         if first.is_ok() {
-            // Comes back when somebody wakes us. A kill ends it here.
+            // Comes back when a test wakes us. A kill ends it here.
             let _ = raise(Signal::SIGSTOP);
         }
     }
 }
 
-/// Read anew each time: a test moves the clock while the process runs.
+/// Read again each time: a test moves the clock while the process runs.
 pub(crate) fn clock_offset_ms() -> i64 {
     let Some(armed) = armed() else { return 0 };
     let text = fs::read_to_string(armed.folder.join(CLOCK)).unwrap_or_default();

@@ -1,9 +1,9 @@
-//! The steps at which a test can stop one of our processes, to kill it or somebody else there; and a clock that a test
-//! can set. Nothing in a release build.
+//! The steps at which a test can stop one of our processes, to kill it or another process there; and a clock that a
+//! test can set. Nothing in a release build.
 //!
 //! A process that is started with [`FOLDER`] in its environment looks into that folder. When the [`Order`] in it names
-//! the step that the process passes, it leaves its number in a file and stops itself (SIGSTOP), once. What happens then
-//! (a kill, a wake, the end of the broker) is the matter of whoever wrote the order; nothing here kills anybody.
+//! the step that the process passes, it leaves its number in a file and stops itself (SIGSTOP), once. The writer of the
+//! order decides what happens then (a kill, a wake, the end of the broker); nothing here kills a process.
 
 mod order;
 mod steps;

@@ -1,6 +1,6 @@
 //! The steps of a flight: each place where something is stored, answered, started or fetched, and who comes by there.
 
-/// A role of ours, as it stands in the name of a process.
+/// A role of ours, as it is in the name of a process.
 pub type Role = &'static str;
 
 /// Makes the enum and its table from one list.
@@ -51,11 +51,11 @@ steps! {
     AppendTurn = "append-turn" by ["orchestrator"];
     /// An entry that opens no turn.
     AppendDecided = "append-decided" by ["orchestrator"];
-    /// A waypoint stands on the branch.
+    /// A waypoint is on the branch.
     AppendLanded = "append-landed" by ["orchestrator"];
     /// A handoff is read and decided on.
     TakeHandoff = "take-handoff" by ["orchestrator"];
-    /// What a person did is read and decided on.
+    /// A person's act is read and decided on.
     TakeAct = "take-act" by ["orchestrator"];
     /// Handed-off work is looked at.
     Examine = "examine" by ["orchestrator"];

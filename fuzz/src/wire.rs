@@ -12,7 +12,7 @@ use holdpoint_protocol::{
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-/// What can be read can be written in both encodings, and means the same when it is read again.
+/// Everything that can be read can be written in both encodings, and means the same when it is read again.
 fn reads<T: Serialize + DeserializeOwned + Debug>(data: &[u8], encoding: Encoding) {
     let Ok(value) = codec::decode::<T>(data, encoding) else { return };
     for other in [Encoding::Json, Encoding::MsgPack] {
@@ -132,7 +132,7 @@ pub fn names(data: &[u8]) {
     let _ = Encoding::from_content_type(Some(text));
 }
 
-/// JWTs, signatures and credentials of somebody who made them up.
+/// JWTs, signatures and credentials that an attacker made up.
 pub fn jwt(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     let roots = TrustRoots {

@@ -33,7 +33,7 @@ impl LinesFile {
     /// Appends some.
     ///
     /// # Errors
-    /// What the system said. Some of them may stand in the file.
+    /// What the system said. Some of them may be in the file.
     pub fn append<T: Serialize>(&mut self, items: &[T]) -> io::Result<()> {
         let mut lines = Vec::new();
         for item in items {
