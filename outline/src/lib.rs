@@ -6,8 +6,8 @@
 //! - [`Helper`]: outlines of many files at once.
 //! - [`maybe_run`]: the side of the helper; every executable that makes outlines calls it first.
 //!
-//! Which files are worth it, and what is shown of them, is `holdpoint_core::map`'s matter. It resolves no names: a definition is
-//! what looks like one.
+//! `holdpoint_core::map` decides which files are worth it, and what is shown of them. It resolves no names: a
+//! definition is what looks like one.
 //!
 //! [`Confinement`]: holdpoint_sandbox::Confinement
 
