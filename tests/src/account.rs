@@ -1,6 +1,6 @@
 //! What a world's broker holds of its flights: every journal entry, and the reports that decisions name.
 //!
-//! Read with the orchestrator's own credentials, after the flight. Whether it is sound is `checker`'s matter.
+//! Read with the orchestrator's own credentials, after the flight. `checker` decides whether it is sound.
 
 use std::{
     collections::BTreeSet,

@@ -39,7 +39,7 @@ const STUCK: Duration = Duration::from_secs(200);
 const REACHED: Duration = Duration::from_secs(90);
 const POLL: Duration = Duration::from_millis(5);
 
-/// What happens while a process stands at a step.
+/// What happens while a process is stopped at a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Victim {
     /// The process itself is killed.
@@ -48,7 +48,7 @@ pub enum Victim {
     Asleep,
     /// The broker is killed; the process goes on at once.
     Broker,
-    /// Somebody else is killed; the process goes on at once.
+    /// Another process is killed; this one goes on at once.
     Bystander,
 }
 
@@ -189,7 +189,7 @@ impl CellWorld {
         counts
     }
 
-    /// Waits until a process stands at the step of the order, and gives it; `None` when the flight ended before.
+    /// Waits until a process is stopped at the step of the order, and gives it; `None` when the flight ended before.
     fn stopped(&self, running: &mut Running) -> Option<ProcessId> {
         let deadline = Instant::now() + REACHED;
         while Instant::now() < deadline {
@@ -243,7 +243,7 @@ fn flown(place: &CellWorld, cell: &Cell) -> Result<Finished, String> {
         return Err(format!("nobody was stopped at this step\n{}", told(place, &finished)));
     };
     let struck = strike(place, cell, &mut running, process);
-    // Whoever sleeps does not see that its command has ended.
+    // A sleeping process does not see that its command has ended.
     signal(process, Signal::SIGCONT);
     struck?;
     finish(place, cell, running)

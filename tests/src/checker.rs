@@ -1,6 +1,6 @@
 //! Is the account of flights that are over sound? Each finding is a sentence.
 //!
-//! The rules are those of `holdpoint audit`. Beside them stands what holds of flights that are over, and of several of
+//! The rules are those of `holdpoint audit`. Besides them there are rules for flights that are over, and for several of
 //! them in one stream.
 
 use std::collections::BTreeSet;
@@ -144,7 +144,7 @@ fn answered(account: &Account, flight: &FlightId, id: &WaypointId, wrong: &mut V
     }
 }
 
-/// What needs approval is accepted by a person who approved it.
+/// Work that needs approval is accepted by a person who approved it.
 fn approved(account: &Account, flight: &FlightId, id: &WaypointId, wrong: &mut Vec<String>) {
     for line in journal(account, flight, Some(id)) {
         let decision = line.entry.as_ref().ok().and_then(Entry::decision);

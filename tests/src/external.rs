@@ -1,4 +1,4 @@
-//! Agents from outside beside a fleet of ours: their credentials, their programs, and a client that says anything.
+//! Agents from outside with a fleet of ours: their credentials, their programs, and a client that says anything.
 
 use std::{
     fs::{self, File},

@@ -25,7 +25,7 @@ use crate::{
 /// How long an orchestrator or agent may be silent: short, because tests wait for it.
 const ACK_WAIT: &str = "3s";
 
-/// A running fleet. What still runs when it is dropped is ended.
+/// A running fleet. Processes that still run when it is dropped are ended.
 pub struct Fleet {
     /// The repository, the plan and all folders.
     pub world: World,

@@ -13,7 +13,7 @@ pub mod walk;
 
 use std::time::Duration;
 
-/// What a part is told.
+/// The terms of a part.
 #[derive(Debug, Clone)]
 pub struct Terms {
     /// What random choices are made from. Printed; the same seed makes the same choices.

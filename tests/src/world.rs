@@ -159,7 +159,7 @@ fn end_all(world: &Path) {
         // It may end by itself at this moment.
         let _ = broker.kill();
     }
-    // Processes are told the real path.
+    // Processes get the real path.
     let world = world.canonicalize().unwrap_or_else(|_| world.to_owned()).display().to_string();
     for pid in fs::read_dir("/proc").into_iter().flatten().flatten() {
         let number = pid.file_name().to_str().and_then(|name| name.parse().ok());
@@ -215,10 +215,10 @@ pub fn copy(from: &Path, to: &Path) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// The program under test, built beside this one.
+/// The program under test, built next to this one.
 pub fn binary() -> PathBuf {
     let own = std::env::current_exe().unwrap();
-    // A test is one folder below the programs, the soak is beside them.
+    // A test is one folder below the programs, the soak is next to them.
     let folder = own.parent().unwrap();
     let folder = if folder.ends_with("deps") { folder.parent().unwrap() } else { folder };
     let binary = folder.join("holdpoint");

@@ -37,7 +37,7 @@ const PARTS: [Part; 2] = [
     },
 ];
 
-/// Does all parts, each as soon as something waits for it. What waits for the people goes on in any case.
+/// Does all parts, each as soon as something waits for it. A waypoint that waits for the people goes on in any case.
 pub(super) fn act(place: &CellWorld, over: &AtomicBool) -> Result<(), String> {
     let people = People { place, over, until: Instant::now() + STUCK };
     let done = PARTS.iter().try_for_each(|part| {

@@ -1,5 +1,5 @@
-//! The programs of real coding agents through whole flights, with their presets as they stand, against a model that says what it
-//! is told to: `tests/agents/model.py` on the loopback. No network is used, and no account.
+//! The programs of real coding agents through whole flights, with their presets as they are, against a model that
+//! says what it is asked to: `tests/agents/model.py` on the loopback. No network is used, and no account.
 
 #![expect(clippy::print_stdout, reason = "its table is what a long run is for")]
 
@@ -31,7 +31,7 @@ struct Agent {
     preset: &'static str,
     /// The variable with the program's path.
     variable: &'static str,
-    /// Tells it where the model is.
+    /// Shows it where the model is.
     configure: fn(&mut Command, &World, u16),
     /// A refusal that passes, which it tries again by itself.
     overload: &'static str,

@@ -2,7 +2,7 @@
 //! its share of the time, and says what was found.
 //!
 //! It works with the stable compiler: the instrumentation is LLVM's, and product code has no `unsafe` that a sanitizer
-//! would have to watch. What is tried is kept below `target/fuzz`, so that a later run goes on from there.
+//! would have to watch. Tried inputs are kept below `target/fuzz`, so that a later run goes on from there.
 #![expect(clippy::print_stdout, reason = "its table is what a long run is for")]
 
 mod seeds;

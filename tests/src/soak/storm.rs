@@ -1,4 +1,4 @@
-//! The storm: kills every second over many waypoints, whoever it hits; then the journal is read.
+//! The storm: kills every second over many waypoints, of any process; then the journal is read.
 //!
 //! A command that gives up, because its processes died too often, is called again: that is what its user would do.
 
@@ -27,7 +27,7 @@ use crate::{
 const WAYPOINTS: u32 = 200;
 /// The time between two strikes.
 const EVERY: Duration = Duration::from_secs(1);
-/// How long somebody who was stopped sleeps: longer than the acknowledgement waits of the storm.
+/// How long a stopped process sleeps: longer than the acknowledgement waits of the storm.
 const SLEEP: Duration = Duration::from_secs(3);
 const ACK_WAIT: &str = "2s";
 /// How often a command that gave up is called again.

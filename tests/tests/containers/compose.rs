@@ -128,7 +128,7 @@ fn compose_up_brings_a_fleet_up_that_flies_the_first_flight() {
         an_agent_of_an_added_role_completes_its_gate(&world, &door);
         the_console_shows_the_flight(&project, run.json()["flight"].as_str().unwrap());
 
-        // What wants a network is refused before anything is built.
+        // A plan that wants a network is refused before anything is built.
         world.plan("plan: p\nprepare: make fetch\nwaypoints: [{id: w, title: t, goal: g, criteria: [{id: c, statement: s, check: make}]}]\n");
         let refused = world.holdpoint(&args(&door, &["run", "../plan/plan.yaml", "--repo", "."]));
         refused.expect(2);

@@ -27,7 +27,7 @@ const HANDOFF_ACK_WAIT: &str = "2s";
 const INTERNAL: [&str; 2] = ["control", "judging"];
 /// Networks with one.
 const OPEN: [&str; 2] = ["building", "edge"];
-/// The volumes of keys, with where they lie in the container that makes them.
+/// The volumes of keys, with where they are in the container that makes them.
 const KEYS: [(&str, &str); 8] = [
     ("trust", "/keys"),
     ("authority", "/keys/authority"),

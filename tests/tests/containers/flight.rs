@@ -27,7 +27,7 @@ pub(crate) struct Door {
 pub(crate) enum Shape {
     /// Not at all: as many are built at once as there are builders.
     AllAtOnce,
-    /// Each on the one before: whoever loses its builder finds another that is free.
+    /// Each on the one before: a waypoint that loses its builder finds another that is free.
     OneAfterAnother,
 }
 

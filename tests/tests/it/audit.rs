@@ -105,7 +105,7 @@ fn changed(line: &mut Line) -> &mut Message {
     message
 }
 
-/// Where a journal's entries stand in the file.
+/// Where a journal's entries are in the file.
 fn entries(lines: &[Line], journal: &str) -> Vec<usize> {
     let of = |line: &Line| {
         message(line).is_some_and(|m| m.subject.split('.').nth(4) == Some(journal) && m.stream == streams::JOURNAL)
@@ -113,7 +113,7 @@ fn entries(lines: &[Line], journal: &str) -> Vec<usize> {
     (0..lines.len()).filter(|at| of(&lines[*at])).collect()
 }
 
-/// Takes a line out, and says so in the last line, as somebody would who wants it unnoticed.
+/// Takes a line out, and says so in the last line, as an attacker would who wants it unnoticed.
 fn remove(lines: &mut Vec<Line>, at: usize) -> Line {
     let line = lines.remove(at);
     let Some(Line::End(end)) = lines.last_mut() else { unreachable!() };

@@ -1,10 +1,10 @@
 //! The false "done": programs that say they are ready and are not. None is accepted, and the record says what was found.
 //!
-//! What a cheat does is in `cheats/`, by what it attacks. A cheat that is only kept from doing harm has done no work, so
+//! Each cheat is in `cheats/`, by what it attacks. A cheat that is only kept from doing harm has done no work, so
 //! its criterion is red; that the thing it went for is untouched is looked at here.
 //!
-//! They are flown at `fast`: `strict` only tries what that accepts. What gets through it is in the verifier's own tests,
-//! `canaries`, `base_product` and `levels`, at both levels.
+//! They are flown at `fast`: `strict` only tries what that accepts. Cheats that get through it are in the verifier's
+//! own tests, `canaries`, `base_product` and `levels`, at both levels.
 
 mod cargo;
 mod git;

@@ -94,7 +94,7 @@ fn remove_last(account: &mut Account, which: fn(&EntryLine) -> bool) -> EntryLin
     account.lines.remove(at)
 }
 
-/// The last such entry stands there twice, the second one chained to the last of its journal as if somebody had
+/// The last such entry is there twice, the second one chained to the last of its journal as if an orchestrator had
 /// appended it.
 fn again(account: &mut Account, which: fn(&EntryLine) -> bool) {
     let at = account.lines.iter().rposition(which).unwrap();
@@ -105,7 +105,7 @@ fn again(account: &mut Account, which: fn(&EntryLine) -> bool) {
     account.lines.push(copy);
 }
 
-/// The last such entry stands there twice, one right behind the other.
+/// The last such entry is there twice, one right behind the other.
 fn at_once(account: &mut Account, which: fn(&EntryLine) -> bool) {
     let at = account.lines.iter().rposition(which).unwrap();
     let mut copy = account.lines[at].clone();

@@ -1,6 +1,6 @@
 //! A corpus: solutions, each to a waypoint of its own, flown together by the real thing.
 //!
-//! What a solution does is a shell script that plays the agent. What the checks are is said once for each; waypoints do
+//! A solution is a shell script that plays the agent. The checks are given once for each; waypoints do
 //! not depend on each other, so many are one flight.
 
 use std::fmt::Write as _;
@@ -113,7 +113,7 @@ pub(crate) fn fly(files: &[(&str, &str)], cases: &[Case], builders: &str, eviden
 }
 
 impl Flown {
-    /// The record of each waypoint, as `holdpoint history --json` tells it.
+    /// The record of each waypoint, as `holdpoint history --json` shows it.
     pub(crate) fn histories(&self, cases: &[Case]) -> Vec<String> {
         let flight = self.run.json()["flight"].as_str().unwrap().to_owned();
         // A fleet that is up has a broker for all of these questions.
@@ -130,7 +130,7 @@ impl Flown {
         histories
     }
 
-    /// All that is wrong with the outcome of the cases, by `judge`, told at once.
+    /// All that is wrong with the outcome of the cases, by `judge`, reported at once.
     pub(crate) fn report(&self, cases: &[Case], judge: impl Fn(&Case, &Value) -> Vec<String>) -> String {
         let mut report = String::new();
         for case in cases {

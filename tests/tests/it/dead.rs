@@ -1,4 +1,4 @@
-//! A turn whose agent is killed every time: given up after a bound, a person's matter, and tried again when somebody says
+//! A turn whose agent is killed every time: given up after a bound, held for a person, and tried again when one says
 //! so.
 
 use holdpoint_tests::{account::Account, checker, world::World};
@@ -45,7 +45,7 @@ fn a_turn_that_kills_its_agent_every_time_is_dead_until_somebody_has_it_tried_ag
         running.until("the builder's program", || (begun(&world) >= death).then_some(()));
         running.kill_child(&["agent", "builder"]);
     }
-    // The fourth agent takes it, is told to stop, and the flight is over.
+    // The fourth agent takes it, has to stop, and the flight is over.
     let finished = running.finish();
     finished.expect(1);
     let waypoint = finished.waypoint("w");

@@ -1,4 +1,4 @@
-//! Agents in another language, beside our own in one flight; and what somebody's agent is told by `agent-check`.
+//! Agents in another language, with our own in one flight; and what `agent-check` reports to the author of an agent.
 
 use holdpoint_protocol::ids::role;
 use holdpoint_tests::{

@@ -1,5 +1,5 @@
-//! Every step of a flight, with a process stopped at it: the same accepted result, whoever is killed then. A sample; the
-//! whole walk and the long storm are parts of `cargo xtask soak`.
+//! Every step of a flight, with a process stopped at it: the same accepted result, no matter which process is killed
+//! then. A sample; the whole walk and the long storm are parts of `cargo xtask soak`.
 
 use std::time::Duration;
 

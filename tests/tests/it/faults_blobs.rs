@@ -29,7 +29,7 @@ waypoints:
   - {id: w, goal: g, criteria: [{id: c, check: "grep -q done result"}]}
 "#;
 
-/// A flight that stands where the order says.
+/// A flight that is stopped where the order says.
 fn stopped_at(order: &str) -> (World, Running, Pid) {
     let world = World::new(&[("kept", "as it was\n")]);
     world.plan(PLAN);

@@ -73,7 +73,7 @@ fn an_orchestrator_that_starts_an_hour_ahead_asks_again_and_no_attempt_is_lost()
     let (world, mut running) = start(PLAN);
     jump(&world, HOUR_MS);
     running.kill_child(&["orchestrator"]);
-    // Its successor believes the system: the turn is long overdue, and is opened anew.
+    // Its successor believes the system: the turn is long overdue, and is reopened.
     begun(&world, &mut running, 2);
     world.write("plan/go", "");
     assert_eq!(build_turns(&world, &running.finish()), 2);

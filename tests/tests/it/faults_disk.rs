@@ -15,7 +15,7 @@ plan: roomy
 waypoints:
   - {id: w, goal: g, criteria: [{id: c, check: "grep -q done result"}]}
 "#;
-/// Waits for leave, so that the disk can fill up meanwhile. What it writes is bigger than what is left then.
+/// Waits for leave, so that the disk can fill up meanwhile. Its output is bigger than what is left then.
 const BUILDER: &str = "touch \"$HOME/began\"\n\
                        while [ ! -e \"$(dirname \"$0\")/go\" ]; do sleep 0.05; done\n\
                        [ -e \"$(dirname \"$0\")/small\" ] || head -c 300000 /dev/urandom > big\necho done > result";

@@ -1,6 +1,6 @@
 //! Honest solutions, at least as many as there are cheats: all of them are accepted and land.
 //!
-//! What a solution does is in `honest/`, by what it touches. A rule that refuses one of these refuses work that people
+//! Each solution is in `honest/`, by what it touches. A rule that refuses one of these refuses work that people
 //! want.
 //!
 //! They are flown at `strict`, which begins where `fast` ends well: what it accepts, `fast` accepts.
@@ -12,7 +12,7 @@ mod suites;
 
 use crate::corpus::{Case, Flown, fly};
 
-/// Flies honest solutions and shows that every one was accepted at once, and that all of them stand on the branch.
+/// Flies honest solutions and shows that every one was accepted at once, and that all of them are on the branch.
 fn all_are_accepted(files: &[(&str, &str)], cases: &[Case]) -> Flown {
     let flown = fly(files, cases, "1", "strict");
     let wrong = flown.report(cases, |_, waypoint| {

@@ -1,6 +1,6 @@
 //! Flights through real processes: `holdpoint` as a user starts it, with its own broker, agents and sandbox.
 //!
-//! Few and whole. What can be shown without processes is shown in the crates.
+//! Few and whole. The crates show what can be shown without processes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test that cannot go on fails")]
 
 mod agents;

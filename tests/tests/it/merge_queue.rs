@@ -9,7 +9,7 @@ use std::{
 use holdpoint_tests::world::{Finished, World};
 use serde_json::Value;
 
-/// A folder that builders may write into, beside their clones; its configuration is `plan/config.toml`.
+/// A folder that builders may write into, besides their clones; its configuration is `plan/config.toml`.
 fn place(world: &World) -> PathBuf {
     let place = world.path("place");
     std::fs::create_dir(&place).unwrap();
@@ -17,8 +17,8 @@ fn place(world: &World) -> PathBuf {
     place
 }
 
-/// Script lines of a builder of the waypoints `one` and `two`: both begin on the same base, and whatever it is told
-/// when it is sent back is kept in `place`.
+/// Script lines of a builder of the waypoints `one` and `two`: both begin on the same base, and what it hears when it
+/// is sent back is kept in `place`.
 fn racing(place: &Path) -> String {
     let place = place.display();
     format!(
@@ -40,7 +40,7 @@ fn fly_two(world: &World, builder: &str) -> Finished {
     run
 }
 
-/// What the builder was told whose work came second: its feedback, its turn and its prompt.
+/// What the builder heard whose work came second: its feedback, its turn and its prompt.
 fn told(place: &Path) -> (Value, Value, String) {
     let read = |name: &str| std::fs::read_to_string(place.join(name)).unwrap();
     let json = |name: &str| serde_json::from_str(&read(name)).unwrap();
@@ -58,7 +58,7 @@ fn landings(world: &World, run: &Finished) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Checks out a commit and runs these checks in it, as somebody who trusts nobody would.
+/// Checks out a commit and runs these checks in it, as a person who trusts nobody would.
 fn green(world: &World, commit: &str, checks: &[String]) {
     let dir = world.path("checked-out");
     world.git(&["worktree", "add", "--quiet", "--detach", dir.to_str().unwrap(), commit]);

@@ -1,4 +1,5 @@
-//! `mutants: N` in a whole flight: tests that ask for nothing are a rework, and who mends them is told the line.
+//! `mutants: N` in a whole flight: tests that ask for nothing are a rework, and the agent that fixes them gets the
+//! line.
 
 use holdpoint_tests::world::World;
 

@@ -170,7 +170,8 @@ fn the_metrics_of_each_process_arrive_over_otlp_with_the_values_that_are_served(
         sent.filter(|point| point.value > 0.0)
     });
     assert_eq!(gauge.kind, "gauge");
-    // What is served and what was sent last are read together: either may be the older one until nothing moves any more.
+    // The served metrics and those sent last are read together: either may be the older one until nothing moves any
+    // more.
     let mut both = |name: &str, suffix: &str, labels: &[(&str, &str)]| {
         let quoted: Vec<String> = labels.iter().map(|(label, value)| format!("{label}=\"{value}\"")).collect();
         let quoted: Vec<&str> = quoted.iter().map(String::as_str).collect();

@@ -48,7 +48,7 @@ fn assert_sound(fleet: &Fleet, run: &Finished, waypoints: usize) {
     assert_eq!(checker::findings(&fleet.account()), Vec::<String>::new());
 }
 
-/// The process that stands at the step of an order.
+/// The process that is stopped at the step of an order.
 fn stopped(fleet: &Fleet) -> String {
     eventually("an orchestrator at the step", || {
         let pid = fs::read_to_string(fleet.world.path("faults").join(STOPPED)).ok()?.parse().ok()?;

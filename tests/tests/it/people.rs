@@ -257,7 +257,7 @@ fn an_agent_at_work_hears_that_its_flight_was_cancelled() {
     world.holdpoint(&["cancel", &flight]).expect(0);
     let run = running.finish();
     assert_eq!(run.expect(1).waypoint("w")["status"], "cancelled");
-    // Who is only asked to end gives the turn back; it was dropped, because nobody wants it any more.
+    // An agent that is only asked to end gives the turn back; it was dropped, because nobody wants it any more.
     let history = world.holdpoint(&["history", "w", "--flight", &flight, "--json"]);
     assert!(!history.expect(0).stdout.contains(r#""kind":"given_back""#), "{history}");
     assert_eq!(refused(&world, &["cancel", &flight]), "over");

@@ -1,4 +1,4 @@
-//! Everything that an agent can do wrong, by a client that says anything, and what it is told.
+//! Everything that an agent can do wrong, by a client that says anything, and what it hears.
 
 mod forged;
 
@@ -91,7 +91,7 @@ impl Liar {
         timeout(PATIENCE, looking).await.expect("a turn")
     }
 
-    /// A handoff that is in order, of these fields beside those that all have.
+    /// A handoff that is in order, of these fields besides those that all have.
     fn say(&mut self, turn: &Value, kind: &str, fields: Value) -> Said {
         self.said += 1;
         let name = self.creds.name().to_string();
@@ -143,7 +143,7 @@ impl Liar {
             loop {
                 let signal = self.refused.next().await.unwrap();
                 let refusal: Value = serde_json::from_slice(&signal.payload).unwrap();
-                // A missing blob is told again and again.
+                // A missing blob is reported again and again.
                 if refusal["message_id"] == said.id.as_str() {
                     return refusal;
                 }
@@ -302,7 +302,7 @@ async fn every_mistake_of_an_agent_is_answered_with_its_code_and_what_to_do() {
     judge.expect(RefusalCode::RequestMismatch, &said).await;
     let said = judge.say(&verify, "verification_report", report(&verify, &Digest::of(b"not stored")));
     judge.expect(RefusalCode::EvidenceMissing, &said).await;
-    // Mended, the turn is taken, and the flight is over.
+    // Fixed, the turn is taken, and the flight is over.
     let said = judge.say(&verify, "verification_report", report(&verify, &evidence));
     assert!(judge.send(&said).await["error"].is_null());
     let done = world.holdpoint(&["watch", verify["flight"].as_str().unwrap(), "--json"]);

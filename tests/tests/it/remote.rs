@@ -127,7 +127,7 @@ fn a_fleet_with_keys_of_its_own_flies_what_an_operator_submits_over_tls() {
     assert!(ended.expect(3).stderr.contains("does not accept the credentials"), "{ended}");
     assert!(second.is_running());
     world.holdpoint(&world.run_args(&elsewhere)).expect(0);
-    // Whoever comes next takes the credentials that were added for it.
+    // The next agent takes the credentials that were added for it.
     world.holdpoint(&["keys", "add", "builder", "builder-9", "--dir", "../keys"]).expect(0);
     let mut next = remote.builder("b4");
     next.until_said("builder-9");

@@ -158,7 +158,7 @@ fn a_branch_with_commits_of_its_own_is_refused_before_the_flight_goes_on() {
     let flight = eventually("the flight's name", || flight_of(&running.said()));
     running.signal(Signal::SIGINT);
     running.finish().expect(130);
-    // The program is read anew at each turn.
+    // The program is read again at each turn.
     world.program("builder.sh", "echo done > result");
     let branch = format!("holdpoint/{flight}");
     let tree = world.git(&["write-tree"]);

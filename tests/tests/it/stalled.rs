@@ -1,4 +1,5 @@
-//! An agent that stands still in its turn: the turn goes to another, and what the first says when it wakes is told as what it is.
+//! An agent that stands still in its turn: the turn goes to another, and what the first says when it wakes is reported
+//! as what it is.
 
 use std::fs;
 

@@ -82,7 +82,7 @@ fn a_fleet_leaves_an_interrupted_flights_open_turn_to_its_own_agents() {
 
     let builder = world.program("builder.sh", "mktemp \"$HOME/began-XXXXXX\"; echo fleet > b");
     let fleet = up(&world, &["--builder", &builder, "--builders", "1"], &[]);
-    // Its turn stands behind the open one in the journal.
+    // Its turn is after the open one in the journal.
     let submitted = world.holdpoint(&["submit", "../plan/plan.yaml", "--repo", "."]);
     world.holdpoint(&["watch", submitted.expect(0).stdout.trim()]).expect(0);
     let new: Vec<PathBuf> = began(&world.path("state")).difference(&before).cloned().collect();

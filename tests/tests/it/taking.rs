@@ -107,7 +107,7 @@ fn a_turn_that_is_given_back_is_an_agents_again() {
     world.holdpoint(&["audit", &flight]).expect(0);
 }
 
-/// A criterion that only somebody who reads can judge, and one with a check.
+/// A criterion that only a reader can judge, and one with a check.
 const READ: &str = r#"
 plan: read
 waypoints:

@@ -79,7 +79,7 @@ pub(super) struct Fleet {
 }
 
 impl Fleet {
-    /// A fleet whose agents do what stands in the book.
+    /// A fleet whose agents do what is in the book.
     pub(super) async fn start(book: &Arc<Book>) -> Self {
         let dir = tempfile::Builder::new().prefix("holdpoint-chaos-").tempdir().unwrap();
         let spec = LocalSpec::bound(

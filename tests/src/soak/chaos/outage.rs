@@ -34,7 +34,7 @@ impl Outage {
     }
 }
 
-/// Also when whoever struck is dropped meanwhile.
+/// Also when the task that struck is dropped meanwhile.
 struct GoesOn(i32);
 
 impl Drop for GoesOn {

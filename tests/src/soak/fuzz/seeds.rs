@@ -9,7 +9,7 @@ pub(super) struct Target {
     pub(super) name: &'static str,
     /// Files to begin with: folders of the repository and the endings of the files in them.
     files: &'static [(&'static str, &'static str)],
-    /// What is put before each file's text: some targets want to be told what comes.
+    /// What is put before each file's text: some targets want to know what comes.
     before: &'static str,
     /// Texts to begin with.
     texts: &'static [&'static str],

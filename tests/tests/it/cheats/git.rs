@@ -1,6 +1,6 @@
 //! Cheats that use git against the harness: what is in a clone's `.git` never runs, and never counts.
 //!
-//! Each planted program would leave the file `planted` beside the repository, as the user who runs Holdpoint.
+//! Each planted program would leave the file `planted` next to the repository, as the user who runs Holdpoint.
 
 use super::none_is_accepted;
 use crate::corpus::{Case, case};

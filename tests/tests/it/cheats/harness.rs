@@ -1,7 +1,7 @@
 //! Cheats that go for the harness: its files, its keys, the user's repository, the time after their end.
 //!
-//! A cheat that gets what it should not have prints `LEAKED`. What it writes outside its clone may seem to be there to it,
-//! in a `/tmp` of its own: that nothing is there in truth is looked at from outside.
+//! A cheat that gets what it should not have prints `LEAKED`. Files that it writes outside its clone may seem to be
+//! there to it, in a `/tmp` of its own: that nothing is there in truth is looked at from outside.
 
 use super::none_is_accepted;
 use crate::corpus::{Case, case};
@@ -22,7 +22,7 @@ fn what_goes_for_the_verifier_is_not_accepted_and_reaches_nothing() {
 
 fn builders() -> Vec<Case> {
     vec![
-        // What is written while the program runs is its work, whoever writes it: this one begins a second after its end.
+        // Everything written while the program runs is its work, by any writer: this one begins a second after its end.
         case("daemon", "leaves a daemon that goes on writing", CHECK, "setsid sh -c 'trap \"\" TERM HUP; touch \"$TMPDIR/up\"; \
             while kill -0 $1; do sleep 0.02; done; sleep 1; while :; do echo hello > greeting; sleep 0.1; done' sh $$ > /dev/null 2>&1 &\n\
             until test -e \"$TMPDIR/up\"; do sleep 0.02; done; echo no > greeting")

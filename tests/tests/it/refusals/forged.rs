@@ -1,4 +1,4 @@
-//! What somebody with an agent's key has the broker say, or has an orchestrator say, to another agent.
+//! What an attacker with an agent's key has the broker say, or has an orchestrator say, to another agent.
 
 use std::{fs, path::Path};
 

@@ -20,7 +20,7 @@ fn another_orchestrator_goes_on_with_the_same_trace() {
     let builder = waiting_builder(&world);
     let run = collector.told_by(world.command(&world.run_args(&["--builder", &builder])));
     let mut running = world.start_with(run);
-    // Its spans were exported, and it only waits: what it had to tell is told.
+    // Its spans were exported, and it only waits: everything that it had to report is reported.
     running.until("the plan of the build turn", || collector.spans().named("process build_plan").pop().cloned());
     running.kill_child(&["orchestrator"]);
     world.write("plan/go", "");
