@@ -46,7 +46,7 @@ pub const PROGRESS: &str = "progress";
 /// Begins a flight. Sent again with the same id, it answers as if it had been sent once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Submit {
-    /// The flight's id, made by whoever submits.
+    /// The flight's id, made by the submitter.
     pub flight: FlightId,
     /// The plan.
     pub plan: Plan,
@@ -166,7 +166,7 @@ pub struct HistoryLine {
 pub enum Standing {
     /// A final handoff that a journal entry answers.
     Taken,
-    /// A final handoff that came too late, or second: its turn was answered, or opened anew, without it.
+    /// A final handoff that came too late, or second: its turn was answered, or reopened, without it.
     Conflict,
     /// A journal entry that no orchestrator signed: nothing heeds it.
     Unsigned,
@@ -215,7 +215,7 @@ pub struct DeadTurn {
     pub since: Timestamp,
     /// Who died of it.
     pub deaths: Vec<Death>,
-    /// How often it was opened anew because nobody answered.
+    /// How often it was reopened because no agent answered.
     pub overdue: u32,
 }
 
@@ -337,7 +337,7 @@ pub struct InboxItem {
     pub to: Vec<AgentName>,
     /// The question or call for help, or what an approval is about. Agents' words are hostile input.
     pub question: Option<String>,
-    /// What an open gate says to whoever completes it.
+    /// What an open gate says to the one who completes it.
     #[serde(default, skip_serializing_if = "GateContext::is_empty")]
     pub context: GateContext,
     /// The answers that the asker can work with.
@@ -390,10 +390,11 @@ pub struct Progress {
     /// Why it gives the turn back: a failure that is not the work's. One line.
     #[serde(default)]
     pub trouble: Option<String>,
-    /// How many answers to questions of this turn it has: it is told the others.
+    /// How many answers to questions of this turn it has: it gets the others.
     #[serde(default)]
     pub answers: u32,
-    /// It wants to be told by everything that is journalled by now: it waits for an answer, or others had the turn before.
+    /// It wants an answer by everything that is journalled by now: it waits for an answer, or others had the turn
+    /// before.
     #[serde(default)]
     pub newest: bool,
 }
@@ -428,7 +429,7 @@ pub struct ProgressNotice {
     pub answer: ProgressAnswer,
 }
 
-/// What whoever holds an open turn is told.
+/// What the holder of an open turn hears.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Going {
     /// Answers to questions of this turn that it does not have, oldest first. A bounded part of them: it asks again.
@@ -462,7 +463,7 @@ pub struct RefusedHandoff {
     pub error: String,
     /// What the sender does now.
     pub action: RefusalAction,
-    /// How its author mends it.
+    /// How its author fixes it.
     pub hint: String,
     /// Whether the handoff only says that it is this agent's: no key of the agent's has signed it, and any agent of its role
     /// may have sent it.

@@ -55,7 +55,7 @@ pub trait Artifact: serde::Serialize + serde::de::DeserializeOwned {
     fn schema_version(&self) -> SchemaVersion;
 }
 
-/// The six fields of FLY-5, filled in once by whoever makes an artifact.
+/// The six fields of FLY-5, filled in once by the maker of an artifact.
 #[derive(Debug, Clone)]
 pub struct Origin {
     /// The artifact's id.

@@ -236,7 +236,7 @@ fn headers(chunk: bool) -> Value {
     json!({"type": "object", "properties": properties})
 }
 
-/// All schemas with what they share beside them instead of inside.
+/// All schemas with what they share next to them instead of inside.
 fn schemas() -> Value {
     let mut schemas = Map::new();
     for (name, schema) in schema::all() {

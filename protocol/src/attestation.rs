@@ -1,6 +1,6 @@
 //! Saying outside what was verified: an in-toto statement (v1) with SLSA's verification summary (v1), in a DSSE envelope.
 //!
-//! Plain data in the words of those specifications; who signs is the bus's matter, what is said the core's.
+//! Plain data in the words of those specifications; the bus decides who signs, the core what is said.
 
 use std::collections::BTreeMap;
 

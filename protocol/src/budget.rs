@@ -70,7 +70,7 @@ pub enum Unmetered {
     /// They run, and what they do not report counts as nothing.
     #[default]
     Allow,
-    /// They are not run. What an agent of your own does not report counts as its whole allowance.
+    /// They are not run. An amount that an agent of your own does not report counts as its whole allowance.
     Refuse,
 }
 

@@ -1,7 +1,7 @@
 //! JSON and MessagePack forms of the same content, and reading either.
 //!
-//! Whoever can publish can send anything. So a payload is looked at before it is read: how large, how deep, how heavy
-//! once it is in memory, and of which version.
+//! A client that can publish can send anything. So a payload is looked at before it is read: how large, how deep, how
+//! heavy once it is in memory, and of which version.
 
 mod survey;
 
@@ -78,7 +78,7 @@ pub enum CodecError {
 }
 
 impl CodecError {
-    /// What a sender is told of it.
+    /// What a sender hears of it.
     #[must_use]
     pub fn refusal(&self) -> RefusalCode {
         match self {
@@ -148,7 +148,7 @@ fn survey(bytes: &[u8], encoding: Encoding) -> Result<Survey, CodecError> {
         }
         Encoding::MsgPack => {
             let mut payload = rmp_serde::Deserializer::new(bytes);
-            // A container counts for both; ours is the one that is told.
+            // A container counts for both; ours is the one that is reported.
             payload.set_max_depth(2 * DEPTH_MAX);
             let survey = Survey::of(&mut payload).map_err(|e| CodecError::Shape(e.into()))?;
             let rest = payload.into_inner().len();

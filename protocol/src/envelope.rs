@@ -25,8 +25,8 @@ pub struct HandoffEnvelope {
     /// The version of the envelope; 1.0 where it is not said.
     #[serde(default = "version")]
     pub version: SchemaVersion,
-    /// Who hands over: `agent`, or the role of the turn; a judge says `judge`, `verifier` or `code_review`, and whoever
-    /// completes a gate may say `supervisor`.
+    /// Who hands over: `agent`, or the role of the turn; a judge says `judge`, `verifier` or `code_review`, and the one
+    /// who completes a gate may say `supervisor`.
     pub component: String,
     /// The conversation it comes from. A claim: a harness reads the session from the program's own stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]

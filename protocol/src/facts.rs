@@ -82,7 +82,7 @@ pub struct BundleRef {
     /// The commit its one ref names.
     pub tip: Oid,
     /// The index of its pack (git's `.idx`), of a snapshot: the orchestrator made it when it checked every object.
-    /// Whoever takes the orchestrator's word need not make it again; only one that it stored itself counts.
+    /// An agent that takes the orchestrator's word need not make it again; only one that it stored itself counts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub index: Option<BlobRef>,
 }

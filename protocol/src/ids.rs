@@ -160,12 +160,12 @@ pub mod role {
     pub const BUILDER: &str = "builder";
     /// The judge plane (FLY-3).
     pub const VERIFIER: &str = "verifier";
-    /// Mends failing criteria (FLY-4).
+    /// Fixes failing criteria (FLY-4).
     pub const REPAIR: &str = "repair";
     /// A person's or a script's command line.
     pub const OPERATOR: &str = "operator";
-    /// Gives advice to whoever calls for help, in fleets that have it. Like every role that is not built in, it is declared
-    /// by its keys.
+    /// Gives advice to agents that call for help, in fleets that have it. Like every role that is not built in, it is
+    /// declared by its keys.
     pub const ADVISOR: &str = "advisor";
 
     /// The roles whose agents take turns in the built-in workflow `fly`.

@@ -56,7 +56,7 @@ impl Cause {
     }
 }
 
-/// How whoever saw an entry names it: `HP_JOURNAL/<sequence>@<digest>`. A reference past the journal's end, or to
+/// How a reader of an entry names it: `HP_JOURNAL/<sequence>@<digest>`. A reference past the journal's end, or to
 /// another digest than the entry has, shows that the journal lost a tail or was changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryRef {
@@ -111,7 +111,7 @@ impl Record {
 }
 
 /// What came of a gate's condition when work came to the gate (GATE-6). It is recorded because it follows from a time limit
-/// as well: whoever decides again decides by this.
+/// as well: a repeated decision goes by this.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConditionResult {
     /// The gate.
@@ -280,7 +280,7 @@ impl Entry {
         }
     }
 
-    /// The journal's part, to be completed by whoever appends.
+    /// The journal's part, to be completed by the appender.
     pub fn record_mut(&mut self) -> &mut Record {
         match self {
             Self::Submitted(e) => &mut e.record,
@@ -309,7 +309,7 @@ pub struct Fleet {
     pub advisors: u32,
     /// How many waypoints are open at once; `None`: as many as are ready.
     pub parallel: Option<u32>,
-    /// How long a turn may wait for an agent, beside the time its work may take.
+    /// How long a turn may wait for an agent, besides the time its work may take.
     pub queue_grace: Millis,
     /// How long the program of a build turn may run where the plan does not say.
     pub build_wall: Millis,
@@ -439,7 +439,7 @@ pub struct Reserved {
     pub record: Record,
 }
 
-/// A question that waits in its turn was answered. The turn stays open: whoever has it gets the answer.
+/// A question that waits in its turn was answered. The turn stays open: its holder gets the answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Answered {
     /// `MAJOR.MINOR`.
@@ -454,7 +454,7 @@ pub struct Answered {
     pub record: Record,
 }
 
-/// A turn is given up: its agents die of it, or nobody answers it in time. A person's matter from here on.
+/// A turn is given up: its agents die of it, or nobody answers it in time. A person decides from here on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Dead {
     /// `MAJOR.MINOR`.
@@ -465,9 +465,9 @@ pub struct Dead {
     pub role: RoleId,
     /// Deliveries that were taken and neither answered nor given back.
     pub deaths: Vec<Death>,
-    /// How often it was opened anew because its deadline had passed.
+    /// How often it was reopened because its deadline had passed.
     pub overdue: u32,
-    /// The decision: a person's matter.
+    /// The decision: a person has to act.
     pub decision: OrchestratorDecision,
     /// The journal's part.
     pub record: Record,

@@ -20,7 +20,7 @@ pub struct LiveLine {
     pub at: Timestamp,
     /// What it is.
     pub kind: LiveKind,
-    /// The words, at most 400 characters. Whoever shows it removes what moves a cursor or cannot be seen.
+    /// The words, at most 400 characters. A program that shows them removes what moves a cursor or cannot be seen.
     pub text: String,
     /// How many lines of this turn were left out before it: an agent sends 10 at once and 100 a minute.
     #[serde(default, skip_serializing_if = "is_zero")]

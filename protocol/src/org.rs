@@ -31,7 +31,7 @@ pub struct RoleSpec {
     /// Whether only people may complete its gates.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub require_human: bool,
-    /// Whether only the agents who stand here take its turns; else whoever has a key of the role does.
+    /// Whether only the agents who stand here take its turns; else every agent with a key of the role does.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub only_listed: bool,
     /// What its turns are, where that does not follow from its name.

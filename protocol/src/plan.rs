@@ -242,7 +242,7 @@ pub struct Waypoint {
     pub id: WaypointId,
     /// One line for people.
     pub title: String,
-    /// What the builder is told, Markdown.
+    /// The builder's instructions, Markdown.
     pub goal: String,
     /// Waypoints that must be complete first.
     pub depends_on: Vec<WaypointId>,
@@ -254,7 +254,7 @@ pub struct Waypoint {
     pub metadata: BTreeMap<String, serde_json::Value>,
     /// Globs of paths it may touch; empty: everything.
     pub scope: Vec<String>,
-    /// Globs of paths it never touches, beside the plan's.
+    /// Globs of paths it never touches, besides the plan's.
     pub protected: Vec<String>,
     /// What must be shown.
     pub criteria: Vec<Criterion>,

@@ -67,7 +67,7 @@ codes! {
         AgentTimeout = "agent_timeout",
         /// The agent's program printed more than it may.
         OutputLimit = "output_limit",
-        /// What was handed off cannot be used.
+        /// The handoff cannot be used.
         HandoffInvalid = "handoff_invalid",
         /// A question waits for its answer.
         ClarificationOpen = "clarification_open",
@@ -101,7 +101,7 @@ codes! {
         GateTimeout = "gate_timeout",
         /// Accepted work cannot be landed.
         LandingHeld = "landing_held",
-        /// What follows is larger than a message may be.
+        /// The entry that follows is larger than a message may be.
         EntryTooLarge = "entry_too_large",
         /// The condition of a gate whose word the work depends on cannot be evaluated.
         ConditionFailed = "condition_failed",

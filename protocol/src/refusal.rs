@@ -5,7 +5,8 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is wrong with a handoff. Later versions may add to these: whoever meets an unknown one goes by the action.
+/// What is wrong with a handoff. Later versions may add to these: a program that meets an unknown one goes by the
+/// action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RefusalCode {
@@ -49,7 +50,7 @@ pub enum RefusalCode {
     WorkMissing,
     /// A completion that says too little, or what its gate does not take: `details` teaches how it goes.
     CompletionInvalid,
-    /// Whoever made the work does not complete a later gate of it.
+    /// The maker of the work does not complete a later gate of it.
     OwnWork,
     /// An agent votes once in a fork.
     AlreadyVoted,
@@ -159,7 +160,7 @@ impl RefusalCode {
         }
     }
 
-    /// How its author mends it, in one sentence.
+    /// How its author fixes it, in one sentence.
     #[must_use]
     pub fn hint(self) -> &'static str {
         match self {

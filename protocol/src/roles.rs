@@ -1,7 +1,7 @@
 //! The roles of one fleet: the built-in ones, and those its keys declare. Streams, consumers, permissions and what is read
 //! back all follow from this list.
 //!
-//! What a role may do is `holdpoint_bus::auth`; what its turns are is `holdpoint_core::gates`.
+//! `holdpoint_bus::auth` says what a role may do, `holdpoint_core::gates` what its turns are.
 
 use std::collections::BTreeSet;
 
@@ -64,7 +64,7 @@ impl Roles {
         Self::default()
     }
 
-    /// These, and the built-in ones. What is built in or reserved among them is there anyway, and changes nothing.
+    /// These, and the built-in ones. Built-in or reserved names among them are there anyway, and change nothing.
     #[must_use]
     pub fn with_all<'a>(names: impl IntoIterator<Item = &'a RoleId>) -> Self {
         Self { declared: names.into_iter().filter(|name| !is_own(name)).cloned().collect() }

@@ -217,7 +217,7 @@ pub struct Counters {
     pub reworks: u32,
     /// Landing conflicts.
     pub conflicts: u32,
-    /// Times the open turn was opened anew after its deadline.
+    /// Times the open turn was reopened after its deadline.
     pub redeliveries: u32,
     /// Questions and calls for help, answered or not.
     #[serde(default)]

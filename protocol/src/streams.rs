@@ -7,8 +7,8 @@ use crate::{
 
 /// The stream of all journals.
 pub const JOURNAL: &str = "HP_JOURNAL";
-/// What stands for the stream in the gets of agents and operators, whoever's blob it is: their account maps these to the
-/// role's own stream. There is no stream of this name.
+/// What stands for the stream in the gets of agents and operators, for the blobs of every role: their account maps
+/// these to the role's own stream. There is no stream of this name.
 pub const BLOB_GETS: &str = "HP_BLOB";
 
 /// How the names of the streams of blobs begin.

@@ -175,7 +175,7 @@ pub fn wake(role: &RoleId) -> String {
     format!("{ROOT}.wake.{role}")
 }
 
-/// Where an agent is told that a handoff was refused, and why.
+/// Where an agent hears that a handoff was refused, and why.
 #[must_use]
 pub fn refused(role: &RoleId, agent: &AgentName) -> String {
     format!("{ROOT}.refused.{role}.{agent}")

@@ -36,11 +36,11 @@ pub struct Turn {
     pub role: RoleId,
     /// Which attempt at the waypoint, from 1.
     pub attempt: u32,
-    /// When nothing was handed off until then, the turn is opened anew.
+    /// When nothing was handed off until then, the turn is reopened.
     pub deadline: Timestamp,
     /// Where handoffs go: this, a dot, and the kind.
     pub handoff_subject: String,
-    /// What the role is told (FLY-20).
+    /// The role's instructions (FLY-20).
     pub guidance: GuidancePacket,
     /// What is wanted.
     pub request: TurnRequest,
@@ -57,7 +57,7 @@ pub struct Turn {
 }
 
 impl Turn {
-    /// What whoever has it is told of what was wrong before.
+    /// What its holder hears of what was wrong before.
     #[must_use]
     pub fn told(&self) -> Option<&Feedback> {
         match &self.request {
@@ -67,7 +67,7 @@ impl Turn {
         }
     }
 
-    /// What whoever has it is told, or what it keeps for the build turn behind it.
+    /// What its holder hears, or what it keeps for the build turn behind it.
     #[must_use]
     pub fn told_or_kept(&self) -> Option<&Feedback> {
         self.told().or(self.for_build.as_deref())
@@ -105,7 +105,7 @@ pub struct CompletionRequest {
     /// What the role is for, as the org chart has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role_description: Option<String>,
-    /// What the gate says to whoever completes it.
+    /// What the gate says to the one who completes it.
     #[serde(default, skip_serializing_if = "GateContext::is_empty")]
     pub context: GateContext,
     /// Whether the work may be sent back.
@@ -131,7 +131,7 @@ pub struct CompletionRequest {
     /// Why the work is here again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub feedback: Option<Feedback>,
-    /// Advice is wanted, by whoever called for help at this gate. Its summary is the advice; the gate is not completed.
+    /// Advice is wanted, by the caller for help at this gate. Its summary is the advice; the gate is not completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub advice: Option<Box<AdviceRequest>>,
 }
@@ -222,7 +222,7 @@ pub struct BuildRequest {
     /// What the role is for, as the org chart has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub role_description: Option<String>,
-    /// What the gate says to whoever has its turn (GATE-20).
+    /// What the gate says to the holder of its turn (GATE-20).
     #[serde(default, skip_serializing_if = "GateContext::is_empty")]
     pub context: GateContext,
     /// What the waypoint depends on, as it landed (FLY-16).
@@ -241,8 +241,8 @@ pub struct DependencyOutcome {
     pub commit: Oid,
 }
 
-/// Why there is another turn: the failing part of the report (FLY-4). What is too long for a turn is cut, and says where
-/// the whole is.
+/// Why there is another turn: the failing part of the report (FLY-4). A text that is too long for a turn is cut, and
+/// says where the whole is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Feedback {
     /// What was decided.
@@ -277,7 +277,7 @@ pub struct ReviewContext {
     pub at: Timestamp,
 }
 
-/// Accepted work and what landed beside it do not fit together (FLY-39).
+/// Accepted work and what landed meanwhile do not fit together (FLY-39).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Collision {
     /// How they collide, and so what the turn starts from.

@@ -1,5 +1,5 @@
-//! Workflow files that no orchestrator sees, because whoever was to reload them found that they are not sound (GATE-3, GATE-12):
-//! an endpoint of the micro service `holdpoint`.
+//! Workflow files that no orchestrator sees, because the command that was to reload them found that they are not sound
+//! (GATE-3, GATE-12): an endpoint of the micro service `holdpoint`.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ pub const CONFIG_INVALID: &str = "config_invalid";
 /// [`ConfigInvalidNoted`]. It changes no flight.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ConfigInvalid {
-    /// What is wrong with them, for the log. What is longer than 500 characters is cut.
+    /// What is wrong with them, for the log. A text longer than 500 characters is cut.
     pub message: String,
 }
 

@@ -63,7 +63,7 @@ pub struct FlightView {
     #[serde(default)]
     pub brought_by: Vec<BundleRef>,
     /// What fails at the moment and is tried again, as far as the orchestrator that answers knows. Nothing is lost
-    /// meanwhile, and it goes away by itself once the cause is mended. The oldest of them, where there are many.
+    /// meanwhile, and it goes away by itself once the cause is fixed. The oldest of them, where there are many.
     #[serde(default)]
     pub trouble: Vec<Trouble>,
     /// How many more there are.
@@ -168,8 +168,8 @@ pub struct WaypointView {
     pub reason_code: Option<ReasonCode>,
     /// Decided build and repair turns.
     pub attempts: u32,
-    /// How often its work was sent back: reworks, rollbacks and landing conflicts. Whoever sees it grow by more than one
-    /// between two looks has missed a decision. 0 where an earlier orchestrator answered.
+    /// How often its work was sent back: reworks, rollbacks and landing conflicts. A reader who sees it grow by more
+    /// than one between two looks has missed a decision. 0 where an earlier orchestrator answered.
     #[serde(default)]
     pub sent_back: u32,
     /// The landed commit.

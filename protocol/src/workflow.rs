@@ -46,8 +46,8 @@ pub struct WorkflowSpec {
     /// More people to notify. Recorded like `owner`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stakeholders: Vec<AgentName>,
-    /// The roles whose turns only these agents answer (`onlyListed` of the org chart); of any other role whoever has a key of it.
-    /// Never written in a file: a flight records what the org chart of its day says.
+    /// The roles whose turns only these agents answer (`onlyListed` of the org chart); of any other role every agent
+    /// with a key of it. Never written in a file: a flight records what the org chart of its day says.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub listed: BTreeMap<RoleId, Vec<AgentName>>,
 }
@@ -120,7 +120,7 @@ impl<T> Default for ByOutcome<T> {
     }
 }
 
-/// What a gate says to whoever has its turn, and nothing about other gates (GATE-20).
+/// What a gate says to the holder of its turn, and nothing about other gates (GATE-20).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateContext {
     /// What they go through.
@@ -142,7 +142,7 @@ impl GateContext {
     }
 }
 
-/// What a gate is for, and what it says to whoever has its turn (GATE-20).
+/// What a gate is for, and what it says to the holder of its turn (GATE-20).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateBrief {
     /// What the gate is for.
@@ -230,7 +230,7 @@ impl GateOrFork {
 pub struct ForkSpec {
     /// Unique in the workflow.
     pub id: GateId,
-    /// Tells a fork from a gate.
+    /// Distinguishes a fork from a gate.
     #[serde(rename = "type")]
     pub kind: ForkKind,
     /// What it is for, one line.

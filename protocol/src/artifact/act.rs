@@ -104,7 +104,7 @@ artifact! {
         agent: AgentName,
         /// The workflows, with what the org chart says of their roles. Those that the flight's plan does not name are left out.
         workflows: Vec<WorkflowSpec>,
-        /// The files changed, and nobody gave a command: it takes no guard away, whoever's key it is.
+        /// The files changed, and nobody gave a command: it takes no guard away, with any key.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         watched: bool,
     }

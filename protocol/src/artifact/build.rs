@@ -37,7 +37,7 @@ artifact! {
 
 artifact! {
     /// The result of a build or repair turn (FLY-8). Touched files and diff are computed from git by the harness, and
-    /// computed again by whoever judges.
+    /// computed again by the judge.
     BuildArtifact(BuildArtifactBody) = "build_artifact" {
         /// The turn.
         turn: TurnId,

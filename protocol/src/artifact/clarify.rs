@@ -56,7 +56,7 @@ artifact! {
 }
 
 impl ClarificationRequest {
-    /// Tells one question of a turn from another: the same words are the same question.
+    /// Distinguishes one question of a turn from another: the same words are the same question.
     #[must_use]
     pub fn words(&self) -> Digest {
         let words = (&self.question, &self.decision_context, &self.options);
@@ -172,7 +172,7 @@ pub struct IgnoredMarker {
 pub enum IgnoredBecause {
     /// It stands in a code fence.
     Fence,
-    /// It repeats what the program was told.
+    /// It repeats the program's prompt.
     Echo,
     /// It names another waypoint.
     OtherWaypoint,
@@ -192,7 +192,7 @@ impl IgnoredBecause {
 
 artifact! {
     /// An agent gives a turn back without an answer, for a reason that is not the work's: it stops, or something failed
-    /// on its side. Whoever says so has not died of the turn.
+    /// on its side. An agent that says so has not died of the turn.
     GivenBack(GivenBackBody) = "given_back" {
         /// The turn.
         turn: TurnId,

@@ -17,7 +17,7 @@ pub enum Disposition {
     Rework,
     /// Another turn, from the base (FLY-28).
     Rollback,
-    /// A person's matter (FLY-29).
+    /// A person decides (FLY-29).
     Escalate,
 }
 

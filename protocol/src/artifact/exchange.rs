@@ -102,7 +102,7 @@ pub struct ExchangeAttempt {
     pub at: Timestamp,
     /// The command line.
     pub command: String,
-    /// What the program was told, its first 4 KiB.
+    /// The program's prompt, its first 4 KiB.
     pub prompt: String,
     /// The first 500 characters that the program printed.
     pub output_sample: String,

@@ -1,4 +1,4 @@
-//! `GuidancePacket` (FLY-6): what a role is told with every turn.
+//! `GuidancePacket` (FLY-6): what a role gets with every turn.
 
 use crate::{Digest, artifact::artifact};
 

@@ -1,7 +1,7 @@
 //! A first look at a payload, before anything of it is kept: its version, how deep it is, and what it would weigh.
 //!
-//! Eight MiB of nested maps without content are gigabytes once they are values in memory. What is read here is dropped
-//! at once; only what passes is read for good.
+//! Eight MiB of nested maps without content are gigabytes once they are values in memory. Values read here are dropped
+//! at once; only payloads that pass are read for good.
 
 use std::fmt;
 
@@ -13,11 +13,11 @@ use super::{DEPTH_MAX, WEIGHT_MAX};
 const VALUE_BYTES: usize = 32;
 /// What a list takes that has anything in it: room for four.
 const LIST_BYTES: usize = 4 * VALUE_BYTES;
-/// What an item of a list takes beside itself: lists grow by doubling.
+/// What an item of a list takes besides itself: lists grow by doubling.
 const ITEM_BYTES: usize = 2 * VALUE_BYTES;
 /// What a map takes that has anything in it: the first node of a B-tree.
 const MAP_BYTES: usize = 640;
-/// What an entry of a map takes beside its value.
+/// What an entry of a map takes besides its value.
 const ENTRY_BYTES: usize = 64;
 /// The key of the version, looked for at the top.
 const VERSION_KEY: &str = "schema_version";

@@ -42,7 +42,7 @@ pub struct OpenTurn {
     pub listed_by: Option<u32>,
     /// When it was opened.
     pub opened_at: Timestamp,
-    /// When it is opened anew if nothing was handed off.
+    /// When it is reopened if nothing was handed off.
     pub deadline: Timestamp,
     /// Questions that its agents asked and wait for while it stays open, oldest first, a bounded list. Only the last may be
     /// open.
@@ -71,7 +71,7 @@ pub struct JudgedCriterion {
 pub struct TurnQuestion {
     /// The handoff that asks.
     pub asked: Cause,
-    /// Tells it from other questions: the digest of its words.
+    /// Distinguishes it from other questions: the digest of its words.
     pub words: crate::Digest,
     /// Since when.
     pub since: Timestamp,

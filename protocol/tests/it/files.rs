@@ -2,7 +2,7 @@
 
 use std::{env, fs, path::PathBuf};
 
-/// Set to write the stored files anew in place of comparing with them.
+/// Set to rewrite the stored files in place of comparing with them.
 pub(crate) const UPDATE: &str = "HOLDPOINT_UPDATE_GOLDEN";
 
 /// The file `name` of a folder of this crate.
@@ -10,7 +10,7 @@ pub(crate) fn path(folder: &str, name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(folder).join(name)
 }
 
-/// The bytes of a stored file, after it was written anew where that is asked for.
+/// The bytes of a stored file, after it was rewritten where that is asked for.
 pub(crate) fn stored(folder: &str, name: &str, fresh: &[u8]) -> Vec<u8> {
     let file = path(folder, name);
     if env::var_os(UPDATE).is_some() {

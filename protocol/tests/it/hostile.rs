@@ -1,4 +1,4 @@
-//! Payloads that somebody made to hurt the reader: lengths that are lies, depth, weight, and what is behind the end.
+//! Payloads that an attacker made to hurt the reader: lengths that are lies, depth, weight, and what is behind the end.
 
 use std::error::Error as _;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::samples;
 
-/// The whole story of an error, as a log line tells it.
+/// The whole story of an error, as a log line has it.
 fn told(error: &CodecError) -> String {
     let mut text = error.to_string();
     let mut next = error.source();

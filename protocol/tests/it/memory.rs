@@ -102,7 +102,7 @@ fn measure(case: &Case, encoding: Encoding) {
     // The rest of the sample has its size too.
     let count = ((PAYLOAD_MAX - (64 << 10)) / item).min(WEIGHT / case.item.weight);
     let bytes = payload(case, encoding, count);
-    // What making the payload took is not what reading it takes.
+    // The memory to make the payload is not the memory to read it.
     fs::write("/proc/self/clear_refs", "5").unwrap();
     let before = kib("VmRSS");
     (case.read)(&bytes, encoding).expect("it is taken");

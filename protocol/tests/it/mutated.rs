@@ -72,7 +72,8 @@ fn changed(mut bytes: Vec<u8>, changes: &[Change]) -> Vec<u8> {
     bytes
 }
 
-/// Reads the bytes as a kind. What can be read is written in both forms, and means the same when it is read back.
+/// Reads the bytes as a kind. A value that can be read is written in both forms, and means the same when it is read
+/// back.
 fn assert_stable(kind: &dyn Kind, bytes: &[u8], encoding: Encoding) {
     let name = kind.name();
     let Ok(json) = kind.rewrite(bytes, encoding, Encoding::Json) else { return };

@@ -1,4 +1,4 @@
-//! What is called for by one request: completions, and the turn that somebody holds.
+//! What is called for by one request: completions, and the turn that an agent holds.
 
 use holdpoint_protocol::{
     completing::{CompleteAnswer, CompleteCall, CompletionRefused, CompletionTaken, TaskAnswer, TaskQuery},

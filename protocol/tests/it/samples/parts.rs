@@ -73,7 +73,7 @@ pub(super) fn work_in_progress() -> WorkInProgress {
     WorkInProgress { commit: oid('b'), bundle: bundle('b') }
 }
 
-/// What a gate says to whoever has its turn.
+/// What a gate says to the holder of its turn.
 pub(super) fn gate_context() -> GateContext {
     GateContext {
         expectations: vec!["Every line was read".to_owned()],
