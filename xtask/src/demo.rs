@@ -118,7 +118,7 @@ fn fresh_repository(layout: &Layout, source: &Path, name: &str) -> anyhow::Resul
     Ok(repo)
 }
 
-/// Copies files and folders, but no build output that somebody left in the example.
+/// Copies files and folders, but no build output that a user left in the example.
 fn copy_tree(from: &Path, to: &Path) -> anyhow::Result<()> {
     fs::create_dir_all(to).with_context(|| format!("failed to create {}", to.display()))?;
     for entry in fs::read_dir(from).with_context(|| format!("failed to read {}", from.display()))? {
@@ -172,7 +172,7 @@ fn state_dir() -> anyhow::Result<PathBuf> {
         return std::path::absolute(named).context("failed to make HOLDPOINT_STATE_DIR absolute");
     }
     let place = std::env::temp_dir().join(format!("holdpoint-demo-{}", std::process::id()));
-    // Fails on a folder that somebody else has put there, and lets nobody else look in.
+    // Fails on a folder that another user has put there, and lets nobody else look in.
     let made = fs::DirBuilder::new().mode(0o700).create(&place);
     made.with_context(|| format!("failed to create {}", place.display()))?;
     Ok(place)

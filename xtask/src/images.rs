@@ -1,7 +1,7 @@
 //! `cargo xtask images`: the images of the fleet, with the program built on the host.
 //!
-//! What `deploy/Dockerfile` stands on is used where it is there, else pulled, else made: the base with debootstrap, the
-//! broker from the server that `cargo xtask tools` finds. So it works without a registry.
+//! The images below `deploy/Dockerfile` are used where they are there, else pulled, else made: the base with
+//! debootstrap, the broker from the server that `cargo xtask tools` finds. So it works without a registry.
 
 mod engine;
 mod upstream;

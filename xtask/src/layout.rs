@@ -13,7 +13,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// Reads the layout from what cargo tells its children.
+    /// Reads the layout from what cargo passes to its children.
     pub(crate) fn find() -> anyhow::Result<Self> {
         let manifest_dir = std::env::var_os("CARGO_MANIFEST_DIR").context("start me as `cargo xtask`")?;
         let root = PathBuf::from(manifest_dir).parent().context("xtask is not below a workspace root")?.to_path_buf();

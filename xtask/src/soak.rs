@@ -1,4 +1,4 @@
-//! `cargo xtask soak`: builds what the long runs need, and runs them. What they are is in `tests/src/soak.rs`.
+//! `cargo xtask soak`: builds what the long runs need, and runs them. They are listed in `tests/src/soak.rs`.
 
 use crate::layout::Layout;
 use crate::process;

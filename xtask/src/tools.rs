@@ -22,7 +22,7 @@ use crate::tools::version::Version;
 /// `git merge-tree --write-tree` came with it.
 const GIT_OLDEST: Version = Version(2, 38, 0);
 
-/// The environment variable that tells tests and the product which nats-server to start.
+/// The environment variable that names the nats-server that tests and the product start.
 pub(crate) const SERVER_VARIABLE: &str = "HOLDPOINT_NATS_SERVER";
 
 /// What was found.

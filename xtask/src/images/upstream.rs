@@ -1,4 +1,4 @@
-//! What our images stand on: taken from where it is, and made here where it cannot be had.
+//! What our images are built on: taken from where it is, and made here where it cannot be had.
 
 use std::fs;
 use std::path::Path;

@@ -42,7 +42,7 @@ fn tests() -> anyhow::Result<HashSet<String>> {
 }
 
 /// Names of a source's tests: functions with an attribute that makes them one, and those that a macro of the same file makes
-/// into tests. A helper beside them is none.
+/// into tests. A helper next to them is none.
 fn tests_of(source: &str) -> Vec<&str> {
     let mut found = Vec::new();
     let (mut marked, mut making) = (false, false);

@@ -21,7 +21,7 @@ impl TextFile {
         self.path.starts_with("tests/") || self.path.contains("/tests/") || self.path.ends_with("/tests.rs")
     }
 
-    /// The lines before an inline test module, which stands at a file's end, numbered from 1.
+    /// The lines before an inline test module, which is at a file's end, numbered from 1.
     pub(crate) fn product_lines(&self) -> impl Iterator<Item = (usize, &str)> {
         let product = |line: &&str| !line.starts_with("mod tests {");
         self.text.lines().take_while(product).enumerate().map(|(index, line)| (index + 1, line))

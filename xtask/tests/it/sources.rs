@@ -31,7 +31,7 @@ fn lines_where(files: &[TextFile], breaks: impl Fn(&TextFile, &str) -> bool) -> 
 #[test]
 fn every_file_says_what_it_is_for() -> anyhow::Result<()> {
     let files = files::sources()?;
-    // The name of a `tests.rs` beside its module says all there is to say.
+    // The name of a `tests.rs` next to its module says all there is to say.
     let told = |file: &&TextFile| file.path.ends_with("/tests.rs") || file.text.starts_with("//!");
     let silent = files.iter().filter(|file| !told(file));
     assert_none(&silent.map(|file| format!("{} does not begin with `//!`", file.path)).collect::<Vec<_>>());
@@ -65,7 +65,7 @@ fn no_test_file_is_forgotten() -> anyhow::Result<()> {
     let mut wrong = Vec::new();
     for file in &files {
         let Some((member, module)) = file.path.split_once("tests/it/") else { continue };
-        // Files in folders below are named by the file beside their folder, and the compiler minds those.
+        // Files in folders below are named by the file next to their folder, and the compiler checks those.
         let Some(module) = module.strip_suffix(".rs").filter(|module| !module.contains('/') && *module != "main")
         else {
             continue;

@@ -107,7 +107,7 @@ fn is_gate_engine(path: &str) -> bool {
     })
 }
 
-/// The identifiers in a source, without what stands in comments and texts.
+/// The identifiers in a source, without those in comments and texts.
 fn identifiers(source: &str) -> impl Iterator<Item = String> {
     let mut all = Vec::new();
     let mut rest = source;

@@ -11,7 +11,7 @@ struct Key<'file> {
     explained: bool,
 }
 
-/// The keys of block mappings, and of flow mappings that stand on one line. Knows as much YAML as our own files use: no keys in
+/// The keys of block mappings, and of flow mappings on one line. Knows as much YAML as our own files use: no keys in
 /// quotes.
 fn keys(file: &TextFile) -> Vec<Key<'_>> {
     let mut keys = Vec::new();
