@@ -1,10 +1,10 @@
-//! Plain English (docs/style.md): words that read as translated are in no documentation and in no message. It does not look
-//! at comments, nor at names.
+//! Plain English (docs/style.md): words that read as translated are in no documentation, no message and no comment. Names
+//! are not checked.
 
-use crate::files;
+use crate::files::{self, TextFile};
 use crate::words::text_length;
 
-/// The words, in lower case, as they stand in a text whose words have one space between them.
+/// The words, in lower case, as they are in a text whose words have one space between them.
 const TRANSLATED: [&str; 12] = [
     "whoever",
     "is told",
@@ -21,6 +21,12 @@ const TRANSLATED: [&str; 12] = [
 ];
 /// The page that says which words they are.
 const STYLE: &str = "docs/style.md";
+/// How the names of files end whose comments are checked, and the marks that begin a comment there.
+const COMMENTED: [(&[&str], &[&str]); 3] = [
+    (&[".rs", ".js", ".cjs"], &["///", "//!", "//"]),
+    (&[".css"], &["/*", "*"]),
+    (&[".sh", ".py", ".toml", ".yaml", ".yml", ".conf", "Dockerfile"], &["#"]),
+];
 
 #[test]
 fn documentation_is_free_of_words_that_read_as_translated() -> anyhow::Result<()> {
@@ -48,6 +54,21 @@ fn messages_are_free_of_words_that_read_as_translated() -> anyhow::Result<()> {
 }
 
 #[test]
+fn comments_are_free_of_words_that_read_as_translated() -> anyhow::Result<()> {
+    let mut wrong = Vec::new();
+    for (endings, marks) in COMMENTED {
+        for file in files::below("", endings)? {
+            for (number, comment) in comments(&file, marks) {
+                let found = translated(&comment);
+                wrong.extend(found.map(|word| format!("{}:{number}: {word:?} in {comment}", file.path)));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "say it as docs/style.md does: {wrong:#?}");
+    Ok(())
+}
+
+#[test]
 fn a_word_counts_as_a_whole_outside_of_code_and_over_the_end_of_a_line() {
     let found = |text: &str| translated(text).collect::<Vec<_>>();
     assert_eq!(found("It is\n told to whoever amends it, besides."), ["whoever", "is told"]);
@@ -57,6 +78,11 @@ fn a_word_counts_as_a_whole_outside_of_code_and_over_the_end_of_a_line() {
         texts("let x = 'a'; // \"no\"\nsay(\"one \\\" two\"); '\"' \"three\"").collect::<Vec<_>>(),
         ["one \\\" two", "three"]
     );
+    let file = TextFile {
+        path: "a.rs".to_owned(),
+        text: "//! It is\n//! told `anew`.\n#[test]\nlet a = \"mend\";\n    // b".to_owned(),
+    };
+    assert_eq!(comments(&file, COMMENTED[0].1), [(1, " It is\n told .".to_owned()), (5, " b".to_owned())]);
 }
 
 /// The words in a text that read as translated.
@@ -77,6 +103,22 @@ fn prose(page: &str) -> impl Iterator<Item = (usize, String)> {
         let outside = line.split('`').step_by(2).collect();
         (!fence && !fenced).then_some((index + 1, outside))
     })
+}
+
+/// The comments of a file without code, each with the number of its first line. A comment is a line that begins with one of
+/// the marks, with all such lines that follow.
+fn comments(file: &TextFile, marks: &[&str]) -> Vec<(usize, String)> {
+    let mut all: Vec<(usize, String)> = Vec::new();
+    let mut end = 0;
+    for (number, line) in (1..).zip(file.text.lines()) {
+        let Some(line) = marks.iter().find_map(|mark| line.trim_start().strip_prefix(mark)) else { continue };
+        match all.last_mut().filter(|_| end + 1 == number) {
+            Some((_, comment)) => *comment += &format!("\n{line}"),
+            None => all.push((number, line.to_owned())),
+        }
+        end = number;
+    }
+    all.into_iter().map(|(number, comment)| (number, comment.split('`').step_by(2).collect())).collect()
 }
 
 /// The texts in a source.
