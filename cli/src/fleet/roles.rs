@@ -39,7 +39,8 @@ const VERIFIERS_BY_ITSELF_MAX: u32 = 8;
 impl Crew {
     /// How many verifiers there are to be.
     pub(super) fn verifiers(&self) -> u32 {
-        self.verifiers.unwrap_or((self.builders / BUILDERS_PER_VERIFIER).clamp(1, VERIFIERS_BY_ITSELF_MAX))
+        let by_itself = (self.builders / BUILDERS_PER_VERIFIER).clamp(1, VERIFIERS_BY_ITSELF_MAX);
+        self.verifiers.unwrap_or(by_itself)
     }
 
     /// How long the turns of its agents may go on once they are asked to end.
