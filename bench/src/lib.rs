@@ -2,9 +2,9 @@
 //!
 //! - [`handoff`]: waypoints with no-op agents through the full protocol, against a raw program on the same broker.
 //! - [`scale`]: the same while much is open, and with agents that think.
-//! - [`gates`]: a workflow of many gates, in memory and on a fleet, beside `fly`.
+//! - [`gates`]: a workflow of many gates, in memory and on a fleet, against `fly`.
 //! - [`landing`]: how fast accepted work lands, by the number of verifiers.
-//! - [`workspace`]: what git work costs, beside plain git.
+//! - [`workspace`]: what git work costs, against plain git.
 //! - [`verdict`]: what a verdict costs at each level of evidence, against the check alone.
 //! - [`peer`]: what runs in the other processes of a benchmark.
 //!

@@ -90,7 +90,7 @@ async fn send(bus: &Bus, subject: &str, outgoing: &Outgoing, show_jwt: ShowJwt) 
 }
 
 /// As [`publish`], for a sender that cannot read what it stored: a duplicate is not believed. The broker says only that
-/// something stands under the message id, whoever stored it. So the handoff is sent under `another_id`, a new one each time, until
+/// something is stored under the message id, and not by whom. So the handoff is sent under `another_id`, a new one each time, until
 /// the broker stores it. What is stored twice then, because an answer was lost before, readers know by its digest.
 ///
 /// # Errors

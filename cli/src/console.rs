@@ -2,7 +2,7 @@
 //!
 //! - `acts`: what a form asks for as a signed act; `crew`: who was heard of; `work`: what an attempt changed; `plans`: plans that
 //!   are pasted.
-//! - `beside`: opening a console, also beside another command.
+//! - `beside`: opening a console, also along with another command.
 
 mod acts;
 pub(crate) mod beside;

@@ -31,7 +31,7 @@ impl Wanted {
     }
 }
 
-/// What is shown of a span beside its name, with the word for it.
+/// Attributes that are shown after a span's name, each with the word for it.
 const SHOWN: [(&str, &str); 10] = [
     ("holdpoint.waypoint", ""),
     ("holdpoint.criterion", ""),

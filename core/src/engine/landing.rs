@@ -88,7 +88,7 @@ fn place(
     cx: &Context<'_>,
 ) -> Option<Option<Box<Stacked>>> {
     let Some(behind) = behind else {
-        // What was merged with an older head is not what would land: it is merged anew.
+        // What was merged with an older head is not what would land: it is merged again.
         let is_due = head == cx.flight.head() && !cx.flight.is_on_head(state);
         return is_due.then_some(None);
     };

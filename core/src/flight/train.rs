@@ -23,7 +23,7 @@ const WAITING_MAX: usize = 2;
 /// The longest train: each car names those in front of it.
 pub const DEPTH_MAX: usize = 16;
 
-/// What an orchestrator knows beside the fold when it looks at the train.
+/// What an orchestrator knows besides the fold when it looks at the train.
 #[derive(Clone, Copy)]
 pub struct Yard<'a> {
     /// How many cars there may be at most.

@@ -28,19 +28,19 @@ const OPEN_TIME: Duration = Duration::from_secs(120);
 const CANCEL_TIME: Duration = Duration::from_secs(5);
 /// Bytes that may come of which nothing is printed. What is printed is the turn's output, and bounded there.
 const UNPRINTED_BYTES_MAX: u64 = 64 << 20;
-/// Lines that say nothing of which it is told, and how much of each is shown.
+/// How many lines that say nothing are reported, and how much of each is shown.
 const PASSED_MAX: u32 = 20;
 const PASSED_BYTES: usize = 200;
 /// Permissions that wait for a person at once.
 const ASKED_MAX: usize = 8;
-/// What a conversation that begins with the prompt of one that is lost is told first.
+/// Goes before the prompt of a conversation that takes the place of a lost one.
 const LOST: &str = "This conversation is new: an earlier one about the same work could not be gone on with. What this is about is in the JSON \
                     file that `$HOLDPOINT_TURN_FILE` names; the files as they are now are in the current directory.\n\n";
 
 /// What a conversation is about.
 #[derive(Debug, Clone)]
 pub struct Settings {
-    /// What the agent is told.
+    /// What the agent gets.
     pub prompt: String,
     /// Where it works.
     pub tree: PathBuf,
@@ -347,7 +347,7 @@ impl Talk {
         self.chunks.end().into_iter().map(Do::Print).collect()
     }
 
-    /// A line that says nothing is passed over; of the first ones it is told.
+    /// A line that says nothing is passed over; the first ones are reported.
     fn pass(&mut self, why: &str, line: &[u8]) -> Vec<Do> {
         self.passed = self.passed.saturating_add(1);
         if self.passed > PASSED_MAX {

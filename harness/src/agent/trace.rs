@@ -44,7 +44,7 @@ pub(super) fn of_queue(context: &TraceContext, turn: &Turn, opened: Timestamp) {
     waited.with(fields::GATE, turn.gate.to_string()).ended(telemetry::now());
 }
 
-/// The broker is told what became of a delivery: `ack` or `nak`.
+/// The broker hears what became of a delivery: `ack` or `nak`.
 pub(super) fn of_settling(operation: &'static str) -> Span {
     info_span!(
         target: TRACE, "settle turn", otel.kind = "client",

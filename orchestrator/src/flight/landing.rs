@@ -290,8 +290,8 @@ impl State {
         Ok(())
     }
 
-    /// Appends to the flight's journal, and says whether it did: whoever else moved it makes this landing stale, and what
-    /// is due is looked at anew.
+    /// Appends to the flight's journal, and says whether it did: another orchestrator that moved it makes this landing stale, and what
+    /// is due is looked at again.
     async fn append_landing(
         &mut self,
         waypoint: &WaypointId,

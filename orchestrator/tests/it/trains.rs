@@ -120,7 +120,7 @@ async fn work_that_is_red_in_the_train_leaves_it_and_is_judged_again_behind_the_
     judge(&mut verifier, red, Verdict::Fail).await;
     let apart = |view: &FlightView| of(view, &name).turn.is_none();
     world.view_when("the red work to leave the train", apart).await;
-    // What is behind it is merged again, and its verifier is told that its turn is over.
+    // What is behind it is merged again, and its verifier hears that its turn is over.
     let (front, last) = (held.remove(0), held.remove(0));
     let again = merges(&mut verifier, 1).await.remove(0);
     assert_eq!(again.0.waypoint, last.0.waypoint);

@@ -86,7 +86,7 @@ async fn accept(listener: TcpListener, served: Arc<Served>) {
                 let served = served.clone();
                 tokio::spawn(async move {
                     let _place = place;
-                    // Whoever stays longer asks again.
+                    // A caller that stays longer asks again.
                     let _ = tokio::time::timeout(CONNECTION_TIME, answer(stream, &served)).await;
                 });
             }

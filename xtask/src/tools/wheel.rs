@@ -1,4 +1,4 @@
-//! Getting what a wheel holds. Nothing of it is run: pip is told to take wheels only, and unpacks nothing.
+//! Getting what a wheel holds. Nothing of it is run: pip takes wheels only, and unpacks nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -97,7 +97,7 @@ fn behind(fixture: &Fixture, name: &str) -> Vec<String> {
     stacked(fixture, name).behind.iter().map(ToString::to_string).collect()
 }
 
-/// Every landing is of the tree that was verified, on its parent's tree; and whoever audits the flight finds nothing.
+/// Every landing is of the tree that was verified, on its parent's tree; and an audit of the flight finds nothing.
 fn is_sound(fixture: &Fixture) {
     for landed in &fixture.flight.landed {
         let state = fixture.state(landed.waypoint.as_str());

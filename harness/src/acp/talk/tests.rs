@@ -44,7 +44,7 @@ impl Talk {
     }
 }
 
-/// A conversation in which the agent was told what to do.
+/// A conversation in which the agent has its task.
 fn prompted(settings: Settings) -> Talk {
     let (mut talk, _) = Talk::begin(settings);
     let _ = talk.result(&json!({"protocolVersion": 1}));
