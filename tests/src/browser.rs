@@ -1,7 +1,7 @@
 //! A real browser, driven as a person would use it: it opens pages, clicks, types, and says what is to be seen.
 //!
 //! Chromium, by the W3C's WebDriver protocol; `cargo xtask tools` gets both. The protocol is JSON over HTTP on the loopback, so
-//! that no library is needed: [`wire`] has the requests.
+//! that no library is needed: `wire` has the requests.
 
 mod wire;
 
