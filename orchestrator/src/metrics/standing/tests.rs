@@ -39,7 +39,9 @@ fn gauges_say_how_much_work_is_at_a_gate_for_whom_it_waits_and_since_when() {
     assert_eq!(of(&samples, WAITING)[3], (vec!["p", "fly", "", "held"], 1.0));
     assert_eq!(of(&samples, HELD)[0], (vec!["p", "fly", "audit", "gate_loop"], 1.0));
     assert_eq!(of(&samples, NOBODY), [(vec!["auditor"], 1.0)]);
-    assert_eq!(of(&samples, QUEUE), [(vec!["builder"], 1.0)], "what waits for an answer has an agent");
+    let empty = ["builder", "verifier", "repair"].map(|role| (vec![role], 0.0));
+    assert_eq!(of(&samples, QUEUE)[..3], empty, "a queue is there when it is empty");
+    assert_eq!(of(&samples, QUEUE)[3..], [(vec!["builder"], 1.0)], "what waits for an answer has an agent");
 }
 
 #[test]
