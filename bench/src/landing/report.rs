@@ -70,11 +70,11 @@ impl fmt::Display for LandingReport {
         writeln!(f, "{waypoints} waypoints by {builders} builders, checks of {check_ms} ms\n")?;
         writeln!(
             f,
-            "{:>12}{:>12}{:>12}{:>12}{:>12}",
+            "{:>12}{:>12}{:>12}{:>14}{:>12}",
             "verifiers", "ideal s", "actual s", "landings/min", "efficiency"
         )?;
         for LandingRow { verifiers, ideal_s, actual_s, per_minute, efficiency } in &self.rows {
-            writeln!(f, "{verifiers:>12}{ideal_s:>12.2}{actual_s:>12.2}{per_minute:>12.1}{efficiency:>12.3}")?;
+            writeln!(f, "{verifiers:>12}{ideal_s:>12.2}{actual_s:>12.2}{per_minute:>14.1}{efficiency:>12.3}")?;
         }
         target::write(&self.targets, f)
     }

@@ -148,8 +148,8 @@ pub(crate) struct GatesArgs {
 #[command(after_help = "Examples:\n  \
     holdpoint bench landing\n  \
     holdpoint bench landing --waypoints 128 --verifiers 2,4 --check-ms 500 --json\n\n\
-    Builders change a file of their own each, all from the same base; a verdict takes a while and no processor time. The\n\
-    yardstick is what the verifiers could do if nothing else took time: each work is verified by itself and as it lands.")]
+    Builders change a file of their own each, all from the same base; a verdict takes a while and no processor time. \
+    The yardstick is what the verifiers could do if nothing else took time: each work is verified by itself and as it lands.")]
 pub(crate) struct LandingArgs {
     /// Waypoints of each flight, at most 1000
     #[arg(long, value_name = "N", default_value_t = 64)]
