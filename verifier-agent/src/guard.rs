@@ -14,7 +14,7 @@ pub(crate) mod go;
 pub(crate) mod node;
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs,
     os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
@@ -24,7 +24,9 @@ use holdpoint_core::checks::unrun;
 
 use crate::{error::BenchError, folder::make_dir, unrun::Watch};
 
-/// What starts a program, with placeholders.
+/// How every starter begins: it finds the program to start, with placeholders.
+const FIND: &str = include_str!("guard/find.sh");
+/// What starts a program of Python's, with placeholders.
 const STARTER: &str = include_str!("guard/start.sh");
 /// What Python imports first.
 const MODULE: &str = include_str!("guard/sitecustomize.py");
@@ -83,15 +85,8 @@ impl Guard {
             observe = format!("exec {} {} \"$@\"", quoted(program), quoted(socket));
         }
         for program in programs {
-            let text = STARTER
-                .replace("@NAME@", program)
-                .replace("@OBSERVE@", &observe)
-                .replace("@BIN@", &quoted(&starters))
-                .replace("@MODULES@", &quoted(&modules));
-            let starter = starters.join(program);
-            put(&starter, &text)?;
-            let mode = fs::Permissions::from_mode(0o755);
-            fs::set_permissions(&starter, mode).map_err(BenchError::io("make executable", &starter))?;
+            let text = STARTER.replace("@OBSERVE@", &observe).replace("@MODULES@", &quoted(&modules));
+            put_starter(&starters, program, &text)?;
         }
         Ok(guard)
     }
@@ -113,6 +108,21 @@ impl Guard {
     fn modules(&self) -> PathBuf {
         self.folder.join("modules")
     }
+}
+
+/// Writes what finds the program of this name behind this folder in `PATH` and goes on with `text`.
+fn put_starter(folder: &Path, name: &str, text: &str) -> Result<(), BenchError> {
+    let text = format!("{FIND}{text}").replace("@NAME@", name).replace("@BIN@", &quoted(folder));
+    let starter = folder.join(name);
+    put(&starter, &text)?;
+    let mode = fs::Permissions::from_mode(0o755);
+    fs::set_permissions(&starter, mode).map_err(BenchError::io("make executable", &starter))
+}
+
+/// Puts a folder before the others in a program's `PATH`.
+fn put_first(folder: &Path, env: &mut BTreeMap<String, String>) {
+    let path = env.get("PATH").cloned().unwrap_or_default();
+    env.insert("PATH".to_owned(), format!("{}:{path}", folder.display()));
 }
 
 fn put(path: &Path, text: &str) -> Result<(), BenchError> {

@@ -2,14 +2,12 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
-    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
 use holdpoint_sandbox::observer::GO;
 
-use super::{put, quoted};
+use super::{put_first, put_starter, quoted};
 use crate::{error::BenchError, folder::make_dir};
 
 /// What starts go, with placeholders.
@@ -42,19 +40,14 @@ pub(crate) fn start_through(
     make_dir(folder)?;
     // Go splits it into words, as a shell does; around it is the shell's own.
     let through = quoted(Path::new(&format!("'{program}' '{socket}' {GO}")));
-    let text = STARTER.replace("@BIN@", &quoted(folder)).replace("@EXEC@", &through);
-    let starter = folder.join("go");
-    put(&starter, &text)?;
-    fs::set_permissions(&starter, fs::Permissions::from_mode(0o755))
-        .map_err(BenchError::io("make executable", &starter))?;
-    let path = env.get("PATH").cloned().unwrap_or_default();
-    env.insert("PATH".to_owned(), format!("{}:{path}", folder.display()));
+    put_starter(folder, "go", &STARTER.replace("@EXEC@", &through))?;
+    put_first(folder, env);
     Ok(Some(folder.to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
+    use std::{fs, os::unix::fs::PermissionsExt as _, process::Command};
 
     use super::*;
 

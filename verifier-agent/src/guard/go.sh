@@ -1,21 +1,4 @@
-#!/bin/sh
-# Holdpoint's: starts the go that PATH has behind this folder. `go test` starts its programs through the observer, and takes
-# no result of an earlier run for one of its own.
-here=@BIN@
-set -f
-IFS=:
-program= rest=
-for folder in $PATH; do
-  [ "$folder" = "$here" ] && continue
-  rest=$rest${rest:+:}$folder
-  [ -z "$program" ] && [ -f "${folder:-.}/go" ] && [ -x "${folder:-.}/go" ] && program=${folder:-.}/go
-done
-unset IFS
-if [ -z "$program" ]; then
-  echo "go: not found" >&2
-  exit 127
-fi
-PATH=$rest
+# `go test` starts its programs through the observer, and takes no result of an earlier run for one of its own.
 case ${GOFLAGS-} in *-exec*) exec "$program" "$@" ;; esac
 # The folder to go to has to be the first option.
 folder=

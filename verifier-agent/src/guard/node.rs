@@ -3,12 +3,10 @@
 
 use std::{
     collections::BTreeMap,
-    fs,
-    os::unix::fs::PermissionsExt as _,
     path::{Path, PathBuf},
 };
 
-use super::{put, quoted};
+use super::{put, put_first, put_starter, quoted};
 use crate::{error::BenchError, folder::make_dir};
 
 /// What every Node process of a check loads first.
@@ -47,16 +45,9 @@ pub(crate) fn start_through(
     put(&modules.join("node_observer.cjs"), OBSERVER)?;
     put(&modules.join("node_shown.cjs"), SHOWN)?;
     let [program, socket] = observer.each_ref().map(|path| quoted(path));
-    let text = STARTER
-        .replace("@BIN@", &quoted(&starters))
-        .replace("@MODULES@", &quoted(&modules))
-        .replace("@OBSERVE@", &format!("{program} {socket}"));
-    let starter = starters.join("node");
-    put(&starter, &text)?;
-    fs::set_permissions(&starter, fs::Permissions::from_mode(0o755))
-        .map_err(BenchError::io("make executable", &starter))?;
-    let path = env.get("PATH").cloned().unwrap_or_default();
-    env.insert("PATH".to_owned(), format!("{}:{path}", starters.display()));
+    let text = STARTER.replace("@MODULES@", &quoted(&modules)).replace("@OBSERVE@", &format!("{program} {socket}"));
+    put_starter(&starters, "node", &text)?;
+    put_first(&starters, env);
     Ok(folder.to_owned())
 }
 

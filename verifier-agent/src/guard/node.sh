@@ -1,20 +1,4 @@
-#!/bin/sh
-# Holdpoint's: starts the node that PATH has behind this folder, and `node --test` through the observer.
-here=@BIN@
-set -f
-IFS=:
-program= rest=
-for folder in $PATH; do
-  [ "$folder" = "$here" ] && continue
-  rest=$rest${rest:+:}$folder
-  [ -z "$program" ] && [ -f "${folder:-.}/node" ] && [ -x "${folder:-.}/node" ] && program=${folder:-.}/node
-done
-unset IFS
-if [ -z "$program" ]; then
-  echo "node: not found" >&2
-  exit 127
-fi
-PATH=$rest
+# `node --test` runs through the observer.
 tests= reporters= destinations=
 for option; do
   case $option in

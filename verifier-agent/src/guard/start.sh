@@ -1,21 +1,4 @@
-#!/bin/sh
-# Holdpoint's: starts the program of this name that PATH has behind this folder. Python finds the guard first, which puts
-# everything back as it was.
-here=@BIN@
-set -f
-IFS=:
-program= rest=
-for folder in $PATH; do
-  [ "$folder" = "$here" ] && continue
-  rest=$rest${rest:+:}$folder
-  [ -z "$program" ] && [ -f "${folder:-.}/@NAME@" ] && [ -x "${folder:-.}/@NAME@" ] && program=${folder:-.}/@NAME@
-done
-unset IFS
-if [ -z "$program" ]; then
-  echo "@NAME@: not found" >&2
-  exit 127
-fi
-PATH=$rest
+# Python finds the guard first, which puts everything back as it was.
 # Without the site or the environment there is no guard, and nobody would put the path back.
 for option; do
   case $option in
