@@ -15,3 +15,4 @@ pub mod dialect;
 pub mod exchange;
 pub mod live;
 pub mod meter;
+mod personality;

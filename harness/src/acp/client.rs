@@ -3,7 +3,6 @@
 use std::{
     collections::VecDeque,
     io::{self, Read, Write},
-    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     process::{ChildStdin, ChildStdout},
     sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, TrySendError, channel, sync_channel},
@@ -26,6 +25,7 @@ use super::{
 use crate::{
     ask::{SOCKET_VARIABLE, client::ask, message::Became},
     dialect::{Line, Lines},
+    personality,
 };
 
 /// The longest prompt, in bytes.
@@ -51,12 +51,7 @@ Starts COMMAND, a shell command line, tells it what is on standard input, and pr
 ///
 /// Every executable that runs agents calls this in `main`, before any thread and any runtime.
 pub fn maybe_run() {
-    let mut arguments = std::env::args_os();
-    let called = arguments.next().unwrap_or_default();
-    if Path::new(&called).file_name().is_none_or(|name| name.as_bytes() != PROGRAM.as_bytes()) {
-        return;
-    }
-    let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
+    let Some(arguments) = personality::started_as(PROGRAM) else { return };
     std::process::exit(i32::from(run(arguments)))
 }
 

@@ -6,7 +6,7 @@ use std::{
     io::{self, BufRead, BufReader, Read, Write},
     os::{
         fd::AsRawFd,
-        unix::{ffi::OsStrExt, fs::FileTypeExt, net::UnixStream},
+        unix::{fs::FileTypeExt, net::UnixStream},
     },
     path::{Path, PathBuf},
 };
@@ -21,7 +21,7 @@ use super::{
     message::{Became, Reply, Request, Wanted, checked},
     parts::{Files, Listed, NoPart, Part, TURN_VARIABLE},
 };
-use crate::{backend::question::BadQuestion, context::pull::Pulled};
+use crate::{backend::question::BadQuestion, context::pull::Pulled, personality};
 use holdpoint_runtime::{fresh, process::exit};
 
 /// The question became the turn's result ("temporary failure" in `sysexits.h`).
@@ -52,12 +52,7 @@ pub enum Unasked {
 ///
 /// Every executable that runs agents calls this in `main`, before any thread and any runtime.
 pub fn maybe_run() {
-    let mut arguments = std::env::args_os();
-    let called = arguments.next().unwrap_or_default();
-    if Path::new(&called).file_name().is_none_or(|name| name.as_bytes() != PROGRAM.as_bytes()) {
-        return;
-    }
-    let arguments = arguments.map(|argument| argument.to_string_lossy().into_owned());
+    let Some(arguments) = personality::started_as(PROGRAM) else { return };
     std::process::exit(i32::from(run(arguments, std::env::var_os(SOCKET_VARIABLE).map(PathBuf::from))));
 }
 
