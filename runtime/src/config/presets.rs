@@ -67,6 +67,15 @@ pub struct SettingsFolder {
     pub sessions: &'static str,
 }
 
+/// Where Claude Code has its settings, whichever program starts it.
+const CLAUDE_SETTINGS: SettingsFolder = SettingsFolder {
+    variable: "CLAUDE_CONFIG_DIR",
+    default: ".claude",
+    files: &["settings.json", "CLAUDE.md"],
+    login: &[".credentials.json"],
+    sessions: "projects",
+};
+
 /// All presets.
 pub const PRESETS: [Preset; 5] = [
     Preset {
@@ -94,13 +103,7 @@ pub const PRESETS: [Preset; 5] = [
             "HTTPS_PROXY",
             "NO_PROXY",
         ],
-        settings: Some(SettingsFolder {
-            variable: "CLAUDE_CONFIG_DIR",
-            default: ".claude",
-            files: &["settings.json", "CLAUDE.md"],
-            login: &[".credentials.json"],
-            sessions: "projects",
-        }),
+        settings: Some(CLAUDE_SETTINGS),
     },
     Preset {
         name: PresetName::Codex,
@@ -188,13 +191,7 @@ pub const PRESETS: [Preset; 5] = [
             "HTTPS_PROXY",
             "NO_PROXY",
         ],
-        settings: Some(SettingsFolder {
-            variable: "CLAUDE_CONFIG_DIR",
-            default: ".claude",
-            files: &["settings.json", "CLAUDE.md"],
-            login: &[".credentials.json"],
-            sessions: "projects",
-        }),
+        settings: Some(CLAUDE_SETTINGS),
     },
 ];
 
