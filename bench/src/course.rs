@@ -103,8 +103,7 @@ async fn accepted(decisions: &mut Decisions, flight: &FlightId, count: usize) ->
     let mut left = count;
     while left > 0 {
         let next = tokio::time::timeout(PATIENCE, decisions.next()).await;
-        let what = || "a decision on a waypoint".to_owned();
-        let next = next.map_err(|_| BenchError::timed_out(what(), PATIENCE))?;
+        let next = next.map_err(|_| BenchError::timed_out("a decision on a waypoint".to_owned(), PATIENCE))?;
         let (key, disposition) = next?;
         if &key.flight != flight {
             continue;

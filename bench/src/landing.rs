@@ -79,7 +79,7 @@ impl LandingArgs {
         Ok(())
     }
 
-    /// Seconds that one verifier needs for all verdicts: each work by itself, and each but the first as it lands.
+    /// How many verdicts there are: each work by itself, and each but the first as it lands.
     fn verdicts(&self) -> usize {
         2 * self.waypoints - 1
     }
@@ -137,7 +137,11 @@ async fn fly(
             if view.status == FlightStatus::Accepted {
                 return Ok(begin.elapsed());
             }
-            if begin.elapsed() > most || view.status != FlightStatus::Running {
+            if view.status != FlightStatus::Running {
+                let (flight, found) = (flight.to_string(), format!("{:?}", view.status));
+                return Err(BenchError::NotAccepted { flight, found });
+            }
+            if begin.elapsed() > most {
                 let what = format!("all {} landings: {} are there", args.waypoints, view.landings.len());
                 return Err(BenchError::timed_out(what, most));
             }
