@@ -29,8 +29,34 @@ pub(crate) struct Layout {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Grant {
+    /// Where the program finds it.
     pub(crate) path: PathBuf,
+    /// Where it is on the machine, if that is elsewhere.
+    #[serde(default)]
+    pub(crate) real: Option<PathBuf>,
     pub(crate) kind: Kind,
+}
+
+impl Grant {
+    fn new(path: PathBuf, kind: Kind) -> Self {
+        Self { path, real: None, kind }
+    }
+
+    /// Where it is on the machine.
+    pub(crate) fn real(&self) -> &Path {
+        self.real.as_deref().unwrap_or(&self.path)
+    }
+
+    /// The grant as the program finds it, with the tree `real` shown at `shown`.
+    fn shown_at(self, real: &Path, shown: &Path) -> Self {
+        match self.path.strip_prefix(real) {
+            Ok(rest) if rest.as_os_str().is_empty() => {
+                Self { path: shown.to_owned(), real: Some(self.path), kind: self.kind }
+            }
+            Ok(rest) => Self { path: shown.join(rest), real: Some(self.path.clone()), kind: self.kind },
+            Err(_) => self,
+        }
+    }
 }
 
 /// In this order a later one rules where both name the same path.
@@ -58,10 +84,16 @@ impl Layout {
     /// The layout of a profile. With `mounts` the program gets a root of its own in which only the granted is mounted;
     /// without, Landlock alone keeps it from the rest.
     pub(crate) fn of(profile: &Profile, mounts: bool) -> Result<Self, Error> {
+        Self::showing(profile, mounts, None)
+    }
+
+    /// The layout of a profile whose tree `shown.0` the program finds at the path `shown.1`, and nowhere else. Without `mounts`
+    /// every tree is where it is on the machine.
+    pub(crate) fn showing(profile: &Profile, mounts: bool, shown: Option<(&Path, &Path)>) -> Result<Self, Error> {
         let mut gathered = Gathered::default();
         if mounts {
             for path in system::PRIVATE {
-                gathered.grants.push(Grant { path: path.into(), kind: Kind::Private });
+                gathered.grants.push(Grant::new(path.into(), Kind::Private));
             }
         }
         for path in system::TREES {
@@ -78,6 +110,9 @@ impl Layout {
             for path in paths {
                 gathered.add(path, kind)?;
             }
+        }
+        if let Some((real, shown)) = shown.filter(|_| mounts) {
+            gathered.show(real, shown)?;
         }
         let grants = arrange(gathered.grants);
         let rules = if mounts { rules_over_mounts(&grants) } else { rules_alone(&grants) };
@@ -111,10 +146,26 @@ impl Gathered {
             return Err(bad("is not valid UTF-8"));
         }
         match self.resolve(path) {
-            Some(path) => self.grants.push(Grant { path, kind }),
+            Some(path) => self.grants.push(Grant::new(path, kind)),
             None if kind == Kind::Write => return Err(bad("does not exist")),
             None => {}
         }
+        Ok(())
+    }
+
+    /// Shows a tree at another path, at which nothing else may be.
+    fn show(&mut self, real: &Path, shown: &Path) -> Result<(), Error> {
+        let bad = |problem| Error::BadPath { path: shown.to_owned(), problem };
+        let plain = shown.components().skip(1).all(|part| matches!(part, Component::Normal(_)));
+        if !shown.is_absolute() || !plain || shown.parent().is_none() || shown.to_str().is_none() {
+            return Err(bad("is no place to show a tree at"));
+        }
+        if self.grants.iter().any(|grant| shown.starts_with(&grant.path) || grant.path.starts_with(shown)) {
+            return Err(bad("is in another tree that the program has, and no place to show one at"));
+        }
+        let real = self.resolve(real).ok_or_else(|| bad("is to show a tree that does not exist"))?;
+        let grants = std::mem::take(&mut self.grants);
+        self.grants = grants.into_iter().map(|grant| grant.shown_at(&real, shown)).collect();
         Ok(())
     }
 

@@ -130,6 +130,10 @@ pub struct Command {
     pub argv: Vec<String>,
     /// Its directory; absolute, and in one of the trees of the profile.
     pub dir: PathBuf,
+    /// Where the program finds the tree `dir`, so that it works at one path wherever the tree is. Absolute, and in no tree of the
+    /// profile. `None`, and where the platform gives no namespaces: where it is.
+    #[serde(default)]
+    pub shown: Option<PathBuf>,
     /// Its environment: exactly this.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
@@ -147,6 +151,7 @@ impl Command {
         Self {
             argv: vec!["sh".to_owned(), "-c".to_owned(), line.into()],
             dir: dir.into(),
+            shown: None,
             env: BTreeMap::new(),
             stdin: Input::Empty,
             profile,

@@ -162,10 +162,11 @@ impl Sandbox {
     ) -> Result<Outcome, Error> {
         let platform = self.platform().await?;
         let profile = self.bounds.complete(&command.profile);
-        let layout = Layout::of(&profile, platform.namespaces)?;
+        let shown = command.shown.as_deref().filter(|_| platform.namespaces);
+        let layout = Layout::showing(&profile, platform.namespaces, shown.map(|shown| (command.dir.as_path(), shown)))?;
         let properties = platform.reports(&profile, &layout);
         self.refuse_weaker(&properties)?;
-        let (program, stdin) = program(command)?;
+        let (program, stdin) = program(command, shown.unwrap_or(&command.dir))?;
         let spec = spec(&platform, &profile, layout, Some(program));
         let ended = session::run(&self.shim, &spec, stdin, &profile.limits, tap, end).await?;
         Ok(Outcome {
@@ -212,7 +213,7 @@ impl Sandbox {
     }
 }
 
-fn program(command: &Command) -> Result<(Program, &[u8]), Error> {
+fn program<'a>(command: &'a Command, dir: &Path) -> Result<(Program, &'a [u8]), Error> {
     let bad = |problem| Err(Error::BadCommand { problem });
     if command.argv.first().is_none_or(String::is_empty) {
         return bad("has no program");
@@ -221,7 +222,7 @@ fn program(command: &Command) -> Result<(Program, &[u8]), Error> {
     if command.argv.iter().chain(command.env.keys()).chain(command.env.values()).any(nul) {
         return bad("has a NUL byte in its arguments or environment");
     }
-    if !command.dir.is_absolute() || command.dir.to_str().is_none() {
+    if !dir.is_absolute() || dir.to_str().is_none() {
         return bad("has a directory that is not an absolute UTF-8 path");
     }
     let (stdin, bytes) = match &command.stdin {
@@ -230,7 +231,7 @@ fn program(command: &Command) -> Result<(Program, &[u8]), Error> {
         Input::Bytes(bytes) => (Stdin::Frame, bytes.as_slice()),
         Input::File(path) => (Stdin::File(path.clone()), &[][..]),
     };
-    let program = Program { argv: command.argv.clone(), dir: command.dir.clone(), env: command.env.clone(), stdin };
+    let program = Program { argv: command.argv.clone(), dir: dir.to_owned(), env: command.env.clone(), stdin };
     Ok((program, bytes))
 }
 

@@ -83,3 +83,28 @@ fn paths_that_cannot_be_meant_are_refused() {
 fn readable_path_that_does_not_exist_is_left_out() {
     Layout::of(&profile(&[Path::new("/no/such/place")], &[], &[Path::new("/nor/this")]), true).unwrap();
 }
+
+#[test]
+fn tree_is_shown_at_one_path_and_what_is_denied_in_it_with_it() {
+    let (_dir, root) = tree();
+    let (a, shown) = (root.join("a"), Path::new("/hold/w1"));
+    let profile = profile(&[&root], &[&a], &[&root.join("a/secret"), &root]);
+    let layout = Layout::showing(&profile, true, Some((&a, shown))).unwrap();
+    assert_eq!(kind_of(&layout, shown), Some(Kind::Write));
+    assert_eq!(kind_of(&layout, &shown.join("secret")), Some(Kind::Hidden));
+    assert!(kind_of(&layout, &a).is_none() && !layout.rules.write.contains(&a));
+    assert!(layout.rules.write.contains(&shown.to_owned()));
+    let grant = layout.grants.iter().find(|grant| grant.path == shown).unwrap();
+    assert_eq!(grant.real(), a);
+    let plain = Layout::showing(&profile, false, Some((&a, shown))).unwrap();
+    assert_eq!(kind_of(&plain, &a), Some(Kind::Write), "without mounts it is where it is");
+}
+
+#[test]
+fn tree_is_shown_at_no_path_of_another_tree() {
+    let (_dir, root) = tree();
+    for shown in ["/usr/hold", "/", "hold/w1", "/hold/../etc", "/tmp/w1"] {
+        let layout = Layout::showing(&profile(&[], &[&root], &[]), true, Some((&root, Path::new(shown))));
+        assert!(matches!(layout, Err(Error::BadPath { .. })), "{shown}");
+    }
+}

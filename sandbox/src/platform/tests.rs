@@ -52,8 +52,9 @@ fn root_without_a_user_namespace_is_refused() {
 
 #[test]
 fn landlock_alone_cannot_close_a_path_below_a_writable_tree() {
-    let grants =
-        vec![Grant { path: "/w".into(), kind: Kind::Write }, Grant { path: "/w/closed".into(), kind: Kind::Hidden }];
+    let grants = [("/w", Kind::Write), ("/w/closed", Kind::Hidden)]
+        .map(|(path, kind)| Grant { path: path.into(), real: None, kind })
+        .to_vec();
     let layout = Layout { grants, ..Layout::default() };
     assert!(missing(&CONTAINER, Network::Host, &layout).contains(&Property::NoReadsOutside));
     assert!(missing(&FULL, Network::Host, &layout).is_empty());

@@ -78,7 +78,7 @@ fn below(root: &str, path: &Path) -> PathBuf {
 }
 
 fn place(grant: &Grant) -> std::io::Result<()> {
-    let (from, to) = (old(&grant.path), new(&grant.path));
+    let (from, to) = (old(grant.real()), new(&grant.path));
     match grant.kind {
         Kind::Read | Kind::Write => bind(&from, &to),
         Kind::Private => {

@@ -34,7 +34,7 @@ pub(super) struct Watch<'a> {
 impl<'a> Watch<'a> {
     /// Begins to watch; before the program starts.
     pub(super) fn new(groups: &'a Made, budget: &Budget, layout: &Layout) -> Self {
-        let roots = layout.grants.iter().filter(|grant| grant.kind == Kind::Write).map(|grant| grant.path.clone());
+        let roots = layout.grants.iter().filter(|grant| grant.kind == Kind::Write).map(|grant| grant.real().to_owned());
         let (memory_group, _) = groups.versions();
         Self {
             groups,

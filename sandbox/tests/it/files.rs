@@ -104,3 +104,28 @@ async fn private_folders_end_with_the_program() {
     lab.ok("echo x > /tmp/left && echo x > /dev/shm/left").await;
     lab.ok("test ! -e /tmp/left && test ! -e /dev/shm/left").await;
 }
+
+#[tokio::test]
+async fn a_tree_is_shown_at_one_path_wherever_it_is_on_the_machine() {
+    for folder in ["here", "there"] {
+        let lab = Lab::full();
+        let real = lab.scratch().join(folder);
+        std::fs::create_dir(&real).unwrap();
+        let mut command = lab.command(&format!("pwd > at && test ! -e {} && ! touch ../x", real.display()));
+        (command.dir, command.shown) = (real.clone(), Some("/hold/w1".into()));
+        command.profile.write = vec![real.clone()];
+        let outcome = lab.sandbox.run(&command, None).await.unwrap();
+        assert_eq!(outcome.ended, holdpoint_sandbox::Ended::Exited(0), "{}", String::from_utf8_lossy(&outcome.stderr));
+        assert_eq!(std::fs::read_to_string(real.join("at")).unwrap().trim(), "/hold/w1");
+    }
+    let lab = Lab::plain();
+    let mut command = lab.command("pwd > at");
+    command.shown = Some("/hold/w1".into());
+    assert_eq!(lab.sandbox.run(&command, None).await.unwrap().ended, holdpoint_sandbox::Ended::Exited(0));
+    let at = std::fs::read_to_string(lab.scratch().join("at")).unwrap();
+    assert_eq!(
+        at.trim(),
+        lab.scratch().canonicalize().unwrap().display().to_string(),
+        "without namespaces it is where it is"
+    );
+}

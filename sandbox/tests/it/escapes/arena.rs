@@ -149,6 +149,7 @@ impl Arena {
         Command {
             argv: argv.into(),
             dir,
+            shown: None,
             env: env.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
             stdin: holdpoint_sandbox::Input::Empty,
             profile,
