@@ -22,12 +22,37 @@ use crate::{
 };
 
 pub use holdpoint_protocol::headers::SIZE;
-pub use read::{get, get_to_file, missing};
+pub use read::{get, get_talk, get_to_file, missing};
 
 /// The length of all chunks but the last (contract, "Subjects for external agents").
 pub const CHUNK_LEN: usize = 256 << 10;
 /// Chunks under way at once: enough to hide the way to the broker, few enough for a small memory.
 const CHUNKS_AT_ONCE: usize = 8;
+
+/// Where chunks are: whose they are, and who reads them.
+#[derive(Debug, Clone, Copy)]
+struct Place<'a> {
+    role: &'a RoleId,
+    of: Of,
+}
+
+/// Who reads a blob.
+#[derive(Debug, Clone, Copy)]
+enum Of {
+    /// All that the broker lets read blobs of the role.
+    Blobs,
+    /// The role's own keys.
+    Talk,
+}
+
+impl Place<'_> {
+    fn chunk(&self, digest: Digest, n: u32) -> String {
+        match self.of {
+            Of::Blobs => subjects::blob_chunk(self.role, &digest, n),
+            Of::Talk => subjects::talk_chunk(self.role, &digest, n),
+        }
+    }
+}
 
 /// Why a blob was not stored or not got.
 #[derive(Debug, thiserror::Error)]
@@ -92,18 +117,30 @@ pub enum BlobError {
 /// # Errors
 /// [`BlobError::NoRoom`], [`BlobError::Broker`].
 pub async fn put(bus: &Bus, role: &RoleId, bytes: Bytes) -> Result<Digest, BlobError> {
+    store(bus, Place { role, of: Of::Blobs }, bytes).await
+}
+
+async fn store(bus: &Bus, place: Place<'_>, bytes: Bytes) -> Result<Digest, BlobError> {
     let _at = holdpoint_faults::at(Step::Upload);
     let digest = Digest::of(&bytes);
     let size = bytes.len();
     let chunks = stream::iter(1..chunk_count(size as u64)).map(|n| {
         let start = n as usize * CHUNK_LEN;
         let chunk = bytes.slice(start..size.min(start + CHUNK_LEN));
-        put_chunk(bus, role, digest, n, chunk, None)
+        put_chunk(bus, place, digest, n, chunk, None)
     });
     chunks.buffer_unordered(CHUNKS_AT_ONCE).try_collect::<()>().await?;
     // Chunk 0 comes last: when it is there, all of them are.
-    put_chunk(bus, role, digest, 0, bytes.slice(..size.min(CHUNK_LEN)), Some(size as u64)).await?;
+    put_chunk(bus, place, digest, 0, bytes.slice(..size.min(CHUNK_LEN)), Some(size as u64)).await?;
     Ok(digest)
+}
+
+/// Stores a transcript under a role, where the keys of that role alone read it. One that is there already is success.
+///
+/// # Errors
+/// [`BlobError::NoRoom`], [`BlobError::Broker`].
+pub async fn put_talk(bus: &Bus, role: &RoleId, bytes: Bytes) -> Result<Digest, BlobError> {
+    store(bus, Place { role, of: Of::Talk }, bytes).await
 }
 
 /// Stores a file under a role, a few chunks at a time in memory. The file must not change meanwhile; if it does, readers
@@ -113,6 +150,7 @@ pub async fn put(bus: &Bus, role: &RoleId, bytes: Bytes) -> Result<Digest, BlobE
 /// [`BlobError::Io`] from the file, [`BlobError::NoRoom`] and [`BlobError::Broker`] from the broker.
 pub async fn put_file(bus: &Bus, role: &RoleId, path: &Path) -> Result<Digest, BlobError> {
     let _at = holdpoint_faults::at(Step::Upload);
+    let place = Place { role, of: Of::Blobs };
     let io = |source| BlobError::Io { path: path.to_owned(), source };
     let mut file = tokio::fs::File::open(path).await.map_err(io)?;
     let (digest, size) = digest_of(&mut file).await.map_err(io)?;
@@ -121,13 +159,13 @@ pub async fn put_file(bus: &Bus, role: &RoleId, path: &Path) -> Result<Digest, B
         let mut batch = Vec::new();
         while batch.len() < CHUNKS_AT_ONCE && next < chunk_count(size) {
             let chunk = read_chunk(&mut file, next).await.map_err(io)?;
-            batch.push(put_chunk(bus, role, digest, next, chunk, None));
+            batch.push(put_chunk(bus, place, digest, next, chunk, None));
             next += 1;
         }
         futures::future::try_join_all(batch).await?;
     }
     let first = read_chunk(&mut file, 0).await.map_err(io)?;
-    put_chunk(bus, role, digest, 0, first, Some(size)).await?;
+    put_chunk(bus, place, digest, 0, first, Some(size)).await?;
     Ok(digest)
 }
 
@@ -159,13 +197,13 @@ fn chunk_count(size: u64) -> u32 {
 
 async fn put_chunk(
     bus: &Bus,
-    role: &RoleId,
+    place: Place<'_>,
     digest: Digest,
     n: u32,
     chunk: Bytes,
     size: Option<u64>,
 ) -> Result<(), BlobError> {
-    let subject = subjects::blob_chunk(role, &digest, n);
+    let subject = place.chunk(digest, n);
     let mut map = HeaderMap::new();
     if let Some(size) = size {
         map.insert(SIZE, size.to_string().as_str());
@@ -181,7 +219,7 @@ async fn put_chunk(
                 attempt += 1;
             }
             // A cluster says so of what is there, too: it looks at the room first.
-            Err(StoreFailure::Full(_)) if read::is_there(bus, digest, role, n).await? => return Ok(()),
+            Err(StoreFailure::Full(_)) if read::is_there(bus, digest, place, n).await? => return Ok(()),
             Err(failure @ StoreFailure::Full(_)) => return Err(BlobError::NoRoom { digest, source: failure.into() }),
             Err(failure) => return Err(BlobError::Broker { digest, source: failure.into() }),
         }

@@ -241,8 +241,8 @@ fn blob_stream(role: &RoleId, settings: &Settings) -> Config {
     let share = Share::of_blobs(role);
     Config {
         name: streams::blob(role),
-        subjects: vec![subjects::blobs_stored(role)],
-        subject_transform: Some(cut(&subjects::blobs_stored(role))),
+        subjects: vec![subjects::blobs_stored(role), subjects::talk_stored(role)],
+        subject_transform: Some(cut(&subjects::chunks_stored(role))),
         max_bytes: share.bytes(settings.disk_bytes),
         max_messages: share.messages(settings.disk_bytes),
         max_messages_per_subject: 1,

@@ -6,8 +6,9 @@
 use std::fmt;
 
 use holdpoint_protocol::artifact::{
-    Act, BuildArtifact, ClarificationRequest, Completion, CriterionReport, ExchangeError, ExchangeRecord, Handed,
-    HelpRequest, IgnoredMarker, StatusUpdate, VerificationReport,
+    Act, BuildArtifact, ClarificationRequest, Completion, Conversation, CriterionReport, ExchangeError, ExchangeRecord,
+    Handed, HelpRequest, IgnoredMarker, SESSION_BYTES_MAX, StatusUpdate, TRANSCRIPT_BYTES_MAX,
+    TRANSCRIPT_PATH_BYTES_MAX, VerificationReport,
 };
 
 use crate::{
@@ -152,7 +153,15 @@ fn of_question(asked: &ClarificationRequest) -> Checked {
     let options: usize = asked.options.iter().map(String::len).sum();
     let all = asked.question.len() + asked.decision_context.len() + options;
     bytes("question, decision_context and options", all, QUESTION_BYTES_MAX)?;
-    items("options", asked.options.len(), OPTIONS_MAX)
+    items("options", asked.options.len(), OPTIONS_MAX)?;
+    asked.conversation.as_ref().map_or(Ok(()), of_conversation)
+}
+
+fn of_conversation(talk: &Conversation) -> Checked {
+    bytes("conversation.session", talk.session.len(), SESSION_BYTES_MAX)?;
+    bytes("conversation.path", talk.path.len(), TRANSCRIPT_PATH_BYTES_MAX)?;
+    let size = usize::try_from(talk.transcript.bytes).unwrap_or(usize::MAX);
+    bytes("conversation.transcript", size, usize::try_from(TRANSCRIPT_BYTES_MAX).unwrap_or(usize::MAX))
 }
 
 fn of_help(help: &HelpRequest) -> Checked {
@@ -161,6 +170,7 @@ fn of_help(help: &HelpRequest) -> Checked {
     items("help_events", help.help_events.len(), HELP_EVENTS_MAX)?;
     let events = help.help_events.iter().map(|event| event.raw_line.len() + size(event.context.as_ref())).sum();
     bytes("help_events", events, QUESTION_BYTES_MAX)?;
+    help.conversation.as_ref().map_or(Ok(()), of_conversation)?;
     ignored(&help.markers_ignored)
 }
 

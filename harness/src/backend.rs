@@ -4,7 +4,8 @@
 //! and judges nothing: [`crate::build_turn`] decides what the result is worth.
 //!
 //! - [`command`]: any program that takes a prompt on standard input, in the sandbox.
-//! - [`installed`], [`own_settings`], [`sessions`]: where a program is, its own settings in a turn, and its conversations.
+//! - [`installed`], [`own_settings`], [`sessions`], [`transcript`]: where a program is, its own settings in a turn, its conversations,
+//!   and what takes one to another machine.
 //! - [`prompt`], [`markers`], [`question`], [`environment`], [`program`]: pure; its prompt, what its output says, what
 //!   it asks, what it gets.
 
@@ -17,6 +18,7 @@ pub mod program;
 pub mod prompt;
 pub mod question;
 pub mod sessions;
+pub mod transcript;
 
 use std::{
     path::{Path, PathBuf},
@@ -35,6 +37,7 @@ use crate::{
 };
 
 pub use command::{CommandBackend, CommandSettings, SettingsError};
+pub use transcript::Transcript;
 
 /// One turn's work for a program.
 #[derive(Debug, Clone)]
@@ -150,6 +153,24 @@ pub trait Backend: Send + Sync + 'static {
 
     /// The conversation about the same waypoint that a program can go on with.
     fn conversation(&self, task: &BackendTask) -> Option<Continuation>;
+
+    /// The transcript of the last conversation about the task's waypoint, which goes along to the next turn; `None`: it stays here.
+    fn transcript(&self, _task: &BackendTask, _talk: &Continuation) -> Option<Transcript> {
+        None
+    }
+
+    /// Takes up a conversation that an agent of the same role had, perhaps on another machine. Its program finds it in the next turn.
+    ///
+    /// # Errors
+    /// It cannot be laid out: the next turn begins a new one.
+    fn take_up(
+        &self,
+        _at: (&FlightId, &WaypointId),
+        _talk: &Continuation,
+        _transcript: &Transcript,
+    ) -> std::io::Result<()> {
+        Ok(())
+    }
 
     /// Opens a line in the folder `dir` that the program can reach.
     fn line(&self, dir: &Path) -> impl Future<Output = Result<Line, BackendError>> + Send;

@@ -7,6 +7,7 @@
 //!   `task`: what a program is given; `capture`: what it left in its files.
 //! - [`answer`]: pure; what an ended program means. [`unsure`]: pure; when that is a question. [`output`]: pure; what is
 //!   kept of its output.
+//! - `talk`: the conversation that goes along with a question, and with its answer.
 //! - [`by_hand`]: what a person left who took over a turn.
 //! - [`worker`]: the turn as the broker's agents do it: plan, mirror, bench, upload, handoff. [`process`]: the agent.
 
@@ -21,6 +22,7 @@ mod hazards;
 pub mod output;
 pub mod process;
 mod so_far;
+mod talk;
 pub(crate) mod task;
 pub mod unsure;
 pub mod worker;

@@ -25,6 +25,7 @@ pub use holdpoint_runtime::config::Dialect;
 pub use said::{Continuation, Limited, Said, Usage};
 
 pub(crate) use lines::{LINE_BYTES_MAX, Line, Lines};
+pub(crate) use said::is_session;
 
 /// Reads one run's standard output piece by piece; how it is cut makes no difference.
 #[derive(Debug)]

@@ -24,8 +24,9 @@ pub use build::{
 };
 pub use clarify::{
     ClarificationRequest, ClarificationRequestBody, ClarificationResponse, ClarificationResponseBody, Clarified,
-    Confidence, GivenBack, GivenBackBody, HelpEvent, HelpRequest, HelpRequestBody, IgnoredBecause, IgnoredMarker,
-    StatusUpdate, StatusUpdateBody, WorkInProgress,
+    Confidence, Conversation, GivenBack, GivenBackBody, HelpEvent, HelpRequest, HelpRequestBody, IgnoredBecause,
+    IgnoredMarker, SESSION_BYTES_MAX, StatusUpdate, StatusUpdateBody, TRANSCRIPT_BYTES_MAX, TRANSCRIPT_PATH_BYTES_MAX,
+    WorkInProgress,
 };
 pub use complete::{Completion, CompletionBody, CompletionPlan, CompletionPlanBody};
 pub use decision::{Disposition, OrchestratorDecision, OrchestratorDecisionBody, StatusMutation};

@@ -156,6 +156,30 @@ pub fn blobs_stored(role: &RoleId) -> String {
     format!("{ROOT}.blob.{role}.*.*")
 }
 
+/// One chunk of a transcript, which its role alone reads.
+#[must_use]
+pub fn talk_chunk(role: &RoleId, digest: &Digest, n: u32) -> String {
+    format!("{ROOT}.talk.{role}.{}.{n}", digest.hex())
+}
+
+/// All transcripts of a role.
+#[must_use]
+pub fn talk_of(role: &RoleId) -> String {
+    format!("{ROOT}.talk.{role}.>")
+}
+
+/// All chunks of transcripts of a role that its stream of blobs stores.
+#[must_use]
+pub fn talk_stored(role: &RoleId) -> String {
+    format!("{ROOT}.talk.{role}.*.*")
+}
+
+/// What matches the chunks of blobs and of transcripts of a role.
+#[must_use]
+pub fn chunks_stored(role: &RoleId) -> String {
+    format!("{ROOT}.*.{role}.*.*")
+}
+
 /// The blobs of all roles.
 #[must_use]
 pub fn blobs() -> String {

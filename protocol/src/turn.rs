@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Digest, Timestamp,
     artifact::{
-        Clarified, Confidence, CriterionReport, Disposition, GuidancePacket, OrchestratorDecision, VerificationRequest,
+        Clarified, Confidence, Conversation, CriterionReport, Disposition, GuidancePacket, OrchestratorDecision,
+        VerificationRequest,
     },
     budget::Allowance,
     facts::{BundleRef, Oid},
@@ -228,6 +229,9 @@ pub struct BuildRequest {
     /// What the waypoint depends on, as it landed (FLY-16).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub dependencies: Vec<DependencyOutcome>,
+    /// The conversation in which the question was asked that is answered here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conversation: Option<Conversation>,
 }
 
 /// A waypoint on which another one depends, as it landed.

@@ -24,7 +24,7 @@ use holdpoint_protocol::{
     turn::BuildRequest,
 };
 use holdpoint_runtime::{
-    config::Config,
+    config::{Config, ProgramConfig},
     mirror::{MirrorError, MirrorStore, from_wire, to_wire},
 };
 use holdpoint_sandbox::Sandbox;
@@ -36,15 +36,15 @@ use crate::support::{SHIM, Shop, agent, wait_until};
 const READ_MAX: u64 = 1 << 20;
 
 /// A broker with a repository's snapshot in it, and a builder's connection.
-struct Fleet {
-    shop: Shop,
-    local: LocalBroker,
+pub(crate) struct Fleet {
+    pub(crate) shop: Shop,
+    pub(crate) local: LocalBroker,
     bus: Bus,
     snapshot: BundleRef,
 }
 
 impl Fleet {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let shop = Shop::new().await;
         let hint = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../target/tools/nats-server");
         let binary = ServerBinary::find(&[hint]).await.unwrap();
@@ -59,9 +59,14 @@ impl Fleet {
     }
 
     async fn worker(&self, command: &str) -> BuildWorker {
+        self.worker_at("agent", |program| program.command = Some(command.to_owned())).await
+    }
+
+    /// A builder of a machine with this state folder.
+    pub(crate) async fn worker_at(&self, state: &str, adjust: impl FnOnce(&mut ProgramConfig)) -> BuildWorker {
         let mut config = Config::default();
-        config.agent.state_dir = self.shop.path("agent");
-        config.agents.builder.command = Some(command.to_owned());
+        config.agent.state_dir = self.shop.path(state);
+        adjust(&mut config.agents.builder);
         BuildWorker::start(&config, role::id(role::BUILDER), Sandbox::new(SHIM)).await.unwrap()
     }
 
@@ -71,7 +76,7 @@ impl Fleet {
         request.criteria = vec![Criterion { id: "done".parse().unwrap(), statement, check: None }];
     }
 
-    fn job(&self, adjust: impl FnOnce(&mut BuildRequest)) -> (Arc<Job>, holdpoint_harness::agent::Stopper) {
+    pub(crate) fn job(&self, adjust: impl FnOnce(&mut BuildRequest)) -> (Arc<Job>, holdpoint_harness::agent::Stopper) {
         let (stopper, stop) = stop_signal();
         let turn = self.shop.turn_with(|request| {
             self.request(request);

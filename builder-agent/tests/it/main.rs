@@ -7,6 +7,7 @@ mod binary;
 mod broker;
 mod completing;
 mod context;
+mod conversations;
 mod dialects;
 mod exchange;
 mod help;

@@ -137,6 +137,7 @@ impl Shop {
             role_description: None,
             context: Default::default(),
             dependencies: Vec::new(),
+            conversation: None,
         };
         adjust(&mut request);
         turn(request)

@@ -31,13 +31,12 @@ impl Service {
         Self { asked: subject.clone(), subject }
     }
 
-    /// Gets of a role's blobs. Which stream they are in is nobody's business in `AGENTS`.
-    fn gets_of(role: &RoleId) -> Self {
-        let blobs = subjects::blobs_of(role);
-        Self {
-            subject: subjects::direct_get(&streams::blob(role), &blobs),
-            asked: subjects::direct_get(streams::BLOB_GETS, &blobs),
-        }
+    /// Gets of a role's blobs and transcripts. Which stream they are in is nobody's business in `AGENTS`.
+    fn gets_of(role: &RoleId) -> [Self; 2] {
+        [subjects::blobs_of(role), subjects::talk_of(role)].map(|chunks| Self {
+            subject: subjects::direct_get(&streams::blob(role), &chunks),
+            asked: subjects::direct_get(streams::BLOB_GETS, &chunks),
+        })
     }
 
     fn export(&self) -> Value {
@@ -59,8 +58,9 @@ fn services(roles: &Roles) -> Vec<Service> {
     for role in roles.handing() {
         services.push(Service::same(subjects::handoffs_of(&role)));
         services.push(Service::same(subjects::blobs_of(&role)));
+        services.push(Service::same(subjects::talk_of(&role)));
     }
-    services.extend(roles.storing().iter().map(Service::gets_of));
+    services.extend(roles.storing().iter().flat_map(Service::gets_of));
     services.extend(permissions::turn_subjects("*").map(Service::same));
     services.push(Service::same(subjects::api(">")));
     services

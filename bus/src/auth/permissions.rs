@@ -60,6 +60,11 @@ pub(super) fn template(role: &RoleId, makes: bool) -> Template {
         deny: Vec::new(),
     };
     publish.allow.push(subjects::direct_get(streams::BLOB_GETS, &subjects::blobs()));
+    if makes {
+        // Conversations of its programs are for this role alone.
+        publish.allow.push(subjects::talk_of(role));
+        publish.allow.push(subjects::direct_get(streams::BLOB_GETS, &subjects::talk_of(role)));
+    }
     if makes && role.as_str() != role::REPAIR {
         // A maker of work does not see how it is judged. Repair gets the evidence, and people see everything.
         publish.deny.push(subjects::direct_get(streams::BLOB_GETS, &subjects::blobs_of(&role::id(role::VERIFIER))));

@@ -14,7 +14,7 @@ use holdpoint_protocol::{
 use sha2::{Digest as _, Sha256};
 use tokio::{io::AsyncWriteExt as _, time::Instant};
 
-use super::{BlobError, CHUNK_LEN, CHUNKS_AT_ONCE, SIZE, chunk_count};
+use super::{BlobError, CHUNK_LEN, CHUNKS_AT_ONCE, Of, Place, SIZE, chunk_count};
 use crate::{
     Bus,
     message::header,
@@ -32,7 +32,7 @@ const BEHIND_MAX: Duration = Duration::from_secs(15);
 pub async fn get(bus: &Bus, digest: Digest, roles: &[RoleId], cap: u64) -> Result<Bytes, BlobError> {
     let mut failure = None;
     for role in roles {
-        match get_of(bus, digest, role, cap).await {
+        match get_of(bus, digest, Place { role, of: Of::Blobs }, cap).await {
             Ok(Some(bytes)) => return Ok(bytes),
             Ok(None) => {}
             // Another role may have the right one: what is stored under a name is its owner's word.
@@ -40,6 +40,15 @@ pub async fn get(bus: &Bus, digest: Digest, roles: &[RoleId], cap: u64) -> Resul
         }
     }
     Err(failure.unwrap_or_else(|| BlobError::NotFound { digest, roles: roles.to_vec() }))
+}
+
+/// Gets a transcript of a role into memory; the keys of other roles have no way to it.
+///
+/// # Errors
+/// As [`get`].
+pub async fn get_talk(bus: &Bus, digest: Digest, role: &RoleId, cap: u64) -> Result<Bytes, BlobError> {
+    let got = get_of(bus, digest, Place { role, of: Of::Talk }, cap).await?;
+    got.ok_or_else(|| BlobError::NotFound { digest, roles: vec![role.clone()] })
 }
 
 /// As [`get`], into a file, with a few chunks in memory. After an error the file may hold anything.
@@ -65,15 +74,15 @@ pub async fn get_to_file(bus: &Bus, digest: Digest, roles: &[RoleId], cap: u64, 
 /// # Errors
 /// [`BlobError::Broker`].
 pub async fn missing(bus: &Bus, role: &RoleId, digests: Vec<Digest>) -> Result<Option<Digest>, BlobError> {
-    let looked = digests
-        .into_iter()
-        .map(|digest| async move { Ok::<_, BlobError>((digest, is_there(bus, digest, role, 0).await?)) });
+    let looked = digests.into_iter().map(|digest| async move {
+        Ok::<_, BlobError>((digest, is_there(bus, digest, Place { role, of: Of::Blobs }, 0).await?))
+    });
     let looked = stream::iter(looked).buffer_unordered(CHUNKS_AT_ONCE).try_filter(|(_, there)| ready(!there));
     Ok(std::pin::pin!(looked).try_next().await?.map(|(digest, _)| digest))
 }
 
-async fn get_of(bus: &Bus, digest: Digest, role: &RoleId, cap: u64) -> Result<Option<Bytes>, BlobError> {
-    let Some(blob) = Blob::find(bus, digest, role, cap).await? else { return Ok(None) };
+async fn get_of(bus: &Bus, digest: Digest, place: Place<'_>, cap: u64) -> Result<Option<Bytes>, BlobError> {
+    let Some(blob) = Blob::find(bus, digest, place, cap).await? else { return Ok(None) };
     let mut bytes = Vec::new();
     let mut chunks = std::pin::pin!(blob.chunks());
     while let Some(chunk) = chunks.try_next().await? {
@@ -87,7 +96,8 @@ async fn get_of(bus: &Bus, digest: Digest, role: &RoleId, cap: u64) -> Result<Op
 
 async fn get_of_to_file(bus: &Bus, digest: Digest, role: &RoleId, cap: u64, path: &Path) -> Result<bool, BlobError> {
     let io = |source| BlobError::Io { path: path.to_owned(), source };
-    let Some(blob) = Blob::find(bus, digest, role, cap).await? else { return Ok(false) };
+    let place = Place { role, of: Of::Blobs };
+    let Some(blob) = Blob::find(bus, digest, place, cap).await? else { return Ok(false) };
     let mut file = tokio::fs::File::create(path).await.map_err(io)?;
     let mut hasher = Hasher::default();
     let mut chunks = std::pin::pin!(blob.chunks());
@@ -106,16 +116,16 @@ async fn get_of_to_file(bus: &Bus, digest: Digest, role: &RoleId, cap: u64, path
 struct Blob<'a> {
     bus: &'a Bus,
     digest: Digest,
-    role: &'a RoleId,
+    place: Place<'a>,
     size: u64,
     first: Bytes,
 }
 
 impl<'a> Blob<'a> {
-    async fn find(bus: &'a Bus, digest: Digest, role: &'a RoleId, cap: u64) -> Result<Option<Self>, BlobError> {
-        let Some(message) = get_chunk(bus, digest, role, 0).await? else { return Ok(None) };
+    async fn find(bus: &'a Bus, digest: Digest, place: Place<'a>, cap: u64) -> Result<Option<Self>, BlobError> {
+        let Some(message) = get_chunk(bus, digest, place, 0).await? else { return Ok(None) };
         let size = message.headers.as_ref().and_then(|map| header(map, SIZE)).and_then(|size| size.parse().ok());
-        let mut blob = Blob { bus, digest, role, size: 0, first: message.payload };
+        let mut blob = Blob { bus, digest, place, size: 0, first: message.payload };
         blob.size = size.ok_or_else(|| blob.corrupt())?;
         if blob.size > cap {
             return Err(BlobError::TooLarge { digest, size: blob.size, cap });
@@ -133,7 +143,7 @@ impl<'a> Blob<'a> {
     async fn chunk(&self, n: u32) -> Result<Bytes, BlobError> {
         let deadline = Instant::now() + BEHIND_MAX;
         loop {
-            if let Some(message) = get_chunk(self.bus, self.digest, self.role, n).await? {
+            if let Some(message) = get_chunk(self.bus, self.digest, self.place, n).await? {
                 return self.checked(n, message.payload);
             }
             if !self.bus.is_clustered() || Instant::now() > deadline {
@@ -150,25 +160,30 @@ impl<'a> Blob<'a> {
     }
 
     fn corrupt(&self) -> BlobError {
-        BlobError::Corrupt { digest: self.digest, role: self.role.clone() }
+        BlobError::Corrupt { digest: self.digest, role: self.place.role.clone() }
     }
 }
 
 /// Where a chunk is asked for: agents and operators have one name for the streams of all roles, and their account's imports
 /// map it; orchestrators are where the streams are.
-fn get_subject(bus: &Bus, role: &RoleId, digest: Digest, n: u32) -> String {
-    let stream = if bus.is_outside() { streams::BLOB_GETS.to_owned() } else { streams::blob(role) };
-    subjects::direct_get(&stream, &subjects::blob_chunk(role, &digest, n))
+fn get_subject(bus: &Bus, place: Place<'_>, digest: Digest, n: u32) -> String {
+    let stream = if bus.is_outside() { streams::BLOB_GETS.to_owned() } else { streams::blob(place.role) };
+    subjects::direct_get(&stream, &place.chunk(digest, n))
 }
 
 /// Whether a chunk is stored.
-pub(super) async fn is_there(bus: &Bus, digest: Digest, role: &RoleId, n: u32) -> Result<bool, BlobError> {
-    Ok(get_chunk(bus, digest, role, n).await?.is_some())
+pub(super) async fn is_there(bus: &Bus, digest: Digest, place: Place<'_>, n: u32) -> Result<bool, BlobError> {
+    Ok(get_chunk(bus, digest, place, n).await?.is_some())
 }
 
 /// One chunk by direct get; `None` if it is not there.
-async fn get_chunk(bus: &Bus, digest: Digest, role: &RoleId, n: u32) -> Result<Option<async_nats::Message>, BlobError> {
-    let subject = get_subject(bus, role, digest, n);
+async fn get_chunk(
+    bus: &Bus,
+    digest: Digest,
+    place: Place<'_>,
+    n: u32,
+) -> Result<Option<async_nats::Message>, BlobError> {
+    let subject = get_subject(bus, place, digest, n);
     let mut attempt = 1;
     loop {
         match bus.client().send_request(subject.clone(), Request::new()).await {
@@ -181,7 +196,9 @@ async fn get_chunk(bus: &Bus, digest: Digest, role: &RoleId, n: u32) -> Result<O
                 }
             },
             // The role of a blob is the word of its sender, and nobody answers for a role that has no stream.
-            Err(error) if error.kind() == RequestErrorKind::NoResponders && !is_built_in(role) => return Ok(None),
+            Err(error) if error.kind() == RequestErrorKind::NoResponders && !is_built_in(place.role) => {
+                return Ok(None);
+            }
             Err(error) if attempt < ATTEMPTS_MAX => {
                 tracing::debug!(%subject, attempt, %error, "getting again");
                 tries::again(Tried::Read);

@@ -52,6 +52,27 @@ async fn an_agent_publishes_handoffs_and_blobs_of_its_own_role_and_nothing_else(
 }
 
 #[tokio::test]
+async fn a_transcript_is_read_by_its_own_role_and_by_no_verifier() {
+    let broker = TestBroker::start().await;
+    let builder = role::id(role::BUILDER);
+    let digest = Digest::of(b"what a builder said");
+    let chunk = subjects::talk_chunk(&builder, &digest, 0);
+    let own = broker.raw_agent(role::BUILDER, "b1").await;
+    assert!(own.ask(&chunk, "what a builder said").await.contains("\"seq\":"));
+    let get = subjects::direct_get(streams::BLOB_GETS, &chunk);
+    assert_eq!(own.ask(&get, "").await, "what a builder said");
+    let by_stream = subjects::direct_get(&streams::blob(&builder), &chunk);
+    let blob = subjects::direct_get(streams::BLOB_GETS, &subjects::blob_chunk(&builder, &digest, 0));
+    for (role, name) in [(role::VERIFIER, "v1"), (role::REPAIR, "r1"), (role::OPERATOR, "human-ann")] {
+        let other = broker.raw_agent(role, name).await;
+        let answers = [&get, &by_stream, &chunk].map(|subject| other.refused(subject, "x"));
+        assert_eq!(futures::future::join_all(answers).await, [true, true, true], "{role}");
+        assert!(!other.ask(&blob, "").await.contains("builder said"), "{role}: a transcript is no blob");
+    }
+    assert!(own.refused(&by_stream, "").await, "there is one way to it");
+}
+
+#[tokio::test]
 async fn people_publish_acts_and_agents_do_not() {
     let broker = TestBroker::start().await;
     let (flight, waypoint) = (flight("f"), waypoint("w"));

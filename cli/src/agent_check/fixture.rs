@@ -205,6 +205,7 @@ fn build(role: &RoleId, bundles: Vec<BundleRef>) -> BuildRequest {
         role_description: None,
         context: Default::default(),
         dependencies: Vec::new(),
+        conversation: None,
     }
 }
 

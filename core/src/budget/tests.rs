@@ -367,8 +367,17 @@ impl Orchestrator {
             let words = holdpoint_protocol::Digest::of(&number.to_le_bytes());
             let ends = engine::Ends::NotBefore(now);
             let (kind, question, options) = (QuestionKind::Clarification, "which?".to_owned(), Vec::new());
-            let asked =
-                engine::Asked { kind, question, context: String::new(), options, words, ends, work: None, turn };
+            let asked = engine::Asked {
+                kind,
+                question,
+                context: String::new(),
+                options,
+                words,
+                ends,
+                work: None,
+                conversation: None,
+                turn,
+            };
             return Some(Input::Asked(handoff.with(Box::new(asked))));
         }
         Some(match open.purpose {

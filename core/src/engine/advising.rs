@@ -72,10 +72,12 @@ pub(super) fn is_wanted(kind: QuestionKind, open: &OpenTurn, state: &WaypointSta
 
 /// Asks the first advisor. `turn` is the asker's, as it stands.
 pub(super) fn begin(mut transition: Transition<'_>, question: Question, turn: Turn, words: Words) -> Step {
-    let TurnRequest::Build(asked) = turn.request else {
+    let TurnRequest::Build(mut asked) = turn.request else {
         let ruling = questions::opens(question.kind, &question.turn, transition.cx);
         return transition.decided(Phase::Waiting(question), &ruling, None);
     };
+    // The asker's conversation is for its own role.
+    asked.conversation = None;
     let request = AdviceRequest {
         kind: question.kind,
         question: words.question,

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{
-        Cancel, ClarificationRequest, ClarificationResponse, Completion, Failure, HelpRequest, Metered, Retry,
-        VerificationReport,
+        Cancel, ClarificationRequest, ClarificationResponse, Completion, Conversation, Failure, HelpRequest, Metered,
+        Retry, VerificationReport,
     },
     facts::{BundleRef, Oid, Violation},
     ids::{AgentName, RoleId, TurnId, WaypointId},
@@ -161,6 +161,8 @@ pub struct Asked {
     pub ends: Ends,
     /// What was there when it was asked, as the orchestrator found it in the objects.
     pub work: Option<Commit>,
+    /// The conversation in which it was asked: kept in the handoff, never in the state.
+    pub conversation: Option<Conversation>,
     /// The open turn, as it stands.
     pub turn: Box<Turn>,
 }
@@ -192,6 +194,7 @@ impl Asked {
                 None => Ends::Turn,
             },
             work,
+            conversation: asked.conversation.clone(),
             turn,
         }
     }
@@ -207,6 +210,7 @@ impl Asked {
             words: Digest::of(call.raw_line.as_bytes()),
             ends: Ends::Turn,
             work,
+            conversation: call.conversation.clone(),
             turn,
         }
     }
@@ -221,6 +225,8 @@ pub struct Answering {
     pub question: String,
     /// Its options.
     pub options: Vec<String>,
+    /// The conversation in which it was asked.
+    pub conversation: Option<Conversation>,
     /// The turn in which it was asked, as it stands; `None` where no question is open.
     pub turn: Option<Box<Turn>>,
 }

@@ -48,7 +48,8 @@ pub(super) fn asked(state: &WaypointState, handoff: Handoff<Box<Asked>>, cx: &Co
         return asking::asked(state, &open, handoff, until, cx, fresh);
     }
     let Handoff { role, agent, cause, metered, body, .. } = handoff;
-    let Asked { kind, question, context, words, ends, work, turn, .. } = *body;
+    let Asked { kind, question, context, words, ends, work, conversation, mut turn, .. } = *body;
+    turns::converse(&mut turn, conversation);
     let mut transition = Transition::new(state, cx, fresh).by(agent.clone()).metered(metered);
     transition = transition.answered(cause.clone(), Outcome::Blocked);
     if let (Some(commit), Purpose::Build) = (work, open.purpose) {
@@ -151,7 +152,7 @@ pub(super) fn again(transition: Transition<'_>, open: &OpenTurn, mut turn: Turn)
 /// A person answers.
 pub(super) fn answered(state: &WaypointState, act: Act<Box<Answering>>, cx: &Context<'_>, fresh: &Fresh) -> Step {
     let Act { by, cause, overtaken, body } = act;
-    let Answering { response, question, options, turn } = *body;
+    let Answering { response, question, options, conversation, turn } = *body;
     let (open, asked, waits) = match &state.phase {
         Phase::Waiting(question) => (&question.turn, &question.asked, None),
         Phase::InTurn(open) => match open.asking() {
@@ -163,7 +164,7 @@ pub(super) fn answered(state: &WaypointState, act: Act<Box<Answering>>, cx: &Con
     if !acts::is_about(response.request.as_ref(), &asked.artifact, overtaken) {
         return Step::Refuse(acts::late(state, "that question was answered or withdrawn", cx));
     }
-    let Some(turn) = turn.filter(|turn| turn.turn_id == open.turn) else {
+    let Some(mut turn) = turn.filter(|turn| turn.turn_id == open.turn) else {
         let message = format!("no entry opens turn {}, in which it was asked", open.turn);
         return Step::Refuse(Refusal::act(
             ActCode::NothingOpen,
@@ -173,6 +174,9 @@ pub(super) fn answered(state: &WaypointState, act: Act<Box<Answering>>, cx: &Con
     };
     if let Some(refusal) = invalid(&response, &options, state) {
         return Step::Refuse(refusal);
+    }
+    if waits.is_none() {
+        turns::converse(&mut turn, conversation);
     }
     let mut transition = Transition::new(state, cx, fresh).acted(by.clone(), Verb::Answer, cause.clone());
     transition.next.constraints.extend(response.updated_constraints.iter().cloned());

@@ -120,6 +120,7 @@ pub(super) fn build_request(
         role_description: gate.role_description.clone(),
         context: gate.context.clone(),
         dependencies: dependencies(cx),
+        conversation: None,
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use holdpoint_protocol::{
     Timestamp,
-    artifact::{Clarified, StatusMutation, VerificationPurpose},
+    artifact::{Clarified, Conversation, StatusMutation, VerificationPurpose},
     ids::{RoleId, role},
     journal::{Cause, Entry},
     plan::{Check, EvidenceLevel, Priority},
@@ -209,6 +209,13 @@ pub(super) fn clarify(turn: &mut Turn, answered: Clarified) {
             let feedback = request.feedback.get_or_insert_with(super::questions::only_answers);
             feedback.clarifications.push(answered);
         }
+    }
+}
+
+/// The conversation in which a turn's question was asked: its holder goes on with that one, or with none that is told of.
+pub(super) fn converse(turn: &mut Turn, conversation: Option<Conversation>) {
+    if let TurnRequest::Build(request) = &mut turn.request {
+        request.conversation = conversation.filter(|talk| talk.transcript.role == turn.role);
     }
 }
 

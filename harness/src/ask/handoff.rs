@@ -76,6 +76,7 @@ fn question(job: &Job, asked: Question, work: Option<WorkInProgress>, origin: Or
             waits_until: None,
             waited: false,
             metered: None,
+            conversation: None,
         },
     )
 }
@@ -97,6 +98,7 @@ fn help(job: &Job, call: HelpCall, work: Option<WorkInProgress>, origin: Origin)
             running: false,
             markers_ignored: ignored,
             metered: None,
+            conversation: None,
         },
     )
 }

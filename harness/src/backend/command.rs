@@ -10,7 +10,7 @@ use std::{
     time::Duration,
 };
 
-use holdpoint_protocol::ids::RoleId;
+use holdpoint_protocol::ids::{FlightId, RoleId, WaypointId};
 use holdpoint_sandbox::{
     Command, Ended, Input, Limits, Network, Profile, PropertyReport, Sandbox, ToolchainPaths, toolchain_paths,
 };
@@ -22,6 +22,7 @@ use super::{
     own_settings::{Wanted, lay_out},
     program::{program_files, readable},
     sessions::Sessions,
+    transcript::{self, Transcript},
 };
 use crate::{
     acp,
@@ -42,10 +43,15 @@ const COPY: &str = "find . -mindepth 1 -maxdepth 1 ! -name .git -exec cp -a -t \
 /// The most that a working tree may hold to be copied, and the longest that it may take. A program that asks waits for it.
 const COPY_BYTES_MAX: u64 = 4 << 30;
 const COPY_TIME: Duration = Duration::from_secs(60);
+/// What is in the names of variables with secrets.
+const SECRET_NAMES: [&str; 4] = ["KEY", "TOKEN", "SECRET", "PASSWORD"];
 /// The placeholder in `resume` for the id of the session.
 const SESSION: &str = "{session}";
 /// How long a program may take to say its version.
 const VERSION_TIME: Duration = Duration::from_secs(30);
+/// Under which a program finds the tree of its turn: the same path in every turn of a waypoint, on every machine. Programs know their
+/// conversations by the folder they were in.
+const PLACES: &str = "/hold";
 /// The home of a program that looks, in its scratch folder.
 const HOME_OF_LOOKING: &str = "home";
 
@@ -207,6 +213,17 @@ impl CommandBackend {
         Ok(kept)
     }
 
+    /// What must not go along with a conversation: the login, as it was copied and as its program left it, and keys in variables.
+    fn secrets(&self, copied: &Path) -> Vec<String> {
+        let ProgramConfig { settings_dir, pass_env, env, .. } = &self.settings.program;
+        let folders = [settings_dir.as_deref(), Some(copied)];
+        let login = self.settings_folder().map_or(&[][..], |folder| folder.login);
+        let files = folders.into_iter().flatten().flat_map(|folder| login.iter().map(|name| folder.join(name)));
+        let own = pass_env.iter().filter_map(|name| self.settings.own_env.get_key_value(name));
+        let keys = own.chain(&env.0).filter(|(name, _)| SECRET_NAMES.iter().any(|part| name.contains(part)));
+        files.flat_map(|file| transcript::secrets_of(&file)).chain(keys.map(|(_, value)| value.clone())).collect()
+    }
+
     /// The command line, and whether it goes on with the task's conversation. A session's id is a plain word.
     fn command_line(&self, task: &BackendTask) -> (String, bool) {
         let ProgramConfig { resume, cheaper, dialect, permissions, .. } = &self.settings.program;
@@ -240,6 +257,7 @@ impl CommandBackend {
         if task.looks { &mut read } else { &mut write }.push(task.clone.clone());
         let profile = self.profile(read, write, task.looks, self.limits(task.wall, task.output_bytes));
         let mut command = Command::shell(&self.command_line(task).0, &task.clone, profile);
+        command.shown = Some(Path::new(PLACES).join(task.waypoint.as_str()));
         let sources = Sources {
             home: &home,
             own: &self.settings.own_env,
@@ -315,6 +333,26 @@ impl Backend for CommandBackend {
             return None;
         }
         self.settings.sessions.last(&task.flight, &task.waypoint)
+    }
+
+    fn transcript(&self, task: &BackendTask, talk: &Continuation) -> Option<Transcript> {
+        self.settings_folder().filter(|_| self.resumes() && task.keeps)?;
+        let folder = self.settings.sessions.folder(&task.flight).ok()?;
+        transcript::find(&folder, &talk.session, &self.secrets(&task.settings))
+    }
+
+    fn take_up(
+        &self,
+        (flight, waypoint): (&FlightId, &WaypointId),
+        talk: &Continuation,
+        transcript: &Transcript,
+    ) -> std::io::Result<()> {
+        if self.settings_folder().is_none() || !self.resumes() {
+            return Ok(());
+        }
+        transcript::lay_out(&self.settings.sessions.folder(flight)?, &talk.session, transcript)?;
+        self.settings.sessions.remember(flight, waypoint, Some(talk));
+        Ok(())
     }
 
     async fn line(&self, dir: &Path) -> Result<Line, BackendError> {

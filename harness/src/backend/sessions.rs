@@ -5,8 +5,8 @@
 //!               /<waypoint>.json   ours: the last conversation about it
 //! ```
 //!
-//! They are an agent's words. They stay with the agent that had them: they are in no handoff and no state, and no verifier reads
-//! them. An agent on another machine begins a new conversation.
+//! They are an agent's words: no state has them, and no verifier reads them. The one in which an agent asks goes along with its question
+//! ([`super::transcript`]).
 
 use std::{
     fs::{self, DirBuilder},

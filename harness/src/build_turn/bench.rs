@@ -31,9 +31,11 @@ use super::{
 use crate::{
     ask::{self, Ask, Completed, Desk, Heard, Inside, Printed, parts::MAP_FILE},
     backend::{
-        Backend, BackendError, BackendResult, BackendTask, markers::HelpCall, prompt::prompt, question::Question,
+        Backend, BackendError, BackendResult, BackendTask, Transcript, markers::HelpCall, prompt::prompt,
+        question::Question,
     },
     context::{Context, Subject},
+    dialect::Continuation,
     exchange::{Expected, RulesError, envelope::Before, rules_at, stall::Stall},
     meter,
 };
@@ -91,6 +93,8 @@ pub struct Built {
     pub last_words: Option<String>,
     /// Markers of its last run that said nothing.
     pub markers_ignored: Vec<IgnoredMarker>,
+    /// The conversation of a program that asked, and its transcript, where it can go along.
+    pub talk: Option<(Continuation, Transcript)>,
     _folder: TurnFolder,
 }
 
@@ -195,6 +199,9 @@ impl<B: Backend> Workbench<B> {
         let capture = Capture { turn, request, agent, mirror, bundle: folder.own().join("handoff.bundle"), files };
         let outcome = Box::pin(outcome(&capture, said, &result, settled, rules.settings.quit_too_quickly_below));
         let outcome = outcome.instrument(info_span!(target: TRACE, "capture")).await?;
+        let asks = matches!(outcome, Outcome::Clarify(..) | Outcome::Help(..)) && result.tree_ended;
+        let talk = asks.then(|| self.backend.conversation(&task)).flatten();
+        let talk = talk.and_then(|talk| Some((self.backend.transcript(&task, &talk)?, talk)));
         Ok(Built {
             outcome,
             exit_code: if let Ended::Exited(code) = result.ended { Some(code) } else { None },
@@ -203,6 +210,7 @@ impl<B: Backend> Workbench<B> {
             last_words: last_words(result.said.answer()),
             markers_ignored: said_nothing(&result, &turn.waypoint),
             command: result.command,
+            talk: talk.map(|(transcript, talk)| (talk, transcript)),
             _folder: folder,
         })
     }
@@ -309,6 +317,7 @@ fn refused(folder: TurnFolder, failure: Failure) -> Result<Built, BenchError> {
         metered: Metered::default(),
         last_words: None,
         markers_ignored: Vec::new(),
+        talk: None,
         _folder: folder,
     })
 }

@@ -3,8 +3,8 @@
 use holdpoint_protocol::{
     Digest,
     artifact::{
-        BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, CommandRun, Failure, LedgerSource,
-        Metered, WorkInProgress,
+        BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, ClarificationRequest, CommandRun,
+        Conversation, Failure, HelpRequest, LedgerSource, Metered, WorkInProgress,
     },
     facts::{BlobRef, BundleRef, DiffSummary, PathChange},
     turn::BuildRequest,
@@ -46,7 +46,12 @@ pub(super) fn plan(job: &Job, request: &BuildRequest) -> BuildPlan {
 }
 
 /// The final handoff. `output` is the digest of the whole output, `bundle` that of the bundle, where there is one.
-pub(super) fn final_handoff(job: &Job, built: Built, output: Digest, bundle: Option<Digest>) -> Final {
+pub(super) fn final_handoff(
+    job: &Job,
+    built: Built,
+    (output, bundle): (Digest, Option<Digest>),
+    conversation: Option<Conversation>,
+) -> Final {
     let ran = CommandRun {
         source: LedgerSource::Harness,
         command: built.command,
@@ -63,9 +68,11 @@ pub(super) fn final_handoff(job: &Job, built: Built, output: Digest, bundle: Opt
             ..Work::default()
         },
         Outcome::Clarify(question, work) => {
-            return asked(job, (Ask::Question(question), built.metered), work, output, bundle);
+            return asked(job, (Ask::Question(question), built.metered), work, (output, bundle), conversation);
         }
-        Outcome::Help(call, work) => return asked(job, (Ask::Help(call), built.metered), work, output, bundle),
+        Outcome::Help(call, work) => {
+            return asked(job, (Ask::Help(call), built.metered), work, (output, bundle), conversation);
+        }
     };
     let unchanged = work.failure.is_none() && work.bundle.is_none();
     let mut ledger = vec![ran];
@@ -122,14 +129,18 @@ fn asked(
     job: &Job,
     (ask, metered): (Ask, Metered),
     work: Option<CommitOnBase>,
-    output: Digest,
-    bundle: Option<Digest>,
+    (output, bundle): (Digest, Option<Digest>),
+    conversation: Option<Conversation>,
 ) -> Final {
     let work = work.zip(bundle).map(|(work, digest)| {
         let bundle = stored(job, &work, digest);
         WorkInProgress { commit: bundle.tip.clone(), bundle }
     });
-    ask::handoff(job, ask, work, (output, Some(metered)))
+    match ask::handoff(job, ask, work, (output, Some(metered))) {
+        Final::Clarify(asked) => Final::Clarify(ClarificationRequest { conversation, ..asked }),
+        Final::Help(call) => Final::Help(HelpRequest { conversation, ..call }),
+        other => other,
+    }
 }
 
 fn bounded(touched: Vec<PathChange>) -> Vec<PathChange> {

@@ -22,7 +22,7 @@ use tracing::{Instrument as _, info_span};
 use super::{
     bench::{BenchError, Built, Outcome, Workbench},
     folder::{FolderError, TurnFolders},
-    handoff,
+    handoff, talk,
 };
 use crate::{
     agent::{Final, Job, Plan, WorkError, Worker},
@@ -175,6 +175,9 @@ impl<B: Backend> BuildWorker<B> {
         let fetched = self.mirrors.ensure(&job.bus, &job.turn.flight, &request.bundles);
         let fetched = fetched.instrument(info_span!(target: TRACE, "fetch")).await;
         let mirror = fetched.map_err(|error: MirrorError| WorkError::new("fetch the repository", error))?;
+        if let Some(talk) = &request.conversation {
+            talk::take_up(job, talk, &self.bench.backend).await;
+        }
         job.note("the agent's program runs");
         let (turn, desk) = (job.turn_as_it_stands(), TurnDesk::new(job, self.patience));
         let built = self.bench.run(&turn, &job.agent, &mirror, &desk).await;
@@ -182,7 +185,8 @@ impl<B: Backend> BuildWorker<B> {
         job.note("storing the result");
         let stored = store(job, &built).instrument(info_span!(target: TRACE, "store")).await;
         let (output, bundle) = stored.map_err(|error| WorkError::new("store the result", error))?;
-        Ok(handoff::final_handoff(job, built, output, bundle))
+        let conversation = talk::store(job, built.talk.as_ref()).await;
+        Ok(handoff::final_handoff(job, built, (output, bundle), conversation))
     }
 }
 

@@ -3,10 +3,9 @@
 use std::fmt;
 
 use holdpoint_core::shown;
+use holdpoint_protocol::artifact::SESSION_BYTES_MAX;
 use serde::{Deserialize, Serialize};
 
-/// The longest id of a session, in bytes: it becomes an argument of a command line.
-const SESSION_BYTES_MAX: usize = 128;
 /// The longest error that is kept, in bytes.
 const ERROR_BYTES_MAX: usize = 2 << 10;
 /// The longest line about a tool call, in bytes.
@@ -85,6 +84,13 @@ pub struct Continuation {
     pub cost_micro_usd: Option<u64>,
 }
 
+/// Whether it is the id of a session, which becomes an argument of a command line: short, plain, and no option.
+pub(crate) fn is_session(id: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+    let first = id.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
+    first && id.len() <= SESSION_BYTES_MAX && id.bytes().all(plain)
+}
+
 impl Said {
     /// The agent's last message; the whole text of a plain program.
     #[must_use]
@@ -101,9 +107,7 @@ impl Said {
 
     /// Keeps a session's id if it is one: letters, digits, `-`, `_` and `.`, and no option.
     pub(super) fn set_session(&mut self, id: &str) {
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
-        let first = id.bytes().next().is_some_and(|byte| byte.is_ascii_alphanumeric());
-        if first && id.len() <= SESSION_BYTES_MAX && id.bytes().all(plain) {
+        if is_session(id) {
             self.session = Some(id.to_owned());
         }
     }

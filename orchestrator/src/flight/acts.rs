@@ -13,7 +13,7 @@ use holdpoint_core::{
 use holdpoint_protocol::{
     Digest, Timestamp,
     api::{ActQuery, ActRefused, ActStanding},
-    artifact::{Act, ActCode, Handed, Verb},
+    artifact::{Act, ActCode, Conversation, Handed, Verb},
     ids::{ArtifactId, TurnId, WaypointId, role},
     journal::{Cause, Entry, Sequence},
     state::{Phase, QuestionKind, Resume},
@@ -47,6 +47,9 @@ impl Standings {
         }
     }
 }
+
+/// The words of a question, its options, the conversation in which it was asked, and its turn.
+type OpenQuestion = (String, Vec<String>, Option<Conversation>, Option<Box<Turn>>);
 
 /// The question that is open in a phase: its turn, who asks, and what it is.
 fn question_of(phase: &Phase) -> Option<(TurnId, Cause, QuestionKind)> {
@@ -250,8 +253,9 @@ impl State {
         let by = act.agent().clone();
         Ok(match act {
             Act::Answer(response) => {
-                let (question, options, turn) = self.open_question(waypoint, response.request.as_ref()).await?;
-                let body = Box::new(Answering { response: *response, question, options, turn });
+                let (question, options, conversation, turn) =
+                    self.open_question(waypoint, response.request.as_ref()).await?;
+                let body = Box::new(Answering { response: *response, question, options, conversation, turn });
                 Input::Answered(engine::Act { by, cause, overtaken, body })
             }
             Act::Complete(body) => Input::Completed(engine::Act { by, cause, overtaken, body }),
@@ -295,20 +299,20 @@ impl State {
         &mut self,
         waypoint: &WaypointId,
         named: Option<&ArtifactId>,
-    ) -> Result<(String, Vec<String>, Option<Box<Turn>>), Untaken> {
+    ) -> Result<OpenQuestion, Untaken> {
         let shell = self.shell.clone();
         let books = self.books().await?;
         let state = books.state(waypoint);
         let mut asked_in = state.phases().filter_map(question_of);
         let meant = asked_in.find(|(_, cause, _)| named.is_none_or(|named| *named == cause.artifact));
-        let Some((turn, cause, kind)) = meant else { return Ok((String::new(), Vec::new(), None)) };
+        let Some((turn, cause, kind)) = meant else { return Ok((String::new(), Vec::new(), None, None)) };
         let turn = books.turn(&shell, waypoint, &turn).await?;
-        let (words, options) = match asked(&shell.bus, &cause, kind).await.map_err(Untaken::NotNow)? {
-            Some(Handed::Clarify(asked)) => (asked.question, asked.options),
-            Some(Handed::Help(help)) => (help.raw_line, Vec::new()),
-            _ => (String::new(), Vec::new()),
+        let (words, options, conversation) = match asked(&shell.bus, &cause, kind).await.map_err(Untaken::NotNow)? {
+            Some(Handed::Clarify(asked)) => (asked.question, asked.options, asked.conversation),
+            Some(Handed::Help(help)) => (help.raw_line, Vec::new(), help.conversation),
+            _ => (String::new(), Vec::new(), None),
         };
-        Ok((words, options, turn.map(Box::new)))
+        Ok((words, options, conversation, turn.map(Box::new)))
     }
 
     /// What held work goes on with.

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::{
     Digest, Timestamp,
-    artifact::{Metered, artifact},
-    facts::{BundleRef, Oid},
+    artifact::{Metered, TokenUsage, artifact},
+    facts::{BlobRef, BundleRef, Oid},
     ids::{AgentName, ArtifactId, TurnId},
 };
 
@@ -52,6 +52,9 @@ artifact! {
         /// What its program used up, by its own word as far as it is not measured.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         metered: Option<Metered>,
+        /// The program's conversation, kept for the turn that goes on from here.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        conversation: Option<Conversation>,
     }
 }
 
@@ -108,6 +111,33 @@ pub struct WorkInProgress {
     pub bundle: BundleRef,
 }
 
+/// A conversation of an agent's program, which a program of the same role can go on with on any machine.
+///
+/// Its transcript is an agent's words: it is stored where the keys of that role alone read, and rides in turns of the role and the
+/// waypoint that had it. No state names it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Conversation {
+    /// The session's id, [`SESSION_BYTES_MAX`] bytes at most.
+    pub session: String,
+    /// Where the program's folder of conversations has the transcript: a relative path of [`TRANSCRIPT_PATH_BYTES_MAX`] bytes at most.
+    pub path: String,
+    /// The transcript, [`TRANSCRIPT_BYTES_MAX`] bytes at most.
+    pub transcript: BlobRef,
+    /// Tokens of the whole session so far, where the program counts those.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<TokenUsage>,
+    /// What the whole session cost so far in micro-dollars, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_micro_usd: Option<u64>,
+}
+
+/// The longest id of a session, in bytes.
+pub const SESSION_BYTES_MAX: usize = 128;
+/// The longest path of a transcript, in bytes.
+pub const TRANSCRIPT_PATH_BYTES_MAX: usize = 512;
+/// The longest transcript that goes along with a turn, in bytes.
+pub const TRANSCRIPT_BYTES_MAX: u64 = 8 << 20;
+
 artifact! {
     /// A call for help (RETRY-10).
     HelpRequest(HelpRequestBody) = "help_request" {
@@ -140,6 +170,9 @@ artifact! {
         /// What its program used up, by its own word as far as it is not measured.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         metered: Option<Metered>,
+        /// The program's conversation, kept for the turn that goes on from here.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        conversation: Option<Conversation>,
     }
 }
 

@@ -235,6 +235,7 @@ fn question(handoff: &Handoff<Box<Asked>>, entry: &EntryLine) -> Handed {
                 waits_until: if let Ends::NotBefore(until) = asked.ends { Some(until) } else { None },
                 waited: asked.ends == Ends::TurnAfterAll,
                 metered,
+                conversation: None,
             },
         ))),
         QuestionKind::Help => Handed::Help(Box::new(HelpRequest::new(
@@ -251,6 +252,7 @@ fn question(handoff: &Handoff<Box<Asked>>, entry: &EntryLine) -> Handed {
                 running: false,
                 markers_ignored: Vec::new(),
                 metered,
+                conversation: None,
             },
         ))),
     }

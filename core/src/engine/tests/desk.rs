@@ -72,6 +72,7 @@ impl Fixture {
                 running: false,
                 markers_ignored: Vec::new(),
                 metered: None,
+                conversation: None,
             };
             Asked::help(&HelpRequest::new(origin, body), work, turn)
         } else {
@@ -87,6 +88,7 @@ impl Fixture {
                 waits_until: None,
                 waited: false,
                 metered: None,
+                conversation: None,
             };
             Asked::question(&ClarificationRequest::new(origin, body), work, turn)
         };
@@ -152,10 +154,15 @@ impl Fixture {
             _ => None,
         };
         let asked = self.trace.iter().rev().find_map(|t| match &t.input {
-            Input::Asked(asked) if t.waypoint.as_str() == name => Some(asked.body.clone()),
+            Input::Asked(asked)
+                if t.waypoint.as_str() == name && request.as_ref().is_none_or(|open| asked.cause.artifact == *open) =>
+            {
+                Some(asked.body.clone())
+            }
             _ => None,
         });
-        let (question, options) = asked.map(|asked| (asked.question, asked.options)).unwrap_or_default();
+        let (question, options, conversation) =
+            asked.map(|asked| (asked.question, asked.options, asked.conversation)).unwrap_or_default();
         let option = options.first().cloned();
         let body = ClarificationResponseBody {
             agent: person(by),
@@ -168,7 +175,7 @@ impl Fixture {
         let mut response = ClarificationResponse::new(origin, body);
         change(&mut response);
         let turn = self.phase(name).turn().and_then(|open| self.turn_of(name, &open.turn));
-        let body = Answering { response, question, options, turn };
+        let body = Answering { response, question, options, conversation, turn };
         Input::Answered(Act { by: person(by), cause, overtaken: false, body: Box::new(body) })
     }
 

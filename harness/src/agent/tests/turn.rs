@@ -56,6 +56,7 @@ pub(super) fn turn(flight: &FlightId, waypoint: &str, at: Timestamp) -> Turn {
         role_description: None,
         context: Default::default(),
         dependencies: Vec::new(),
+        conversation: None,
     };
     Turn {
         schema_version: version::CURRENT,

@@ -84,6 +84,7 @@ pub(crate) fn request() -> BuildRequest {
         role_description: None,
         context: Default::default(),
         dependencies: Vec::new(),
+        conversation: None,
     }
 }
 

@@ -202,6 +202,7 @@ impl Agent {
             waits_until: None,
             waited: false,
             metered: None,
+            conversation: None,
         };
         ClarificationRequest::new(origin(turn, &self.role), body)
     }
@@ -231,6 +232,7 @@ impl Agent {
             running: false,
             markers_ignored: Vec::new(),
             metered: None,
+            conversation: None,
         };
         HelpRequest::new(origin(turn, &self.role), body)
     }

@@ -1,17 +1,18 @@
 //! Artifacts (FLY-6 … FLY-13).
 
 use holdpoint_protocol::{
+    Digest,
     artifact::{
         BuildArtifact, BuildArtifactBody, BuildPlan, BuildPlanBody, BuildStatus, ClarificationRequest,
         ClarificationRequestBody, CommandRun, Completion, CompletionBody, CompletionPlan, CompletionPlanBody,
-        Confidence, CoverageClaim, Disposition, Doubt, EvidenceWanted, ExchangeAttempt, ExchangeError,
+        Confidence, Conversation, CoverageClaim, Disposition, Doubt, EvidenceWanted, ExchangeAttempt, ExchangeError,
         ExchangeErrorKind, ExchangeRecord, ExchangeRecordBody, ExchangeStatus, Failure, GivenBack, GivenBackBody,
         GuidancePacket, GuidancePacketBody, HelpEvent, HelpRequest, HelpRequestBody, IgnoredBecause, IgnoredMarker,
         LedgerSource, Metered, OrchestratorDecision, OrchestratorDecisionBody, PersonVerdict, StatusMutation,
         StatusUpdate, StatusUpdateBody, TokenUsage, VerificationPlan, VerificationPlanBody, VerificationPurpose,
         VerificationReport, VerificationReportBody, VerificationRequest, VerificationRequestBody,
     },
-    facts::{DiffSummary, Verdict},
+    facts::{BlobRef, DiffSummary, Verdict},
     ids::{AgentName, TurnId, role},
     reason::ReasonCode,
     state::{Outcome, Status},
@@ -283,6 +284,7 @@ fn conversation() -> Kinds {
             waits_until: None,
             waited: false,
             metered: Some(metered()),
+            conversation: Some(talk()),
         },
     );
     let waits = ClarificationRequest { work: None, waits_until: Some(at(64)), ..question.clone() };
@@ -308,6 +310,7 @@ fn conversation() -> Kinds {
             running: false,
             markers_ignored: vec![ignored()],
             metered: Some(metered()),
+            conversation: Some(talk()),
         },
     );
     let heard = HelpRequest { work: None, overruled: false, running: true, ..help.clone() };
@@ -350,4 +353,15 @@ pub(super) fn all() -> Kinds {
     all.extend(plans());
     all.extend(conversation());
     all
+}
+
+/// A conversation that goes along with a question.
+pub(super) fn talk() -> Conversation {
+    Conversation {
+        session: "4c1e".to_owned(),
+        path: "-hold-w1/4c1e.jsonl".to_owned(),
+        transcript: BlobRef { role: role::id(role::BUILDER), digest: Digest::of(b"transcript"), bytes: 10 },
+        used: None,
+        cost_micro_usd: Some(1_200),
+    }
 }

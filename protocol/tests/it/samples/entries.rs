@@ -229,6 +229,7 @@ fn build_turn() -> Turn {
             title: "The types".to_owned(),
             commit: oid('d'),
         }],
+        conversation: Some(super::artifacts::talk()),
     };
     a_turn(role::REPAIR, Purpose::Build, TurnRequest::Build(Box::new(request)))
 }

@@ -1,8 +1,9 @@
 //! Questions and calls for help: what waits, who answers, what happens instead.
 
 use holdpoint_protocol::{
-    artifact::ActCode,
-    facts::Verdict,
+    Digest,
+    artifact::{ActCode, Conversation},
+    facts::{BlobRef, Verdict},
     ids::role,
     plan::Answer,
     reason::ReasonCode,
@@ -42,6 +43,37 @@ fn a_question_waits_without_an_agent_and_its_answer_opens_the_same_turn_again() 
     assert_eq!((answered.by.as_str(), answered.rationale.as_deref()), (ADA, Some("it is warmer")));
     let counters = fixture.state("w").counters;
     assert_eq!((counters.attempts, counters.reworks, counters.clarifications), (0, 0, 1));
+}
+
+#[test]
+fn the_conversation_of_a_question_is_in_the_turn_of_its_answer_and_nowhere_else() {
+    let mut fixture = Fixture::opened(|_, _| {});
+    let talk = |role: &str| Conversation {
+        session: "s-secret".to_owned(),
+        path: "at/s-secret.jsonl".to_owned(),
+        transcript: BlobRef { role: role.parse().unwrap(), digest: Digest::of(b"said"), bytes: 4 },
+        used: None,
+        cost_micro_usd: None,
+    };
+    let ask = |fixture: &mut Fixture, talk: Conversation| {
+        let mut asked = fixture.question("w", QuestionKind::Clarification, "which?", None);
+        if let Input::Asked(asked) = &mut asked {
+            asked.body.conversation = Some(talk);
+        }
+        fixture.feed("w", asked).decided();
+    };
+    ask(&mut fixture, talk(role::VERIFIER));
+    assert_eq!(build_request(&fixture.answer("w").turn()).conversation, None, "only of the role that has the turn");
+    ask(&mut fixture, talk(role::BUILDER));
+    let names = |value: String| value.contains("s-secret") || value.contains(&Digest::of(b"said").to_string());
+    assert!(!names(serde_json::to_string(&fixture.state("w")).unwrap()), "never in the state");
+    let again = fixture.answer("w").turn();
+    assert_eq!(build_request(&again).conversation, Some(talk(role::BUILDER)));
+    assert!(!names(serde_json::to_string(&fixture.state("w")).unwrap()));
+    let verify = fixture.build_ok("w").turn();
+    assert!(!names(serde_json::to_string(&verify).unwrap()), "no verifier's turn names it");
+    let rebuilt = fixture.report("w", |r| r.criteria[0].result.verdict = Verdict::Fail).turn();
+    assert_eq!(build_request(&rebuilt).conversation, None);
 }
 
 #[test]
