@@ -212,7 +212,7 @@ pub(super) fn clarify(turn: &mut Turn, answered: Clarified) {
     }
 }
 
-/// The conversation in which a turn's question was asked: its holder goes on with that one, or with none that is told of.
+/// The conversation in which a turn's question was asked: its holder goes on with that one or with none.
 pub(super) fn converse(turn: &mut Turn, conversation: Option<Conversation>) {
     if let TurnRequest::Build(request) = &mut turn.request {
         request.conversation = conversation.filter(|talk| talk.transcript.role == turn.role);

@@ -5,6 +5,7 @@
 
 mod acp;
 mod model;
+mod moved;
 
 use std::{
     fs,
@@ -116,17 +117,20 @@ pub fn run(terms: &Terms) -> Result<(), String> {
     );
     let wanted = |name: &str| terms.only.as_ref().is_none_or(|only| name.contains(only));
     for agent in &AGENTS {
-        for scenario in &SCENARIOS {
-            let name = format!("{} {}", agent.preset, scenario.name);
+        let all = SCENARIOS.iter().map(|scenario| (scenario.name, Some(scenario)));
+        for (flight, scenario) in all.chain([(moved::FLIGHT, None)]) {
+            let name = format!("{} {flight}", agent.preset);
             if !wanted(&name) {
                 continue;
             }
             let program = std::env::var(agent.variable).map_err(|_| {
                 format!("{} is not set: `cargo xtask soak agents` gets the programs and sets it", agent.variable)
             })?;
+            let program = Path::new(&program);
             flown += 1;
-            if let Err(problem) = fly(agent, Path::new(&program), scenario) {
-                println!("  {:<8} {:<40} wrong", agent.preset, scenario.name);
+            let flown = scenario.map_or_else(|| moved::fly(agent, program), |scenario| fly(agent, program, scenario));
+            if let Err(problem) = flown {
+                println!("  {:<8} {flight:<40} wrong", agent.preset);
                 wrong.push(format!("{name}: {problem}"));
             }
         }
