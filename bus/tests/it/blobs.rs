@@ -1,7 +1,11 @@
 //! Bytes by digest, across the accounts.
 
+use async_nats::jetstream::{self, stream::SubjectTransform};
 use bytes::Bytes;
-use holdpoint_bus::blobs::{self, BlobError, CHUNK_LEN};
+use holdpoint_bus::{
+    blobs::{self, BlobError, CHUNK_LEN},
+    topology::{self, Settings},
+};
 use holdpoint_protocol::{Digest, ids::role, streams, subjects};
 
 use crate::support::TestBroker;
@@ -25,6 +29,26 @@ async fn blobs_of_any_length_come_back_in_the_other_account() {
             assert_eq!(blobs::get(reader, digest, &roles, CAP).await.unwrap(), bytes(len), "{len}");
         }
     }
+}
+
+#[tokio::test]
+async fn a_stream_made_before_there_were_transcripts_takes_them_and_keeps_its_blobs() {
+    let broker = TestBroker::start().await;
+    let (bus, role) = (broker.bus(role::BUILDER, "b1").await, role::id(role::BUILDER));
+    let context = jetstream::new(broker.raw(&broker.local.orchestrator).await.0);
+    let stream = context.get_stream(streams::blob(&role)).await.unwrap();
+    let mut earlier = stream.cached_info().config.clone();
+    earlier.subjects = vec![subjects::blobs_stored(&role)];
+    let destination = format!("hp.v1.blob.{role}.{{{{left(1,64)}}}}.{{{{left(2,64)}}}}");
+    earlier.subject_transform = Some(SubjectTransform { source: subjects::blobs_stored(&role), destination });
+    context.update_stream(earlier).await.unwrap();
+    let digest = blobs::put(&bus, &role, bytes(9)).await.unwrap();
+    assert!(blobs::put_talk(&bus, &role, bytes(8)).await.is_err());
+
+    topology::ensure_role(&broker.orchestrator, &role, &Settings::default()).await.unwrap();
+    let said = blobs::put_talk(&bus, &role, bytes(8)).await.unwrap();
+    assert_eq!(blobs::get_talk(&bus, said, &role, CAP).await.unwrap(), bytes(8));
+    assert_eq!(blobs::get(&bus, digest, &[role], CAP).await.unwrap(), bytes(9));
 }
 
 #[tokio::test]
