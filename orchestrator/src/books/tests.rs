@@ -9,6 +9,7 @@ use holdpoint_protocol::{
     ids::role,
     journal::{Fleet, Landed, Record},
     time::Millis,
+    turn::Turn,
 };
 
 use super::*;
@@ -123,6 +124,19 @@ impl World {
     /// What the next append to the flight's own journal would build on.
     fn end(&self) -> Sequence {
         self.books.ends[&None].sequence
+    }
+}
+
+#[test]
+fn a_turn_goes_into_the_queue_of_its_waypoints_priority() {
+    let turn: Turn = serde_json::from_str(include_str!("../../../protocol/golden/turn_build.json")).unwrap();
+    for wanted in Priority::ALL {
+        let mut submitted = submitted();
+        submitted.plan.waypoints[0].priority = wanted;
+        let turn = Turn { waypoint: "w".parse().unwrap(), ..turn.clone() };
+        let books = Books::new(submitted, Sequence(1), Digest::of(b"submitted"));
+        let EntryKind::Turn { priority, .. } = books.kind(&Entry::Turn(Box::new(turn))) else { panic!("a turn") };
+        assert_eq!(priority, wanted);
     }
 }
 
