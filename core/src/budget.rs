@@ -6,6 +6,7 @@
 //! for the next entry of each waypoint; it follows from the journals at any time, no matter which process died.
 
 pub mod metering;
+pub mod price;
 
 use holdpoint_protocol::{
     artifact::Metered,

@@ -39,6 +39,8 @@ pub struct Sum {
     pub used: Amounts,
     /// Those of them that reported neither tokens nor cost.
     pub unmetered: u32,
+    /// Those of them whose cost is an estimate from a configured price, altogether or in part.
+    pub estimated: u32,
     /// Those of them whose harness is not Holdpoint's: everything that they report is a claim.
     pub claimed: u32,
 }
@@ -147,6 +149,7 @@ impl Sum {
         self.used = self.used.plus(report.metered.reported().amounts());
         let reported = report.metered.reported();
         self.unmetered += u32::from(reported.tokens.is_none() && reported.cost_micro_usd.is_none());
+        self.estimated += u32::from(report.metered.estimated);
         self.claimed += u32::from(report.foreign);
     }
 
@@ -157,6 +160,7 @@ impl Sum {
             turns: self.turns + other.turns,
             used: self.used.plus(other.used),
             unmetered: self.unmetered + other.unmetered,
+            estimated: self.estimated + other.estimated,
             claimed: self.claimed + other.claimed,
         }
     }

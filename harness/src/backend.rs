@@ -25,6 +25,7 @@ use std::{
     time::Duration,
 };
 
+use holdpoint_core::budget::price::Price;
 use holdpoint_protocol::{
     artifact::HelpEvent,
     ids::{FlightId, RoleId, WaypointId},
@@ -142,6 +143,11 @@ pub trait Backend: Send + Sync + 'static {
 
     /// The form in which the program says what it says.
     fn dialect(&self) -> Dialect;
+
+    /// What its tokens cost where it names no cost.
+    fn price(&self) -> Option<Price> {
+        None
+    }
 
     /// Whether the program prints what it does while it does it.
     fn streams(&self) -> bool {

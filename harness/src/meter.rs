@@ -11,8 +11,9 @@ use std::{
     time::Duration,
 };
 
+use holdpoint_core::budget::price::Price;
 use holdpoint_protocol::{
-    artifact::{Failure, Metered, TokenUsage},
+    artifact::{Failure, Metered},
     budget::{Allowance, Amounts, Limits, Unmetered},
     reason::ReasonCode,
 };
@@ -31,6 +32,7 @@ pub struct Meter(Arc<Watched>);
 #[derive(Debug)]
 struct Watched {
     limits: Limits,
+    price: Option<Price>,
     until: Option<Instant>,
     /// `None`: it prints nothing that can be read while it runs.
     reader: Option<Mutex<Reader>>,
@@ -40,13 +42,14 @@ struct Watched {
 }
 
 impl Meter {
-    /// Watches a run, in this conversation if in any, that may use up what the limits say.
+    /// Watches a run, in this conversation if in any, that may use up what the limits say. Tokens have this price where the program
+    /// names no cost.
     #[must_use]
-    pub fn new(dialect: Dialect, before: Option<&Continuation>, limits: Limits) -> Self {
+    pub fn new((dialect, price): (Dialect, Option<Price>), before: Option<&Continuation>, limits: Limits) -> Self {
         let reader = (!dialect.is_plain()).then(|| Mutex::new(Reader::new(dialect, before)));
         let until = limits.wall_ms.map(|wall| Instant::now() + Duration::from_millis(wall));
         let (printed, reached) = (AtomicU64::new(0), AtomicBool::new(limits.is_used_up()));
-        Self(Arc::new(Watched { limits, until, reader, printed, reached, wake: Notify::new() }))
+        Self(Arc::new(Watched { limits, price, until, reader, printed, reached, wake: Notify::new() }))
     }
 
     /// The program printed this.
@@ -58,9 +61,10 @@ impl Meter {
         if let Some(reader) = watched.reader.as_ref().filter(|_| stream == Stream::Stdout) {
             let mut reader = reader.lock().unwrap_or_else(PoisonError::into_inner);
             reader.push(bytes);
-            let Said { usage, cost_micro_usd, tool_calls, .. } = reader.said();
+            let said = reader.said();
+            let Said { usage, tool_calls, .. } = said;
             used.tokens = usage.as_ref().map(Usage::total).unwrap_or_default();
-            used.cost_micro_usd = cost_micro_usd.unwrap_or_default();
+            used.cost_micro_usd = said.cost(watched.price).unwrap_or_default();
             used.tool_calls = tool_calls.unwrap_or_default();
         }
         if watched.limits.is_reached(used) {
@@ -97,15 +101,18 @@ impl Meter {
     }
 }
 
-/// Why a program that speaks this dialect is not run: it would not report what is limited.
+/// Why a program that speaks this dialect, and whose tokens have this price, is not run: it would not report what is limited.
 ///
 /// # Errors
 /// The failure of the turn.
-pub fn can_be_metered(allowance: Option<&Allowance>, dialect: Dialect) -> Result<(), Failure> {
+pub fn can_be_metered(
+    allowance: Option<&Allowance>,
+    (dialect, price): (Dialect, Option<Price>),
+) -> Result<(), Failure> {
     let Some(Allowance { limits, unmetered: Unmetered::Refuse, .. }) = allowance else { return Ok(()) };
     let reports = match dialect {
         Dialect::Plain => Limits::default(),
-        Dialect::Codex => Limits { cost_micro_usd: None, ..reports_all() },
+        Dialect::Codex => Limits { cost_micro_usd: price.map(|_| u64::MAX), ..reports_all() },
         // Tokens and cost are not asked of every agent.
         Dialect::Acp => Limits { tokens: None, cost_micro_usd: None, ..reports_all() },
         Dialect::Claude => reports_all(),
@@ -127,19 +134,15 @@ fn reports_all() -> Limits {
 /// What one run used up, by its own word as far as it is not measured.
 #[must_use]
 pub fn metered(said: &Said, wall: Duration, output_bytes: u64) -> Metered {
-    let Said { usage, cost_micro_usd, tool_calls, .. } = said;
+    let Said { usage, cost_micro_usd, estimated, tool_calls, .. } = said;
     Metered {
         wall: wall.into(),
         output_bytes,
         tokens: usage.as_ref().map(Usage::total),
-        usage: usage.map(|Usage { input, output, cache_read, cache_write }| TokenUsage {
-            input,
-            output,
-            cache_read,
-            cache_write,
-        }),
+        usage: usage.map(Into::into),
         cost_usd: None,
         cost_micro_usd: *cost_micro_usd,
+        estimated: *estimated,
         tool_calls: *tool_calls,
     }
 }
@@ -163,25 +166,50 @@ mod tests {
             (limits(None, Some(2)), false),
             (Limits { output_bytes: Some(10), ..Limits::default() }, true),
         ] {
-            let meter = Meter::new(Dialect::Claude, None, limits);
+            let meter = Meter::new((Dialect::Claude, None), None, limits);
             meter.saw(Stream::Stdout, format!("{CALL}\n").as_bytes());
             assert_eq!(meter.is_reached(), reached, "{limits:?}");
         }
-        let plain = Meter::new(Dialect::Plain, None, limits(Some(1), None));
+        let plain = Meter::new((Dialect::Plain, None), None, limits(Some(1), None));
         plain.saw(Stream::Stdout, CALL.as_bytes());
         assert!(!plain.is_reached(), "what is not read cannot be limited");
     }
 
+    #[test]
+    fn tokens_without_a_cost_have_the_configured_price_and_the_cost_says_that_it_is_an_estimate() {
+        const DONE: &[u8] =
+            br#"{"type":"turn.completed","usage":{"input_tokens":1000,"cached_input_tokens":0,"output_tokens":100}}"#;
+        let price: Price = serde_json::from_str(r#"{"input": 1, "output": 10}"#).unwrap();
+        let cost = |limit| Limits { cost_micro_usd: Some(limit), ..Limits::default() };
+        for (price, limit, reached) in [(Some(price), 2_000, true), (Some(price), 2_001, false), (None, 1, false)] {
+            let meter = Meter::new((Dialect::Codex, price), None, cost(limit));
+            meter.saw(Stream::Stdout, &[DONE, b"\n"].concat());
+            assert_eq!(meter.is_reached(), reached, "{limit}");
+        }
+        let said = crate::dialect::read(Dialect::Codex, DONE, None);
+        let of = |said: &Said| metered(said, Duration::ZERO, 0);
+        assert_eq!((of(&said).cost_micro_usd, of(&said).estimated), (None, false));
+        let estimate = of(&said.priced(Some(price)));
+        assert_eq!((estimate.cost_micro_usd, estimate.estimated), (Some(2_000), true));
+        let mut named = crate::dialect::read(Dialect::Codex, DONE, None);
+        named.cost_micro_usd = Some(7);
+        let named = of(&named.priced(Some(price)));
+        assert_eq!((named.cost_micro_usd, named.estimated), (Some(7), false), "the program's word comes first");
+        let refusing = Allowance { limits: cost(1), unmetered: Unmetered::Refuse, ..Allowance::default() };
+        assert!(can_be_metered(Some(&refusing), (Dialect::Codex, Some(price))).is_ok());
+        assert!(can_be_metered(Some(&refusing), (Dialect::Plain, Some(price))).is_err(), "nothing to price");
+    }
+
     #[tokio::test(start_paused = true)]
     async fn whoever_waits_for_a_limit_hears_of_it() {
-        let meter = Meter::new(Dialect::Claude, None, limits(Some(61), None));
+        let meter = Meter::new((Dialect::Claude, None), None, limits(Some(61), None));
         let waits = tokio::spawn({
             let meter = meter.clone();
             async move { meter.reached().await }
         });
         meter.saw(Stream::Stdout, format!("{CALL}\n").as_bytes());
         waits.await.unwrap();
-        let timed = Meter::new(Dialect::Plain, None, Limits { wall_ms: Some(1_000), ..Limits::default() });
+        let timed = Meter::new((Dialect::Plain, None), None, Limits { wall_ms: Some(1_000), ..Limits::default() });
         timed.reached().await;
         assert!(timed.is_reached());
     }
@@ -191,7 +219,7 @@ mod tests {
         let allowance = |limits, unmetered| Allowance { limits, unmetered, ..Allowance::default() };
         let cost = Limits { cost_micro_usd: Some(1), ..Limits::default() };
         let refused =
-            |limits, unmetered, dialect| can_be_metered(Some(&allowance(limits, unmetered)), dialect).is_err();
+            |limits, unmetered, dialect| can_be_metered(Some(&allowance(limits, unmetered)), (dialect, None)).is_err();
         assert!(refused(cost, Unmetered::Refuse, Dialect::Plain));
         assert!(refused(cost, Unmetered::Refuse, Dialect::Codex));
         assert!(!refused(cost, Unmetered::Refuse, Dialect::Claude));

@@ -72,7 +72,7 @@ pub(crate) async fn by_judge(
             return Ok(ByJudge::open(report_of_judge(runs, criterion, Judged::not_run(note), evidence)));
         }
     };
-    if let Err(refused) = meter::can_be_metered(runs.allowance.as_ref(), judge.dialect) {
+    if let Err(refused) = meter::can_be_metered(runs.allowance.as_ref(), (judge.dialect, judge.price)) {
         let evidence = Evidence::of_reason(&refused.detail);
         return Ok(ByJudge::open(report_of_judge(runs, criterion, Judged::not_run(refused.detail), evidence)));
     }
@@ -124,7 +124,7 @@ async fn put(
     let mut retry = None;
     loop {
         let used = runs.record.metered.clone().unwrap_or_default();
-        let meter = Meter::new(judge.dialect, None, metering::left(allowance.as_ref(), &used));
+        let meter = Meter::new((judge.dialect, judge.price), None, metering::left(allowance.as_ref(), &used));
         let shown = desk.live().tap(judge.dialect);
         let stall = Stall::new(expected.settings.stuck_after.limit(streams)).metered(meter).showing(shown);
         let printed = Printed::of(judge.dialect, None, "");
@@ -145,7 +145,7 @@ async fn put(
         };
         let (outcome, ask) = runs.program(tree, program).await?;
         let evidence = Evidence::of_run(&judge.command, tree.oid, None, &outcome, &[]);
-        let said = dialect::read(judge.dialect, &outcome.stdout, None);
+        let said = dialect::read(judge.dialect, &outcome.stdout, None).priced(judge.price);
         let bytes = (outcome.stdout.len() + outcome.stderr.len()) as u64;
         let used = metering::plus(used, meter::metered(&said, outcome.duration, bytes));
         runs.record.metered = Some(used.clone());

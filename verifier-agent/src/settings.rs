@@ -5,6 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use holdpoint_core::budget::price::Price;
 use holdpoint_harness::{
     acp,
     backend::{
@@ -45,6 +46,8 @@ pub struct JudgeSettings {
     pub command: String,
     /// In which form it prints what it says.
     pub dialect: Dialect,
+    /// What its tokens cost where it names no cost.
+    pub price: Option<Price>,
     /// More variables for it, with their values.
     pub env: BTreeMap<String, String>,
     /// More that it may read than checks may: its own program.
@@ -59,7 +62,7 @@ impl Settings {
     /// # Errors
     /// The path that cannot be made absolute, because the current directory is gone.
     pub fn from_config(config: &Config, own_env: &BTreeMap<String, String>) -> Result<Self, (PathBuf, std::io::Error)> {
-        let VerifierConfig { judge, judge_dialect, judge_pass_env, pass_env, read_paths, deny_paths } =
+        let VerifierConfig { judge, judge_dialect, judge_price, judge_pass_env, pass_env, read_paths, deny_paths } =
             &config.agents.verifier;
         let own = |name: &str, default: &str| own_env.get(name).cloned().unwrap_or_else(|| default.to_owned());
         let passed = |names: &[String]| -> BTreeMap<String, String> {
@@ -72,6 +75,7 @@ impl Settings {
                 Dialect::Plain | Dialect::Claude | Dialect::Codex => command.clone(),
             },
             dialect: *judge_dialect,
+            price: *judge_price,
             env: passed(judge_pass_env),
             read_paths: judge_reads(command, &path, &home),
             network: true,

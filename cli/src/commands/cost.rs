@@ -26,7 +26,7 @@ use crate::{
 /// How long the end of a flight waits for what it used up.
 const PATIENCE: Duration = Duration::from_secs(5);
 /// The columns of `--csv`.
-const HEADING: &str = "name,attempts,turns,cost_usd,tokens,tool_calls,output_bytes,wall_ms,unmetered,claimed";
+const HEADING: &str = "name,attempts,turns,cost_usd,tokens,tool_calls,output_bytes,wall_ms,unmetered,claimed,estimated";
 
 /// Shows what a flight used up.
 pub(super) async fn cost(args: CostArgs) -> Result<Exit, Failure> {
@@ -86,9 +86,11 @@ fn take(flight: &mut Option<FlightState>, entry: &Entry) {
 fn csv(rows: &[Row]) -> Vec<String> {
     let line = |name: &str, which: &str, sum: &Sum| {
         let Amounts { tokens, cost_micro_usd, tool_calls, output_bytes, wall_ms } = sum.used;
-        let Sum { turns, unmetered, claimed, .. } = sum;
+        let Sum { turns, unmetered, claimed, estimated, .. } = sum;
         let cost = dollars(cost_micro_usd);
-        format!("{name},{which},{turns},{cost},{tokens},{tool_calls},{output_bytes},{wall_ms},{unmetered},{claimed}")
+        format!(
+            "{name},{which},{turns},{cost},{tokens},{tool_calls},{output_bytes},{wall_ms},{unmetered},{claimed},{estimated}"
+        )
     };
     let mut all = vec![HEADING.to_owned()];
     for row in rows {
@@ -122,16 +124,14 @@ fn readable(rows: &[Row], total: Sum, limits: Limits) -> Vec<String> {
     all
 }
 
-/// `$1.25, 42000 tokens, 17 tool calls, 95 s in 3 turns (1 unmetered, 1 claimed)`.
+/// `$1.25, 42000 tokens, 17 tool calls, 95 s in 3 turns (1 estimated, 1 unmetered, 1 claimed)`.
 fn words(sum: Sum) -> String {
-    let Sum { turns, used, unmetered, claimed } = sum;
+    let Sum { turns, used, unmetered, estimated, claimed } = sum;
     let seconds = used.wall_ms / 1_000;
-    let apart = match (unmetered, claimed) {
-        (0, 0) => String::new(),
-        (unmetered, 0) => format!(" ({unmetered} unmetered)"),
-        (0, claimed) => format!(" ({claimed} claimed)"),
-        (unmetered, claimed) => format!(" ({unmetered} unmetered, {claimed} claimed)"),
-    };
+    let kinds = [(estimated, "estimated"), (unmetered, "unmetered"), (claimed, "claimed")];
+    let kinds: Vec<String> =
+        kinds.iter().filter(|(count, _)| *count > 0).map(|(count, kind)| format!("{count} {kind}")).collect();
+    let apart = if kinds.is_empty() { String::new() } else { format!(" ({})", kinds.join(", ")) };
     let cost = dollars(used.cost_micro_usd);
     let noun = if turns == 1 { "turn" } else { "turns" };
     format!("${cost}, {} tokens, {} tool calls, {seconds} s in {turns} {noun}{apart}", used.tokens, used.tool_calls)
@@ -151,7 +151,7 @@ mod tests {
 
     fn sum(micro: u64, turns: u32) -> Sum {
         let used = Amounts { cost_micro_usd: micro, tokens: 42, wall_ms: 95_000, ..Amounts::default() };
-        Sum { turns, used, unmetered: 0, claimed: 1 }
+        Sum { turns, used, unmetered: 0, estimated: 1, claimed: 1 }
     }
 
     #[test]
@@ -159,14 +159,14 @@ mod tests {
         let row = Row { name: "w1".to_owned(), first: sum(1_250_000, 1), reworks: sum(1, 2) };
         let limits = Limits { cost_micro_usd: Some(20_000_000), ..Limits::default() };
         let lines = readable(std::slice::from_ref(&row), row.first.plus(row.reworks), limits);
-        assert_eq!(lines[0], "w1     $1.250001, 84 tokens, 0 tool calls, 190 s in 3 turns (2 claimed)");
+        assert_eq!(lines[0], "w1     $1.250001, 84 tokens, 0 tool calls, 190 s in 3 turns (2 estimated, 2 claimed)");
         assert_eq!(
             lines[1].trim_start(),
-            "of it reworks: $0.000001, 42 tokens, 0 tool calls, 95 s in 2 turns (1 claimed)"
+            "of it reworks: $0.000001, 42 tokens, 0 tool calls, 95 s in 2 turns (1 estimated, 1 claimed)"
         );
         assert!(lines[3].ends_with("the flight may use up $20.00"), "{lines:?}");
         let csv = csv(&[row]);
         assert_eq!(csv[0].split(',').count(), csv[1].split(',').count());
-        assert_eq!(csv[1], "w1,first,1,1.25,42,0,0,95000,0,1");
+        assert_eq!(csv[1], "w1,first,1,1.25,42,0,0,95000,0,1,1");
     }
 }

@@ -118,11 +118,12 @@ pub(crate) fn commit(oid: &Oid) -> Markup {
 
 /// What was used up, in words.
 pub(crate) fn cost(sum: &Sum) -> String {
-    let Sum { turns, used, unmetered, claimed } = sum;
+    let Sum { turns, used, unmetered, estimated, claimed } = sum;
     if *turns == 0 {
         return "–".to_owned();
     }
-    let mut text = format!("${:.2}, {} tokens", used.cost_micro_usd as f64 / 1e6, used.tokens);
+    let about = if *estimated > 0 { "≈ " } else { "" };
+    let mut text = format!("{about}${:.2}, {} tokens", used.cost_micro_usd as f64 / 1e6, used.tokens);
     if unmetered == turns {
         text = format!("not metered, {}", span(Duration::from_millis(used.wall_ms)));
     } else if *unmetered > 0 {

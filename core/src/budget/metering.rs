@@ -56,6 +56,7 @@ pub fn plus(before: Metered, more: Metered) -> Metered {
         usage,
         cost_usd: None,
         cost_micro_usd: both(before.cost_micro_usd, more.cost_micro_usd),
+        estimated: before.estimated || more.estimated,
         tool_calls: both(before.tool_calls, more.tool_calls),
     }
 }

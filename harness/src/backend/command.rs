@@ -30,6 +30,7 @@ use crate::{
     build_turn::output::last_lines,
     dialect::{self, Continuation, Dialect, Said},
 };
+use holdpoint_core::budget::price::Price;
 use holdpoint_runtime::{
     config::{
         Permissions, ProgramConfig,
@@ -295,7 +296,7 @@ impl Backend for CommandBackend {
         let running = self.command(&task, sessions.as_deref());
         let outcome = self.sandbox.run_until(&running, task.tap.as_ref(), end).await?;
         let before = task.go_on.as_ref().filter(|_| went_on);
-        let said = dialect::read(self.settings.program.dialect, &outcome.stdout, before);
+        let said = dialect::read(self.settings.program.dialect, &outcome.stdout, before).priced(self.price());
         if keeps {
             let last = said.continuation().filter(|_| can_go_on(&said, went_on));
             self.settings.sessions.remember(&task.flight, &task.waypoint, last.as_ref());
@@ -321,6 +322,10 @@ impl Backend for CommandBackend {
 
     fn dialect(&self) -> Dialect {
         self.settings.program.dialect
+    }
+
+    fn price(&self) -> Option<Price> {
+        self.settings.program.price
     }
 
     fn resumes(&self) -> bool {

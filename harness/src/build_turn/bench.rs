@@ -167,7 +167,7 @@ impl<B: Backend> Workbench<B> {
             task.prompt.push_str(&so_far.section());
         }
         let repository = context.repository(mirror, from_wire(&request.start));
-        let metered = meter::can_be_metered(turn.allowance.as_ref(), self.backend.dialect());
+        let metered = meter::can_be_metered(turn.allowance.as_ref(), (self.backend.dialect(), self.backend.price()));
         let rules = match rules(mirror, &request.base).await?.and_then(|rules| metered.map(|()| rules)) {
             Ok(rules) => rules,
             Err(failure) => return refused(folder, failure),

@@ -109,7 +109,7 @@ impl<B: Backend> Workbench<B> {
         let (mut task, mut runs) = (first.clone(), 0);
         loop {
             let may_use = metering::left(allowance, &metered);
-            let meter = Meter::new(self.backend.dialect(), task.go_on.as_ref(), may_use);
+            let meter = Meter::new((self.backend.dialect(), self.backend.price()), task.go_on.as_ref(), may_use);
             let shown = desk.live().tap(self.backend.dialect());
             let stall = Stall::new(stall_limit).metered(meter).showing(shown);
             let patient = Patiently { desk, stall: stall.clone() };

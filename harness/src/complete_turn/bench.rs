@@ -104,7 +104,7 @@ impl<B: Backend> Workbench<B> {
             Some(mirror) => rules(mirror, &request.base).await?,
             None => Ok(HandoffRules::default()),
         };
-        let can_be = meter::can_be_metered(turn.allowance.as_ref(), self.backend.dialect());
+        let can_be = meter::can_be_metered(turn.allowance.as_ref(), (self.backend.dialect(), self.backend.price()));
         let rules = match rules.and_then(|rules| can_be.map(|()| rules)) {
             Ok(rules) => rules,
             Err(failure) => {

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use holdpoint_core::shown;
-use holdpoint_protocol::artifact::SESSION_BYTES_MAX;
+use holdpoint_core::{budget::price::Price, shown};
+use holdpoint_protocol::artifact::{SESSION_BYTES_MAX, TokenUsage};
 use serde::{Deserialize, Serialize};
 
 /// The longest error that is kept, in bytes.
@@ -30,6 +30,8 @@ pub struct Said {
     pub session_usage: Option<Usage>,
     /// Cost of this run in millionths of a US dollar.
     pub cost_micro_usd: Option<u64>,
+    /// Whether that is an estimate from a price ([`Said::priced`]).
+    pub estimated: bool,
     /// Cost of the whole session, where the program counts that.
     pub session_cost_micro_usd: Option<u64>,
     /// Tool calls, those of sub-agents too; `None`: the program does not tell.
@@ -61,6 +63,12 @@ pub struct Usage {
     pub cache_read: u64,
     /// Put into the provider's cache.
     pub cache_write: u64,
+}
+
+impl From<Usage> for TokenUsage {
+    fn from(Usage { input, output, cache_read, cache_write }: Usage) -> Self {
+        Self { input, output, cache_read, cache_write }
+    }
 }
 
 /// What a provider says when it refuses for the time being.
@@ -96,6 +104,21 @@ impl Said {
     #[must_use]
     pub fn answer(&self) -> &[u8] {
         self.text.get(self.last..).unwrap_or_default()
+    }
+
+    /// With the cost of its tokens by this price, where the program names none.
+    #[must_use]
+    pub fn priced(mut self, price: Option<Price>) -> Self {
+        let cost = self.cost(price);
+        self.estimated = self.cost_micro_usd.is_none() && cost.is_some();
+        self.cost_micro_usd = cost;
+        self
+    }
+
+    /// The cost that the program names, or that of its tokens by this price, in millionths of a US dollar.
+    #[must_use]
+    pub fn cost(&self, price: Option<Price>) -> Option<u64> {
+        self.cost_micro_usd.or_else(|| Some(price?.of(&self.usage?.into())))
     }
 
     /// How to go on in this conversation.

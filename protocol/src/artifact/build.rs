@@ -161,6 +161,9 @@ pub struct Metered {
     /// Cost in millionths of a US dollar.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_micro_usd: Option<u64>,
+    /// Whether the cost, or a part of it, is an estimate from prices in the configuration: the program reported its tokens only.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub estimated: bool,
     /// Tool calls.
     pub tool_calls: Option<u64>,
 }

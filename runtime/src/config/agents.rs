@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, path::PathBuf};
 
+use holdpoint_core::budget::price::Price;
 use holdpoint_protocol::{
     ids::{RoleId, role},
     roles::{is_persons, is_reserved},
@@ -128,6 +129,9 @@ pub struct ProgramConfig {
     /// `on_exceeded: degrade`. It begins a new conversation. Without one the same program runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cheaper: Option<String>,
+    /// What the tokens of the program's model cost, for programs that report tokens and no cost: their cost is then an estimate.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
     /// How many agents of this role `run` and `up` start; 1 unless it is said. Builders: `--builders` says so first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub count: Option<u32>,
@@ -164,6 +168,7 @@ impl Default for ProgramConfig {
             permissions: Permissions::Allow,
             resume: None,
             cheaper: None,
+            price: None,
             count: None,
             pass_env: Vec::new(),
             env: Variables::default(),
@@ -186,6 +191,9 @@ pub struct VerifierConfig {
     /// In which form the judge prints what it does.
     #[serde(skip_serializing_if = "Dialect::is_plain")]
     pub judge_dialect: Dialect,
+    /// What the tokens of the judge's model cost, for judges that report tokens and no cost.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judge_price: Option<Price>,
     /// Names of variables that the judge gets from the environment of the verifier's process: its keys. Checks run the
     /// code under review and never get them.
     #[serde(deserialize_with = "list")]

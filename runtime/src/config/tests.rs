@@ -159,6 +159,17 @@ fn what_is_printed_shows_no_value_of_the_environment() {
 }
 
 #[test]
+fn a_price_is_read_as_it_is_written_and_what_is_none_is_refused() {
+    let text =
+        "[agents.builder.price]\ninput = 1.25\noutput = 10\n[agents.verifier.judge_price]\ninput = 0\noutput = 0.4\n";
+    let config = from_file(text).unwrap();
+    assert!(config.agents.builder.price.is_some() && config.agents.verifier.judge_price.is_some());
+    assert_eq!(from_file(&config.to_toml()).unwrap(), config, "processes get what was read");
+    let error = from_file("[agents.builder.price]\ninput = -1\noutput = 10\n").unwrap_err();
+    assert!(whole(&error).contains("-1 is not a price"), "{}", whole(&error));
+}
+
+#[test]
 fn names_of_variables_keep_their_case_in_the_file() {
     let config = from_file("[agents.builder.env]\nAPI_Key = \"x\"\n").unwrap();
     assert_eq!(config.agents.builder.env.0.keys().collect::<Vec<_>>(), ["API_Key"]);

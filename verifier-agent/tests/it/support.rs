@@ -180,6 +180,7 @@ pub(crate) fn settings(temp: &Path) -> Settings {
 
 pub(crate) fn with_judge(settings: &mut Settings, command: &str) {
     settings.judge = Some(JudgeSettings {
+        price: None,
         dialect: holdpoint_runtime::config::Dialect::Plain,
         command: command.to_owned(),
         env: BTreeMap::new(),

@@ -133,6 +133,7 @@ fn metered() -> Metered {
         usage: Some(TokenUsage { input: 4, output: 2, cache_read: 3, cache_write: 0 }),
         cost_usd: Some(0.25),
         cost_micro_usd: Some(250_000),
+        estimated: true,
         tool_calls: Some(3),
     }
 }
