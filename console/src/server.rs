@@ -1,6 +1,7 @@
 //! Everything behind an address: what pages show. Requests are answered in [`answers`].
 
 mod answers;
+mod form;
 mod plans;
 
 use std::{collections::BTreeMap, io, net::SocketAddr, sync::Arc, time::Duration};

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use axum::{
-    body::{Body, to_bytes},
+    body::Body,
     extract::{Request, State},
     http::{HeaderName, HeaderValue, Method, StatusCode, header},
     response::{IntoResponse, Response, sse::Sse},
 };
 
-use super::{FRESH, Inner, PAGE_TIMEOUT, Page, STREAMS_MAX};
+use super::{FRESH, Inner, Page, STREAMS_MAX, form};
 use crate::{
     access::{self, Head, Ruling},
     fleet::{Fleet, Problem},
@@ -44,10 +44,11 @@ impl<F: Fleet> Inner<F> {
         let Ok(_place) = self.acts.try_acquire() else {
             return plain(StatusCode::TOO_MANY_REQUESTS, "other acts are under way: send it again in a moment");
         };
-        let Ok(Ok(bytes)) = tokio::time::timeout(PAGE_TIMEOUT, to_bytes(body, FORM_BYTES_MAX)).await else {
-            return plain(StatusCode::PAYLOAD_TOO_LARGE, &format!("a form has at most {FORM_BYTES_MAX} bytes"));
+        let fields = match form::read(body, FORM_BYTES_MAX, &format!("a form has at most {FORM_BYTES_MAX} bytes")).await
+        {
+            Ok(fields) => fields,
+            Err(refused) => return refused,
         };
-        let fields: Vec<(String, String)> = form_urlencoded::parse(&bytes).into_owned().collect();
         match self.perform(&fields).await {
             Ok(done) => plain(StatusCode::OK, &holdpoint_core::shown::line(&done)),
             Err(problem) => refused(&problem),

@@ -1,7 +1,7 @@
 //! Plans that are looked at and submitted.
 
 use axum::{
-    body::{Body, to_bytes},
+    body::Body,
     http::{StatusCode, header},
     response::{IntoResponse, Response},
 };
@@ -10,6 +10,7 @@ use maud::Markup;
 use super::{
     Inner, PAGE_TIMEOUT,
     answers::{plain, refused},
+    form,
 };
 use crate::{fleet::Fleet, pages};
 
@@ -24,19 +25,16 @@ impl<F: Fleet> Inner<F> {
         let Ok(_place) = self.acts.try_acquire() else {
             return plain(StatusCode::TOO_MANY_REQUESTS, "other acts are under way: send it again in a moment");
         };
-        let too_long = || {
-            let words = format!("a plan has at most {PLAN_BYTES_MAX} bytes here: `holdpoint submit` takes longer ones");
-            plain(StatusCode::PAYLOAD_TOO_LARGE, &words)
+        let too_long = format!("a plan has at most {PLAN_BYTES_MAX} bytes here: `holdpoint submit` takes longer ones");
+        let fields = match form::read(body, FORM_BYTES_MAX, &too_long).await {
+            Ok(fields) => fields,
+            Err(refused) => return refused,
         };
-        let Ok(Ok(bytes)) = tokio::time::timeout(PAGE_TIMEOUT, to_bytes(body, FORM_BYTES_MAX)).await else {
-            return too_long();
-        };
-        let fields: Vec<(String, String)> = form_urlencoded::parse(&bytes).into_owned().collect();
         let field = |name: &str| fields.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value.as_str());
         // Browsers end the lines of a form's fields with both characters.
         let text = field("plan").replace("\r\n", "\n");
         if text.len() > PLAN_BYTES_MAX {
-            return too_long();
+            return plain(StatusCode::PAYLOAD_TOO_LARGE, &too_long);
         }
         let doing = async {
             match field("go") {
