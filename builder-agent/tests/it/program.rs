@@ -36,7 +36,7 @@ async fn a_program_gets_the_contracts_environment_and_nothing_else() {
     assert!(env.contains(&format!("HOME={}\n", shop.path("state/homes/builder").display())), "{env}");
     assert!(!env.contains("leaked") && !env.contains("HOLDPOINT_FEEDBACK_FILE") && !env.contains("NATS"), "{env}");
     let pwd = shop.text(&ready(&built).tree, "pwd.txt").await.unwrap();
-    assert!(pwd.trim_end().ends_with("/flight1~w1/clone"), "{pwd}");
+    assert_eq!(pwd.trim_end(), "/hold/w1");
 }
 
 #[tokio::test]
