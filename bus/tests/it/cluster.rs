@@ -38,21 +38,28 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Entries that are appended around each loss.
 const ENTRIES: usize = 16;
 /// Servers.
-const SERVERS: usize = 3;
+pub(crate) const SERVERS: usize = 3;
 /// Disk for the streams of each server, in bytes.
 const DISK_BYTES: u64 = 1 << 30;
 
-struct Cluster {
-    dir: TempDir,
-    binary: PathBuf,
+pub(crate) struct Cluster {
+    pub(crate) dir: TempDir,
+    pub(crate) binary: PathBuf,
     ports: Vec<u16>,
-    servers: Vec<Option<Child>>,
+    pub(crate) servers: Vec<Option<Child>>,
     orchestrator: Credentials,
     authority: Authority,
 }
 
 impl Cluster {
     async fn start() -> Self {
+        let mut cluster = Self::prepared().await;
+        (0..SERVERS).for_each(|n| cluster.start_server(n));
+        cluster
+    }
+
+    /// One whose servers do not run yet: `<n>.conf` in its folder is the configuration of each.
+    pub(crate) async fn prepared() -> Self {
         let dir = TempDir::new().unwrap();
         let mut authority = Authority::create();
         let orchestrator = authority.mint_orchestrator(&"o".parse().unwrap());
@@ -67,20 +74,16 @@ impl Cluster {
         }
         let binary = server().await.path().to_owned();
         let servers = (0..SERVERS).map(|_| None).collect();
-        let mut cluster = Self { dir, binary, ports: ports.to_vec(), servers, orchestrator, authority };
-        for n in 0..SERVERS {
-            cluster.start_server(n);
-        }
-        cluster
+        Self { dir, binary, ports: ports.to_vec(), servers, orchestrator, authority }
     }
 
-    fn start_server(&mut self, n: usize) {
+    pub(crate) fn start_server(&mut self, n: usize) {
         let mut command = Command::new(&self.binary);
         command.arg("--config").arg(self.dir.path().join(format!("{n}.conf"))).stderr(Stdio::null());
         self.servers[n] = Some(command.spawn().unwrap());
     }
 
-    fn kill(&mut self, n: usize) {
+    pub(crate) fn kill(&mut self, n: usize) {
         let mut server = self.servers[n].take().unwrap();
         server.kill().unwrap();
         server.wait().unwrap();
@@ -91,7 +94,7 @@ impl Cluster {
     }
 
     /// Waits until every server has all of the journal again.
-    async fn caught_up(&self) {
+    pub(crate) async fn caught_up(&self) {
         let options = ConnectOptions::with_credentials(&self.orchestrator.to_text()).unwrap();
         let servers: Vec<String> = self.url().split(',').map(str::to_owned).collect();
         let context = jetstream::new(options.connect(servers).await.unwrap());
@@ -108,13 +111,18 @@ impl Cluster {
     }
 
     /// Connects to all of them, with the streams made.
-    async fn connect(&self) -> Bus {
+    pub(crate) async fn connect(&self) -> Bus {
+        self.connect_with(SERVERS).await
+    }
+
+    /// Connects to those that run, with as many copies of each message.
+    pub(crate) async fn connect_with(&self, replicas: usize) -> Bus {
         let url = self.url();
         let deadline = Instant::now() + PATIENCE;
         loop {
             let args = ConnectArgs::new(url.clone(), self.orchestrator.clone());
             if let Ok(bus) = Bus::connect(args).await {
-                let settings = Settings { replicas: SERVERS, disk_bytes: DISK_BYTES, ..Settings::default() };
+                let settings = Settings { replicas, disk_bytes: DISK_BYTES, ..Settings::default() };
                 if topology::ensure(&bus, &settings, &Roles::built_in()).await.is_ok() {
                     return bus;
                 }
@@ -178,7 +186,7 @@ fn configuration(dir: &Path, n: usize, port: u16, route: u16, routes: &[u16]) ->
 }
 
 /// Appends until it is acknowledged; an entry whose acknowledgement was lost is found again under its id.
-async fn append_surely(journal: &Journal, key: &JournalKey, expected: Sequence, id: &str) -> Sequence {
+pub(crate) async fn append_surely(journal: &Journal, key: &JournalKey, expected: Sequence, id: &str) -> Sequence {
     let deadline = Instant::now() + PATIENCE;
     loop {
         match append(journal, key, &EntryKind::Decided, expected, id).await {
@@ -190,7 +198,7 @@ async fn append_surely(journal: &Journal, key: &JournalKey, expected: Sequence, 
 }
 
 /// Reads a journal; a cluster that is choosing a leader answers late.
-async fn read_surely(journal: &Journal, key: &JournalKey) -> Vec<Stored> {
+pub(crate) async fn read_surely(journal: &Journal, key: &JournalKey) -> Vec<Stored> {
     let deadline = Instant::now() + PATIENCE;
     loop {
         match journal.read(key).await {

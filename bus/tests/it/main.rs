@@ -16,6 +16,7 @@ mod keys;
 mod matrix;
 mod permissions;
 mod signals;
+mod stores;
 mod support;
 mod tls;
 mod turns;
