@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail like tests")]
 
 mod asyncapi;
+mod examples;
 mod files;
 mod golden;
 mod hostile;
