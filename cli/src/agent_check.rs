@@ -31,6 +31,16 @@ use rules::{Finding, Outcome, keeps};
 use scenes::Run;
 use stage::{AGENT, Stage};
 
+/// What no run shows of an agent.
+const NOT_TRIED: [&str; 6] = [
+    "a broker that goes away and comes back",
+    "deadlines and wrong clocks",
+    "work that is rejected: feedback, and the commit to begin from",
+    "questions, calls for help and their answers",
+    "turns that want `complete`",
+    "budgets",
+];
+
 /// Leads an agent through all scenes; ends with 0 when it keeps the contract, else with 1.
 pub(crate) async fn agent_check(args: AgentCheckArgs) -> Result<Exit, Failure> {
     let role = RoleId::try_new(args.role.as_str()).expect("a role's word is an id");
@@ -58,7 +68,9 @@ pub(crate) async fn agent_check(args: AgentCheckArgs) -> Result<Exit, Failure> {
     let findings = notes.findings(role.as_str() == role::VERIFIER);
     let kept = keeps(&findings);
     if args.json {
-        output::json(&json!({"role": role, "agent": AGENT, "keeps": kept, "findings": findings}));
+        output::json(
+            &json!({"role": role, "agent": AGENT, "keeps": kept, "findings": findings, "not_tried": NOT_TRIED}),
+        );
     } else {
         output::out(&shown(&findings, kept));
     }
@@ -81,6 +93,7 @@ fn shown(findings: &[Finding], kept: bool) -> String {
         };
         lines.push(format!("{word}  {}", found.sentence));
         lines.extend(found.seen.iter().map(|seen| format!("         seen: {}", shown::line(seen))));
+        lines.extend(found.no_occasion.map(|why| format!("         no occasion: {why}")));
         if let Some(hint) = found.hint.filter(|_| !found.seen.is_empty()) {
             lines.push(format!("         do:   {hint}"));
         }
@@ -89,5 +102,6 @@ fn shown(findings: &[Finding], kept: bool) -> String {
     let (right, wrong, not_seen) = (count(Outcome::Right), count(Outcome::Wrong), count(Outcome::NotSeen));
     let verdict = if kept { "the agent keeps the contract" } else { "the agent does not keep the contract" };
     lines.push(format!("\n{verdict}: {right} right, {wrong} wrong, {not_seen} without an occasion"));
+    lines.push(format!("never tried here: {}", NOT_TRIED.join("; ")));
     lines.join("\n")
 }

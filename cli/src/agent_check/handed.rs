@@ -4,13 +4,14 @@ use holdpoint_bus::{Bus, Stored, auth::KnownUsers, blobs, journal::ReadError, pa
 use holdpoint_protocol::{
     Digest,
     artifact::{
-        BuildArtifact, BuildPlan, BuildStatus, ClarificationRequest, HelpRequest, VerificationPlan, VerificationReport,
+        BuildArtifact, BuildPlan, BuildStatus, ClarificationRequest, ExchangeRecord, GivenBack, HelpRequest,
+        StatusUpdate, VerificationPlan, VerificationReport,
     },
     codec::{self, Encoding},
     facts::{BundleRef, Verdict},
     ids::{AgentName, RoleId},
     journal::Sequence,
-    names::PLAN_KINDS,
+    names::{PLAN_KINDS, answers_turn},
     subjects,
     turn::{Turn, TurnRequest},
 };
@@ -55,10 +56,25 @@ impl Handed {
         PLAN_KINDS.contains(&self.kind.as_str())
     }
 
+    /// Whether it ends its turn.
+    pub(super) fn is_final(&self) -> bool {
+        is_final(&self.kind, &self.stored.payload)
+    }
+
     /// The delivery that it names, as far as it can be read.
     pub(super) fn delivery(&self) -> Option<u64> {
         serde_json::from_slice::<Value>(&self.stored.payload).ok()?["delivery"].as_u64()
     }
+}
+
+/// Whether a handoff of this kind that says this ends its turn. A question may wait for its answer, and a call for help may say
+/// that the program still runs.
+fn is_final(kind: &str, payload: &[u8]) -> bool {
+    let says = |field: &str| {
+        let value: Value = serde_json::from_slice(payload).unwrap_or(Value::Null);
+        !matches!(value[field], Value::Null | Value::Bool(false))
+    };
+    answers_turn(kind) && !says("waits_until") && !says("running")
 }
 
 impl Looker {
@@ -89,6 +105,9 @@ impl Looker {
             "verification_plan" => drop(read::<VerificationPlan>(notes, handed)),
             "clarification_request" => drop(read::<ClarificationRequest>(notes, handed)),
             "help_request" => drop(read::<HelpRequest>(notes, handed)),
+            "status_update" => drop(read::<StatusUpdate>(notes, handed)),
+            "exchange_record" => drop(read::<ExchangeRecord>(notes, handed)),
+            "given_back" => drop(read::<GivenBack>(notes, handed)),
             "build_artifact" => {
                 if let Some(artifact) = read::<BuildArtifact>(notes, handed) {
                     self.look_at_work(notes, turn, &artifact).await;
@@ -249,6 +268,29 @@ fn read<T: serde::de::DeserializeOwned>(notes: &mut Notes, handed: &Handed) -> O
         Err(error) => {
             notes.wrong(Rule::ReadableHandoff, format!("{}: {}", handed.kind, chain(&error)));
             None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ends_nothing_is_no_final_handoff() {
+        for (kind, says, ends) in [
+            ("build_artifact", "{}", true),
+            ("build_plan", "{}", false),
+            ("status_update", "{}", false),
+            ("exchange_record", "{}", false),
+            ("given_back", "{}", false),
+            ("clarification_request", r#"{"waits_until": null}"#, true),
+            ("clarification_request", r#"{"waits_until": "2026-09-21T14:13:20.123Z"}"#, false),
+            ("help_request", r#"{"running": false}"#, true),
+            ("help_request", r#"{"running": true}"#, false),
+            ("build_artifact", "no JSON", true),
+        ] {
+            assert_eq!(is_final(kind, says.as_bytes()), ends, "{kind} {says}");
         }
     }
 }

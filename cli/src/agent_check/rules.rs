@@ -60,6 +60,9 @@ pub(super) struct Finding {
     pub(super) seen: Vec<String>,
     /// What to do, unless all is right.
     pub(super) hint: Option<&'static str>,
+    /// Why there was no occasion.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) no_occasion: Option<&'static str>,
 }
 
 impl Rule {
@@ -94,6 +97,34 @@ impl Rule {
     /// Whether breaking it is only worth an advice.
     fn is_advice(self) -> bool {
         matches!(self, Self::Corrects | Self::EndsInOrder | Self::UrgentFirst)
+    }
+
+    /// Why nothing may be seen of it in a run.
+    fn no_occasion(self) -> &'static str {
+        match self {
+            Self::Heartbeats | Self::AsksProgress => "the turns that it ended took less than 5 s",
+            Self::BlobsFirst => "nothing that it handed off refers to a blob",
+            Self::ObeysStop => "it did not ask about the turn that was not wanted any more",
+            Self::Corrects => "it handed nothing off that could be refused",
+            Self::Verdicts => "it handed no report off",
+            Self::ShowsJwt | Self::Signs | Self::NamesItself | Self::Headers | Self::ReadableHandoff => {
+                "it handed nothing off on the turns that are looked at closely"
+            }
+            Self::FitsRequest => "it handed no work and no report off",
+            Self::Connects
+            | Self::PullsByPriority
+            | Self::OneTurnAtATime
+            | Self::UrgentFirst
+            | Self::PlansFirst
+            | Self::HandsOff
+            | Self::AcknowledgesLast
+            | Self::TakesRedelivery
+            | Self::LeavesSuperseded
+            | Self::GivesBack
+            | Self::SurvivesRefusal
+            | Self::StaysInItsRole
+            | Self::EndsInOrder => "the run did not come to the scene that shows it: see what is wrong above",
+        }
     }
 
     /// The contract's sentence, and what to do when it is broken.
@@ -205,21 +236,29 @@ impl Rule {
 
 /// What was seen so far.
 #[derive(Debug, Default)]
-pub(super) struct Notes(BTreeMap<Rule, Vec<Option<String>>>);
+pub(super) struct Notes {
+    seen: BTreeMap<Rule, Vec<Option<String>>>,
+    without: BTreeMap<Rule, &'static str>,
+}
 
 impl Notes {
     /// It was as it should be.
     pub(super) fn right(&mut self, rule: Rule) {
-        self.0.entry(rule).or_default().push(None);
+        self.seen.entry(rule).or_default().push(None);
     }
 
     /// It was not.
     pub(super) fn wrong(&mut self, rule: Rule, seen: impl Into<String>) {
         let seen = seen.into();
-        let noted = self.0.entry(rule).or_default();
+        let noted = self.seen.entry(rule).or_default();
         if !noted.contains(&Some(seen.clone())) {
             noted.push(Some(seen));
         }
+    }
+
+    /// There is no occasion in this run, and why.
+    pub(super) fn without(&mut self, rule: Rule, why: &'static str) {
+        self.without.insert(rule, why);
     }
 
     /// One or the other.
@@ -234,7 +273,7 @@ impl Notes {
     }
 
     fn finding(&self, rule: Rule) -> Finding {
-        let noted = self.0.get(&rule).map_or(&[][..], Vec::as_slice);
+        let noted = self.seen.get(&rule).map_or(&[][..], Vec::as_slice);
         let seen: Vec<String> = noted.iter().flatten().cloned().collect();
         let outcome = match (noted.is_empty(), seen.is_empty()) {
             (true, _) => Outcome::NotSeen,
@@ -243,7 +282,10 @@ impl Notes {
             (false, false) => Outcome::Wrong,
         };
         let (sentence, hint) = rule.texts();
-        Finding { rule, outcome, sentence, seen, hint: (outcome != Outcome::Right).then_some(hint) }
+        let why = || self.without.get(&rule).copied().unwrap_or_else(|| rule.no_occasion());
+        let no_occasion = (outcome == Outcome::NotSeen).then(why);
+        let hint = (outcome != Outcome::Right).then_some(hint);
+        Finding { rule, outcome, sentence, seen, hint, no_occasion }
     }
 }
 
@@ -281,5 +323,18 @@ mod tests {
         assert!(findings.iter().all(|found| found.outcome == Outcome::NotSeen));
         assert!(!keeps(&findings));
         assert!(findings.iter().all(|found| found.rule != Rule::Verdicts), "a builder gives no verdicts");
+    }
+
+    #[test]
+    fn what_there_was_no_occasion_for_says_why() {
+        let mut notes = Notes::default();
+        notes.right(Rule::Connects);
+        notes.without(Rule::EndsInOrder, "it was not started here");
+        let findings = notes.findings(true);
+        let why = |rule| findings.iter().find(|found| found.rule == rule).unwrap().no_occasion;
+        assert_eq!((why(Rule::Connects), why(Rule::EndsInOrder)), (None, Some("it was not started here")));
+        assert!(why(Rule::Heartbeats).unwrap().contains("less than 5 s"));
+        let not_seen = findings.iter().filter(|found| found.outcome == Outcome::NotSeen);
+        assert!(not_seen.clone().count() == 24 && not_seen.clone().all(|found| found.no_occasion.is_some()));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use holdpoint_protocol::{Timestamp, plan::Priority, refusal::RefusalCode, turn::Turn};
+use holdpoint_protocol::{Timestamp, names, plan::Priority, refusal::RefusalCode, turn::Turn};
 use holdpoint_runtime::clock;
 use tokio::time::Instant;
 
@@ -85,6 +85,11 @@ impl<'a> Run<'a> {
             self.killed("superseded", true).await?;
             self.say("asked to end in a turn");
             self.ends().await?;
+        } else {
+            let why = "only a program that agent-check starts is killed and asked to end: give its command after `--`";
+            for rule in [Rule::TakesRedelivery, Rule::LeavesSuperseded, Rule::EndsInOrder] {
+                self.notes.without(rule, why);
+            }
         }
         manners::note(self.stage, &mut self.notes);
         Ok(())
@@ -162,13 +167,12 @@ impl<'a> Run<'a> {
             _ => None,
         };
         let before: Vec<String> = events.iter().take(ended.at).filter_map(published).collect();
-        let is_final = |kind: &String| !kind.ends_with("_plan");
         let planned = before.first().is_some_and(|kind| kind.ends_with("_plan"));
         let first = before.first().map_or("an answer", String::as_str);
         self.notes.note(Rule::PlansFirst, planned, format!("{first} came before any plan"));
         match ended.answer {
             Answer::Done => {
-                let finals = before.iter().filter(|kind| is_final(kind)).count();
+                let finals = before.iter().filter(|kind| names::answers_turn(kind)).count();
                 self.notes.note(Rule::AcknowledgesLast, finals > 0, "+ACK came before the final handoff was stored");
             }
             Answer::GivenBack => self.notes.wrong(Rule::HandsOff, "the turn was given back with -NAK"),
@@ -177,7 +181,7 @@ impl<'a> Run<'a> {
             }
         }
         let finals =
-            handed.iter().filter(|handed| !handed.is_plan() && handed.delivery() == Some(ended.delivery)).count();
+            handed.iter().filter(|handed| handed.is_final() && handed.delivery() == Some(ended.delivery)).count();
         self.notes.note(Rule::HandsOff, finals == 1, format!("{finals} final handoffs on one delivery"));
     }
 
@@ -188,7 +192,7 @@ impl<'a> Run<'a> {
         for handed in &of_it {
             self.stage.looker.look(&mut self.notes, &opened.turn, delivery, handed).await;
         }
-        let Some(end) = of_it.iter().find(|handed| !handed.is_plan()) else { return };
+        let Some(end) = of_it.iter().find(|handed| handed.is_final()) else { return };
         // Without a plan it began when the agent did: all turns that are looked at so closely are its first.
         let began = of_it.iter().find(|handed| handed.is_plan()).map_or(self.started, |plan| plan.stored.time);
         let took = end.stored.time.since(began);
@@ -218,7 +222,7 @@ impl<'a> Run<'a> {
             // It was done before the agent asked; whether it asks at all is noted of the whole turn.
             return Ok(());
         }
-        let finals = self.handed(opened).await?.iter().filter(|handed| !handed.is_plan()).count();
+        let finals = self.handed(opened).await?.iter().filter(|handed| handed.is_final()).count();
         self.notes.note(Rule::ObeysStop, finals == 0, "it handed off after it heard that it should stop");
         let done = ended.is_some_and(|ended| ended.answer == Answer::Done);
         self.notes.note(
@@ -251,7 +255,7 @@ impl<'a> Run<'a> {
         let ended = self.ended(&opened, 1).await?;
         // It comes again later; then it is not wanted any more.
         self.stage.stop(&opened.turn);
-        let finals = self.handed(&opened).await?.iter().filter(|handed| !handed.is_plan()).count();
+        let finals = self.handed(&opened).await?.iter().filter(|handed| handed.is_final()).count();
         self.notes.note(Rule::GivesBack, finals == 0, "it handed off, which counts as an attempt at the work");
         if let Some(status) = self.candidate.revive()? {
             self.notes.wrong(Rule::GivesBack, format!("it ended ({status})"));
@@ -276,7 +280,7 @@ impl<'a> Run<'a> {
         let ended = self.ended(&opened, 2).await?;
         let handed = self.handed(&opened).await?;
         let again = handed.iter().filter(|handed| handed.delivery() == Some(2)).count();
-        let finals = handed.iter().filter(|handed| !handed.is_plan() && handed.delivery() == Some(2)).count();
+        let finals = handed.iter().filter(|handed| handed.is_final() && handed.delivery() == Some(2)).count();
         let Some(ended) = ended else {
             let seen = format!("the redelivered turn was not answered in {} s", self.patience.as_secs());
             self.notes.wrong(if superseded { Rule::LeavesSuperseded } else { Rule::TakesRedelivery }, seen);
@@ -343,7 +347,7 @@ impl<'a> Run<'a> {
         let deadline = Instant::now() + patience;
         let name = opened.turn.waypoint.to_string();
         let seen = |events: &[Event]| {
-            let is_final = |event: &&Event| matches!(event, Event::HandedOff { waypoint, kind } if *waypoint == name && !kind.ends_with("_plan"));
+            let is_final = |event: &&Event| matches!(event, Event::HandedOff { waypoint, kind } if *waypoint == name && names::answers_turn(kind));
             (events.iter().filter(is_final).count() >= count).then_some(())
         };
         if self.stage.witness.until(deadline - Instant::now(), seen).await.is_none() {
@@ -352,7 +356,7 @@ impl<'a> Run<'a> {
         // A published message is seen a moment before it is stored.
         loop {
             let handed = self.handed(opened).await?.into_iter();
-            let finals: Vec<Handed> = handed.filter(|handed| !handed.is_plan()).collect();
+            let finals: Vec<Handed> = handed.filter(|handed| handed.is_final()).collect();
             if finals.len() >= count {
                 return Ok(Some(finals));
             }
