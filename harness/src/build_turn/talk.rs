@@ -4,7 +4,7 @@
 
 use holdpoint_bus::blobs;
 use holdpoint_protocol::{
-    artifact::{Conversation, TRANSCRIPT_BYTES_MAX, TokenUsage},
+    artifact::{Conversation, TRANSCRIPT_BYTES_MAX},
     facts::BlobRef,
 };
 use holdpoint_runtime::telemetry::ErrorChain;
@@ -12,7 +12,7 @@ use holdpoint_runtime::telemetry::ErrorChain;
 use crate::{
     agent::Job,
     backend::{Backend, Transcript},
-    dialect::{Continuation, Usage, is_session},
+    dialect::{Continuation, is_session},
 };
 
 /// Stores the transcript where the role's own keys alone read it.
@@ -23,17 +23,11 @@ pub(super) async fn store(job: &Job, talk: Option<&(Continuation, Transcript)>) 
     let stored = stored.inspect_err(
         |error| tracing::warn!(error = %ErrorChain(error), "cannot store a conversation, which stays on this machine"),
     );
-    let used = used.map(|Usage { input, output, cache_read, cache_write }| TokenUsage {
-        input,
-        output,
-        cache_read,
-        cache_write,
-    });
     Some(Conversation {
         session: session.clone(),
         path: path.clone(),
         transcript: BlobRef { role: job.role.clone(), digest: stored.ok()?, bytes: size },
-        used,
+        used: used.map(Into::into),
         cost_micro_usd: *cost_micro_usd,
     })
 }
@@ -53,13 +47,7 @@ pub(super) async fn take_up(job: &Job, talk: &Conversation, backend: &impl Backe
             return;
         }
     };
-    let used = used.map(|TokenUsage { input, output, cache_read, cache_write }| Usage {
-        input,
-        output,
-        cache_read,
-        cache_write,
-    });
-    let known = Continuation { session: session.clone(), used, cost_micro_usd: *cost_micro_usd };
+    let known = Continuation { session: session.clone(), used: used.map(Into::into), cost_micro_usd: *cost_micro_usd };
     let transcript = Transcript { path: path.clone(), bytes };
     if let Err(error) = backend.take_up((&job.turn.flight, &job.turn.waypoint), &known, &transcript) {
         tracing::warn!(error = %ErrorChain(&error), "a conversation cannot be laid out: a new one begins");

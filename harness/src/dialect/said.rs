@@ -71,6 +71,12 @@ impl From<Usage> for TokenUsage {
     }
 }
 
+impl From<TokenUsage> for Usage {
+    fn from(TokenUsage { input, output, cache_read, cache_write }: TokenUsage) -> Self {
+        Self { input, output, cache_read, cache_write }
+    }
+}
+
 /// What a provider says when it refuses for the time being.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Limited {
