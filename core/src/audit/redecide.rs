@@ -180,15 +180,11 @@ impl Seen<'_> {
         let (by, cause) = (act.agent().clone(), cause.clone());
         Ok(match act {
             artifact::Act::Answer(response) => {
-                let (question, options, conversation) = match self.asked.map(|line| &line.body) {
-                    Some(Ok((_, Handed::Clarify(asked)))) => {
-                        (asked.question.clone(), asked.options.clone(), asked.conversation.clone())
-                    }
-                    Some(Ok((_, Handed::Help(help)))) => (help.raw_line.clone(), Vec::new(), help.conversation.clone()),
-                    _ => return Err(("the question that it answers".to_owned(), "it cannot be read".to_owned())),
+                let Some(Ok((_, asked @ (Handed::Clarify(_) | Handed::Help(_))))) = self.asked.map(|line| &line.body)
+                else {
+                    return Err(("the question that it answers".to_owned(), "it cannot be read".to_owned()));
                 };
-                let response = response.as_ref().clone();
-                let body = Box::new(Answering { response, question, options, conversation, turn: self.turn.clone() });
+                let body = Box::new(Answering::to(Some(asked), response.as_ref().clone(), self.turn.clone()));
                 Input::Answered(Act { by, cause, overtaken: false, body })
             }
             artifact::Act::Complete(completion) => {

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use holdpoint_protocol::{
     Digest, Timestamp,
     artifact::{
-        Cancel, ClarificationRequest, ClarificationResponse, Completion, Conversation, Failure, HelpRequest, Metered,
-        Retry, VerificationReport,
+        Cancel, ClarificationRequest, ClarificationResponse, Completion, Conversation, Failure, Handed, HelpRequest,
+        Metered, Retry, VerificationReport,
     },
     facts::{BundleRef, Oid, Violation},
     ids::{AgentName, RoleId, TurnId, WaypointId},
@@ -229,6 +229,19 @@ pub struct Answering {
     pub conversation: Option<Conversation>,
     /// The turn in which it was asked, as it stands; `None` where no question is open.
     pub turn: Option<Box<Turn>>,
+}
+
+impl Answering {
+    /// An answer to a question or a call for help, as it was handed off in that turn. Where nothing is open there are no words.
+    #[must_use]
+    pub fn to(asked: Option<&Handed>, response: ClarificationResponse, turn: Option<Box<Turn>>) -> Self {
+        let (question, options, conversation) = match asked {
+            Some(Handed::Clarify(asked)) => (asked.question.clone(), asked.options.clone(), asked.conversation.clone()),
+            Some(Handed::Help(help)) => (help.raw_line.clone(), Vec::new(), help.conversation.clone()),
+            _ => (String::new(), Vec::new(), None),
+        };
+        Self { response, question, options, conversation, turn }
+    }
 }
 
 /// A retry, with what is needed to go on.

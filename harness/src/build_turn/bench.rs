@@ -201,7 +201,7 @@ impl<B: Backend> Workbench<B> {
         let outcome = outcome.instrument(info_span!(target: TRACE, "capture")).await?;
         let asks = matches!(outcome, Outcome::Clarify(..) | Outcome::Help(..)) && result.tree_ended;
         let talk = asks.then(|| self.backend.conversation(&task)).flatten();
-        let talk = talk.and_then(|talk| Some((self.backend.transcript(&task, &talk)?, talk)));
+        let talk = talk.and_then(|talk| self.backend.transcript(&task, &talk).map(|transcript| (talk, transcript)));
         Ok(Built {
             outcome,
             exit_code: if let Ended::Exited(code) = result.ended { Some(code) } else { None },
@@ -210,7 +210,7 @@ impl<B: Backend> Workbench<B> {
             last_words: last_words(result.said.answer()),
             markers_ignored: said_nothing(&result, &turn.waypoint),
             command: result.command,
-            talk: talk.map(|(transcript, talk)| (talk, transcript)),
+            talk,
             _folder: folder,
         })
     }

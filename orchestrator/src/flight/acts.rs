@@ -13,7 +13,7 @@ use holdpoint_core::{
 use holdpoint_protocol::{
     Digest, Timestamp,
     api::{ActQuery, ActRefused, ActStanding},
-    artifact::{Act, ActCode, Conversation, Handed, Verb},
+    artifact::{Act, ActCode, Handed, Verb},
     ids::{ArtifactId, TurnId, WaypointId, role},
     journal::{Cause, Entry, Sequence},
     state::{Phase, QuestionKind, Resume},
@@ -47,9 +47,6 @@ impl Standings {
         }
     }
 }
-
-/// The words of a question, its options, the conversation in which it was asked, and its turn.
-type OpenQuestion = (String, Vec<String>, Option<Conversation>, Option<Box<Turn>>);
 
 /// The question that is open in a phase: its turn, who asks, and what it is.
 fn question_of(phase: &Phase) -> Option<(TurnId, Cause, QuestionKind)> {
@@ -253,9 +250,8 @@ impl State {
         let by = act.agent().clone();
         Ok(match act {
             Act::Answer(response) => {
-                let (question, options, conversation, turn) =
-                    self.open_question(waypoint, response.request.as_ref()).await?;
-                let body = Box::new(Answering { response: *response, question, options, conversation, turn });
+                let (asked, turn) = self.open_question(waypoint, response.request.as_ref()).await?;
+                let body = Box::new(Answering::to(asked.as_ref(), *response, turn));
                 Input::Answered(engine::Act { by, cause, overtaken, body })
             }
             Act::Complete(body) => Input::Completed(engine::Act { by, cause, overtaken, body }),
@@ -294,25 +290,21 @@ impl State {
         })
     }
 
-    /// The words of the open question, of several the named one, and the turn it was asked in; nothing where none is open.
+    /// The open question as it was handed off, of several the named one, and the turn it was asked in; nothing where none is open.
     async fn open_question(
         &mut self,
         waypoint: &WaypointId,
         named: Option<&ArtifactId>,
-    ) -> Result<OpenQuestion, Untaken> {
+    ) -> Result<(Option<Handed>, Option<Box<Turn>>), Untaken> {
         let shell = self.shell.clone();
         let books = self.books().await?;
         let state = books.state(waypoint);
         let mut asked_in = state.phases().filter_map(question_of);
         let meant = asked_in.find(|(_, cause, _)| named.is_none_or(|named| *named == cause.artifact));
-        let Some((turn, cause, kind)) = meant else { return Ok((String::new(), Vec::new(), None, None)) };
+        let Some((turn, cause, kind)) = meant else { return Ok((None, None)) };
         let turn = books.turn(&shell, waypoint, &turn).await?;
-        let (words, options, conversation) = match asked(&shell.bus, &cause, kind).await.map_err(Untaken::NotNow)? {
-            Some(Handed::Clarify(asked)) => (asked.question, asked.options, asked.conversation),
-            Some(Handed::Help(help)) => (help.raw_line, Vec::new(), help.conversation),
-            _ => (String::new(), Vec::new(), None),
-        };
-        Ok((words, options, conversation, turn.map(Box::new)))
+        let asked = asked(&shell.bus, &cause, kind).await.map_err(Untaken::NotNow)?;
+        Ok((asked, turn.map(Box::new)))
     }
 
     /// What held work goes on with.
