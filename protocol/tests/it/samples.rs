@@ -6,6 +6,7 @@ mod calls;
 mod entries;
 mod envelopes;
 mod parts;
+mod turns;
 mod views;
 
 use std::fmt::Debug;
@@ -62,6 +63,7 @@ pub(crate) fn all() -> Vec<Box<dyn Kind>> {
     all.extend(calls::all());
     all.extend(envelopes::all());
     all.extend(entries::all());
+    all.extend(turns::all());
     all.extend(views::all());
     all
 }

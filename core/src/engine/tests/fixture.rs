@@ -1,5 +1,7 @@
 //! A flight in memory: journals that are written and read as bytes, and agents that answer as a test wants.
 
+mod landing;
+
 use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
@@ -8,7 +10,7 @@ use holdpoint_protocol::{
     codec::{self, Encoding},
     facts::Violation,
     ids::{ArtifactId, RoleId, TurnId, WaypointId},
-    journal::{Answered, Cause, ConditionResult, Dead, Decided, Entry, Fleet, Landed, Record, Sequence, Submitted},
+    journal::{Answered, Cause, ConditionResult, Dead, Decided, Entry, Fleet, Record, Sequence, Submitted},
     plan::Plan,
     state::{OpenTurn, Phase, Status, WaypointState},
     streams,
@@ -20,10 +22,7 @@ use holdpoint_protocol::{
 use super::parts::{bundle, fleet, id, oid, plan, sound_report, waypoint};
 use crate::{
     budget::Need,
-    engine::{
-        self, BuildOutcome, Commit, Context, Evaluate, Folded, Fresh, Handoff, Input, Merge, Merged, Refusal, Reported,
-        Step,
-    },
+    engine::{self, BuildOutcome, Commit, Context, Evaluate, Folded, Fresh, Handoff, Input, Refusal, Reported, Step},
     flight::{self, Due, FlightState, Waypoints},
     workflows,
 };
@@ -458,67 +457,6 @@ impl Fixture {
     pub(crate) fn reported(&mut self, name: &str, report: VerificationReport) -> Input {
         let for_build = self.turn(name).for_build;
         Input::Reported(self.handoff(name, Box::new(Reported { report, for_build })))
-    }
-
-    /// Appends the landing of an accepted waypoint to the flight's journal.
-    pub(crate) fn land(&mut self, name: &str) {
-        let state = self.state(name);
-        let Phase::Accepted { report: Some(report), .. } = state.phase else { panic!("{name} is not accepted") };
-        assert!(self.flight.is_on_head(&state), "what lands stands on the head");
-        let verified_on = state.base.clone().filter(|_| state.stacked.is_some());
-        let work = state.work.unwrap();
-        let commit = oid(self.next());
-        let parent = self.flight.head().clone();
-        let previous = self.log.iter().rev().find(|logged| logged.waypoint.is_none()).map(|logged| logged.digest);
-        let landed = Landed {
-            schema_version: version::CURRENT,
-            waypoint: id(name),
-            tree: work.tree,
-            bundle: bundle(commit.clone()),
-            bundle_on: self.flight.wide().into_iter().next(),
-            commit,
-            parent,
-            report,
-            verified_on,
-            record: Record { previous, ..Record::at(self.now) },
-        };
-        self.log_own(Entry::Landed(Box::new(landed.clone())));
-        self.flight.landed.push(landed);
-    }
-
-    /// Merges accepted work with the head.
-    pub(crate) fn merge(&mut self, name: &str, clean: bool) -> Taken {
-        let merge = if clean {
-            Merge::Clean { commit: self.commit(), violations: Vec::new(), same_diff: true }
-        } else {
-            let paths = vec!["src/lib.rs".to_owned()];
-            let last = self.flight.landed.last().map(|l| (l.waypoint.clone(), paths.clone()));
-            Merge::Conflict { paths, paths_more: 0, changed_by: last.into_iter().collect() }
-        };
-        self.merged(name, merge)
-    }
-
-    /// Merging accepted work with the head came to this.
-    pub(crate) fn merged(&mut self, name: &str, merge: Merge) -> Taken {
-        let state = self.state(name);
-        let work = engine::unmerged(&state).and_then(|(work, _)| work.commit.clone()).unwrap_or_else(|| oid(0));
-        let head = self.flight.head().clone();
-        self.feed(name, Input::HeadMoved(Merged { work, head, behind: None, merge }))
-    }
-
-    /// Merges accepted work with the train, cleanly: the same diff as it was.
-    pub(crate) fn stack(&mut self, name: &str) -> Taken {
-        let merge = Merge::Clean { commit: self.commit(), violations: Vec::new(), same_diff: true };
-        self.stacked(name, merge)
-    }
-
-    /// Merging accepted work with the train came to this.
-    pub(crate) fn stacked(&mut self, name: &str, merge: Merge) -> Taken {
-        let (state, commit) = (self.state(name), oid(self.next()));
-        let work = engine::unmerged(&state).and_then(|(work, _)| work.commit.clone()).unwrap_or_else(|| oid(0));
-        let tail = flight::tail(&self.flight, &self.waypoints, &id(name)).expect("a train that it is not in");
-        let (head, behind) = (self.flight.head().clone(), Some(tail.behind(commit)));
-        self.feed(name, Input::HeadMoved(Merged { work, head, behind, merge }))
     }
 
     /// Opens, builds and verifies a waypoint; it is accepted and not landed.

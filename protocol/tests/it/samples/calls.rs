@@ -6,7 +6,7 @@ use holdpoint_protocol::{
 };
 use serde_json::json;
 
-use super::{Kinds, another, artifacts::turn, entries::agents_complete_turn, published, unpublished};
+use super::{Kinds, another, artifacts::turn, published, turns::agents_complete_turn, unpublished};
 
 pub(super) fn all() -> Kinds {
     let call = CompleteCall {
