@@ -1,5 +1,6 @@
 # Starts the broker of this container, unless its store was written the other way: by a single server and it is to join a cluster,
-# or by a cluster and it is to run alone. nats-server would start, show none of the streams, and drop or overwrite them.
+# or by a cluster and it is to run alone. nats-server would start, show none of the streams, and drop or overwrite them. A store that
+# was in a cluster before passes as a cluster's, even if a single server wrote its streams since; a cluster is seen in the file behind --config only.
 # Builtins of the shell only: the image has no other programs. docs/deploy.md, "From one broker to three".
 set -eu
 server=${NATS_PROGRAM:-/nats-server}
