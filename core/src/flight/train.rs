@@ -164,35 +164,49 @@ impl<'a> Lot<'a> {
     }
 
     /// Where it may be the next car; the smallest is.
-    fn fits(&self, flight: &FlightState, front: Option<&Car<'_>>) -> Option<(u8, Option<&Place>, usize)> {
+    fn fits(
+        &self,
+        flight: &FlightState,
+        front: Option<&Car<'_>>,
+        off_head: &[&Stacked],
+    ) -> Option<(u8, Option<&Place>, usize)> {
         let state = self.car.state;
         let is_merged = || state.work.as_ref().is_some_and(|work| work.made_on.is_some());
         let rank = match front {
             Some(front) => state.stacked.as_ref().filter(|stacked| stacked.base_tree == *front.tree).map(|_| 0)?,
             None if !flight.is_on_head(state) => return None,
             // What was verified as a merge with the head keeps its place, then what is being verified. Work that was made on
-            // the head lands where there is no such merge.
+            // the head lands where there is no such merge, and passes nothing that was in the train before it.
             None if self.car.open.is_some() => 1,
             None if is_merged() => 0,
+            None if off_head.iter().any(|stacked| !stacked.behind.contains(self.car.id)) => return None,
             None => 2,
         };
         Some((rank, self.place.as_ref(), self.index))
     }
 
+    /// What it is stacked on while that has not landed; nothing while a verification goes on that no merge replaces.
+    fn off_head(&self, flight: &FlightState) -> Option<&'a Stacked> {
+        let Car { state, open, .. } = self.car;
+        let goes_on = flight.is_on_head(state) || open.is_some() && engine::replaceable(state).is_none();
+        state.stacked.as_deref().filter(|_| !goes_on)
+    }
+
     /// As work that is to be merged. A verification on an older head goes on, and what comes of it is merged again; so does
     /// one on the head that another orchestrator began as well.
     fn candidate(self, flight: &FlightState) -> Option<Candidate<'a>> {
-        let Self { car: Car { id, state, open, .. }, place, .. } = self;
-        let broken = || state.stacked.is_some() && engine::replaceable(state).is_some() && !flight.is_on_head(state);
-        place.filter(|_| open.is_none() || broken()).map(|place| Candidate { place, id, state })
+        let is_free = self.car.open.is_none() || self.off_head(flight).is_some();
+        let Self { car: Car { id, state, .. }, place, .. } = self;
+        place.filter(|_| is_free).map(|place| Candidate { place, id, state })
     }
 }
 
 fn queue<'a>(flight: &FlightState, waypoints: &'a Waypoints) -> Queue<'a> {
     let mut lots: Vec<Lot<'a>> = waypoints.iter().filter_map(|(id, state)| Lot::of(flight, id, state)).collect();
+    let off_head: Vec<&Stacked> = lots.iter().filter_map(|lot| lot.off_head(flight)).collect();
     let mut train: Vec<Car<'a>> = Vec::new();
     let next = |lots: &[Lot<'a>], front: Option<&Car<'a>>| {
-        let fits = lots.iter().enumerate().filter_map(|(at, lot)| Some((lot.fits(flight, front)?, at)));
+        let fits = lots.iter().enumerate().filter_map(|(at, lot)| Some((lot.fits(flight, front, &off_head)?, at)));
         fits.min().map(|(_, at)| at)
     };
     while let Some(at) = next(&lots, train.last()) {

@@ -277,6 +277,35 @@ fn a_cancelled_car_leaves_the_train() {
 }
 
 #[test]
+fn work_that_was_in_the_train_lands_before_work_that_never_was() {
+    let mut fixture = of(&["a", "b", "c"], FLY);
+    for name in ["a", "b", "c"] {
+        later(&mut fixture);
+        fixture.accept(name);
+    }
+    fixture.stack("b").turn();
+    fixture.cancel("a").decided();
+    assert_eq!(due(&fixture), [Due::Merge(id("b"))], "c could land as it is, but was accepted later");
+    fixture.merge("b", true).turn();
+    green(&mut fixture, "b");
+    fixture.land("b");
+    assert_eq!(due(&fixture), [Due::Merge(id("c"))]);
+}
+
+#[test]
+fn work_made_on_the_head_lands_although_a_car_behind_it_lost_its_place() {
+    let mut fixture = of(&["a", "b", "c"], FLY);
+    for name in ["a", "b", "c"] {
+        later(&mut fixture);
+        fixture.accept(name);
+    }
+    fixture.stack("b").turn();
+    fixture.stack("c").turn();
+    fixture.cancel("b").decided();
+    assert_eq!(due(&fixture), [Due::Land(id("a")), Due::Stack(id("c"))]);
+}
+
+#[test]
 fn a_car_that_cannot_be_landed_lets_those_behind_it_go_on_and_lands_later() {
     let mut fixture = train(&["a", "b", "c"]);
     green(&mut fixture, "b");
