@@ -52,6 +52,14 @@ pub(crate) fn after_failure(told: Option<Feedback>, failure: &Failure) -> Feedba
     Feedback { disposition: Disposition::Rework, reason_code: failure.reason, notes, ..told }
 }
 
+/// Feedback on work that nothing is left to roll back with: the next turn goes on from it.
+pub(crate) fn on_kept_work(told: Feedback) -> Feedback {
+    match told.disposition {
+        Disposition::Rollback => Feedback { disposition: Disposition::Rework, ..told },
+        Disposition::Accept | Disposition::Rework | Disposition::Escalate => told,
+    }
+}
+
 /// Bytes of single texts.
 #[derive(Debug, Clone, Copy)]
 struct Limits {

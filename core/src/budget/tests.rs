@@ -2,8 +2,9 @@ use std::collections::BTreeMap;
 
 use holdpoint_protocol::{
     Timestamp,
-    artifact::{Metered, Verb},
+    artifact::{Disposition, Metered, Verb},
     budget::{Allowance, Amounts, Limits, OnExceeded, Unmetered},
+    facts::Verdict,
     ids::WaypointId,
     journal::{Cause, Entry, Fleet, Sequence},
     plan::Plan,
@@ -21,7 +22,7 @@ use crate::{
         self, BuildOutcome, Commit, Context, Fresh, Handoff, Input, Reported, Step,
         tests::{
             fixture::Fixture,
-            parts::{bundle, criterion, failure, fleet, id, oid, plan, sound_report, waypoint},
+            parts::{build_request, bundle, criterion, failure, fleet, guard, id, oid, plan, sound_report, waypoint},
         },
     },
     flight::{self, Due},
@@ -88,6 +89,27 @@ fn a_used_up_budget_holds_work_until_a_person_raises_it() {
     fixture.raise(None, Amounts { cost_micro_usd: DOLLAR, ..Amounts::default() }).expect("it is limited");
     fixture.retry("a", |_| {}).turn();
     assert_eq!(allowance(&fixture, "a"), cost(DOLLAR));
+}
+
+#[test]
+fn work_that_broke_a_guard_stays_until_its_rollback_can_be_paid_for() {
+    let (mut plan, fleet) = four(1.0);
+    plan.waypoints.truncate(1);
+    plan.guards.push(guard());
+    let mut fixture = Fixture::new(plan, fleet);
+    fixture.feed("a", Input::Open).turn();
+    fixture.report("a", |_| {}).turn();
+    fixture.metered = spent(DOLLAR / 2);
+    fixture.build_ok("a").turn();
+    let work = fixture.state("a").work;
+    let held = fixture.report("a", |report| report.guards[0].result.verdict = Verdict::Fail).decided();
+    assert_eq!(held.decision.reason_code, ReasonCode::BudgetExhausted);
+    assert_eq!(fixture.state("a").work, work, "what a person looks at before they raise the budget");
+    let feedback = held.feedback.expect("why the work goes back");
+    assert_eq!((feedback.disposition, feedback.reason_code), (Disposition::Rework, ReasonCode::Regression));
+    fixture.raise(None, Amounts { cost_micro_usd: DOLLAR, ..Amounts::default() }).expect("it is limited");
+    let turn = fixture.retry("a", |_| {}).turn();
+    assert_eq!(Some(build_request(&turn).start.clone()), work.and_then(|work| work.commit));
 }
 
 /// A flight of one waypoint that may cost four dollars, and whose builder called for help when it had used this much.

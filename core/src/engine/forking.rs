@@ -7,7 +7,6 @@
 
 use holdpoint_protocol::{
     Digest,
-    artifact::Disposition,
     ids::GateId,
     journal::Entry,
     reason::ReasonCode,
@@ -202,9 +201,6 @@ fn rejected(mut transition: Transition<'_>, fork: &Fork, open: &OpenFork, voted:
         return transition.hold(resume, Ruled { ruling, feedback: Some(feedback) });
     }
     transition.next.counters.reworks += 1;
-    if ruling.disposition == Disposition::Rollback {
-        transition.forget_work();
-    }
     let target = cx.workflow.rejected_to(fork, &by, |earlier| arrival::was_entered(transition.before, earlier));
     transition.reject_to(target, Ruled { ruling, feedback: Some(feedback) })
 }

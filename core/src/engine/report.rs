@@ -209,9 +209,6 @@ fn judged(transition: Transition<'_>, open: &OpenTurn, report: &VerificationRepo
             // In a fork nothing goes back before its votes decide.
             if !transition.is_in_fork(&open.gate) {
                 transition.next.counters.reworks += 1;
-                if ruling.disposition == Disposition::Rollback {
-                    transition.forget_work();
-                }
             }
             transition.leave(&open.gate, outcome, Ruled { ruling, feedback })
         }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use holdpoint_protocol::{
     Timestamp,
-    artifact::{Clarified, Conversation, StatusMutation, VerificationPurpose},
+    artifact::{Clarified, Conversation, Disposition, StatusMutation, VerificationPurpose},
     ids::{RoleId, role},
     journal::{Cause, Entry},
     plan::{Check, EvidenceLevel, Priority},
@@ -92,13 +92,17 @@ pub(super) fn open(mut transition: Transition<'_>, opening: Opening<'_>, ruling:
         Funded::Reserve(need) => return Step::Reserve(Box::new(need)),
         Funded::UsedUp(ruling) => {
             let resume = Resume::Gate { gate: open.gate, purpose: open.purpose };
-            return transition.hold(resume, Ruled { ruling, feedback: opening.feedback });
+            return transition.hold(resume, Ruled { ruling, feedback: opening.feedback.map(feedback::on_kept_work) });
         }
     };
     transition.visit(&open);
     transition.forget_prose();
     if let Some(ruling) = ruling {
         transition.remember(ruling);
+        // No entry rolls back work that decides something else, such as that a person has to raise a budget.
+        if ruling.disposition == Disposition::Rollback {
+            transition.forget_work();
+        }
     }
     transition.go_to(Phase::InTurn(open.clone()));
     let whole = transition.cause.as_ref().map(Cause::reference);
