@@ -110,6 +110,19 @@ impl Cluster {
         }
     }
 
+    /// Waits until the servers chose who leads them.
+    pub(crate) async fn has_leader(&self) {
+        let options =
+            ConnectOptions::with_credentials(&self.orchestrator.to_text()).unwrap().retry_on_initial_connect();
+        let servers: Vec<String> = self.url().split(',').map(str::to_owned).collect();
+        let context = jetstream::new(options.connect(servers).await.unwrap());
+        let deadline = Instant::now() + PATIENCE;
+        while context.query_account().await.is_err() {
+            assert!(Instant::now() < deadline, "the cluster has no leader");
+            tokio::time::sleep(PAUSE).await;
+        }
+    }
+
     /// Connects to all of them, with the streams made.
     pub(crate) async fn connect(&self) -> Bus {
         self.connect_with(SERVERS).await
