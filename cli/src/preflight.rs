@@ -220,6 +220,7 @@ pub(crate) async fn clear(
     repo: &Path,
 ) -> Result<Cleared, Failure> {
     check_programs(&plan.plan, file)?;
+    check_network(&plan.plan, config.orchestrator.verifier_network, file)?;
     let (ready, flight) = clear_elsewhere(plan, repo).await?;
     program::anchor_all(&mut config, &ready.repo.places().await?);
     program::check_in_clone(&config, &ready).await?;
@@ -269,23 +270,28 @@ fn in_file(found: &PlanProblems, file: &Path) -> Option<PlanErrors> {
 
 /// Refuses checks whose program certainly is not on this machine, where a fleet of one's own runs them: they would end with
 /// exit code 127, whatever agents do.
-pub(crate) fn check_programs(plan: &Plan, file: Option<&Path>) -> Result<(), Failure> {
-    let found = plan::that_lack(plan, program::lacking_in_path);
-    if found.is_empty() {
-        return Ok(());
-    }
+fn check_programs(plan: &Plan, file: Option<&Path>) -> Result<(), Failure> {
+    refuse(plan::that_lack(plan, program::lacking_in_path), "check_not_executable", file)
+}
+
+/// Refuses what runs with a network where the fleet's verifiers reach none, as its orchestrator would.
+pub(crate) fn check_network(plan: &Plan, reached: bool, file: Option<&Path>) -> Result<(), Failure> {
+    if reached { Ok(()) } else { refuse(plan::that_want_network(plan), "no_network", file) }
+}
+
+/// Refuses what was found, at its lines where the plan is a file.
+fn refuse(found: PlanProblems, code: &'static str, file: Option<&Path>) -> Result<(), Failure> {
+    let Some(first) = found.problems.first() else { return Ok(()) };
     match file.and_then(|file| in_file(&found, file)) {
         Some(errors) => Err(errors.into()),
-        None => {
-            let hint = "install it, or correct the command";
-            Err(Failure::usage("check_not_executable", found.in_a_line(WARNINGS_MAX), hint))
-        }
+        None => Err(Failure::usage(code, found.in_a_line(WARNINGS_MAX), first.hint.clone())),
     }
 }
 
-/// As [`check_programs`], of a plan whose text is at hand.
-pub(crate) fn check_programs_of(plan: &Plan, name: &str, text: &str) -> Result<(), Failure> {
-    let found = plan::that_lack(plan, program::lacking_in_path);
+/// Refuses what the fleet of this machine cannot run of a plan whose text is at hand.
+pub(crate) fn check_text(plan: &Plan, network: bool, name: &str, text: &str) -> Result<(), Failure> {
+    let lacking = plan::that_lack(plan, program::lacking_in_path);
+    let found = if lacking.is_empty() && !network { plan::that_want_network(plan) } else { lacking };
     if found.is_empty() { Ok(()) } else { Err(plan::located(text, name, found).into()) }
 }
 

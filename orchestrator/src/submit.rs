@@ -46,15 +46,11 @@ const INDEX_LEN_MIN: u64 = 64 << 10;
 
 /// Refuses a plan that wants what the fleet's verifiers do not have: a network.
 pub(crate) fn check_network(submit: &Submit) -> Result<(), Failure> {
-    let wants = plan::wants_network(&submit.plan);
+    let wants = plan::that_want_network(&submit.plan);
     if wants.is_empty() {
         return Ok(());
     }
-    let shown = wants.iter().take(WANTS_SHOWN_MAX).map(String::as_str).collect::<Vec<_>>().join(", ");
-    let more = if wants.len() > WANTS_SHOWN_MAX { ", …" } else { "" };
-    let what = format!("the verifiers of this fleet reach no network, and the plan wants one for {shown}{more}");
-    let remedy = "do without it, or let the fleet's operator add the egress network (docs/deploy.md)";
-    Err(Failure::new(400, format!("{what}: {remedy}")))
+    Err(Failure::new(400, wants.in_a_line(WANTS_SHOWN_MAX)))
 }
 
 /// What became of a submission.

@@ -27,7 +27,7 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<Exit, Failure> {
     let config = Config::load(args.fleet.config.as_deref(), Vec::new())?;
     let is_local = Remote::named(&args.place)?.is_none();
     let (ready, flight) = preflight::clear_elsewhere(plan, &args.place.repo).await?;
-    let fleet = fleet_facts(&config, &ready, is_local)?;
+    let fleet = fleet_facts(&config, &ready, is_local, work.file())?;
     preflight::warn(&preflight::unjudged(&ready.plan, fleet.judge, work.file()));
     begin(&args, ready, &flight, fleet).await?;
     if args.json {
@@ -38,8 +38,8 @@ pub(super) async fn submit(args: SubmitArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
-/// What the fleet has: the local one says it, of one elsewhere the configuration does.
-fn fleet_facts(config: &Config, ready: &Ready, is_local: bool) -> Result<FleetFacts, Failure> {
+/// What the fleet has: the local one says it, of one elsewhere the configuration does. Refuses what the local one lacks.
+fn fleet_facts(config: &Config, ready: &Ready, is_local: bool, file: Option<&Path>) -> Result<FleetFacts, Failure> {
     let mut fleet = facts(config, streams::fleet_pool(), None);
     if is_local {
         let state = StateDir::of(&ready.repo)?;
@@ -48,6 +48,7 @@ fn fleet_facts(config: &Config, ready: &Ready, is_local: bool) -> Result<FleetFa
             let hint = "start one with `holdpoint up`, name one with --nats URL, or fly at once with `holdpoint run`";
             Failure::environment("no_fleet", message, hint)
         })?;
+        preflight::check_network(&ready.plan, running.network, file)?;
         fleet.repair = running.repair;
         fleet.judge = running.judge;
         fleet.advisors = running.advisors;
@@ -59,7 +60,7 @@ fn fleet_facts(config: &Config, ready: &Ready, is_local: bool) -> Result<FleetFa
 pub(crate) async fn hand_in(client: &Client, plan: Planned, repo: &Path, is_local: bool) -> Result<FlightId, Failure> {
     let config = Config::load(None, Vec::new())?;
     let (ready, flight) = preflight::clear_elsewhere(plan, repo).await?;
-    let fleet = fleet_facts(&config, &ready, is_local)?;
+    let fleet = fleet_facts(&config, &ready, is_local, None)?;
     ready.submit(client, &flight, fleet).await?;
     Ok(flight)
 }

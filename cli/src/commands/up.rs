@@ -46,6 +46,14 @@ pub(crate) struct RunningFleet {
     /// How many advisors a round asks.
     #[serde(default)]
     pub(super) advisors: u32,
+    /// Whether checks reach a network.
+    #[serde(default = "yes")]
+    pub(crate) network: bool,
+}
+
+/// What fleets that say nothing of their network have.
+const fn yes() -> bool {
+    true
 }
 
 impl RunningFleet {
@@ -141,6 +149,7 @@ async fn begin(
         process,
         repair: config.agents.repair.command.is_some(),
         judge: config.agents.verifier.judge.is_some(),
+        network: config.orchestrator.verifier_network,
         advisors: advisors(config),
     });
     let announced = running.map(|running| running.announce(state)).transpose()?;

@@ -56,9 +56,9 @@ impl Plans {
         let planned = preflight::read_text(text.as_bytes(), NAME, &self.repo).await?;
         looked.plan = Some(planned.plan.clone());
         if !self.elsewhere {
-            preflight::check_programs_of(&planned.plan, NAME, text)?;
-            let state = StateDir::of(&ground::find(&self.repo).await?)?;
-            if RunningFleet::find(&state).is_none() {
+            let fleet = self.fleet().await?;
+            preflight::check_text(&planned.plan, fleet.as_ref().is_none_or(|fleet| fleet.network), NAME, text)?;
+            if fleet.is_none() {
                 looked.notes.push("no fleet runs for this repository: start one with `holdpoint up`".to_owned());
             }
         }
@@ -67,11 +67,18 @@ impl Plans {
         Ok(())
     }
 
+    /// The fleet that runs for the repository.
+    async fn fleet(&self) -> Result<Option<RunningFleet>, Failure> {
+        let state = StateDir::of(&ground::find(&self.repo).await?)?;
+        Ok(RunningFleet::find(&state))
+    }
+
     /// Begins a flight.
     pub(super) async fn submit(&self, client: &Client, text: &str) -> Result<FlightId, Failure> {
         let planned = preflight::read_text(text.as_bytes(), NAME, &self.repo).await?;
         if !self.elsewhere {
-            preflight::check_programs_of(&planned.plan, NAME, text)?;
+            let network = self.fleet().await?.is_none_or(|fleet| fleet.network);
+            preflight::check_text(&planned.plan, network, NAME, text)?;
         }
         submit::hand_in(client, planned, &self.repo, !self.elsewhere).await
     }

@@ -1,5 +1,5 @@
-//! What else can be said of a plan that may fly, each with its place: criteria that only a judge can decide, and checks that
-//! cannot be run where they would be.
+//! What else can be said of a plan that may fly, each with its place: criteria that only a judge can decide, and what cannot be
+//! run where it would be.
 
 use holdpoint_protocol::plan::{Check, Plan};
 
@@ -36,6 +36,23 @@ pub fn that_lack(plan: &Plan, lacks: impl Fn(&str) -> Option<String>) -> PlanPro
                 format!("the check of {of} cannot be run: {lack}"),
                 "install it, or correct the command",
             );
+        }
+    });
+    found
+}
+
+/// Everything that runs with a network, as an error where verifiers reach none: there it could only end red.
+#[must_use]
+pub fn that_want_network(plan: &Plan) -> PlanProblems {
+    let mut found = PlanProblems::default();
+    let hint = "do without it, or give the verifiers a network: orchestrator.verifier_network, and in containers the egress network (docs/deploy.md)";
+    let message = |of: &str| format!("{of} runs with a network, and the verifiers of this fleet reach none");
+    if plan.prepare.is_some() {
+        found.add(At::ROOT.key("prepare"), message("`prepare`"), hint);
+    }
+    each(plan, |at, of, check| {
+        if check.is_some_and(|check| check.network) {
+            found.add(at.key("network"), message(&format!("the check of {of}")), hint);
         }
     });
     found
@@ -78,8 +95,12 @@ mod tests {
                         - {id: b, goal: g, criteria: [{id: c, check: x}, {id: d, statement: s}]}\n";
 
     fn told(find: impl Fn(&Plan) -> PlanProblems) -> Vec<String> {
-        let plan = read(TEXT, "plan.yaml", BUILT_IN_WORKFLOWS).unwrap();
-        let errors = located(TEXT, "plan.yaml", find(&plan)).errors;
+        told_of(TEXT, find)
+    }
+
+    fn told_of(text: &str, find: impl Fn(&Plan) -> PlanProblems) -> Vec<String> {
+        let plan = read(text, "plan.yaml", BUILT_IN_WORKFLOWS).unwrap();
+        let errors = located(text, "plan.yaml", find(&plan)).errors;
         errors.iter().map(|e| format!("{}:{}:{}: {}", e.file, e.line, e.column, e.message)).collect()
     }
 
@@ -88,6 +109,21 @@ mod tests {
         let found = told(without_check);
         assert_eq!(found.len(), 1, "{found:?}");
         assert!(found[0].starts_with("plan.yaml:5:52: criterion d of waypoint b has no `check`"), "{found:?}");
+    }
+
+    #[test]
+    fn everything_that_wants_a_network_is_found_with_its_line() {
+        assert!(told(that_want_network).is_empty());
+        let text = "plan: p\nprepare: make fetch\nguards: [{id: g, check: x, network: true}]\nwaypoints:\n  - {id: a, goal: g, criteria: [{id: c, check: x, network: true}, {id: d, check: x}]}\n";
+        let why = "runs with a network, and the verifiers of this fleet reach none";
+        assert_eq!(
+            told_of(text, that_want_network),
+            [
+                format!("plan.yaml:2:10: `prepare` {why}"),
+                format!("plan.yaml:3:37: the check of guard g {why}"),
+                format!("plan.yaml:5:60: the check of criterion c of waypoint a {why}"),
+            ]
+        );
     }
 
     #[test]

@@ -117,6 +117,19 @@ fn a_check_of_a_plan_tries_its_guards_and_shows_the_first_error_once() {
 }
 
 #[test]
+fn what_wants_a_network_that_the_fleet_does_not_have_is_refused_at_its_line_before_anything_starts() {
+    let world = world();
+    world.write("plan/fleet.toml", "[orchestrator]\nverifier_network = false\n");
+    world.plan("plan: p\nwaypoints: [{id: a, goal: g, criteria: [{id: c, check: 'true', network: true}]}]\n");
+    for command in ["check", "run"] {
+        let flags = ["../plan/plan.yaml", "--builder", "true", "--config", "../plan/fleet.toml"];
+        let said = world.holdpoint(&[&[command][..], &flags].concat()).expect(2).stderr.clone();
+        assert!(said.contains("plan.yaml:2:73: the check of criterion c of waypoint a runs with a network"), "{said}");
+        assert!(!said.contains("flight p-"), "{said}");
+    }
+}
+
+#[test]
 fn a_plan_is_written_for_the_repository_at_hand_and_can_be_checked_at_once() {
     let world = world();
     world.write("repo/setup.py", "");
