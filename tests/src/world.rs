@@ -179,7 +179,12 @@ fn state_folder(world: &Path) -> Option<PathBuf> {
 
 fn broker_in(world: &Path) -> Option<ProcessId> {
     let kept: Value = serde_json::from_slice(&fs::read(state_folder(world)?.join("broker.json")).ok()?).ok()?;
-    serde_json::from_value::<ProcessId>(kept["process"].clone()).ok().filter(ProcessId::alive)
+    let process = serde_json::from_value::<ProcessId>(kept["process"].clone()).ok().filter(ProcessId::alive)?;
+    if kept["ending"] == true {
+        eventually("the broker's end", || (!process.alive()).then_some(()));
+        return None;
+    }
+    Some(process)
 }
 
 /// Looks until something is there.

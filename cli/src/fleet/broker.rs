@@ -1,7 +1,8 @@
 //! The one broker of a repository's local fleets, shared by all commands of its user.
 //!
 //! A process that starts or ends it holds `start.lock`. Every user shares `users.lock`; who can have it alone at the
-//! end stops the broker. It runs detached, so that it outlives the command that happened to start it.
+//! end stops the broker. It runs detached, so that it outlives the command that happened to start it. A command that only looked
+//! does not wait until it has ended: the next one does.
 
 mod room;
 
@@ -45,12 +46,30 @@ const POLL: Duration = Duration::from_millis(50);
 struct Known {
     url: String,
     process: ProcessId,
+    /// Its last user asked it to end and did not wait for that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    ending: bool,
 }
 
 impl Known {
     fn load(state: &StateDir) -> Option<Self> {
         // A damaged file is as good as none: the broker is restarted.
         serde_json::from_slice(&std::fs::read(state.path("broker.json")).ok()?).ok()
+    }
+
+    fn save(&self, state: &StateDir) -> Result<(), Failure> {
+        let bytes = serde_json::to_vec_pretty(self).expect("plain data with text keys");
+        write_private(&state.path("broker.json"), &bytes)
+    }
+
+    /// Waits until it has ended in order, or ends it the hard way.
+    async fn ended(&self, state: &StateDir) -> Result<(), Failure> {
+        let deadline = Instant::now() + STOP_TIMEOUT;
+        while self.process.alive() && Instant::now() < deadline {
+            tokio::time::sleep(POLL).await;
+        }
+        let killed = self.process.kill();
+        killed.map(drop).map_err(|source| unusable("end the broker of", state.dir(), &source))
     }
 
     fn address(&self) -> Option<&str> {
@@ -76,7 +95,7 @@ fn port(url: &str) -> Option<u16> {
 
 /// The address of the repository's broker, if it runs.
 pub(crate) fn known_broker(state: &StateDir) -> Option<String> {
-    Known::load(state).filter(|known| known.process.alive()).map(|known| known.url)
+    Known::load(state).filter(|known| !known.ending && known.process.alive()).map(|known| known.url)
 }
 
 /// A share in the broker. It is given back by [`BrokerLease::give_back`]; a command that dies gives it back as well, and
@@ -95,6 +114,9 @@ impl BrokerLease {
         let _start = start_lock(state).await?;
         let users = Lock::shared(&state.path("users.lock"))?;
         let known = Known::load(state);
+        if let Some(ending) = known.as_ref().filter(|known| known.ending) {
+            ending.ended(state).await?;
+        }
         let running = match &known {
             Some(known) if known.answers().await => known.clone(),
             Some(known) if known.process.alive() => {
@@ -200,22 +222,17 @@ impl BrokerLease {
         }
     }
 
-    /// Gives the share back, and stops the broker if nobody else has one.
-    pub(crate) async fn give_back(&self) -> Result<(), Failure> {
+    /// Gives the share back, and ends the broker if nobody else has one. The next user waits for that end where this one does not.
+    pub(crate) async fn give_back(&self, waits: bool) -> Result<(), Failure> {
         let _start = start_lock(&self.state).await?;
         if !self.users.try_upgrade()? {
             return Ok(());
         }
         let Some(known) = Known::load(&self.state) else { return Ok(()) };
-        let end = |result: std::io::Result<bool>| {
-            result.map_err(|source| unusable("end the broker of", self.state.dir(), &source))
-        };
-        end(known.process.terminate())?;
-        let deadline = Instant::now() + STOP_TIMEOUT;
-        while known.process.alive() && Instant::now() < deadline {
-            tokio::time::sleep(POLL).await;
-        }
-        end(known.process.kill()).map(drop)
+        let known = Known { ending: true, ..known };
+        known.save(&self.state)?;
+        known.process.terminate().map_err(|source| unusable("end the broker of", self.state.dir(), &source))?;
+        if waits { known.ended(&self.state).await } else { Ok(()) }
     }
 }
 
@@ -265,9 +282,8 @@ async fn start(state: &StateDir, port: u16) -> Result<Known, BrokerError> {
     };
     let local = LocalBroker::start(spec).await?;
     let process = local.broker.running().id().ok_or_else(|| BrokerError::Ended { log_tail: String::new() })?;
-    let known = Known { url: local.broker.url(), process };
-    let bytes = serde_json::to_vec_pretty(&known).expect("plain data with text keys");
-    write_private(&state.path("broker.json"), &bytes).map_err(|_| BrokerError::Io {
+    let known = Known { url: local.broker.url(), process, ending: false };
+    known.save(state).map_err(|_| BrokerError::Io {
         path: state.path("broker.json"),
         source: std::io::ErrorKind::WriteZero.into(),
     })?;

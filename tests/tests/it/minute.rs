@@ -1,5 +1,6 @@
 //! The first minute with Holdpoint: what is said before, while and after something is flown.
 
+use holdpoint_sandbox::ProcessId;
 use holdpoint_tests::world::World;
 use nix::sys::signal::Signal;
 
@@ -114,6 +115,26 @@ fn a_check_of_a_plan_tries_its_guards_and_shows_the_first_error_once() {
         said.contains("plan.yaml:3:24: the check of guard suite cannot be run: nosuch-runner is not in PATH"),
         "{said}"
     );
+}
+
+#[test]
+fn only_commands_that_look_leave_the_end_of_the_broker_to_the_next_one() {
+    let world = world();
+    world.plan("plan: p\nwaypoints: [{id: w, goal: g, criteria: [{id: c, statement: s, check: 'true'}]}]\n");
+    let builder = world.program("builder.sh", "echo x > x");
+    let known = || {
+        let file = std::fs::read(world.state_folder().unwrap().join("broker.json")).unwrap();
+        serde_json::from_slice::<serde_json::Value>(&file).unwrap()
+    };
+    world.holdpoint(&["run", "../plan/plan.yaml", "--builder", &builder]).expect(0);
+    let ended: ProcessId = serde_json::from_value(known()["process"].clone()).unwrap();
+    assert!(!ended.alive(), "nothing of a flight is left when `run` ends");
+    for _ in 0..3 {
+        let seen = world.holdpoint(&["status"]);
+        assert!(seen.expect(0).stdout.contains("accepted"), "{seen}");
+        assert_eq!(known()["ending"], true);
+    }
+    assert!(world.broker().is_none(), "it ends without anybody who waits");
 }
 
 #[test]
