@@ -12,6 +12,7 @@ use async_nats::jetstream::{
     context::{CreateStreamError, CreateStreamErrorKind},
     stream::{Config, DiscardPolicy, StorageType, SubjectTransform},
 };
+use futures::{future::try_join_all, try_join};
 use holdpoint_protocol::{
     ids::{FlightId, PoolId, RoleId},
     plan::Priority,
@@ -142,17 +143,17 @@ pub enum TopologyError {
 /// # Errors
 /// [`TopologyError`] names what could not be made.
 pub async fn ensure(bus: &Bus, settings: &Settings, roles: &Roles) -> Result<(), TopologyError> {
-    ensure_stream(bus, journal_stream(settings), settings).await?;
-    for role in roles.storing() {
-        ensure_blob_stream(bus, &role, settings).await?;
-    }
-    for role in roles.handing() {
-        ensure_handoffs(bus, &role, settings).await?;
-    }
-    for role in roles.agents() {
-        ensure_turn_consumers(bus, &role, &streams::fleet_pool(), None, settings).await?;
-    }
-    Ok(())
+    let (storing, handing) = (roles.storing(), roles.handing());
+    // At the same time: each is a request or more, and a command that only looks waits for all of them.
+    let blobs = try_join_all(storing.iter().map(|role| ensure_blob_stream(bus, role, settings)));
+    let handoffs = try_join_all(handing.iter().map(|role| ensure_handoffs(bus, role, settings)));
+    // Boxed: it is large, and the caller of this would carry it.
+    let turns = Box::pin(async {
+        ensure_stream(bus, journal_stream(settings), settings).await?;
+        let (pool, agents) = (streams::fleet_pool(), roles.agents());
+        try_join_all(agents.iter().map(|role| ensure_turn_consumers(bus, role, &pool, None, settings))).await
+    });
+    try_join!(blobs, handoffs, turns).map(drop)
 }
 
 /// Makes what a fleet that runs needs for one more role of agents.
@@ -167,10 +168,9 @@ pub async fn ensure_role(bus: &Bus, role: &RoleId, settings: &Settings) -> Resul
 
 async fn ensure_handoffs(bus: &Bus, role: &RoleId, settings: &Settings) -> Result<(), TopologyError> {
     ensure_stream(bus, handoff_stream(role, settings), settings).await?;
-    for partition in 0..subjects::PARTITIONS {
-        ensure_consumer(bus, &streams::handoff(role), handoff_consumer(role, partition, settings)).await?;
-    }
-    Ok(())
+    let stream = streams::handoff(role);
+    let consumers = (0..subjects::PARTITIONS).map(|partition| handoff_consumer(role, partition, settings));
+    try_join_all(consumers.map(|consumer| ensure_consumer(bus, &stream, consumer))).await.map(drop)
 }
 
 /// Makes the consumers that the agents of a role and pool pull turns from: of one flight, or of all of the pool.
@@ -188,18 +188,17 @@ pub async fn ensure_turn_consumers(
     flight: Option<&FlightId>,
     settings: &Settings,
 ) -> Result<(), TopologyError> {
-    for priority in Priority::ALL {
-        let consumer = turn_consumer(role, pool, priority, flight, settings);
-        match ensure_consumer(bus, streams::JOURNAL, consumer.clone()).await {
-            Ok(()) => {}
-            // Where it begins cannot be changed; one that was made again begins later.
-            Err(error) => match renew::begun_later(bus, &consumer).await {
-                Some(begun) => ensure_consumer(bus, streams::JOURNAL, begun).await?,
-                None => return Err(error),
-            },
-        }
+    let consumers = Priority::ALL.into_iter().map(|priority| turn_consumer(role, pool, priority, flight, settings));
+    try_join_all(consumers.map(|consumer| ensure_turn_consumer(bus, consumer))).await.map(drop)
+}
+
+async fn ensure_turn_consumer(bus: &Bus, consumer: pull::Config) -> Result<(), TopologyError> {
+    let Err(error) = ensure_consumer(bus, streams::JOURNAL, consumer.clone()).await else { return Ok(()) };
+    // Where it begins cannot be changed; one that was made again begins later.
+    match renew::begun_later(bus, &consumer).await {
+        Some(begun) => ensure_consumer(bus, streams::JOURNAL, begun).await,
+        None => Err(error),
     }
-    Ok(())
 }
 
 fn turn_consumer(
