@@ -59,7 +59,7 @@ pub use questions::{ANSWER_BYTES_MAX, CONSTRAINT_BYTES_MAX, CONSTRAINTS_MAX};
 pub use refusal::Refusal;
 pub use requests::policy_hash;
 pub(crate) use stacking::replaceable;
-pub use stacking::{Aside, Behind, stacks, unmerged};
+pub use stacking::{Aside, Behind, is_alone_on, stacks, unmerged};
 pub use taking::{HandingIn, Releasing, TAKEN_TIME, Taking, can_be_taken, in_hand, queued_for, waits_to_be_taken};
 pub use transition::phase_status;
 pub use turns::{queue, reply};

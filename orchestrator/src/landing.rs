@@ -149,9 +149,14 @@ pub(crate) async fn land(shell: &Shell, accepted: &Accepted) -> Result<Landing, 
 /// Merges the accepted commit with the head.
 pub(crate) async fn merge(shell: &Shell, accepted: &Accepted) -> Result<Merged, LandingError> {
     let _at = holdpoint_faults::at(Step::MakeMerge);
+    let merged = |merge| Merged { work: accepted.commit.clone(), head: accepted.head.clone(), behind: None, merge };
+    if accepted.base == accepted.head {
+        // Behind a train that is gone.
+        return Ok(merged(Merge::Accepted));
+    }
     let mirror = fetch(shell, accepted).await?;
     let merge = merge_with(shell, &mirror, accepted, &on_head(accepted)).await?;
-    Ok(Merged { work: accepted.commit.clone(), head: accepted.head.clone(), behind: None, merge })
+    Ok(merged(merge))
 }
 
 /// Merges the accepted commit with the end of the train, on a commit that stands for the landing that makes it. What does not

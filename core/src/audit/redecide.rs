@@ -325,6 +325,12 @@ impl Seen<'_> {
         self.after().is_some_and(|after| after.base != self.before.base)
     }
 
+    /// Whether it is accepted as it was before it was merged behind other work.
+    fn is_accepted_again(&self, after: &WaypointState) -> bool {
+        let alone = self.before.stacked.as_ref().map(|stacked| &stacked.alone.work);
+        matches!(after.phase, Phase::Accepted { .. }) && alone.is_some() && after.work.as_ref() == alone
+    }
+
     fn merged(&self) -> Result<Input, Difference> {
         let work = engine::unmerged(self.before).and_then(|(work, _)| work.commit.clone());
         let (Some(after), Some(work)) = (self.after(), work) else {
@@ -339,6 +345,7 @@ impl Seen<'_> {
             }
         };
         let merge = match &after.work {
+            Some(_) if after.stacked.is_none() && self.is_accepted_again(after) => Merge::Accepted,
             None => {
                 let collision = match self.entry {
                     Entry::Turn(turn) => match &turn.request {

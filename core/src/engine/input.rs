@@ -329,6 +329,8 @@ pub enum Merge {
     },
     /// The head has all that the work changed: nothing is left to land.
     Contained,
+    /// The head is what the work was accepted on: nothing is to be merged, or verified a second time.
+    Accepted,
     /// Both changed the same.
     Conflict {
         /// The paths, a bounded list.

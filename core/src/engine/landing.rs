@@ -58,6 +58,7 @@ pub(super) fn head_moved(state: &WaypointState, merged: Merged, cx: &Context<'_>
             transition.next.cleared &= same_diff;
             verify(transition, merged)
         }
+        Merge::Accepted => Transition::new(state, cx, fresh).accepted_again(),
         Merge::Contained => {
             let tree = cx.flight.head_tree().clone();
             let nothing = Work { commit: None, tree, bundle: None, violations: Vec::new(), made_on, ..work.clone() };

@@ -48,6 +48,12 @@ pub fn unmerged(state: &WaypointState) -> Option<(&Work, &Oid)> {
     }
 }
 
+/// Whether work that was behind a train is on the head as it was accepted: the train is gone, and the head has not moved.
+#[must_use]
+pub fn is_alone_on(state: &WaypointState, head: &Oid) -> bool {
+    state.stacked.as_ref().is_some_and(|stacked| stacked.alone.base == *head)
+}
+
 /// Whether a merge with the train is something to verify behind it.
 ///
 /// # Errors
@@ -59,7 +65,7 @@ pub fn stacks(merge: &Merge, workflow: &Workflow) -> Result<(), Aside> {
             let behind = workflow.last_judge().and_then(|judge| workflow.after(&judge.id));
             if behind.is_some() { Err(Aside::First) } else { Ok(()) }
         }
-        Merge::Contained | Merge::Conflict { .. } => Err(Aside::Passed),
+        Merge::Contained | Merge::Accepted | Merge::Conflict { .. } => Err(Aside::Passed),
     }
 }
 
@@ -124,6 +130,18 @@ impl Transition<'_> {
         self.next.verified = Some(Verified { report, tree: work.tree.clone(), base: base.clone() });
         self.next.cleared = true;
         (self.next.base, self.next.work) = (Some(base), Some(work));
+    }
+
+    /// The train that it was behind is gone, and it stands on the head as it was accepted: that verdict is of the tree that lands.
+    pub(super) fn accepted_again(self) -> Step {
+        let stacked = self.before.stacked.as_deref().filter(|_| is_alone_on(self.before, self.cx.flight.head()));
+        let Some(Stacked { alone: Alone { at, report, .. }, .. }) = stacked else { return Step::Nothing };
+        let (at, report) = (*at, *report);
+        let mut transition = self.exited(Outcome::Complete);
+        transition.unstack();
+        let (disposition, reason) = (Disposition::Accept, ReasonCode::CriteriaMet);
+        let ruling = Ruling { disposition, reason, exhausted: false, remediation: None };
+        transition.decided(Phase::Accepted { at, report: Some(report) }, &ruling, None)
     }
 
     /// Not green behind work that has not landed: nobody knows whose fault that is. It stays accepted, and is judged next on the

@@ -286,10 +286,12 @@ fn work_that_was_in_the_train_lands_before_work_that_never_was() {
     fixture.stack("b").turn();
     fixture.cancel("a").decided();
     assert_eq!(due(&fixture), [Due::Merge(id("b"))], "c could land as it is, but was accepted later");
-    fixture.merge("b", true).turn();
-    green(&mut fixture, "b");
+    let decision = fixture.merge("b", true).decided().decision;
+    assert_eq!((decision.disposition, decision.reason_code), (Disposition::Accept, ReasonCode::CriteriaMet));
+    assert_eq!(due(&fixture).first(), Some(&Due::Land(id("b"))), "it was verified on this head before");
     fixture.land("b");
     assert_eq!(due(&fixture), [Due::Merge(id("c"))]);
+    is_sound(&fixture);
 }
 
 #[test]
