@@ -52,13 +52,19 @@ fn later(fixture: &mut Fixture) {
     fixture.now = fixture.now.after(Duration::from_secs(1));
 }
 
-/// These works accepted in this order, a second apart; the first has landed, and the second is merged with it.
-fn begun(names: &[&str]) -> Fixture {
+/// These works accepted in this order, a second apart.
+fn accepted(names: &[&str]) -> Fixture {
     let mut fixture = of(names, FLY);
     for name in names {
         later(&mut fixture);
         fixture.accept(name);
     }
+    fixture
+}
+
+/// The same; the first has landed, and the second is merged with it.
+fn begun(names: &[&str]) -> Fixture {
+    let mut fixture = accepted(names);
     fixture.land(names[0]);
     fixture.merge(names[1], true).turn();
     fixture
@@ -278,11 +284,7 @@ fn a_cancelled_car_leaves_the_train() {
 
 #[test]
 fn work_that_was_in_the_train_lands_before_work_that_never_was() {
-    let mut fixture = of(&["a", "b", "c"], FLY);
-    for name in ["a", "b", "c"] {
-        later(&mut fixture);
-        fixture.accept(name);
-    }
+    let mut fixture = accepted(&["a", "b", "c"]);
     fixture.stack("b").turn();
     fixture.cancel("a").decided();
     assert_eq!(due(&fixture), [Due::Merge(id("b"))], "c could land as it is, but was accepted later");
@@ -296,11 +298,7 @@ fn work_that_was_in_the_train_lands_before_work_that_never_was() {
 
 #[test]
 fn work_made_on_the_head_lands_although_a_car_behind_it_lost_its_place() {
-    let mut fixture = of(&["a", "b", "c"], FLY);
-    for name in ["a", "b", "c"] {
-        later(&mut fixture);
-        fixture.accept(name);
-    }
+    let mut fixture = accepted(&["a", "b", "c"]);
     fixture.stack("b").turn();
     fixture.stack("c").turn();
     fixture.cancel("b").decided();
