@@ -90,6 +90,8 @@ pub(crate) struct Problems {
     dropped: usize,
     /// Places of values that were reported: what the rules say of their substitutes is not reported.
     reported: HashSet<Position>,
+    /// Keys of mappings that were reported as misspelled: that they are missing is the same mistake.
+    misspelled: HashSet<(Position, String)>,
     /// For lists of which not all items could be read: which were.
     kept: HashMap<Position, Vec<usize>>,
 }
@@ -110,6 +112,16 @@ impl Problems {
         self.reported.insert(value);
     }
 
+    /// Notes that an unknown key of this mapping was reported as one that may be meant.
+    pub(crate) fn was_misspelled(&mut self, mapping: Position, meant: &str) {
+        self.misspelled.insert((mapping, meant.to_owned()));
+    }
+
+    /// Whether this key is in the mapping under another name.
+    pub(crate) fn is_misspelled(&self, mapping: Position, key: &str) -> bool {
+        !self.misspelled.is_empty() && self.misspelled.contains(&(mapping, key.to_owned()))
+    }
+
     /// Notes that only these items of the list could be read.
     pub(crate) fn keep_only(&mut self, list: Position, items: Vec<usize>) {
         self.kept.insert(list, items);
@@ -126,7 +138,8 @@ impl Problems {
         for problem in found.problems {
             let place = root.find(&problem.path, self);
             let known = reported.contains(&place.at) || self.kept.contains_key(&place.at);
-            if place.missing || !known {
+            let misspelled = place.key.is_some_and(|key| self.is_misspelled(place.at, key));
+            if (place.missing || !known) && !misspelled {
                 self.add(place.at, problem.message, problem.hint);
             }
         }
@@ -135,7 +148,12 @@ impl Problems {
 
     /// A collection for other findings about the same values.
     pub(crate) fn another(&self) -> Self {
-        Self { reported: self.reported.clone(), kept: self.kept.clone(), ..Self::default() }
+        Self {
+            reported: self.reported.clone(),
+            misspelled: self.misspelled.clone(),
+            kept: self.kept.clone(),
+            ..Self::default()
+        }
     }
 
     /// Whether any more are only counted, so that no effort for their words is worth it.

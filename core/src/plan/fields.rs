@@ -51,7 +51,10 @@ impl<'t> Fields<'t> {
             // A search for similar words is expensive, and of problems past the limit only the number is reported.
             let similar = if problems.is_full() { None } else { closest(&key.name, allowed.iter().copied()) };
             let hint = match similar {
-                Some(meant) => format!("did you mean `{meant}`?"),
+                Some(meant) => {
+                    problems.was_misspelled(fields.at, meant);
+                    format!("did you mean `{meant}`?")
+                }
                 None => format!("the keys of {what} are {}", names(allowed)),
             };
             problems.add(key.at, format!("unknown key `{}` in {what}", quoted(&key.name)), hint);
@@ -82,7 +85,7 @@ impl<'t> Fields<'t> {
 
     /// Reports that a key is missing if it is not there.
     pub(crate) fn demand(&self, key: &str, hint: &str, problems: &mut Problems) {
-        if !self.has(key) {
+        if !self.has(key) && !problems.is_misspelled(self.at, key) {
             problems.add(self.at, format!("{} has no `{key}`", self.what), hint);
         }
     }

@@ -94,16 +94,18 @@ impl Value {
 }
 
 /// A place that a path leads to.
-pub(crate) struct Found {
+pub(crate) struct Found<'p> {
     /// Of the value; where the file does not have it, of what it would be in.
     pub(crate) at: Position,
     /// Whether the file does not have it.
     pub(crate) missing: bool,
+    /// The key that the file does not have there.
+    pub(crate) key: Option<&'p str>,
 }
 
 impl Node {
     /// Follows a path from here. Lists may have lost items when they were read, which `problems` know.
-    pub(crate) fn find(&self, path: &PlanPath, problems: &Problems) -> Found {
+    pub(crate) fn find<'p>(&self, path: &'p PlanPath, problems: &Problems) -> Found<'p> {
         let mut node = self;
         for step in path.steps() {
             let next = match (step, &node.value) {
@@ -112,17 +114,20 @@ impl Node {
                 }
                 (Step::Name(name), Value::Map(entries)) => {
                     let key = entries.iter().find(|(key, _)| key.name == *name);
-                    return Found { at: key.map_or(node.at, |(key, _)| key.at), missing: key.is_none() };
+                    return Found { at: key.map_or(node.at, |(key, _)| key.at), missing: key.is_none(), key: None };
                 }
                 (Step::Item(item), Value::List(items)) => items.get(problems.item_in_file(node.at, *item)),
                 _ => None,
             };
             match next {
                 Some(next) => node = next,
-                None => return Found { at: node.at, missing: true },
+                None => {
+                    let key = if let Step::Key(name) = step { Some(name.as_ref()) } else { None };
+                    return Found { at: node.at, missing: true, key };
+                }
             }
         }
-        Found { at: node.at, missing: false }
+        Found { at: node.at, missing: false, key: None }
     }
 }
 

@@ -38,7 +38,7 @@ fn a_byte_order_mark_and_other_line_ends_change_nothing() {
         assert_eq!(read(text.as_bytes()).unwrap(), expected, "{text:?}");
     }
     let wrong = windows.replace("goal", "gaol");
-    assert_eq!(read(wrong.as_bytes()).unwrap_err().errors[0].line, 3);
+    assert_eq!(read(wrong.as_bytes()).unwrap_err().errors[0].line, 4);
 }
 
 #[test]
