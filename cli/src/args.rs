@@ -17,6 +17,8 @@ mod places;
 mod process;
 pub(crate) mod taking;
 pub(crate) mod task;
+#[cfg(test)]
+mod tests;
 pub(crate) mod traces;
 pub(crate) mod workflow;
 
@@ -35,7 +37,7 @@ pub(crate) use task::{TaskFlags, Work};
 #[derive(Debug, Parser)]
 #[command(name = "holdpoint", version, about, max_term_width = 110)]
 #[command(after_help = "Begin with: holdpoint doctor, then holdpoint run --help.\n\n\
-    Exit codes: 0 done, all waypoints accepted; 1 ended, not all accepted; 2 usage, plan or configuration;\n\
+    Exit codes: 0 done, all waypoints accepted; 1 ended, not all accepted; 2 usage, plan or configuration; \
     3 environment (broker, sandbox, git); 130 interrupted, the flight can be resumed.")]
 pub(crate) struct Cli {
     /// The command.
@@ -156,8 +158,8 @@ pub(crate) enum Command {
     holdpoint run plan.yaml --repo ../client --config holdpoint.toml --builders 3\n  \
     holdpoint run --task 'Read the contract' --agent default=claude\n  \
     holdpoint run --resume harden-client-0a1b2c3d\n\n\
-    The command line of --builder is run with `sh -c` in a clone of its own, in a sandbox, with the task in Markdown on\n\
-    its standard input; it edits files. Your working tree and branches are not touched: what was accepted stands on the\n\
+    The command line of --builder is run with `sh -c` in a clone of its own, in a sandbox, with the task in Markdown on \
+    its standard input; it edits files. Your working tree and branches are not touched: what was accepted stands on the \
     branch holdpoint/<flight>. Ctrl-C leaves the flight resumable. Work of one step needs no plan file: --task.")]
 pub(crate) struct RunArgs {
     /// The plan file (YAML)
@@ -192,10 +194,10 @@ pub(crate) struct RunArgs {
     holdpoint check plan.yaml\n  \
     holdpoint check plan.yaml --repo ../client --builder claude --judge ./judge.sh --json\n  \
     holdpoint check plan.yaml --nats nats://fleet:4222 --creds me.creds\n\n\
-    Looks at the plan (every problem at once, with its line), the repository and the plan's base, the programs, the\n\
-    configuration, the sandbox and the broker, with the flags that `run` would be given. Guards and checks that have to be\n\
-    red first are tried on the base, as the verifier would. No fleet is started, and nothing is written.\n\
-    Exit 0: `run` would take it; warnings stand on standard error. 2: plan, configuration or repository are wrong.\n\
+    Looks at the plan (every problem at once, with its line), the repository and the plan's base, the programs, the \
+    configuration, the sandbox and the broker, with the flags that `run` would be given. Guards and checks that have to be \
+    red first are tried on the base, as the verifier would. No fleet is started, and nothing is written. \
+    Exit 0: `run` would take it; warnings stand on standard error. 2: plan, configuration or repository are wrong. \
     3: this machine lacks something (`holdpoint doctor` shows what).")]
 pub(crate) struct CheckArgs {
     /// The plan file (YAML)
@@ -224,7 +226,7 @@ pub(crate) struct CheckArgs {
     holdpoint up --builders 2 --builder ./agent.sh &\n  \
     holdpoint submit plan.yaml\n  \
     holdpoint watch FLIGHT\n\n\
-    Prints the broker's address and the place of credentials for --nats and --creds. Ctrl-C or SIGTERM ends it; flights\n\
+    Prints the broker's address and the place of credentials for --nats and --creds. Ctrl-C or SIGTERM ends it; flights \
     that are under way go on with the next `up`.")]
 pub(crate) struct UpArgs {
     /// The repository whose fleet it is
@@ -357,9 +359,9 @@ pub(crate) struct DoctorArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Example, in a container:\n  \
     HEALTHCHECK --interval=2s --timeout=330s CMD [\"holdpoint\", \"health\", \"--hold\", \"5m\"]\n\n\
-    With --hold the first answer of a process that is well comes at once, and each further one after SPAN, or as soon as it is\n\
+    With --hold the first answer of a process that is well comes at once, and each further one after SPAN, or as soon as it is \
     not well any more: one process asks all the time, instead of a new one every few seconds.\n\n\
-    A process says every 2 s in the file of `health.file` that it turns and that its connection to the broker stands.\n\
+    A process says every 2 s in the file of `health.file` that it turns and that its connection to the broker stands. \
     Exit code 0: it said so in the last 15 s. 1: it did not. 2: no file is configured.")]
 pub(crate) struct HealthArgs {
     /// The configuration file of the process (TOML); variables HOLDPOINT__SECTION__KEY override it

@@ -12,7 +12,7 @@ use super::Place;
 #[command(after_help = "Example:\n  \
     holdpoint export harden-client-0a1b2c3d --with-evidence\n  \
     holdpoint audit harden-client-0a1b2c3d.export.jsonl\n\n\
-    The file holds every journal entry and every handoff as it was sent, with signatures and the keys that count, one\n\
+    The file holds every journal entry and every handoff as it was sent, with signatures and the keys that count, one \
     JSON object a line. `holdpoint audit` checks it anywhere, without a broker.")]
 pub(crate) struct ExportArgs {
     /// The flight
@@ -39,8 +39,8 @@ pub(crate) struct ExportArgs {
 #[command(after_help = "Examples:\n  \
     holdpoint audit harden-client-0a1b2c3d\n  \
     holdpoint audit harden-client-0a1b2c3d.export.jsonl --trust trust.json --json\n\n\
-    Checked are: the chain of every journal and its end, each entry's and handoff's signature and the role of its key,\n\
-    each decision (taken again by the rules), what each acceptance and landing rests on, and evidence by its digests.\n\
+    Checked are: the chain of every journal and its end, each entry's and handoff's signature and the role of its key, \
+    each decision (taken again by the rules), what each acceptance and landing rests on, and evidence by its digests. \
     The first broken link is named. Exit code 0: sound; 1: broken.")]
 pub(crate) struct AuditArgs {
     /// A file that `holdpoint export` wrote, or a flight, which is exported first, with its evidence
@@ -61,7 +61,7 @@ pub(crate) struct AuditArgs {
 #[derive(Debug, Args)]
 #[command(
     after_help = "Example:\n  holdpoint attest harden-client-0a1b2c3d retry-backoff > retry-backoff.intoto.jsonl\n\n\
-    Prints one DSSE envelope a line: an in-toto statement with SLSA's verification summary on the landed commit, signed\n\
+    Prints one DSSE envelope a line: an in-toto statement with SLSA's verification summary on the landed commit, signed \
     by the fleet's orchestrator."
 )]
 pub(crate) struct AttestArgs {

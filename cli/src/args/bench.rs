@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 /// `bench`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Each benchmark runs a yardstick with it, in the same run and on the same machine: what counts is the ratio.\n\
+    after_help = "Each benchmark runs a yardstick with it, in the same run and on the same machine: what counts is the ratio. \
     Everything is made in a temporary folder and removed again. Figures of a debug build mean nothing."
 )]
 pub(crate) struct BenchArgs {
@@ -52,9 +52,9 @@ pub(crate) struct BenchPlace {
 #[command(after_help = "Examples:\n  \
     holdpoint bench handoff\n  \
     holdpoint bench handoff --waypoints 10000 --concurrency 128 --sync default --json\n\n\
-    One waypoint is submit, build, verify, decision: a flight of its own. Orchestrator, broker, builders and verifiers\n\
-    are processes of their own, with the accounts, keys and turn loop that every flight has; only the work of a turn is\n\
-    nothing. The yardstick is a minimal program on the raw client that publishes and consumes as many messages of the\n\
+    One waypoint is submit, build, verify, decision: a flight of its own. Orchestrator, broker, builders and verifiers \
+    are processes of their own, with the accounts, keys and turn loop that every flight has; only the work of a turn is \
+    nothing. The yardstick is a minimal program on the raw client that publishes and consumes as many messages of the \
     same sizes: awaited acknowledgements, pull consumers in another process, double acknowledgements.")]
 pub(crate) struct HandoffArgs {
     /// Waypoints of each measurement
@@ -91,8 +91,8 @@ pub(crate) enum SyncChoice {
     holdpoint bench scale\n  \
     holdpoint bench scale --open 1000,10000,100000 --json\n  \
     holdpoint bench scale --open '' --builders 1,4,16\n\n\
-    First, flights are opened whose turns nobody takes, and further waypoints are measured next to them: what they cost\n\
-    must not depend on how many are open. The orchestrator is then killed, and the time is taken until another one knows\n\
+    First, flights are opened whose turns nobody takes, and further waypoints are measured next to them: what they cost \
+    must not depend on how many are open. The orchestrator is then killed, and the time is taken until another one knows \
     how every open flight stands. Second, builders think for a while about each turn: the more of them, the more is done.")]
 pub(crate) struct ScaleArgs {
     /// How many waypoints are open: a row each, the smallest first; empty for none
@@ -121,8 +121,8 @@ pub(crate) struct ScaleArgs {
     holdpoint bench gates\n  \
     holdpoint bench gates --gates 20 --waypoints 4100 --json\n  \
     holdpoint bench gates --waypoints 0\n\n\
-    The workflow is build, verification and reviews, some with a condition. In memory the machine takes waypoints through\n\
-    all gates: the time of a step, the size of entries, and what grows with the waypoints of a flight. Then flights of it\n\
+    The workflow is build, verification and reviews, some with a condition. In memory the machine takes waypoints through \
+    all gates: the time of a step, the size of entries, and what grows with the waypoints of a flight. Then flights of it \
     are flown on fleets of their own, without and with conditions, between two flights by the built-in workflow `fly`:\n\
     transitions a second are compared.")]
 pub(crate) struct GatesArgs {
@@ -201,8 +201,8 @@ pub(crate) struct WorkspaceArgs {
 #[command(after_help = "Examples:\n  \
     holdpoint bench verdict\n  \
     holdpoint bench verdict --runners unittest,cargo --work-ms 5 --rounds 3 --json\n\n\
-    A project with a suite is made, and three pieces of honest work on it: a file fixed behind a red test, a feature with\n\
-    its tests, and eight files fixed at once. The verifier judges each at every level, in turns, without a broker. The\n\
+    A project with a suite is made, and three pieces of honest work on it: a file fixed behind a red test, a feature with \
+    its tests, and eight files fixed at once. The verifier judges each at every level, in turns, without a broker. The \
     yardstick is the check alone, on the same files and outside of everything.")]
 pub(crate) struct VerdictArgs {
     /// Tests in the suite

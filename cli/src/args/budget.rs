@@ -10,7 +10,7 @@ use super::{Place, people::Acting};
 #[command(group = ArgGroup::new("raised").required(true).multiple(true).args(["cost_usd", "tokens", "tool_calls", "output", "wall"]))]
 #[command(after_help = "Examples:\n  holdpoint budget FLIGHT --cost-usd +5\n  \
     holdpoint budget retry-backoff --flight FLIGHT --tokens +200000\n\n\
-    Raises what the plan limits: of a flight its budget; of a waypoint what each of its turns and what all of them may\n\
+    Raises what the plan limits: of a flight its budget; of a waypoint what each of its turns and what all of them may \
     use up. Work that was held because the limit was reached is tried again.")]
 pub(crate) struct BudgetArgs {
     /// A flight, or a waypoint of the flight that --flight names or of the newest one that has it
@@ -42,8 +42,8 @@ pub(crate) struct BudgetArgs {
 /// `cost`
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  holdpoint cost FLIGHT\n  holdpoint cost FLIGHT --by agent --csv > cost.csv\n\n\
-    Tokens, cost and tool calls are the word of agents' programs; time and output are measured. `claimed` counts turns whose\n\
-    harness is not Holdpoint's: everything that these report is a claim. Attempts after the first one stand apart, as\n\
+    Tokens, cost and tool calls are the word of agents' programs; time and output are measured. `claimed` counts turns whose \
+    harness is not Holdpoint's: everything that these report is a claim. Attempts after the first one stand apart, as \
     reworks. A turn whose agent died reported nothing and is in no line.")]
 pub(crate) struct CostArgs {
     /// The flight

@@ -13,9 +13,9 @@ use super::Place;
     holdpoint console\n  \
     holdpoint console --as human-ann --port 4280\n  \
     holdpoint console --nats tls://fleet.example:4222 --creds ann.creds --read-only\n\n\
-    Prints an address of this machine's loopback: open it in a browser. It holds a secret, and anyone who has it acts in your name;\n\
-    another start prints another. Shows flights, waypoints with their attempts, diffs and evidence, what waits for people, and\n\
-    the agents, as it happens; buttons answer, approve, send back, retry, cancel, pause and resume, signed with the key that\n\
+    Prints an address of this machine's loopback: open it in a browser. It holds a secret, and anyone who has it acts in your name; \
+    another start prints another. Shows flights, waypoints with their attempts, diffs and evidence, what waits for people, and \
+    the agents, as it happens; buttons answer, approve, send back, retry, cancel, pause and resume, signed with the key that \
     this command runs with. Ctrl-C ends it; flights are not touched by that.")]
 pub(crate) struct ConsoleArgs {
     /// In whose name buttons act, in a local fleet; that person's key is made when it is first used [default: human-<your user name>]

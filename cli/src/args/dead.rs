@@ -11,8 +11,8 @@ use super::{
 /// `dead`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A turn is dead when three agents took it and were never heard of again, or when it was opened\n\
-    again three times and nobody answered (orchestrator.dead_after). Nobody works on it until somebody\n\
+    after_help = "A turn is dead when three agents took it and were never heard of again, or when it was opened \
+    again three times and nobody answered (orchestrator.dead_after). Nobody works on it until somebody \
     has looked:\n\n  \
     holdpoint dead list\n  \
     holdpoint history WAYPOINT --flight FLIGHT\n  \

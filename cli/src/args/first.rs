@@ -12,7 +12,7 @@ use super::Place;
 #[command(after_help = "Examples:\n  \
     holdpoint init\n  \
     holdpoint init --repo ../client --out ../client-plan.yaml\n\n\
-    Recognised by its files are Cargo, Go modules, npm, pytest and unittest: what runs all tests becomes the plan's guard.\n\
+    Recognised by its files are Cargo, Go modules, npm, pytest and unittest: what runs all tests becomes the plan's guard. \
     Nothing but the plan is written.")]
 pub(crate) struct InitArgs {
     /// The repository
@@ -34,7 +34,7 @@ pub(crate) struct InitArgs {
 #[command(after_help = "Examples:\n  \
     holdpoint diff retry-backoff\n  \
     holdpoint diff retry-backoff --attempt 1 | git apply --stat\n\n\
-    The patch is of the commit that an attempt handed off, on the commit it began with. `holdpoint history WAYPOINT` lists\n\
+    The patch is of the commit that an attempt handed off, on the commit it began with. `holdpoint history WAYPOINT` lists \
     the attempts. Files that are not text are only named.")]
 pub(crate) struct DiffArgs {
     /// The waypoint
@@ -53,7 +53,7 @@ pub(crate) struct DiffArgs {
 /// `forget`
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  holdpoint forget harden-client-0a1b2c3d\n\n\
-    `holdpoint status` lists it no more, `holdpoint status --all` does. Nothing is deleted: its journal, its evidence and its\n\
+    `holdpoint status` lists it no more, `holdpoint status --all` does. Nothing is deleted: its journal, its evidence and its \
     branch stay, and every other command finds it by its id.")]
 pub(crate) struct ForgetArgs {
     /// The flight

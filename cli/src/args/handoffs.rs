@@ -11,8 +11,8 @@ use super::Place;
     holdpoint handoffs\n  \
     holdpoint handoffs harden-client-0a1b2c3d --failed\n  \
     holdpoint handoffs --waypoint retry-backoff --json | jq .original_error\n\n\
-    An agent's program hands its result to its harness. Where that fails (no JSON, missing fields, cut off, stuck, crashed), it\n\
-    is asked again in the same turn, and a record is kept: one line here for each exchange that failed at least once, with\n\
+    An agent's program hands its result to its harness. Where that fails (no JSON, missing fields, cut off, stuck, crashed), it \
+    is asked again in the same turn, and a record is kept: one line here for each exchange that failed at least once, with \
     what was wrong first, how often it was tried, and how it ended:\n  \
     recovered  a later try was good; the turn went on\n  \
     escalated  the retries are used up, or the same error came twice running; the turn failed\n  \

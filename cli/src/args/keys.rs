@@ -59,7 +59,7 @@ pub(crate) struct Dir {
 
 /// `keys init`
 #[derive(Debug, Args)]
-#[command(after_help = "What is there already is left as it is, so the command can be repeated at every start.\n\
+#[command(after_help = "What is there already is left as it is, so the command can be repeated at every start. \
     A name that was revoked is not made again.\n\n\
     In DIR:\n  \
     authority/                secret: keep it away from every process\n  \
@@ -92,12 +92,12 @@ pub(crate) struct InitArgs {
 
 /// `keys add`
 #[derive(Debug, Args)]
-#[command(after_help = "Signed offline: no broker has to be told, and the credentials work at once.\n\
+#[command(after_help = "Signed offline: no broker has to be told, and the credentials work at once. \
     An orchestrator's key stands in trust.json too; processes take that over within seconds.\n\n\
     Examples:\n  \
     holdpoint keys add operator ann --dir keys --out - > ann.creds\n  \
     holdpoint keys add verifier verifier-gpu --dir keys --harness\n\n\
-    An agent's key says whose harness it is for. Its holder cannot change that: give one that was\n\
+    An agent's key says whose harness it is for. Its holder cannot change that: give one that was \
     made with --harness to processes of Holdpoint only.")]
 pub(crate) struct AddArgs {
     /// What they are for: builder, verifier, repair, orchestrator, operator, or a role of `keys role add`
@@ -142,8 +142,8 @@ pub(crate) enum RoleCommand {
 /// `keys role add`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "The role gets a signing key, and credentials <role>-1 to <role>-N in DIR/<role>. Reload the broker (SIGHUP);\n\
-    orchestrators take the new trust.json over by themselves and make the role's streams. Nobody else is\n\
+    after_help = "The role gets a signing key, and credentials <role>-1 to <role>-N in DIR/<role>. Reload the broker (SIGHUP); \
+    orchestrators take the new trust.json over by themselves and make the role's streams. Nobody else is \
     disturbed. Repeating the command makes what is missing.\n\n\
     A role is not removed again, because its handoffs are part of journals. A fleet has at most 12.\n\n\
     Examples:\n  \
@@ -169,7 +169,7 @@ pub(crate) struct RoleAddArgs {
 
 /// `keys revoke`
 #[derive(Debug, Args)]
-#[command(after_help = "Counts at the broker once it has read DIR/broker/accounts.conf again (SIGHUP), which also\n\
+#[command(after_help = "Counts at the broker once it has read DIR/broker/accounts.conf again (SIGHUP), which also \
     ends the user's connections. What an orchestrator wrote before stays part of the journals.")]
 pub(crate) struct RevokeArgs {
     /// The name in the credentials, or their public key (U…)
@@ -188,7 +188,7 @@ pub(crate) struct RevokeArgs {
     2. reload the broker (SIGHUP): now both keys count\n\
     3. restart the processes of the role, one after the other: they read their new credentials\n\
     4. holdpoint keys rotate ROLE --dir DIR --drop-old, and reload the broker again\n\n\
-    Credentials that are not in their place any more are named: revoke them and add new ones\n\
+    Credentials that are not in their place any more are named: revoke them and add new ones \
     before step 4.")]
 pub(crate) struct RotateArgs {
     /// The role: builder, verifier, repair, orchestrator, operator, or one of `keys role add`
@@ -244,9 +244,9 @@ pub(crate) struct ServerConfigArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  \
     holdpoint keys secrets --dir keys --brokers 3 | kubectl apply --namespace holdpoint --server-side -f -\n\n\
-    Prints a List: the ConfigMap NAME-trust, the Secret NAME-broker, and a Secret NAME-<role>-keys for each role of agents\n\
-    and for orchestrators. The authority's secrets and people's credentials are in none. What it prints is secret.\n\
-    With more brokers than one it keeps a password for their routes in DIR/broker/routes.password.\n\
+    Prints a List: the ConfigMap NAME-trust, the Secret NAME-broker, and a Secret NAME-<role>-keys for each role of agents \
+    and for orchestrators. The authority's secrets and people's credentials are in none. What it prints is secret. \
+    With more brokers than one it keeps a password for their routes in DIR/broker/routes.password. \
     Repeat it after each change of DIR; docs/kubernetes.md says what then has to be restarted.")]
 pub(crate) struct SecretsArgs {
     /// The folder of the keys

@@ -10,11 +10,11 @@ use super::Place;
 #[command(after_help = "Examples:\n  \
     holdpoint logs retry-backoff\n  \
     holdpoint logs retry-backoff --follow --json | jq -r .text\n\n\
-    Prints what the programs of the waypoint's agents say as they say it: `said` a line of the agent's words, `tool` a tool\n\
-    call, `doing` what the harness does. Ends with the turn that is open; with --follow it goes on over later turns until the\n\
+    Prints what the programs of the waypoint's agents say as they say it: `said` a line of the agent's words, `tool` a tool \
+    call, `doing` what the harness does. Ends with the turn that is open; with --follow it goes on over later turns until the \
     waypoint is over. An agent sends 10 lines at once and 100 a minute; the last ones always come.\n\n\
-    These lines are not stored: nothing that was said before this command began is here. What was recorded of a turn, its whole\n\
-    output among it, is in the artifacts of `holdpoint history WAYPOINT`: `holdpoint artifact REF` shows one, and `evidence`\n\
+    These lines are not stored: nothing that was said before this command began is here. What was recorded of a turn, its whole \
+    output among it, is in the artifacts of `holdpoint history WAYPOINT`: `holdpoint artifact REF` shows one, and `evidence` \
     in its `ledger` names the output for `holdpoint artifact sha256:…`.")]
 pub(crate) struct LogsArgs {
     /// The waypoint

@@ -31,9 +31,9 @@ pub(crate) struct Flights {
     holdpoint events harden-client-0a1b2c3d\n  \
     holdpoint events harden-client-0a1b2c3d --waypoint retry-backoff --type gate_transition\n  \
     holdpoint events --follow --type gate_rejection --type gate_timeout | jq -r .message\n\n\
-    One JSON object a line, oldest first: event, timestamp, taskId (the waypoint), flight, project (the plan), workflow, and\n\
-    what the event is about; `ref` is where it is written (`holdpoint artifact REF`). Durations are in seconds. Events follow\n\
-    from the journals and handoffs: the same flight gives the same lines whenever it is asked for. docs/workflows.md has the\n\
+    One JSON object a line, oldest first: event, timestamp, taskId (the waypoint), flight, project (the plan), workflow, and \
+    what the event is about; `ref` is where it is written (`holdpoint artifact REF`). Durations are in seconds. Events follow \
+    from the journals and handoffs: the same flight gives the same lines whenever it is asked for. docs/workflows.md has the \
     fields of each type.")]
 pub(crate) struct EventsArgs {
     /// Go on with what happens from now on, until Ctrl-C or the end of the flight
@@ -58,8 +58,8 @@ pub(crate) struct EventsArgs {
 #[command(after_help = "Examples:\n  \
     holdpoint gates\n  \
     holdpoint gates harden-client-0a1b2c3d --json\n\n\
-    Shows for each gate of each workflow: the work that is there now, for whom it waits and since when; and of what went\n\
-    through how long it took (median, 90th percentile, longest), how much was sent back, skipped, late. A gate that nothing\n\
+    Shows for each gate of each workflow: the work that is there now, for whom it waits and since when; and of what went \
+    through how long it took (median, 90th percentile, longest), how much was sent back, skipped, late. A gate that nothing \
     came to is there as well.")]
 pub(crate) struct GatesArgs {
     /// Which flights
@@ -77,9 +77,9 @@ pub(crate) struct GatesArgs {
     holdpoint report --by-agent\n  \
     holdpoint report --trend --days 14\n  \
     holdpoint report harden-client-0a1b2c3d --dora --json\n\n\
-    By agent: turns and what they came to, work that landed or was sent back, conflicts, deaths, time. DORA: landings a day,\n\
-    lead time from a waypoint's first gate to its landing, the share of changes that were held, and how long a hold took to\n\
-    be restored. Trend: of each gate how much it sent back and how long it took in the last days, and in as many days before.\n\
+    By agent: turns and what they came to, work that landed or was sent back, conflicts, deaths, time. DORA: landings a day, \
+    lead time from a waypoint's first gate to its landing, the share of changes that were held, and how long a hold took to \
+    be restored. Trend: of each gate how much it sent back and how long it took in the last days, and in as many days before. \
     Without a flag all three.")]
 pub(crate) struct ReportArgs {
     /// What each agent and person did, and what became of it
@@ -107,8 +107,8 @@ pub(crate) struct ReportArgs {
 #[command(after_help = "Examples:\n  \
     holdpoint task retry-backoff\n  \
     holdpoint task retry-backoff --flight harden-client-0a1b2c3d --json | jq .gateHistory\n\n\
-    Prints the waypoint as a document with front matter: id, title, status (ready, in_progress, blocked, complete), created,\n\
-    updated, routing, gate, gateHistory with what everybody said, reviewContext, tests, tags, metadata; below it the goal.\n\
+    Prints the waypoint as a document with front matter: id, title, status (ready, in_progress, blocked, complete), created, \
+    updated, routing, gate, gateHistory with what everybody said, reviewContext, tests, tags, metadata; below it the goal. \
     docs/workflows.md has the fields.")]
 pub(crate) struct TaskArgs {
     /// The waypoint

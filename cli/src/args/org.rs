@@ -27,11 +27,11 @@ pub(crate) enum OrgAction {
 #[command(after_help = "Examples:\n  \
     holdpoint org reload --check\n  \
     holdpoint org reload --flight harden-client-0a1b2c3d --as human-ann\n\n\
-    The files are checked first, all problems at once; a flight that cannot go on by them keeps what it had. Work in a\n\
-    gate that is gone goes to the nearest earlier gate that is still there, or waits for a person; a gate that is another\n\
-    role's has its turn open again; running work passes over gates that were added.\n\
-    What removes or loosens a verifier's gate or one for people takes a person's key (human-NAME).\n\
-    `run` and `up` watch the files and reload by themselves.\n\
+    The files are checked first, all problems at once; a flight that cannot go on by them keeps what it had. Work in a \
+    gate that is gone goes to the nearest earlier gate that is still there, or waits for a person; a gate that is another \
+    role's has its turn open again; running work passes over gates that were added. \
+    What removes or loosens a verifier's gate or one for people takes a person's key (human-NAME). \
+    `run` and `up` watch the files and reload by themselves. \
     Exit 0: every flight is flown by what the files declare. 1: one is not. 2: something is wrong with the files.")]
 pub(crate) struct ReloadArgs {
     /// The workflow file (YAML) [default: project.yaml of the working tree]

@@ -33,9 +33,9 @@ pub(crate) struct Whose {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  holdpoint inbox\n  holdpoint inbox --flight FLIGHT --json\n  \
     holdpoint inbox --notices\n\n\
-    Lists questions, calls for help, approvals, and work that is blocked or failed, longest first, each with the\n\
-    commands that move it on. With --notices also what needs no answer: flights that are over, and, of flights that are\n\
-    open or named by --flight, gates that were passed over because of an invalid condition, and agents' turns that were\n\
+    Lists questions, calls for help, approvals, and work that is blocked or failed, longest first, each with the \
+    commands that move it on. With --notices also what needs no answer: flights that are over, and, of flights that are \
+    open or named by --flight, gates that were passed over because of an invalid condition, and agents' turns that were \
     offered again after their deadline.")]
 pub(crate) struct InboxArgs {
     /// Also list notifications that need no answer
@@ -57,7 +57,7 @@ pub(crate) struct InboxArgs {
 #[command(group = ArgGroup::new("answered").required(true).multiple(false).args(["option", "text"]))]
 #[command(after_help = "Examples:\n  holdpoint answer w1 --option sqlite\n  \
     holdpoint answer w1 --text 'keep the old name' --constraint 'the public API stays as it is'\n\n\
-    The builder's next turn begins with the answer and with the work it had done. A constraint holds for every later\n\
+    The builder's next turn begins with the answer and with the work it had done. A constraint holds for every later \
     turn of the waypoint, the verifier's too. The first valid answer counts.")]
 pub(crate) struct AnswerArgs {
     /// Which waypoint
@@ -158,7 +158,7 @@ pub(crate) struct CancelArgs {
 /// `pause` and `resume`
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  holdpoint pause FLIGHT\n  holdpoint resume FLIGHT\n\n\
-    While a flight is paused no turn opens and no deadline fires. A turn that an agent holds is finished; what it handed\n\
+    While a flight is paused no turn opens and no deadline fires. A turn that an agent holds is finished; what it handed \
     off is looked at when the flight goes on. To start the agents of an interrupted flight again: `holdpoint run --resume`.")]
 pub(crate) struct SteerArgs {
     /// The flight

@@ -11,11 +11,11 @@ use super::people::{Acting, Whose};
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  holdpoint take w1\n  \
     holdpoint take w1 --into ~/w1 --as human-ann\n\n\
-    Takes an open turn from its agents. A builder's turn: makes a clone with the work so far next to the repository\n\
-    (../<repository>-w1), and what is wanted in a file next to it. Edit, then `holdpoint hand-in w1`; it is verified like\n\
-    an agent's work. A gate that agents complete: `holdpoint approve w1` or `holdpoint reject w1` completes it.\n\
-    A verification: read the clone of the work, then `holdpoint hand-in w1 --verdict ID=pass --note N` judges the criteria\n\
-    without a check. `holdpoint release w1` gives the turn back; it goes back by itself after a day.\n\
+    Takes an open turn from its agents. A builder's turn: makes a clone with the work so far next to the repository \
+    (../<repository>-w1), and what is wanted in a file next to it. Edit, then `holdpoint hand-in w1`; it is verified like \
+    an agent's work. A gate that agents complete: `holdpoint approve w1` or `holdpoint reject w1` completes it. \
+    A verification: read the clone of the work, then `holdpoint hand-in w1 --verdict ID=pass --note N` judges the criteria \
+    without a check. `holdpoint release w1` gives the turn back; it goes back by itself after a day. \
     Called again by the person who has the turn, it makes the clone once more.")]
 pub(crate) struct TakeArgs {
     /// Which waypoint
@@ -34,8 +34,8 @@ pub(crate) struct TakeArgs {
 #[command(after_help = "Examples:\n  holdpoint hand-in w1\n  \
     holdpoint hand-in w1 --from ~/w1 --as human-ann\n  \
     holdpoint hand-in w1 --verdict readable=pass --note 'read every line of src/retry.rs'\n\n\
-    Hands in the files of the clone that `holdpoint take` made, as they are; no commit is needed, and ignored files do not\n\
-    count. Who hands work in cannot approve it later. Of a verification that was taken over: a verdict on each criterion\n\
+    Hands in the files of the clone that `holdpoint take` made, as they are; no commit is needed, and ignored files do not \
+    count. Who hands work in cannot approve it later. Of a verification that was taken over: a verdict on each criterion \
     without a check; a verifier runs the checks and puts your verdicts in the place of a judge's.")]
 pub(crate) struct HandInArgs {
     /// Which waypoint
@@ -58,7 +58,7 @@ pub(crate) struct HandInArgs {
 /// `release`
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  holdpoint release w1\n\n\
-    Gives a turn back that `holdpoint take` took: it is its agents' again, as it was. The clone stays where it is, and\n\
+    Gives a turn back that `holdpoint take` took: it is its agents' again, as it was. The clone stays where it is, and \
     nothing of it is handed in.")]
 pub(crate) struct ReleaseArgs {
     /// Which waypoint

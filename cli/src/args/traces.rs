@@ -10,7 +10,7 @@ use holdpoint_runtime::config::ByteSize;
 #[derive(Debug, Args)]
 #[command(after_help = "Example:\n  holdpoint trace harden-client-0a1b2c3d retry-backoff --from traces.jsonl\n\n\
     One line a span, below what it is part of: its name, who did it, when it began after the beginning of the trace, and \
-    how\nlong it took. docs/tracing.md says what each span means. With Jaeger, search for the tag holdpoint.waypoint.")]
+    how long it took. docs/tracing.md says what each span means. With Jaeger, search for the tag holdpoint.waypoint.")]
 pub(crate) struct TraceArgs {
     /// The flight
     pub(crate) flight: FlightId,
@@ -31,7 +31,7 @@ pub(crate) struct TraceArgs {
     OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4317 holdpoint run plan.yaml --builder ./agent.sh\n  \
     holdpoint trace FLIGHT --from traces.jsonl\n\n\
     It takes OTLP over gRPC, without TLS and from anybody who reaches the port, and writes one JSON object a span. It is \
-    for\nmachines without a collector; Jaeger shows more.")]
+    for machines without a collector; Jaeger shows more.")]
 pub(crate) struct SinkArgs {
     /// Where to listen
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:4317")]

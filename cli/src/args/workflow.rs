@@ -7,7 +7,7 @@ use clap::{Args, Subcommand, ValueEnum};
 /// `workflow`
 #[derive(Debug, Args)]
 #[command(
-    after_help = "A workflow is an ordered list of gates; at each one role has the turn. A project declares its workflows in\n\
+    after_help = "A workflow is an ordered list of gates; at each one role has the turn. A project declares its workflows in \
     project.yaml, and who has which role in org.yaml (docs/workflows.md):\n\n  \
     holdpoint workflow new review --out project.yaml\n  \
     holdpoint workflow new review --org --out org.yaml\n  \
@@ -38,9 +38,9 @@ pub(crate) enum WorkflowAction {
     holdpoint workflow check\n  \
     holdpoint workflow check sales.yaml publishing.yaml --org org.yaml --json\n  \
     holdpoint workflow check --keys /etc/holdpoint/keys\n\n\
-    All problems are reported at once, each with its file, line and column, and what to do about it.\n\
-    A FILE with `roles:` is an org chart, by which the others are checked. Without one and without --org, org.yaml\n\
-    in the folder of the first FILE is read; without an org chart, roles are not checked.\n\
+    All problems are reported at once, each with its file, line and column, and what to do about it. \
+    A FILE with `roles:` is an org chart, by which the others are checked. Without one and without --org, org.yaml \
+    in the folder of the first FILE is read; without an org chart, roles are not checked. \
     Exit 0: sound; warnings stand on standard error. 2: something is wrong.")]
 pub(crate) struct WorkflowCheckArgs {
     /// Workflow files (YAML) [default: project.yaml]
