@@ -229,7 +229,10 @@ pub(crate) fn bad_end(result: &BackendResult) -> Option<(ReasonCode, String)> {
         Ended::Exited(code @ (CANNOT_EXECUTE | NOT_FOUND)) => {
             let why = if code == NOT_FOUND { "is not there" } else { "cannot be executed" };
             let program = named(&result.command);
-            Some((ReasonCode::NotExecutable, format!("the program {program} {why} (exit code {code})")))
+            Some((
+                ReasonCode::NotExecutable,
+                format!("the program {program}, or one that it starts, {why} (exit code {code})"),
+            ))
         }
         Ended::Exited(code) => Some((ReasonCode::AgentFailed, format!("the program exited with code {code}"))),
     }

@@ -81,8 +81,16 @@ fn every_other_end_fails_the_turn_with_its_reason_and_last_lines() {
 #[test]
 fn a_program_that_cannot_be_run_is_named_and_is_no_failure_of_its_own() {
     for (code, command, said) in [
-        (127, "env A=1 no-such-agent --fast", "the program `no-such-agent` is not there (exit code 127)"),
-        (126, "/srv/notes.txt", "the program `/srv/notes.txt` cannot be executed (exit code 126)"),
+        (
+            127,
+            "env A=1 no-such-agent --fast",
+            "the program `no-such-agent`, or one that it starts, is not there (exit code 127)",
+        ),
+        (
+            126,
+            "/srv/notes.txt",
+            "the program `/srv/notes.txt`, or one that it starts, cannot be executed (exit code 126)",
+        ),
     ] {
         let result = BackendResult { command: command.to_owned(), ..ended(Ended::Exited(code), "") };
         assert_eq!(failure(&result).reason, ReasonCode::NotExecutable);
