@@ -88,6 +88,18 @@ impl Mirror {
         let listing = complete(listing.run_ok().await)?;
         parse_numstat(&listing)
     }
+
+    /// Both, by one process.
+    ///
+    /// # Errors
+    /// As [`Mirror::diff`].
+    pub async fn diff_with_summary(&self, from: &Oid, to: &Oid) -> Result<(Vec<Change>, DiffSummary), Error> {
+        let git = self.git("diff-tree").args(["-r", "-z", "--raw", "--numstat", "--no-abbrev", "--no-renames"]);
+        let listing = git.args(["--no-ext-diff", "--no-textconv"]).arg(from).arg(to).long();
+        let listing = complete(listing.run_ok().await)?;
+        let (raw, numstat) = listing.split_at(raw_len(&listing));
+        Ok((parse_raw(raw)?, parse_numstat(numstat)?))
+    }
 }
 
 impl Mirror {
@@ -114,6 +126,16 @@ fn complete(listing: Result<Vec<u8>, Error>) -> Result<Vec<u8>, Error> {
         }
         other => other,
     }
+}
+
+/// The length of what `--raw` wrote in front of `--numstat`: pairs of a line that begins with a colon, and a path.
+fn raw_len(listing: &[u8]) -> usize {
+    let mut len = 0;
+    while listing.get(len) == Some(&b':') {
+        let pair = listing[len..].split_inclusive(|byte| *byte == 0).take(2).map(<[u8]>::len);
+        len += pair.sum::<usize>();
+    }
+    len
 }
 
 /// `:<old mode> <new mode> <old oid> <new oid> <status>` and the path, both ended by NUL.
@@ -200,6 +222,17 @@ mod tests {
         assert!(complete(Err(cut)).unwrap_err().is_refusal());
         let gone = Error::Git { command: "diff-tree", source: ToolError::NotFound { program: program() } };
         assert!(!complete(Err(gone)).unwrap_err().is_refusal());
+    }
+
+    #[test]
+    fn both_listings_are_told_apart_whatever_a_path_is_called() {
+        let a = "a".repeat(40);
+        let raw = format!(":100644 100644 {a} {a} M\0:3\t1\tx\0");
+        for (before, behind) in
+            [(raw.as_str(), "3\t1\t:3\t1\tx\0"), ("", "-\t-\tbin\0"), (&raw, ""), ("", ""), (":cut", "")]
+        {
+            assert_eq!(raw_len(format!("{before}{behind}").as_bytes()), before.len(), "{before:?} {behind:?}");
+        }
     }
 
     #[test]

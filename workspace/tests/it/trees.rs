@@ -47,6 +47,8 @@ async fn a_difference_names_every_touched_path() {
     let summary = bench.mirror.diff_summary(&bench.base, &tree).await.unwrap();
     // A link that became a file counts as both; git reports it as one path.
     assert_eq!(summary, DiffSummary { files: 5, insertions: 2, deletions: 2, binary_files: 1 });
+    assert_eq!(bench.mirror.diff_with_summary(&bench.base, &tree).await.unwrap(), (changes, summary));
+    assert_eq!(bench.mirror.diff_with_summary(&tree, &tree).await.unwrap(), (Vec::new(), DiffSummary::default()));
     assert_eq!(bench.mirror.diff(&tree, &tree).await.unwrap(), []);
 }
 
