@@ -11,6 +11,6 @@ mod version;
 
 pub use binary::ServerBinary;
 pub use error::BrokerError;
-pub use local::{LocalBroker, LocalSpec, RolesError, add_roles};
+pub use local::{LocalBroker, LocalSpec, RolesError, add_roles, keep_keys};
 pub use process::{Broker, BrokerSpec};
 pub use version::{FLOOR, ServerVersion};

@@ -311,9 +311,12 @@ fn step_of(kind: &EntryKind) -> Step {
         EntryKind::Submitted => Step::AppendSubmitted,
         EntryKind::Landed => Step::AppendLanded,
         EntryKind::Turn { .. } => Step::AppendTurn,
-        EntryKind::Decided | EntryKind::Dead | EntryKind::Steered | EntryKind::Answered | EntryKind::Reserved => {
-            Step::AppendDecided
-        }
+        EntryKind::Decided
+        | EntryKind::Dead
+        | EntryKind::Steered
+        | EntryKind::Answered
+        | EntryKind::Reserved
+        | EntryKind::Retired => Step::AppendDecided,
     }
 }
 
@@ -334,7 +337,7 @@ pub(crate) async fn stream(bus: &Bus, name: &str) -> Result<jetstream::stream::S
 }
 
 /// The last message under a filter, as the stream's leader has it.
-async fn last_of(bus: &Bus, name: &str, filter: &str) -> Result<Option<Stored>, ReadError> {
+pub(crate) async fn last_of(bus: &Bus, name: &str, filter: &str) -> Result<Option<Stored>, ReadError> {
     let last = stream(bus, name).await?.raw_message_builder().last_by_subject(filter).send().await;
     found(name, last)
 }

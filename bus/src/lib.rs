@@ -8,9 +8,11 @@
 //! - [`journal`]: optimistic appends and reads (orchestrators).
 //! - [`turns`] and [`handoffs`]: what agents pull and what they answer.
 //! - [`past`]: what was handed off before.
+//! - [`archivist`]: what leaves the broker.
 //! - [`blobs`]: write-once bytes; [`signals`]: what is not stored; [`api`]: the micro service.
 
 pub mod api;
+pub mod archivist;
 pub mod auth;
 pub mod blobs;
 pub mod broker;

@@ -12,7 +12,7 @@ use async_nats::jetstream::{
     context::{CreateStreamError, CreateStreamErrorKind},
     stream::{Config, DiscardPolicy, StorageType, SubjectTransform},
 };
-use futures::{future::try_join_all, try_join};
+use futures::{future::join_all, join};
 use holdpoint_protocol::{
     ids::{FlightId, PoolId, RoleId},
     plan::Priority,
@@ -143,17 +143,31 @@ pub enum TopologyError {
 /// # Errors
 /// [`TopologyError`] names what could not be made.
 pub async fn ensure(bus: &Bus, settings: &Settings, roles: &Roles) -> Result<(), TopologyError> {
-    let (storing, handing) = (roles.storing(), roles.handing());
-    // At the same time: each is a request or more, and a command that only looks waits for all of them.
-    let blobs = try_join_all(storing.iter().map(|role| ensure_blob_stream(bus, role, settings)));
-    let handoffs = try_join_all(handing.iter().map(|role| ensure_handoffs(bus, role, settings)));
-    // Boxed: it is large, and the caller of this would carry it.
-    let turns = Box::pin(async {
-        ensure_stream(bus, journal_stream(settings), settings).await?;
-        let (pool, agents) = (streams::fleet_pool(), roles.agents());
-        try_join_all(agents.iter().map(|role| ensure_turn_consumers(bus, role, &pool, None, settings))).await
-    });
-    try_join!(blobs, handoffs, turns).map(drop)
+    // One after another: a broker that makes and shrinks streams at the same time miscounts the disk that it has left.
+    for role in roles.storing() {
+        ensure_blob_stream(bus, &role, settings).await?;
+    }
+    let handing = roles.handing();
+    for role in &handing {
+        ensure_stream(bus, handoff_stream(role, settings), settings).await?;
+    }
+    ensure_stream(bus, journal_stream(settings), settings).await?;
+    // At the same time: they are many, and a command that only looks waits for all of them.
+    let (pool, agents) = (streams::fleet_pool(), roles.agents());
+    // Boxed: they are large, and the caller of this would carry them.
+    let handoffs = Box::pin(all(handing.iter().map(|role| ensure_handoff_consumers(bus, role, settings))));
+    let turns = Box::pin(all(agents.iter().map(|role| ensure_turn_consumers(bus, role, &pool, None, settings))));
+    let (handoffs, turns) = join!(handoffs, turns);
+    handoffs.and(turns)
+}
+
+/// Does all of these at the same time, and comes back when each has ended: one that failed leaves no request on its way that would
+/// race with the next try.
+async fn all<F>(work: impl Iterator<Item = F>) -> Result<(), TopologyError>
+where
+    F: Future<Output = Result<(), TopologyError>>,
+{
+    join_all(work).await.into_iter().collect()
 }
 
 /// Makes what a fleet that runs needs for one more role of agents.
@@ -162,15 +176,15 @@ pub async fn ensure(bus: &Bus, settings: &Settings, roles: &Roles) -> Result<(),
 /// [`TopologyError`] names what could not be made.
 pub async fn ensure_role(bus: &Bus, role: &RoleId, settings: &Settings) -> Result<(), TopologyError> {
     ensure_blob_stream(bus, role, settings).await?;
-    ensure_handoffs(bus, role, settings).await?;
+    ensure_stream(bus, handoff_stream(role, settings), settings).await?;
+    ensure_handoff_consumers(bus, role, settings).await?;
     ensure_turn_consumers(bus, role, &streams::fleet_pool(), None, settings).await
 }
 
-async fn ensure_handoffs(bus: &Bus, role: &RoleId, settings: &Settings) -> Result<(), TopologyError> {
-    ensure_stream(bus, handoff_stream(role, settings), settings).await?;
+async fn ensure_handoff_consumers(bus: &Bus, role: &RoleId, settings: &Settings) -> Result<(), TopologyError> {
     let stream = streams::handoff(role);
     let consumers = (0..subjects::PARTITIONS).map(|partition| handoff_consumer(role, partition, settings));
-    try_join_all(consumers.map(|consumer| ensure_consumer(bus, &stream, consumer))).await.map(drop)
+    all(consumers.map(|consumer| ensure_consumer(bus, &stream, consumer))).await
 }
 
 /// Makes the consumers that the agents of a role and pool pull turns from: of one flight, or of all of the pool.
@@ -189,7 +203,7 @@ pub async fn ensure_turn_consumers(
     settings: &Settings,
 ) -> Result<(), TopologyError> {
     let consumers = Priority::ALL.into_iter().map(|priority| turn_consumer(role, pool, priority, flight, settings));
-    try_join_all(consumers.map(|consumer| ensure_turn_consumer(bus, consumer))).await.map(drop)
+    all(consumers.map(|consumer| ensure_turn_consumer(bus, consumer))).await
 }
 
 async fn ensure_turn_consumer(bus: &Bus, consumer: pull::Config) -> Result<(), TopologyError> {
@@ -260,8 +274,8 @@ fn cut(stored: &str) -> SubjectTransform {
     SubjectTransform { source: stored.to_owned(), destination: tokens.join(".") }
 }
 
-/// What all streams share: on disk, nothing deleted, no rollup, no schedules, no message TTL, no batches. A stream that is
-/// full takes nothing more.
+/// What all streams share: on disk, no rollup, no schedules, no message TTL, no batches. A stream that is full takes nothing more.
+/// Who may delete messages is a matter of permissions: an archivist, and nobody else.
 fn kept(settings: &Settings) -> Config {
     Config {
         storage: StorageType::File,
@@ -269,8 +283,6 @@ fn kept(settings: &Settings) -> Config {
         num_replicas: settings.replicas,
         max_message_size: MESSAGE_LEN_MAX,
         duplicate_window: DUPLICATE_WINDOW,
-        deny_delete: true,
-        deny_purge: true,
         allow_rollup: false,
         allow_direct: true,
         ..Config::default()
@@ -300,11 +312,26 @@ fn durable(ack_wait: Duration, settings: &Settings) -> pull::Config {
 
 async fn ensure_stream(bus: &Bus, config: Config, settings: &Settings) -> Result<(), TopologyError> {
     let name = config.name.clone();
-    let made = bus.jetstream().create_or_update_stream(config).await;
-    made.map(drop).map_err(|source| match is_lack_of_disk(&source) {
-        true => TopologyError::NoDisk { name, disk_bytes: settings.disk_bytes, source },
-        false => TopologyError::Stream { name, source },
-    })
+    let Err(source) = bus.jetstream().create_or_update_stream(config.clone()).await else { return Ok(()) };
+    if is_lack_of_disk(&source) {
+        return Err(TopologyError::NoDisk { name, disk_bytes: settings.disk_bytes, source });
+    }
+    // Boxed: it is rare, and every caller would carry it.
+    match Box::pin(ensure_guarded(bus, config)).await {
+        Some(done) => done.map_err(|source| TopologyError::Stream { name, source }),
+        None => Err(TopologyError::Stream { name, source }),
+    }
+}
+
+/// The same for a stream of an earlier version, which lets nobody delete messages: the broker takes that back from none. `None`: it
+/// is no such stream.
+async fn ensure_guarded(bus: &Bus, config: Config) -> Option<Result<(), CreateStreamError>> {
+    let there = bus.jetstream().get_stream(&config.name).await.ok()?;
+    if !there.cached_info().config.deny_purge {
+        return None;
+    }
+    let guarded = Config { deny_delete: true, deny_purge: true, ..config };
+    Some(bus.jetstream().create_or_update_stream(guarded).await.map(drop))
 }
 
 async fn ensure_blob_stream(bus: &Bus, role: &RoleId, settings: &Settings) -> Result<(), TopologyError> {

@@ -3,10 +3,16 @@
 //! JSON lines: any language reads them, they can be written and read one at a time, and a damaged line has a number.
 
 mod check;
+mod keep;
 mod pages;
 mod read;
+mod sweep;
+mod unpack;
 mod write;
 
 pub(crate) use check::{Checked, check, signed};
+pub(crate) use keep::{Kept, keep};
 pub(crate) use pages::each_message;
-pub(crate) use write::{Written, write};
+pub(crate) use sweep::{Swept, sweep};
+pub(crate) use unpack::{Unpacked, unpack};
+pub(crate) use write::{Wants, Written, write};

@@ -1,5 +1,6 @@
 //! What can be typed: commands, flags, and the help that teaches them.
 
+pub(crate) mod archive;
 pub(crate) mod audit;
 pub(crate) mod bench;
 pub(crate) mod budget;
@@ -92,6 +93,8 @@ pub(crate) enum Command {
     Fetch(FetchArgs),
     /// Write everything about a flight into one file, as it was sent
     Export(audit::ExportArgs),
+    /// Take flights that are over off the broker, each into a file that `audit` can check
+    Archive(archive::ArchiveArgs),
     /// Check a flight's account: chain, signatures, decisions, evidence; name the first broken link
     #[command(visible_alias = "replay")]
     Audit(audit::AuditArgs),
@@ -333,9 +336,18 @@ pub(crate) struct ArtifactArgs {
 
 /// `fetch`
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    holdpoint fetch harden-client-0a1b2c3d\n  \
+    holdpoint fetch --from harden-client-0a1b2c3d.export.jsonl.gz --repo ~/src/client\n\n\
+    The branch is holdpoint/FLIGHT. One that is there already is moved forward, or left alone. A file is audited first; \
+    no fleet has to run for it.")]
 pub(crate) struct FetchArgs {
     /// The flight
-    pub(crate) flight: FlightId,
+    #[arg(required_unless_present = "from")]
+    pub(crate) flight: Option<FlightId>,
+    /// Take its work from a file that `archive` or `export --with-work` wrote
+    #[arg(long, value_name = "FILE", conflicts_with = "flight")]
+    pub(crate) from: Option<PathBuf>,
     /// Which repository, and which fleet
     #[command(flatten)]
     pub(crate) place: Place,

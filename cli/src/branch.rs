@@ -16,7 +16,7 @@ use holdpoint_runtime::mirror::from_wire;
 use holdpoint_workspace::{BranchState, BranchUpdate, Error, HANDOFF_REF, Oid, UserRepo};
 use tokio::time::Instant;
 
-use crate::{client::Client, failure::Failure};
+use crate::{archive::Unpacked, client::Client, failure::Failure};
 
 /// How long a broker may not know what the rest of its cluster has stored.
 const BEHIND_MAX: Duration = Duration::from_secs(30);
@@ -58,30 +58,40 @@ async fn tip(repo: &UserRepo, branch: &str) -> Result<Option<holdpoint_workspace
 /// Creates the branch or moves it forward to the flight's head. Several commands may do that at once.
 pub(crate) async fn write(client: &Client, repo: &UserRepo, flight: &FlightView) -> Result<(), Failure> {
     let _at = holdpoint_faults::at(holdpoint_faults::Step::WriteBranch);
-    let head = from_wire(&flight.head);
     let dir = tempfile::tempdir().map_err(|error| {
         Failure::environment("temporary_folder", format!("cannot make a temporary folder: {error}"), "look at TMPDIR")
     })?;
-    let mut old = tip(repo, &flight.branch).await?;
+    let bundles = async |old: Option<&Oid>| fetch(client, flight, old, dir.path()).await;
+    forward(repo, &flight.branch, &from_wire(&flight.head), bundles).await
+}
+
+/// The same from a file.
+pub(crate) async fn write_from(repo: &UserRepo, work: &Unpacked) -> Result<(), Failure> {
+    forward(repo, &work.branch, &from_wire(&work.head), async |_| Ok(work.bundles.clone())).await
+}
+
+/// Brings the branch to `head` by the bundles that it needs from where it is.
+async fn forward(
+    repo: &UserRepo,
+    branch: &str,
+    head: &Oid,
+    needed: impl AsyncFn(Option<&Oid>) -> Result<Vec<PathBuf>, Failure>,
+) -> Result<(), Failure> {
+    let mut old = tip(repo, branch).await?;
     for _ in 0..MOVED_MAX {
-        if old.as_ref() == Some(&head) {
+        if old.as_ref() == Some(head) {
             return Ok(());
         }
-        let bundles = fetch(client, flight, old.as_ref(), dir.path()).await?;
-        let update = BranchUpdate {
-            bundles: &bundles,
-            ref_name: HANDOFF_REF,
-            branch: &flight.branch,
-            expected_old: old.as_ref(),
-            new: &head,
-        };
+        let bundles = needed(old.as_ref()).await?;
+        let update =
+            BranchUpdate { bundles: &bundles, ref_name: HANDOFF_REF, branch, expected_old: old.as_ref(), new: head };
         match repo.import_branch(update).await {
             // Another command wrote what had landed a moment ago; a user's own commits are refused in the next round.
             Err(Error::BranchMoved { found, .. }) => old = found,
             done => return Ok(done?),
         }
     }
-    Err(Error::BranchMoved { branch: flight.branch.clone(), found: old }.into())
+    Err(Error::BranchMoved { branch: branch.to_owned(), found: old }.into())
 }
 
 /// What brings the head to a repository that has `have`: what landed after it, or, where that is more or `have` is no

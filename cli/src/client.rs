@@ -17,6 +17,7 @@ use holdpoint_protocol::{
     attestation::{AttestQuery, Envelope},
     export::{CutQuery, ExportCut, MessagePage, MessageQuery},
     ids::{FlightId, WaypointId},
+    retire::{RETIRE, RetireAnswer, RetireQuery},
     unsound::{CONFIG_INVALID, ConfigInvalid, ConfigInvalidNoted},
     view::FlightView,
 };
@@ -180,6 +181,13 @@ impl Client {
     /// Messages of a flight as they are stored.
     pub(crate) async fn messages(&self, query: &MessageQuery) -> Result<MessagePage, ApiError> {
         self.patiently(MESSAGES, query).await
+    }
+
+    /// Has an orchestrator record that a flight is exported. Asked again until there is an answer: the same request is answered the
+    /// same.
+    pub(crate) async fn retire(&self, query: &RetireQuery) -> Result<RetireAnswer, ApiError> {
+        let _at = holdpoint_faults::at(holdpoint_faults::Step::Retire);
+        self.patiently(RETIRE, query).await
     }
 
     /// The signed statement on a waypoint that landed.

@@ -1,6 +1,7 @@
 //! One module a command.
 
 mod act;
+mod archive;
 mod attest;
 mod audit;
 mod bench;
@@ -67,6 +68,7 @@ pub(crate) async fn run(command: Command) -> Result<Exit, Failure> {
         Command::Report(args) => Box::pin(observe::report(args)).await,
         Command::Fetch(args) => Box::pin(watch::fetch(args)).await,
         Command::Export(args) => Box::pin(export::export(args)).await,
+        Command::Archive(args) => Box::pin(archive::archive(args)).await,
         Command::Audit(args) => Box::pin(audit::audit(args)).await,
         Command::Attest(args) => Box::pin(attest::attest(args)).await,
         Command::Inbox(args) => Box::pin(inbox::inbox(args)).await,

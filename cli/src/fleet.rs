@@ -104,6 +104,12 @@ impl Fleet {
         Ok(Client::new(bus))
     }
 
+    /// A connection with a key that may delete, for the time of this command.
+    pub(crate) async fn archivist(&mut self) -> Result<Client, Failure> {
+        let credentials = self.lease.archivist().await?;
+        Ok(Client::new(Bus::connect(ConnectArgs::new(self.lease.url().to_owned(), credentials)).await?))
+    }
+
     /// A connection as a person.
     pub(crate) async fn client_of(&self, person: &AgentName) -> Result<Client, Failure> {
         let credentials = key::of_person(&self.state, self.lease.authority(), person).await?;

@@ -54,6 +54,14 @@ impl Remote {
     }
 }
 
+/// Whose key a command has in a local fleet.
+#[derive(Debug, Clone, Copy)]
+enum As<'a> {
+    Operator,
+    Person(&'a AgentName),
+    Archivist,
+}
+
 /// A fleet that questions go to.
 #[derive(Debug)]
 pub(crate) struct Target {
@@ -66,7 +74,12 @@ pub(crate) struct Target {
 impl Target {
     /// The fleet that `place` names. `None`: it would be the local one, and nothing was ever flown here.
     pub(crate) async fn find(place: &Place) -> Result<Option<Self>, Failure> {
-        Self::find_as(place, None).await
+        Self::find_as(place, As::Operator).await
+    }
+
+    /// The fleet that `place` names, with a key that may delete: elsewhere that of the credentials.
+    pub(crate) async fn for_archivist(place: &Place) -> Result<Self, Failure> {
+        Self::find_as(place, As::Archivist).await?.ok_or_else(|| nothing_flown(place))
     }
 
     /// The fleet that `place` names, as a person: in a local fleet the one that is named, or this user; elsewhere the
@@ -74,7 +87,7 @@ impl Target {
     pub(crate) async fn for_person(place: &Place, person: Option<&AgentName>) -> Result<Self, Failure> {
         Self::check(place, person)?;
         let person = person.cloned().unwrap_or_else(key::default_name);
-        Self::find_as(place, Some(&person)).await?.ok_or_else(|| nothing_flown(place))
+        Self::find_as(place, As::Person(&person)).await?.ok_or_else(|| nothing_flown(place))
     }
 
     /// Refuses flags that do not go together, without connecting to anything.
@@ -86,7 +99,7 @@ impl Target {
         Ok(())
     }
 
-    async fn find_as(place: &Place, person: Option<&AgentName>) -> Result<Option<Self>, Failure> {
+    async fn find_as(place: &Place, who: As<'_>) -> Result<Option<Self>, Failure> {
         if let Some(remote) = Remote::named(place)? {
             return Ok(Some(Self { client: remote.connect().await?, fleet: None }));
         }
@@ -95,9 +108,10 @@ impl Target {
             return Ok(None);
         }
         let mut fleet = Fleet::attach(&state, &format!("command-{}", fresh::suffix()), &[]).await?;
-        let client = match person {
-            Some(person) => fleet.client_of(person).await?,
-            None => fleet.client().await?,
+        let client = match who {
+            As::Operator => fleet.client().await?,
+            As::Person(person) => fleet.client_of(person).await?,
+            As::Archivist => fleet.archivist().await?,
         };
         // One of its own, also where a flight's is there: that one ends with its flight. It only answers.
         let mut config = Config::load(None, Vec::new())?;

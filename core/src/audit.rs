@@ -38,7 +38,7 @@ pub use lines::{EntryLine, HandoffLine};
 
 use crate::{
     engine::{self, Alarm, Folded, Voted},
-    flight::FlightState,
+    flight::{FlightState, retirable},
 };
 use lines::reference;
 
@@ -304,6 +304,14 @@ impl Auditor {
             (Entry::Steered(steered), Some(_)) => self.steered(line, steered),
             // Whether there was room for it cannot be taken again: what its writer knew of other waypoints is not written.
             (Entry::Reserved(_), Some(_)) => {}
+            (Entry::Retired(_), Some(state)) => {
+                let waypoints = state.submitted.plan.waypoints.iter().map(|planned| planned.id.clone());
+                let waypoints = waypoints.map(|id| (id.clone(), self.waypoint_state(&id))).collect();
+                if let Err(open) = retirable(state, &waypoints) {
+                    let expected = "a flight that is over to be retired";
+                    self.broken(Link::Entry, line.reference(), None, expected, open.to_string());
+                }
+            }
             (_, state) => {
                 let expected =
                     if state.is_some() { "a landing, or an act on the flight" } else { "the submission of the flight" };

@@ -59,6 +59,17 @@ pub fn size(text: &str) -> Option<u64> {
     number.checked_mul(factor)
 }
 
+/// A size for people, with one decimal: `12.3 MiB`.
+#[must_use]
+pub fn roughly(bytes: u64) -> String {
+    let units = [("GiB", 1_u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    let Some((unit, factor)) = units.into_iter().find(|(_, factor)| bytes >= *factor) else {
+        return format!("{bytes} B");
+    };
+    let tenths = bytes / (factor / 10).max(1);
+    format!("{}.{} {unit}", tenths / 10, tenths % 10)
+}
+
 fn split_number(text: &str) -> Option<(u64, &str)> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, rest) = text.split_at(digits);
@@ -83,6 +94,15 @@ mod tests {
         }
         for text in ["", "10", "m", "-1s", "1.5h", "10 m", "10x", "99999999999999999999s", "1h-1m"] {
             assert_eq!(duration(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_size_for_people_has_one_decimal_and_the_unit_that_fits() {
+        let table =
+            [(0, "0 B"), (1_023, "1023 B"), (1 << 10, "1.0 KiB"), (12_897_484, "12.3 MiB"), (5 << 30, "5.0 GiB")];
+        for (bytes, text) in table {
+            assert_eq!(roughly(bytes), text);
         }
     }
 

@@ -25,7 +25,7 @@ macro_rules! steps {
             }
 
             /// Who passes it in a flight of two waypoints that meet at the head; what people do, in a flight in which one of
-            /// them answers and another one approves.
+            /// them answers and another one approves; and `archive`, the command that takes it off the broker.
             #[must_use]
             pub const fn roles(self) -> &'static [Role] {
                 match self {
@@ -87,6 +87,12 @@ steps! {
     PublishResult = "publish-result" by ["builder", "verifier", "repair"];
     /// A turn is acknowledged.
     AckTurn = "ack-turn" by ["builder", "verifier", "repair"];
+    /// A command keeps the export of a flight that is over.
+    KeepExport = "keep-export" by ["archive"];
+    /// It has an orchestrator record that the flight leaves.
+    Retire = "retire" by ["archive"];
+    /// It deletes messages of one stream.
+    Delete = "delete" by ["archive"];
 }
 
 impl Step {

@@ -20,8 +20,10 @@ use holdpoint_protocol::{
     },
     codec::{self, Encoding},
     completing::{COMPLETE, TASK, TaskAnswer, TaskQuery},
+    export::CutQuery,
     ids::{FlightId, WaypointId, role},
     journal::{Fleet, Sequence},
+    retire::{RETIRE, RetireAnswer, RetireQuery},
     streams,
     unsound::{CONFIG_INVALID, ConfigInvalid, ConfigInvalidNoted},
     view::FlightView,
@@ -36,7 +38,7 @@ use crate::{
     catalog::{self, Catalog, Wanted},
     completing, dead, export,
     flight::{self, Followed, Follows, Held},
-    history, roles,
+    history, retire, roles,
     router::{self, RouterHandle},
     shell::Shell,
     submit::{self, Taken},
@@ -44,7 +46,7 @@ use crate::{
 };
 
 /// Every endpoint this orchestrator answers.
-pub(crate) const ENDPOINTS: [&str; 15] = [
+pub(crate) const ENDPOINTS: [&str; 16] = [
     SUBMIT,
     STATUS,
     FLIGHTS,
@@ -60,6 +62,7 @@ pub(crate) const ENDPOINTS: [&str; 15] = [
     PROGRESS,
     COMPLETE,
     TASK,
+    RETIRE,
 ];
 /// Flights that one look into the inbox reads.
 const INBOX_FLIGHTS_MAX: usize = 200;
@@ -105,10 +108,18 @@ impl Api {
                 let query: HistoryQuery = read(&request)?;
                 let _reading = self.reading().await?;
                 let page = history::page(&self.shell, &query).await;
-                write(&page.map_err(|e| Failure::new(503, ErrorChain(&e).to_string()))?)
+                let page = page.map_err(|e| Failure::new(503, ErrorChain(&e).to_string()))?;
+                if page.lines.is_empty() {
+                    self.is_there(&query.flight).await?;
+                }
+                write(&page)
             }
             ARTIFACT => self.artifact(&read::<ArtifactQuery>(&request)?.reference).await,
-            EXPORT => write(&export::cut(&self.shell, &read(&request)?).await?),
+            EXPORT => {
+                let query: CutQuery = read(&request)?;
+                self.is_there(&query.flight).await?;
+                write(&export::cut(&self.shell, &query).await?)
+            }
             MESSAGES => write(&export::page(&self.shell, &read(&request)?).await?),
             ATTEST => write(&attest::attest(&self.shell, &read(&request)?).await?),
             DEAD => {
@@ -123,6 +134,7 @@ impl Api {
             COMPLETE => write(&completing::complete(&self, read(&request)?, &request).await?),
             TASK => write(&self.task(read(&request)?, &request).await?),
             PROGRESS => write(&self.progress(read(&request)?, &request).await?),
+            RETIRE => write(&self.retire(read(&request)?, &request).await?),
             other => Err(Failure::new(404, format!("no endpoint {other}"))),
         }
     }
@@ -158,6 +170,25 @@ impl Api {
                 format!("{READINGS_AT_ONCE} whole waypoints are being read, as many as may be at once: try again");
             Failure::new(503, what)
         })
+    }
+
+    async fn retire(&self, query: RetireQuery, request: &ApiRequest) -> Result<RetireAnswer, Failure> {
+        let flight = query.flight.clone();
+        let answer = retire::retire(&self.shell, query, request.caller.name.clone()).await?;
+        // One that has it in memory would go on showing it.
+        let actor = self.flight(&flight).await?;
+        // It may have ended by itself.
+        let _ = actor.cast(flight::Msg::ReadOn);
+        Ok(answer)
+    }
+
+    /// Refuses a flight that left.
+    async fn is_there(&self, flight: &FlightId) -> Result<(), Failure> {
+        let left = retire::left(&self.shell, flight).await;
+        match left.map_err(|e| Failure::new(503, ErrorChain(&e).to_string()))? {
+            Some(left) => Err(flight::failure(&left)),
+            None => Ok(()),
+        }
     }
 
     /// What all journals say. Each reader has the flights that are open in its memory, so that few read at once.

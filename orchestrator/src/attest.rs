@@ -9,19 +9,13 @@ use holdpoint_protocol::{
 };
 use holdpoint_runtime::telemetry::ErrorChain;
 
-use crate::{
-    books::{Books, BooksError},
-    shell::Shell,
-};
+use crate::{books::Books, flight::failure, shell::Shell};
 
 /// The signed statement on a waypoint that landed.
 pub(crate) async fn attest(shell: &Shell, query: &AttestQuery) -> Result<Envelope, Failure> {
     let AttestQuery { flight, waypoint } = query;
     // Read from its beginning: what is said has to be in a sound journal.
-    let books = Books::load(shell, flight).await.map_err(|error| match error {
-        BooksError::Unknown { .. } => Failure::new(404, ErrorChain(&error).to_string()),
-        _ => Failure::new(500, ErrorChain(&error).to_string()),
-    })?;
+    let books = Books::load(shell, flight).await.map_err(|error| failure(&error))?;
     let unlanded =
         || Failure::new(409, format!("waypoint {waypoint} of {flight} has not landed: there is no commit to attest"));
     let landed = books.flight.landing(waypoint).ok_or_else(unlanded)?;

@@ -25,6 +25,7 @@ use holdpoint_protocol::{
     ids::{FlightId, WaypointId},
     journal::{Entry, EntryKind, Sequence, Submitted},
     plan::Priority,
+    retire::Retired,
     state::WaypointState,
     streams,
     subjects::{self, JournalKey},
@@ -74,6 +75,26 @@ pub(crate) enum BooksError {
     /// No such flight.
     #[error("there is no flight {flight}")]
     Unknown { flight: FlightId },
+    /// It left the broker.
+    #[error("flight {flight} was archived on {} and is not on the broker any more. Its export has the digest {}", retired.record.at, retired.export)]
+    Retired {
+        flight: FlightId,
+        /// Where that stands.
+        entry: Sequence,
+        retired: Box<Retired>,
+    },
+}
+
+impl BooksError {
+    /// It left, by this entry.
+    pub(crate) fn retired(entry: Sequence, retired: &Retired) -> Self {
+        Self::Retired { flight: retired.flight.clone(), entry, retired: Box::new(retired.clone()) }
+    }
+
+    /// Whether there is no such flight here, or none any more: trying again would not help.
+    pub(crate) fn is_gone(&self) -> bool {
+        matches!(self, Self::Unknown { .. } | Self::Retired { .. })
+    }
 }
 
 /// The end of one journal: what the next append builds on.
@@ -116,6 +137,7 @@ impl Books {
         match checked.says {
             Says::Nothing => Ok(None),
             Says::Entry(digest, Entry::Submitted(submitted)) => Ok(Some(Self::new(*submitted, sequence, digest))),
+            Says::Entry(_, Entry::Retired(retired)) => Err(BooksError::retired(sequence, &retired)),
             Says::Entry(..) => Err(BooksError::ChainBroken { flight: flight.clone(), sequence }),
             Says::Unreadable(source) => Err(BooksError::Entry { flight: flight.clone(), sequence, source }),
         }
@@ -170,6 +192,11 @@ impl Books {
         self.begun
     }
 
+    /// Where each journal of the flight ends.
+    pub(crate) fn ends(&self) -> BTreeMap<Option<WaypointId>, Sequence> {
+        self.ends.iter().map(|(waypoint, end)| (waypoint.clone(), end.sequence)).collect()
+    }
+
     /// The state of a waypoint; pending if it has no entries.
     pub(crate) fn state(&self, waypoint: &WaypointId) -> WaypointState {
         self.waypoints.get(waypoint).cloned().unwrap_or_default()
@@ -209,6 +236,7 @@ impl Books {
             Entry::Steered(_) => EntryKind::Steered,
             Entry::Answered(_) => EntryKind::Answered,
             Entry::Reserved(_) => EntryKind::Reserved,
+            Entry::Retired(_) => EntryKind::Retired,
             Entry::Turn(turn) => {
                 let planned = self.flight.planned(&turn.waypoint);
                 let priority = engine::queue(turn, planned.map_or(Priority::Medium, |w| w.priority));
@@ -257,6 +285,9 @@ impl Books {
         } else if entry.record().previous != end.digest {
             return Err(BooksError::ChainBroken { flight: flight(), sequence });
         }
+        if let Entry::Retired(retired) = &entry {
+            return Err(BooksError::retired(sequence, retired));
+        }
         self.ends.insert(waypoint.clone(), End { sequence, digest: Some(digest) });
         self.remember(waypoint, entry);
         Ok(())
@@ -291,6 +322,7 @@ pub(crate) fn outgoing(
         Entry::Steered(steered) => (Encoding::MsgPack, codec::encode(steered, Encoding::MsgPack)?),
         Entry::Answered(answered) => (Encoding::MsgPack, codec::encode(answered, Encoding::MsgPack)?),
         Entry::Reserved(reserved) => (Encoding::MsgPack, codec::encode(reserved, Encoding::MsgPack)?),
+        Entry::Retired(retired) => (Encoding::MsgPack, codec::encode(retired, Encoding::MsgPack)?),
     };
     Ok(Outgoing {
         payload: Bytes::from(payload),

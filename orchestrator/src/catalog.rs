@@ -13,7 +13,13 @@ use holdpoint_bus::{
     journal::{ReadError, Replay},
 };
 use holdpoint_core::flight::{self as core_flight, flight_status};
-use holdpoint_protocol::{api::FlightLine, ids::FlightId, journal::Sequence, subjects, view::FlightStatus};
+use holdpoint_protocol::{
+    api::FlightLine,
+    ids::FlightId,
+    journal::{Entry, Sequence},
+    subjects,
+    view::FlightStatus,
+};
 use holdpoint_runtime::telemetry::{ErrorChain, fields};
 use tokio::sync::mpsc;
 
@@ -39,6 +45,8 @@ pub(crate) struct Catalog {
     /// Flights that were over, and of which more was read: a person had them go on. Each is read again by itself.
     reopened: HashSet<FlightId>,
     unreadable: HashSet<FlightId>,
+    /// Flights that left; entries of them may not be deleted yet.
+    retired: HashSet<FlightId>,
 }
 
 /// Which flights are read.
@@ -171,9 +179,15 @@ fn batches_at_once() -> usize {
 impl Catalog {
     fn take(&mut self, entry: Checked, wanted: &Wanted<'_>) {
         let Some(flight) = entry.key.as_ref().map(|key| key.flight.clone()) else { return };
-        if let Err(error) = self.fold(&flight, entry) {
-            self.leave_out(flight, &error);
-            return;
+        match self.fold(&flight, entry) {
+            Ok(()) => {}
+            Err(BooksError::Retired { .. }) => {
+                self.open.remove(&flight);
+                self.reopened.remove(&flight);
+                self.retired.insert(flight);
+                return;
+            }
+            Err(error) => return self.leave_out(flight, &error),
         }
         // Soon, so that flights that are over do not fill the memory; of a long plan this costs too much for each entry.
         let small = |books: &&Books| books.flight.submitted.plan.waypoints.len() <= LOOKED_AT_EACH_TIME_MAX;
@@ -201,6 +215,7 @@ impl Catalog {
             match Books::load(shell, &flight).await {
                 Ok(books) => drop(self.open.insert(flight, books)),
                 Err(BooksError::Read { source, .. }) => return Err(source),
+                Err(BooksError::Retired { .. }) => drop(self.retired.insert(flight)),
                 Err(error) => self.leave_out(flight, &error),
             }
         }
@@ -222,6 +237,8 @@ impl Catalog {
         for flight in over.collect::<Vec<_>>() {
             self.close(&flight, wanted);
         }
+        let retired = &self.retired;
+        self.over.retain(|line| !retired.contains(&line.flight));
     }
 
     fn fold(&mut self, flight: &FlightId, entry: Checked) -> Result<(), BooksError> {
@@ -229,6 +246,9 @@ impl Catalog {
             return books.take(entry);
         }
         if !entry.is_submission {
+            if let Some(Entry::Retired(retired)) = entry.entry() {
+                return Err(BooksError::retired(entry.sequence, retired));
+            }
             if !self.unreadable.contains(flight) {
                 self.reopened.insert(flight.clone());
             }

@@ -317,9 +317,10 @@ impl State {
 }
 
 /// What a caller hears of a flight that cannot be read.
-fn failure(error: &BooksError) -> Failure {
+pub(crate) fn failure(error: &BooksError) -> Failure {
     let code = match error {
         BooksError::Unknown { .. } => 404,
+        BooksError::Retired { .. } => 410,
         BooksError::Read { .. } | BooksError::Consumers { .. } => 503,
         BooksError::Entry { .. } | BooksError::Alarm { .. } | BooksError::ChainBroken { .. } => 500,
     };

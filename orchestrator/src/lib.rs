@@ -34,6 +34,7 @@ mod peers;
 mod pulls;
 mod quota;
 mod refusals;
+mod retire;
 mod roles;
 mod rooms;
 mod root;

@@ -73,6 +73,6 @@ fn say(stream: &str, percent: u64, room: &Room, by: &str) {
         messages_max = room.messages_max,
         by,
         "a stream fills up, and nobody of its role stores there any more when it is full: take the key back of who fills it \
-         (holdpoint keys revoke), or raise orchestrator.broker_disk"
+         (holdpoint keys revoke), make room with holdpoint archive, or raise orchestrator.broker_disk"
     );
 }

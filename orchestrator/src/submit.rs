@@ -26,7 +26,7 @@ use holdpoint_workspace::{Mirror, RepoPath};
 
 use crate::{
     books::{Books, outgoing},
-    roles,
+    retire, roles,
     shell::Shell,
     snapshots::Facts,
 };
@@ -228,7 +228,10 @@ async fn append(
         }
         (Ok(_), _) => Ok(Taken::Earlier),
         (Err(AppendError::Conflict { .. }), _) => {
-            Err(Failure::new(409, "another flight with this id exists already: submit this one under another id"))
+            let left = retire::left(shell, &key.flight).await.ok().flatten();
+            let what =
+                left.map_or_else(|| "another flight with this id exists already".to_owned(), |left| left.to_string());
+            Err(Failure::new(409, format!("{what}: submit this one under another id")))
         }
         (Err(error), _) => Err(Failure::new(500, format!("cannot append the submission: {}", ErrorChain(&error)))),
     }

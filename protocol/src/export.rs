@@ -1,7 +1,7 @@
 //! An export: one flight as one file of JSON lines, with everything as it was sent.
 //!
-//! The first line is a [`Head`], then come the messages (journal first, then handoffs), then bytes of evidence if they
-//! were asked for, and an [`End`]. A reader needs one line in memory at a time. Nothing in it is trusted by itself:
+//! The first line is a [`Head`], then come the messages (journal first, then handoffs), then bytes of evidence and of work if
+//! they were asked for, and an [`End`]. A reader needs one line in memory at a time. Nothing in it is trusted by itself:
 //! messages carry their makers' signatures, and the [`Seal`] says where the journals ended.
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use crate::{
 
 /// The value of [`Head::format`].
 pub const FORMAT: &str = "holdpoint-export/1";
-/// Bytes of evidence on one line at most.
+/// Bytes of a blob on one line at most.
 pub const BLOB_PART_LEN: usize = 192 << 10;
 
 /// One line.
@@ -29,9 +29,9 @@ pub enum Line {
     Export(Box<Head>),
     /// A journal entry or a handoff.
     Message(Message),
-    /// Bytes of evidence.
+    /// Bytes of evidence, or of work.
     Blob(BlobPart),
-    /// Evidence that could not be got.
+    /// Evidence or work that could not be got.
     Missing(MissingBlob),
     /// The last line.
     End(End),
@@ -46,6 +46,9 @@ pub struct Head {
     pub flight: FlightId,
     /// Whether the bytes of evidence are in the file; else only their digests are, in the reports.
     pub evidence: bool,
+    /// Whether the bundles that bring what landed are in the file.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub work: bool,
     /// Whose signatures counted where it was made (`trust.json`). As trustworthy as the file's way to its reader.
     pub trust: serde_json::Value,
     /// Where the journals ended.
@@ -133,7 +136,7 @@ impl Message {
     }
 }
 
-/// Bytes of evidence; those of one blob stand one after another.
+/// Bytes of evidence or of work; those of one blob stand one after another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlobPart {
     /// The digest of the whole.
@@ -148,7 +151,7 @@ pub struct BlobPart {
     pub data: Vec<u8>,
 }
 
-/// Evidence that a report names and that could not be got.
+/// Evidence that a report names, or work that a landing names, and that could not be got.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MissingBlob {
     /// Its name.

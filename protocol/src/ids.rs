@@ -164,6 +164,8 @@ pub mod role {
     pub const REPAIR: &str = "repair";
     /// A person's or a script's command line.
     pub const OPERATOR: &str = "operator";
+    /// What takes flights off the broker (`holdpoint archive`): the only key that deletes.
+    pub const ARCHIVIST: &str = "archivist";
     /// Gives advice to agents that call for help, in fleets that have it. Like every role that is not built in, it is
     /// declared by its keys.
     pub const ADVISOR: &str = "advisor";

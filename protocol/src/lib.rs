@@ -23,6 +23,7 @@ pub mod org;
 pub mod plan;
 pub mod reason;
 pub mod refusal;
+pub mod retire;
 pub mod roles;
 pub mod schema;
 pub mod state;

@@ -121,6 +121,7 @@ pub const FLIGHT_ACT_KINDS: [&str; 5] = ["cancel", "pause", "resume", "reconfigu
 const AGENTS: &[&str] = &role::AGENTS;
 const ORCHESTRATOR: &[&str] = &[role::ORCHESTRATOR];
 const OPERATOR: &[&str] = &[role::OPERATOR];
+const ARCHIVIST: &[&str] = &[role::ARCHIVIST];
 const EVERYBODY: &[&str] = &role::HANDING;
 const BROKER: &[&str] = &["broker"];
 
@@ -272,6 +273,12 @@ fn journal_subjects(stand: &Stand) -> Vec<Subject> {
             flight.entry(&EntryKind::Reserved),
             ORCHESTRATOR,
             "a part of the flight's budget is reserved for a turn",
+        ),
+        entry(
+            "retired",
+            flight.entry(&EntryKind::Retired),
+            ORCHESTRATOR,
+            "the flight is exported, and its other entries and its handoffs are deleted",
         ),
     ]
 }

@@ -2,7 +2,7 @@
 
 use schemars::{Schema, schema_for};
 
-use crate::{api, artifact, attestation, completing, envelope, export, journal, live, turn, unsound, view};
+use crate::{api, artifact, attestation, completing, envelope, export, journal, live, retire, turn, unsound, view};
 
 /// Every published schema with its file name, sorted by name.
 #[must_use]
@@ -69,6 +69,9 @@ pub fn all() -> Vec<(&'static str, Schema)> {
         ("release", schema_for!(artifact::Release)),
         ("reserved", schema_for!(journal::Reserved)),
         ("resume", schema_for!(artifact::Resume)),
+        ("retire_answer", schema_for!(retire::RetireAnswer)),
+        ("retire_query", schema_for!(retire::RetireQuery)),
+        ("retired", schema_for!(retire::Retired)),
         ("retry", schema_for!(artifact::Retry)),
         ("status_query", schema_for!(api::StatusQuery)),
         ("status_update", schema_for!(artifact::StatusUpdate)),

@@ -73,6 +73,12 @@ pub fn journal_submissions() -> String {
     format!("{ROOT}.journal.*.{FLIGHT_TOKEN}.submitted")
 }
 
+/// All retirements: one entry of each flight that left.
+#[must_use]
+pub fn journal_retirements() -> String {
+    format!("{ROOT}.journal.*.{FLIGHT_TOKEN}.retired")
+}
+
 /// Whether this is the subject of a flight's submission.
 #[must_use]
 pub fn is_submission(subject: &str) -> bool {
@@ -178,6 +184,21 @@ pub fn talk_stored(role: &RoleId) -> String {
 #[must_use]
 pub fn chunks_stored(role: &RoleId) -> String {
     format!("{ROOT}.*.{role}.*.*")
+}
+
+/// Every upload of a blob or a transcript, by any role.
+#[must_use]
+pub fn uploads() -> [String; 2] {
+    ["blob", "talk"].map(|family| format!("{ROOT}.{family}.>"))
+}
+
+/// Reads the subject of a chunk of a blob or transcript: what all chunks of it begin with, its digest, and the chunk's number.
+#[must_use]
+pub fn parse_chunk(subject: &str) -> Option<(&str, Digest, u32)> {
+    let (prefix, n) = subject.rsplit_once('.')?;
+    let tokens: Vec<&str> = prefix.strip_prefix(ROOT)?.split('.').collect();
+    let ["", "blob" | "talk", _, hex] = tokens.as_slice() else { return None };
+    Some((prefix, Digest::from_hex(hex).ok()?, n.parse().ok()?))
 }
 
 /// The blobs of all roles.
@@ -287,6 +308,12 @@ pub fn handoffs_for(role: &RoleId, flight: &FlightId) -> String {
     format!("{ROOT}.handoff.{role}.{}.{flight}.>", partition(flight))
 }
 
+/// All handoffs for a flight, in the stream of any role.
+#[must_use]
+pub fn handoffs_of_flight(flight: &FlightId) -> String {
+    format!("{ROOT}.handoff.*.{}.{flight}.>", partition(flight))
+}
+
 /// What the subject of a handoff on a waypoint says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HandoffSubject {
@@ -368,6 +395,22 @@ mod tests {
 
     fn ids() -> (FlightId, WaypointId) {
         ("demo-1".parse().unwrap(), "w1".parse().unwrap())
+    }
+
+    #[test]
+    fn a_chunks_subject_says_which_blob_it_is_of() {
+        let (role, digest) = (role::id(role::BUILDER), Digest::of(b"x"));
+        let read = |subject: &str| parse_chunk(subject).map(|(prefix, digest, n)| (prefix.to_owned(), digest, n));
+        for (subject, family) in [(blob_chunk(&role, &digest, 7), "blob"), (talk_chunk(&role, &digest, 7), "talk")] {
+            let prefix = format!("hp.v1.{family}.builder.{}", digest.hex());
+            assert_eq!(read(&subject), Some((prefix, digest, 7)));
+        }
+        let chunk = blob_chunk(&role, &digest, 0);
+        let cut = chunk.strip_suffix(".0").unwrap();
+        for other in [cut, &format!("{cut}.x"), &format!("{chunk}.0"), "hp.v1.blob.builder.00.0", "hp.v1.handoff.a.b.0"]
+        {
+            assert_eq!(read(other), None, "{other}");
+        }
     }
 
     #[test]

@@ -161,7 +161,7 @@ pub(super) fn scoped_user(account: &str, tags: &[String]) -> Value {
     json!({"type": "user", "version": VERSION, "issuer_account": account, "tags": tags})
 }
 
-/// Calls that would undo what is written, in the words of the broker's API. Nothing of ours uses it.
+/// Calls that would undo what is written, in the words of the broker's API. Of these an archivist alone has one, for messages.
 const UNMAKING: [&str; 6] = [
     "$JS.API.STREAM.DELETE.>",
     "$JS.API.STREAM.PURGE.>",
@@ -176,5 +176,23 @@ pub(super) fn orchestrator(account: &str) -> Value {
     json!({
         "type": "user", "version": VERSION, "issuer_account": account,
         "pub": {"deny": UNMAKING}, "sub": {}, "subs": -1, "data": -1, "payload": -1,
+    })
+}
+
+/// Subscriptions of an archivist: its inbox, and uploads.
+const ARCHIVIST_SUBSCRIPTIONS_MAX: i64 = 16;
+
+/// `nats` of an archivist: it reads the streams and deletes messages of them by subject. It appends to no journal, hands nothing off,
+/// and makes, changes or deletes no stream or consumer. Which messages it deletes is in its request, which permissions do not see:
+/// who holds this key can empty every stream.
+pub(super) fn archivist(account: &str, name: &AgentName) -> Value {
+    let streams = ["STREAM.NAMES", "STREAM.INFO.*", "STREAM.MSG.GET.*", "DIRECT.GET.>", "STREAM.PURGE.*"];
+    let calls = streams.iter().map(|call| format!("$JS.API.{call}"));
+    let publish: Vec<String> = calls.chain(permissions::OF_ARCHIVISTS.map(subjects::api)).collect();
+    let subscribe: Vec<String> = subjects::uploads().into_iter().chain([format!("_INBOX.{name}.>")]).collect();
+    json!({
+        "type": "user", "version": VERSION, "issuer_account": account,
+        "pub": {"allow": publish}, "sub": {"allow": subscribe},
+        "subs": ARCHIVIST_SUBSCRIPTIONS_MAX, "data": -1, "payload": -1,
     })
 }

@@ -37,7 +37,7 @@ const CONNECTIONS: &str = "connections";
 /// Whom credentials are for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
-    /// An agent's role, `operator` or `orchestrator`.
+    /// An agent's role, `operator`, `orchestrator` or `archivist`.
     pub role: RoleId,
     /// The name, which no other user may have: a user's inbox is named by it.
     pub name: AgentName,
@@ -77,7 +77,7 @@ impl Authority {
         let agents = KeyPair::new_account();
         let roles: BTreeMap<RoleId, KeyPair> = role::AGENTS
             .into_iter()
-            .chain([role::OPERATOR])
+            .chain([role::OPERATOR, role::ARCHIVIST])
             .map(|name| (role::id(name), KeyPair::new_account()))
             .collect();
         let roots = TrustRoots {
@@ -128,9 +128,7 @@ impl Authority {
             return Ok(());
         }
         if !self.roles.contains_key(role) {
-            let key = KeyPair::new_account();
-            self.roots.roles.insert(role.clone(), key.public_key());
-            self.roles.insert(role.clone(), key);
+            self.add_key(role);
         }
         if makes {
             self.makers.insert(role.clone())
@@ -160,16 +158,18 @@ impl Authority {
         let operator = signed("holdpoint", &self.operator.public_key(), created_at, accounts::operator(&system));
         let TrustRoots { revoked, roles, former, .. } = &self.roots;
         let system_jwt = signed("SYS", &system, changed_at, accounts::system(revoked));
-        let of_orchestrators: Vec<String> =
-            std::iter::once(self.orchestrators.public_key()).chain(self.former_orchestrators.clone()).collect();
+        let archivist = role::id(role::ARCHIVIST);
+        let own_keys = std::iter::once(self.orchestrators.public_key()).chain(self.former_orchestrators.clone());
+        let own_keys: Vec<String> =
+            own_keys.chain([roles, former].into_iter().filter_map(|keys| keys.get(&archivist).cloned())).collect();
         let fleet = self.fleet_roles();
-        let holdpoint_claims = accounts::holdpoint(&agents, &fleet, &of_orchestrators, revoked);
+        let holdpoint_claims = accounts::holdpoint(&agents, &fleet, &own_keys, revoked);
         let holdpoint_jwt = signed("HOLDPOINT", &holdpoint, changed_at, holdpoint_claims);
         let scope = |(role, key)| {
             let key: &String = key;
             (role, key.as_str(), permissions::template(role, self.makes(role)))
         };
-        let of_roles: Vec<_> = roles.iter().chain(former).map(scope).collect();
+        let of_roles: Vec<_> = roles.iter().chain(former).filter(|(role, _)| **role != archivist).map(scope).collect();
         let agents_claims = accounts::agents(&holdpoint, &fleet, &of_roles, revoked);
         let agents_jwt = signed("AGENTS", &agents, changed_at, agents_claims);
         format!(
@@ -187,6 +187,10 @@ impl Authority {
         match role.as_str() {
             role::ORCHESTRATOR => Ok(self.mint_orchestrator_for(name, *lifetime)),
             role::OPERATOR => self.mint_user(role, name, &[], *lifetime),
+            role::ARCHIVIST => {
+                self.ensure_archivists();
+                self.mint_archivist(name, *lifetime)
+            }
             _ => self.mint_ordered(order),
         }
     }
@@ -202,6 +206,34 @@ impl Authority {
         self.roots.orchestrators.push(key.public_key());
         let nats = accounts::orchestrator(&self.holdpoint.public_key());
         mint(name, &key, nats, &self.orchestrators, lifetime)
+    }
+
+    /// Credentials of an archivist, for good or for `lifetime`.
+    ///
+    /// # Errors
+    /// [`UnknownRole`]: the authority is of before there were archivists. [`Authority::ensure_archivists`] gives it their key.
+    pub fn mint_archivist(&self, name: &AgentName, lifetime: Option<Duration>) -> Result<Credentials, UnknownRole> {
+        let nats = accounts::archivist(&self.holdpoint.public_key(), name);
+        Ok(mint(name, &KeyPair::new_user(), nats, self.signing_key(&role::id(role::ARCHIVIST))?, lifetime))
+    }
+
+    /// Gives an authority of before there were archivists a signing key for them; whether it did. Save it then, and have the broker
+    /// read what follows from it.
+    pub fn ensure_archivists(&mut self) -> bool {
+        let role = role::id(role::ARCHIVIST);
+        let is_new = !self.roles.contains_key(&role);
+        if is_new {
+            self.add_key(&role);
+        }
+        is_new
+    }
+
+    /// Gives a role a signing key.
+    fn add_key(&mut self, role: &RoleId) {
+        let key = KeyPair::new_account();
+        self.roots.roles.insert(role.clone(), key.public_key());
+        self.roles.insert(role.clone(), key);
+        self.changed_at = now_s();
     }
 
     /// Credentials of an agent that takes the turns of `pool`, for good or for `lifetime`. Its harness is not Holdpoint's: what

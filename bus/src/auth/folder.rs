@@ -226,7 +226,7 @@ impl KeyFolder {
 
     /// The error of a role that this fleet does not have.
     fn unknown(&self, UnknownRole { role }: UnknownRole) -> FolderError {
-        let own = [role::ORCHESTRATOR, role::OPERATOR].map(str::to_owned);
+        let own = [role::ORCHESTRATOR, role::OPERATOR, role::ARCHIVIST].map(str::to_owned);
         let known = self.authority.fleet_roles().agents().iter().map(ToString::to_string).chain(own).collect();
         FolderError::UnknownRole { role, known }
     }

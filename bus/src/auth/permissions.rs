@@ -4,10 +4,12 @@
 //! itself, so that the holder of a role's signing key can make users of that role only.
 
 use holdpoint_protocol::{
+    api::{ARTIFACT, EXPORT, FLIGHTS, MESSAGES, STATUS},
     completing::{COMPLETE, TASK},
     facts::Harness,
     ids::{PoolId, RoleId, role},
     plan::Priority,
+    retire::RETIRE,
     streams, subjects,
 };
 use serde::{Deserialize, Serialize};
@@ -76,7 +78,7 @@ pub(super) fn template(role: &RoleId, makes: bool) -> Template {
         subscribe.allow.extend([subjects::wake(role), format!("{root}.progress.{role}.{{{{name()}}}}")]);
     } else {
         publish.allow.push(subjects::api(">"));
-        publish.deny.push(subjects::api(PROGRESS));
+        publish.deny.extend([PROGRESS, RETIRE].map(subjects::api));
         subscribe.allow.extend([format!("{root}.presence.>"), format!("{root}.log.>")]);
     }
     Template { publish, subscribe, subs: SUBSCRIPTIONS_MAX, data: -1, payload: -1 }
@@ -88,14 +90,21 @@ pub(crate) const PROGRESS: &str = holdpoint_protocol::api::PROGRESS;
 /// The endpoints for agents. People call all but the first as well.
 pub(crate) const OF_AGENTS: [&str; 3] = [PROGRESS, COMPLETE, TASK];
 
+/// The endpoints for archivists. People call all but the last as well.
+pub(crate) const OF_ARCHIVISTS: [&str; 6] = [STATUS, FLIGHTS, ARTIFACT, EXPORT, MESSAGES, RETIRE];
+
 /// Whether users of this role may call the endpoint.
 pub(crate) fn may_call(role: &RoleId, endpoint: &str) -> bool {
-    if is_agent(role) { OF_AGENTS.contains(&endpoint) } else { endpoint != PROGRESS }
+    match role.as_str() {
+        role::OPERATOR => ![PROGRESS, RETIRE].contains(&endpoint),
+        role::ARCHIVIST => OF_ARCHIVISTS.contains(&endpoint),
+        _ => OF_AGENTS.contains(&endpoint),
+    }
 }
 
-/// Whether a role takes turns. The others are people and their scripts.
+/// Whether a role takes turns. The others are people and their scripts, and archivists.
 fn is_agent(role: &RoleId) -> bool {
-    role.as_str() != role::OPERATOR
+    ![role::OPERATOR, role::ARCHIVIST].contains(&role.as_str())
 }
 
 /// Whether credentials of this role are for a pool of agents.
@@ -142,7 +151,7 @@ mod tests {
         for name in [role::BUILDER, "writer", role::OPERATOR] {
             let role: RoleId = name.parse().unwrap();
             let Lists { allow, deny } = template(&role, false).publish;
-            for endpoint in [PROGRESS, COMPLETE, TASK, "submit"] {
+            for endpoint in [PROGRESS, COMPLETE, TASK, RETIRE, "submit"] {
                 let subject = subjects::api(endpoint);
                 let allowed = allow.contains(&subject) || allow.contains(&subjects::api(">"));
                 assert_eq!(allowed && !deny.contains(&subject), may_call(&role, endpoint), "{name} {endpoint}");

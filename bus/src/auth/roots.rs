@@ -148,10 +148,14 @@ impl TrustRoots {
         let claims = &parsed.claims;
         let is_user_key =
             KeyPair::from_public_key(&claims.sub).is_ok_and(|key| key.key_pair_type() == KeyPairType::User);
-        if claims.nats.kind != "user" || claims.nats.issuer_account != self.agents_account || !is_user_key {
+        let role = self.role_of(&claims.iss);
+        // Archivists are users of the account with the streams.
+        let is_archivist = role.is_some_and(|role| role.as_str() == role::ARCHIVIST);
+        let is_outside = claims.nats.issuer_account == self.agents_account;
+        if claims.nats.kind != "user" || !(is_outside || is_archivist) || !is_user_key {
             return Err(Refusal::Malformed);
         }
-        let role = self.role_of(&claims.iss).ok_or(Refusal::UnknownIssuer)?;
+        let role = role.ok_or(Refusal::UnknownIssuer)?;
         if !parsed.is_signed_by_issuer() {
             return Err(Refusal::BadSignature);
         }

@@ -184,6 +184,40 @@ fn only_agents_roles_are_minted_as_agents() {
 }
 
 #[test]
+fn an_archivist_is_known_by_its_signing_key_and_is_no_agent_and_no_role_of_the_fleet() {
+    let authority = Authority::create();
+    let archivist = authority.mint_archivist(&name("a1"), None).unwrap();
+    let roots = authority.trust_roots();
+    assert_eq!(roots.verify_jwt(archivist.jwt(), later()).unwrap().role, role::id(role::ARCHIVIST));
+    assert!(!authority.fleet_roles().is_agents(&role::id(role::ARCHIVIST)));
+    let refused = authority.mint_agent(&role::id(role::ARCHIVIST), &name("x"), &streams::fleet_pool(), None);
+    assert_eq!(refused.unwrap_err(), UnknownRole { role: role::id(role::ARCHIVIST) });
+    // An agent's key does not make one by naming the account with the streams.
+    let builders = &authority.roles[&role::id(role::BUILDER)];
+    let key = KeyPair::new_user();
+    let subject = Subject { name: "b1", public_key: &key.public_key(), issued_at: 0, expires_at: None };
+    let nats = accounts::archivist(&authority.holdpoint.public_key(), &name("b1"));
+    assert_eq!(roots.verify_jwt(&jwt::encode(subject, nats, builders), later()), Err(Refusal::Malformed));
+}
+
+#[test]
+fn an_authority_of_before_there_were_archivists_gets_a_key_for_them_once() {
+    let mut authority = Authority::create();
+    let role = role::id(role::ARCHIVIST);
+    authority.roles.remove(&role);
+    authority.roots.roles.remove(&role);
+    assert!(authority.mint_archivist(&name("a1"), None).is_err());
+    let before = authority.server_config();
+    assert!(authority.ensure_archivists() && !authority.ensure_archivists());
+    assert_ne!(authority.server_config(), before, "the broker has to hear of the key");
+    let [one, other] = ["a1", "a2"].map(|a| authority.mint_archivist(&name(a), None).unwrap());
+    assert_eq!(one.issuer(), other.issuer());
+    for credentials in [one, other] {
+        assert!(authority.trust_roots().verify_jwt(credentials.jwt(), later()).is_ok());
+    }
+}
+
+#[test]
 fn credentials_read_back_from_their_text_and_do_not_show_their_seed() {
     let user = builder(&Authority::create(), None);
     let read = Credentials::parse(&user.to_text()).unwrap();

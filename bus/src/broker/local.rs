@@ -47,6 +47,15 @@ pub fn add_roles(dir: &Path, authority: &mut Authority, roles: &[(RoleId, bool)]
     for (role, makes) in roles {
         authority.add_role(role, *makes)?;
     }
+    Ok(keep_keys(dir, authority)?)
+}
+
+/// Writes what follows from the keys of the local fleet whose broker keeps its files in `dir`. Whether anything changed: then a
+/// broker that runs has to read its configuration again. One caller at a time.
+///
+/// # Errors
+/// The file system's.
+pub fn keep_keys(dir: &Path, authority: &Authority) -> Result<bool, auth::StoreError> {
     // Against the file, which a caller that was cut off may not have written.
     let accounts = authority.server_config();
     if std::fs::read(dir.join("broker").join(ACCOUNTS)).is_ok_and(|there| there == accounts.as_bytes()) {

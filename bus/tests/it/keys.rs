@@ -250,7 +250,10 @@ async fn keys_are_made_for_roles_that_the_fleet_has_only() {
         lifetime: None,
     };
     let refused = keys.folder.add(order.clone(), Place::Nowhere).unwrap_err().to_string();
-    assert_eq!(refused, "there is no role architect: the roles are builder, verifier, repair, orchestrator, operator");
+    assert_eq!(
+        refused,
+        "there is no role architect: the roles are builder, verifier, repair, orchestrator, operator, archivist"
+    );
     keys.folder.add_role(&order.role, false).unwrap();
     keys.folder.add(order, Place::Nowhere).unwrap();
     let refused = keys.folder.add_role(&"Builder".parse().unwrap(), false).unwrap_err();

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests say what is expected by failing")]
 
 mod api;
+mod archivist;
 mod blobs;
 mod cluster;
 mod connections;

@@ -94,16 +94,17 @@ impl TestBroker {
         Journal::new(&self.orchestrator)
     }
 
-    /// Credentials of an agent, or of an operator.
+    /// Credentials of an agent, an operator or an archivist.
     pub(crate) fn mint(&self, role: &str, name: &str, pool: &PoolId) -> Credentials {
         let name: AgentName = name.parse().unwrap();
         match role {
             role::OPERATOR => self.local.authority.mint_operator(&name),
+            role::ARCHIVIST => self.local.authority.mint_archivist(&name, None).unwrap(),
             role => self.local.authority.mint_agent(&role.parse().unwrap(), &name, pool, None).unwrap(),
         }
     }
 
-    /// A connection of an agent of the fleet, or of an operator.
+    /// A connection of an agent of the fleet, of an operator or of an archivist.
     pub(crate) async fn bus(&self, role: &str, name: &str) -> Bus {
         self.local.connect(&self.mint(role, name, &streams::fleet_pool())).await.unwrap()
     }

@@ -7,7 +7,9 @@ use holdpoint_core::audit::{Audit, Auditor, Bytes, EntryLine, HandoffLine};
 use holdpoint_protocol::{
     Digest,
     export::{BlobPart, Cut, End, Line, Message, Seal},
-    headers, streams, subjects,
+    headers,
+    journal::{Entry, Landed},
+    streams, subjects,
 };
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
@@ -57,6 +59,7 @@ fn audit(archive: &mut Archive, roots: &TrustRoots) -> io::Result<Audit> {
         }
     }
     first.end(&mut auditor);
+    let has_work = archive.head.work;
     archive.rewind()?;
     while let Some((number, line)) = archive.next()? {
         let Ok(Line::Message(message)) = line else { continue };
@@ -64,7 +67,14 @@ fn audit(archive: &mut Archive, roots: &TrustRoots) -> io::Result<Audit> {
             continue;
         }
         match EntryLine::read(&message, roots.was_orchestrators(signed(&message))) {
-            Some(entry) => auditor.entry(&entry),
+            Some(entry) => {
+                auditor.entry(&entry);
+                if let Ok(Entry::Landed(landed)) = &entry.entry
+                    && has_work
+                {
+                    first.work(&entry, landed, &mut auditor);
+                }
+            }
             None => {
                 let found = format!("a message on {}", message.subject);
                 auditor.damaged(&format!("line {number}"), "an entry of a journal", &found);
@@ -179,6 +189,17 @@ impl<'a> First<'a> {
             let sound = if found == blob.digest { Ok(()) } else { Err(format!("bytes with the digest {found}")) };
             self.bytes.insert(blob.digest, sound);
         }
+    }
+
+    /// The bundle of a landing has to be there whole.
+    fn work(&self, entry: &EntryLine, landed: &Landed, auditor: &mut Auditor) {
+        let digest = landed.bundle.blob.digest;
+        let found = match self.bytes.get(&digest) {
+            Some(Ok(())) => return,
+            Some(Err(found)) => found.clone(),
+            None => "it is not in the file".to_owned(),
+        };
+        auditor.damaged(&entry.reference(), &format!("the bundle {digest} of what landed"), &found);
     }
 
     /// A file that was cut off, or from which lines were taken.

@@ -2,9 +2,11 @@
 
 use std::{
     fs::File,
-    io::{self, BufRead as _, BufReader, Read as _, Seek as _},
-    path::Path,
+    io::{self, BufRead, BufReader, Read as _},
+    path::{Path, PathBuf},
 };
+
+use flate2::bufread::MultiGzDecoder;
 
 use holdpoint_protocol::{
     codec::PAYLOAD_MAX,
@@ -16,9 +18,25 @@ use crate::failure::Failure;
 /// The longest line: the largest payload in base64, its headers and names, with room to spare.
 const LINE_LEN_MAX: u64 = 2 * PAYLOAD_MAX as u64;
 
+/// What a file that is compressed with gzip begins with (RFC 1952).
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// The lines of an export, compressed or not.
+pub(super) type Lines = Box<dyn BufRead>;
+
+/// Opens a file, and uncompresses it if need be.
+pub(super) fn open(path: &Path) -> io::Result<Lines> {
+    let mut file = BufReader::new(File::open(path)?);
+    if file.fill_buf()?.starts_with(&GZIP) {
+        return Ok(Box::new(BufReader::new(MultiGzDecoder::new(file))));
+    }
+    Ok(Box::new(file))
+}
+
 /// An export, open for reading.
 pub(super) struct Archive {
-    lines: BufReader<File>,
+    path: PathBuf,
+    lines: Lines,
     number: u64,
     /// Its first line.
     pub(super) head: Box<Head>,
@@ -34,11 +52,12 @@ impl Archive {
             let message = format!("cannot read {}: {error}", path.display());
             Failure::usage("not_an_export", message, "name a file that `holdpoint export` wrote, or a flight")
         };
-        let file = File::open(path).map_err(|error| unreadable(&error))?;
-        let mut lines = BufReader::new(file);
+        let mut lines = open(path).map_err(|error| unreadable(&error))?;
         let first = next_line(&mut lines).map_err(|error| unreadable(&error))?;
         match first.map(|bytes| parse(&bytes)) {
-            Some(Ok(Line::Export(head))) if head.format == FORMAT => Ok(Self { lines, number: 1, head }),
+            Some(Ok(Line::Export(head))) if head.format == FORMAT => {
+                Ok(Self { path: path.to_owned(), lines, number: 1, head })
+            }
             Some(Ok(Line::Export(head))) => Err(unreadable(&format!("its format is {}, not {FORMAT}", head.format))),
             Some(Ok(_)) => Err(unreadable(&"its first line is not that of an export")),
             Some(Err(error)) => Err(unreadable(&format!("its first line is not that of an export: {error}"))),
@@ -48,7 +67,7 @@ impl Archive {
 
     /// Back to the line behind the first.
     pub(super) fn rewind(&mut self) -> io::Result<()> {
-        self.lines.rewind()?;
+        self.lines = open(&self.path)?;
         self.number = 1;
         next_line(&mut self.lines).map(drop)
     }
@@ -62,7 +81,7 @@ impl Archive {
 }
 
 /// A line without its end; a line that is too long is cut, and cannot be read then.
-fn next_line(lines: &mut BufReader<File>) -> io::Result<Option<Vec<u8>>> {
+fn next_line(lines: &mut Lines) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     if lines.by_ref().take(LINE_LEN_MAX).read_until(b'\n', &mut bytes)? == 0 {
         return Ok(None);

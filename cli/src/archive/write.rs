@@ -6,13 +6,13 @@ use std::{
 };
 
 use holdpoint_bus::blobs;
-use holdpoint_core::audit::HandoffLine;
+use holdpoint_core::audit::{EntryLine, HandoffLine};
 use holdpoint_protocol::{
     Digest,
     artifact::{Artifact as _, VerificationReport},
     export::{BLOB_PART_LEN, BlobPart, Cut, End, FORMAT, Head, Line, Message, MessageQuery, MissingBlob, Place},
     ids::{FlightId, role},
-    journal::Sequence,
+    journal::{Entry, Sequence},
     streams,
 };
 use serde::Serialize;
@@ -23,43 +23,52 @@ use crate::{
     failure::{Failure, chain},
 };
 
-/// The most bytes of one piece of evidence. The output of a check is capped far below it.
-const EVIDENCE_BYTES_MAX: u64 = 256 << 20;
+/// The most bytes of one blob. The output of a check is capped far below it.
+const BLOB_BYTES_MAX: u64 = 256 << 20;
+
+/// Which bytes are put in besides the messages.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Wants {
+    /// Of evidence that reports name.
+    pub(crate) evidence: bool,
+    /// Of what landed.
+    pub(crate) work: bool,
+}
 
 /// What was written.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Written {
     /// Journal entries and handoffs.
     pub(crate) messages: u64,
-    /// Pieces of evidence with their bytes.
+    /// Pieces of evidence and of work with their bytes.
     pub(crate) blobs: u64,
-    /// Evidence that could not be got.
+    /// Evidence and work that could not be got.
     pub(crate) missing: Vec<Digest>,
 }
 
-/// Writes a flight; with the bytes of its evidence, if that is wanted.
+/// Writes a flight, with the bytes that are wanted.
 pub(crate) async fn write(
     client: &Client,
     flight: &FlightId,
-    evidence: bool,
+    wants: Wants,
     out: &mut (impl Write + Send),
 ) -> Result<Written, Failure> {
     let begun = client.cut(flight).await?;
     let cut: Cut = serde_json::from_slice(&begun.seal.payload).map_err(|error| {
         Failure::environment("orchestrator", format!("what the export begins with cannot be read: {error}"), "")
     })?;
-    let head =
-        Head { format: FORMAT.to_owned(), flight: flight.clone(), evidence, trust: begun.trust, seal: begun.seal };
-    let mut writer = Writer { client, flight, out, written: Written::default(), evidence: BTreeSet::new() };
+    let Wants { evidence, work } = wants;
+    let (format, trust, seal) = (FORMAT.to_owned(), begun.trust, begun.seal);
+    let head = Head { format, flight: flight.clone(), evidence, work, trust, seal };
+    let (evidence, work) = (evidence.then(BTreeSet::new), work.then(BTreeSet::new));
+    let mut writer = Writer { client, flight, out, written: Written::default(), evidence, work };
     writer.line(&Line::Export(Box::new(head)))?;
     let journal = cut.journals.iter().map(|end| end.sequence).max().unwrap_or_default();
     writer.stream(streams::JOURNAL, journal).await?;
     for end in &cut.handoffs {
         writer.stream(&end.stream, end.until).await?;
     }
-    if evidence {
-        writer.all_evidence().await?;
-    }
+    writer.all_blobs().await?;
     let End { messages, blobs } = End { messages: writer.written.messages, blobs: writer.written.blobs };
     writer.line(&Line::End(End { messages, blobs }))?;
     writer.out.flush().map_err(|error| unwritable(&error))?;
@@ -71,8 +80,10 @@ struct Writer<'a, W> {
     flight: &'a FlightId,
     out: &'a mut W,
     written: Written,
-    /// What reports name, so far.
-    evidence: BTreeSet<Digest>,
+    /// What reports name so far, if that is wanted.
+    evidence: Option<BTreeSet<Digest>>,
+    /// What landings name so far, if that is wanted.
+    work: Option<BTreeSet<Digest>>,
 }
 
 impl<W: Write + Send> Writer<'_, W> {
@@ -90,23 +101,31 @@ impl<W: Write + Send> Writer<'_, W> {
     }
 
     fn message(&mut self, message: Message) -> Result<(), Failure> {
-        if message.subject.ends_with(VerificationReport::KIND)
+        if let Some(evidence) = &mut self.evidence
+            && message.subject.ends_with(VerificationReport::KIND)
             && let Some(line) = HandoffLine::read(&message)
         {
-            self.evidence.extend(line.evidence().into_iter().map(|(digest, _)| digest));
+            evidence.extend(line.evidence().into_iter().map(|(digest, _)| digest));
+        }
+        if let Some(work) = &mut self.work
+            && message.stream == streams::JOURNAL
+            && let Some(EntryLine { entry: Ok(Entry::Landed(landed)), .. }) = EntryLine::read(&message, true)
+        {
+            work.insert(landed.bundle.blob.digest);
         }
         self.written.messages += 1;
         self.line(&Line::Message(message))
     }
 
-    async fn all_evidence(&mut self) -> Result<(), Failure> {
+    async fn all_blobs(&mut self) -> Result<(), Failure> {
         let dir = tempfile::tempdir().map_err(|error| unwritable(&error))?;
-        let path = dir.path().join("evidence");
-        // Evidence is the verifier's; what a judge cites may be a builder's.
+        let path = dir.path().join("blob");
+        // Evidence is the verifier's; what a judge cites may be a builder's. What landed is an orchestrator's.
         let roles = [role::VERIFIER, role::BUILDER, role::REPAIR, role::ORCHESTRATOR].map(role::id);
-        for digest in std::mem::take(&mut self.evidence) {
+        let wanted = [self.evidence.take(), self.work.take()].into_iter().flatten().flatten();
+        for digest in wanted.collect::<BTreeSet<_>>() {
             let bus = self.client.bus();
-            match blobs::get_to_file(bus, digest, &roles, EVIDENCE_BYTES_MAX, &path).await {
+            match blobs::get_to_file(bus, digest, &roles, BLOB_BYTES_MAX, &path).await {
                 Ok(()) => self.blob(digest, &path).map_err(|error| unwritable(&error))?,
                 Err(error @ (blobs::BlobError::NotFound { .. } | blobs::BlobError::Corrupt { .. })) => {
                     self.written.missing.push(digest);

@@ -26,6 +26,9 @@ pub(crate) struct ExportArgs {
     /// Put the bytes of all evidence in, not only their digests
     #[arg(long)]
     pub(crate) with_evidence: bool,
+    /// Put in what landed, as bundles that git can unpack
+    #[arg(long)]
+    pub(crate) with_work: bool,
     /// Which repository, and which fleet
     #[command(flatten)]
     pub(crate) place: Place,
@@ -43,7 +46,7 @@ pub(crate) struct ExportArgs {
     each decision (taken again by the rules), what each acceptance and landing rests on, and evidence by its digests. \
     The first broken link is named. Exit code 0: sound; 1: broken.")]
 pub(crate) struct AuditArgs {
-    /// A file that `holdpoint export` wrote, or a flight, which is exported first, with its evidence
+    /// A file that `holdpoint export` or `archive` wrote, or a flight, which is exported first, with its evidence
     #[arg(value_name = "FLIGHT|FILE")]
     pub(crate) what: String,
     /// Whose signatures count (trust.json); without it a local fleet's own, or those named in the file

@@ -11,7 +11,7 @@ use holdpoint_core::{audit::Counts, shown};
 use holdpoint_protocol::ids::FlightId;
 
 use crate::{
-    archive::{self, Checked},
+    archive::{self, Checked, Wants},
     args::{Place, audit::AuditArgs},
     failure::{Exit, Failure},
     ground, output,
@@ -58,12 +58,16 @@ async fn exported(args: &AuditArgs, flight: &FlightId) -> Result<Checked, Failur
     let file = File::create(&path);
     let file = file.map_err(|error| Failure::environment("export", format!("no room for the export: {error}"), ""))?;
     let target = Target::existing(&args.place).await?;
-    target.serve(async |client| archive::write(client, flight, true, &mut BufWriter::new(&file)).await).await?;
+    target
+        .serve(async |client| {
+            archive::write(client, flight, Wants { evidence: true, work: false }, &mut BufWriter::new(&file)).await
+        })
+        .await?;
     archive::check(&path, trust)
 }
 
 /// The keys that count for the caller: those of the local fleet, or those that the configuration names.
-async fn own_trust(place: &Place) -> Result<Option<TrustRoots>, Failure> {
+pub(super) async fn own_trust(place: &Place) -> Result<Option<TrustRoots>, Failure> {
     let path: Option<PathBuf> = match Remote::named(place)? {
         Some(remote) => remote.trust().cloned(),
         None => Some(StateDir::of(&ground::find(&place.repo).await?)?.path("keys/trust.json")),

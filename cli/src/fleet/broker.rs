@@ -14,10 +14,10 @@ use std::{
 use holdpoint_bus::{
     Bus, ConnectArgs,
     auth::{Authority, Credentials, SYSTEM_CREDS},
-    broker::{BrokerError, LocalBroker, LocalSpec, RolesError, ServerBinary, add_roles},
+    broker::{BrokerError, LocalBroker, LocalSpec, RolesError, ServerBinary, add_roles, keep_keys},
 };
 use holdpoint_protocol::{
-    ids::{AgentName, RoleId},
+    ids::{AgentName, RoleId, role},
     streams,
 };
 use holdpoint_runtime::fresh;
@@ -39,6 +39,8 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long it may take to end in order.
 const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 const POLL: Duration = Duration::from_millis(50);
+/// How long an archivist's key counts: far longer than a command takes.
+const ARCHIVIST_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// What is kept of a broker that was started: `broker.json`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -87,6 +89,11 @@ impl Known {
         }
         false
     }
+}
+
+/// A name that nobody has.
+fn name(what: &str) -> AgentName {
+    AgentName::try_new(format!("{what}-{}", fresh::suffix())).expect("letters and hex digits are an id")
 }
 
 fn port(url: &str) -> Option<u16> {
@@ -144,18 +151,39 @@ impl BrokerLease {
         let authority = Authority::load(&keys(&self.state))?;
         self.authority = authority.ok_or_else(|| no_authority(&self.state))?;
         let changed = add_roles(self.state.dir(), &mut self.authority, roles)?;
-        let Some(known) = Known::load(&self.state).filter(|_| changed) else { return Ok(()) };
+        if changed {
+            let probe = self.authority.mint_agent(last, &name("probe"), &streams::fleet_pool(), None);
+            self.reload(&probe.expect("the role was added just now"), last).await?;
+        }
+        Ok(())
+    }
+
+    /// Credentials of an archivist, for the time of a command.
+    pub(crate) async fn archivist(&mut self) -> Result<Credentials, Failure> {
+        let _start = start_lock(&self.state).await?;
+        let authority = Authority::load(&keys(&self.state))?;
+        self.authority = authority.ok_or_else(|| no_authority(&self.state))?;
+        self.authority.ensure_archivists();
+        let changed = keep_keys(self.state.dir(), &self.authority)?;
+        let minted = self.authority.mint_archivist(&name(role::ARCHIVIST), Some(ARCHIVIST_LIFETIME));
+        let credentials = minted.expect("the key is there now");
+        if changed {
+            self.reload(&credentials, &role::id(role::ARCHIVIST)).await?;
+        }
+        Ok(credentials)
+    }
+
+    /// Has the broker read its keys again, and waits until it lets in whom these credentials of a role are for.
+    async fn reload(&self, probe: &Credentials, role: &RoleId) -> Result<(), Failure> {
+        let Some(known) = Known::load(&self.state) else { return Ok(()) };
         known.process.reload().map_err(|source| unusable("reload the broker of", self.state.dir(), &source))?;
-        let name = AgentName::try_new(format!("probe-{}", fresh::suffix())).expect("letters and hex digits are an id");
-        let probe = self.authority.mint_agent(last, &name, &streams::fleet_pool(), None);
-        let probe = probe.expect("the role was added just now");
         let deadline = Instant::now() + ANSWER_TIMEOUT;
         loop {
             match Bus::connect(ConnectArgs::new(self.url.clone(), probe.clone())).await {
                 Ok(_) => return Ok(()),
                 Err(_) if Instant::now() < deadline => tokio::time::sleep(POLL).await,
                 Err(error) => {
-                    let message = format!("the broker does not know the role {last} yet: {}", chain(&error));
+                    let message = format!("the broker does not know the role {role} yet: {}", chain(&error));
                     let hint =
                         "a broker that an earlier version started does not take roles: end its other commands first";
                     return Err(Failure::environment("roles", message, hint));

@@ -59,6 +59,17 @@ impl FlightRecord {
         write_private(&path(state, &self.flight), &bytes)
     }
 
+    /// Forgets it: the flight left.
+    pub(crate) fn remove(state: &StateDir, flight: &FlightId) -> Result<(), Failure> {
+        for file in [path(state, flight), state.path(&format!("flights/{flight}.lock"))] {
+            match fs::remove_file(&file) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(unusable("remove", &file, &error)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
     /// Reads it back; `None` if no such flight was begun here.
     pub(crate) fn load(state: &StateDir, flight: &FlightId) -> Result<Option<Self>, Failure> {
         let path = path(state, flight);

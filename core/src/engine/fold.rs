@@ -68,7 +68,10 @@ impl Folded {
 /// The first invariant that a transition breaks, in words; `None` for a sound one (spec FLY-I3, I5, I8, I9).
 #[must_use]
 pub fn invariants(before: &WaypointState, after: &WaypointState, entry: &Entry) -> Option<String> {
-    if matches!(entry, Entry::Submitted(_) | Entry::Landed(_) | Entry::Steered(_) | Entry::Reserved(_)) {
+    if matches!(
+        entry,
+        Entry::Submitted(_) | Entry::Landed(_) | Entry::Steered(_) | Entry::Reserved(_) | Entry::Retired(_)
+    ) {
         return Some("an entry of a flight's journal".to_owned());
     }
     if entry.decision().is_some_and(|d| d.source_refs.is_empty()) {

@@ -162,12 +162,8 @@ impl State {
         work: Option<BuildOutcome>,
     ) -> Result<(), Untaken> {
         match self.fresh_books().await {
-            Err(BooksError::Unknown { flight }) => {
-                return Err(refused(
-                    ActCode::NothingOpen,
-                    format!("there is no flight {flight}"),
-                    "`holdpoint status` lists them",
-                ));
+            Err(gone) if gone.is_gone() => {
+                return Err(refused(ActCode::NothingOpen, gone.to_string(), "`holdpoint status` lists them"));
             }
             other => drop(other?),
         }

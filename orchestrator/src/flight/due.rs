@@ -14,7 +14,6 @@ use holdpoint_runtime::{
 use ractor::ActorRef;
 
 use super::{ApplyError, Msg, Place, RETRY_DELAY, State, landing::Kind};
-use crate::books::BooksError;
 
 impl State {
     /// Does everything that is due, then sets the timer for what will be.
@@ -25,8 +24,8 @@ impl State {
                 self.idleness.unknown = false;
                 self.arm(myself);
             }
-            Err(ApplyError::Books(BooksError::Unknown { flight })) => {
-                tracing::debug!(%flight, "no such flight");
+            Err(ApplyError::Books(gone)) if gone.is_gone() => {
+                tracing::debug!({ fields::FLIGHT } = %self.id, why = %gone, "no such flight");
                 self.idleness.unknown = true;
                 self.arm(myself);
             }

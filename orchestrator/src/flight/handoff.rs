@@ -287,7 +287,7 @@ impl State {
     async fn belongs(&mut self, subject: &HandoffSubject) -> Result<bool, BooksError> {
         match self.books().await {
             Ok(books) => Ok(books.flight.planned(&subject.waypoint).is_some()),
-            Err(BooksError::Unknown { .. }) => Ok(false),
+            Err(gone) if gone.is_gone() => Ok(false),
             Err(error) => Err(error),
         }
     }

@@ -22,7 +22,6 @@ use super::{
     acts::{Untaken, refused},
 };
 use crate::{
-    books::BooksError,
     examine::{self, Against, ExamineError},
     intake::Taken,
 };
@@ -56,7 +55,7 @@ impl State {
             return Ok(None);
         };
         match self.fresh_books().await {
-            Err(BooksError::Unknown { .. }) => return Ok(None),
+            Err(gone) if gone.is_gone() => return Ok(None),
             other => drop(other?),
         }
         let Act::HandIn(handed) = self.read_act(received, subject)? else { return Ok(None) };

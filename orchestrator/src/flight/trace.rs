@@ -172,9 +172,12 @@ pub(super) fn context_of(trace: &WaypointTrace, entry: &Entry) -> TraceContext {
         Entry::Turn(turn) => trace.turn(&turn.turn_id),
         Entry::Decided(decided) => trace.decision(&decided.decision.artifact_id),
         Entry::Dead(dead) => trace.decision(&dead.decision.artifact_id),
-        Entry::Submitted(_) | Entry::Landed(_) | Entry::Steered(_) | Entry::Answered(_) | Entry::Reserved(_) => {
-            trace.root()
-        }
+        Entry::Submitted(_)
+        | Entry::Landed(_)
+        | Entry::Steered(_)
+        | Entry::Answered(_)
+        | Entry::Reserved(_)
+        | Entry::Retired(_) => trace.root(),
     }
 }
 

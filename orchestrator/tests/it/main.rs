@@ -18,6 +18,7 @@ mod monitoring;
 mod people;
 mod pools;
 mod quota;
+mod retirement;
 mod signals;
 mod submissions;
 mod support;

@@ -1,9 +1,10 @@
 //! The endpoints of the micro service `holdpoint`: who may call which, with what, and what they answer.
 
-use super::{AGENTS, EVERYBODY, OPERATOR, ORCHESTRATOR, Subject};
+use super::{AGENTS, ARCHIVIST, EVERYBODY, OPERATOR, ORCHESTRATOR, Subject};
 use crate::{
     api::{ACT, ARTIFACT, ATTEST, DEAD, EXPORT, FLIGHTS, HISTORY, INBOX, MESSAGES, PROGRESS, STATUS, SUBMIT},
     completing::{COMPLETE, TASK},
+    retire::RETIRE,
     subjects,
     unsound::CONFIG_INVALID,
 };
@@ -38,7 +39,7 @@ impl Endpoint {
 }
 
 /// All endpoints.
-pub const ENDPOINTS: [Endpoint; 15] = [
+pub const ENDPOINTS: [Endpoint; 16] = [
     Endpoint {
         name: PROGRESS,
         by: AGENTS,
@@ -137,5 +138,12 @@ pub const ENDPOINTS: [Endpoint; 15] = [
         request: "task_query",
         answer: "task_answer",
         summary: "what is wanted: the turn that the calling agent holds, for people the waypoint's task",
+    },
+    Endpoint {
+        name: RETIRE,
+        by: ARCHIVIST,
+        request: "retire_query",
+        answer: "retire_answer",
+        summary: "records that a flight is exported: after that its messages may be deleted",
     },
 ];

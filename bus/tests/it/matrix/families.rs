@@ -187,9 +187,10 @@ fn broker_api() -> Vec<Family> {
     ];
     let mut all = Vec::new();
     for (call, payload) in calls {
-        // The orchestrator's subjects are tried on a stream that nothing depends on.
+        // Those of users in the account with the streams are tried on a stream that nothing depends on.
         let subject = move |actor: &Actor, _: &str| {
-            let stream = if actor.role == role::ORCHESTRATOR { "DECOY" } else { "HP_JOURNAL" };
+            let inside = [role::ORCHESTRATOR, role::ARCHIVIST].contains(&actor.role);
+            let stream = if inside { "DECOY" } else { "HP_JOURNAL" };
             format!("$JS.API.{}", call.replace("{}", stream))
         };
         all.push(Family::new(format!("$JS.API.{call}"), subject).sending(payload));
@@ -209,7 +210,7 @@ fn broker_api() -> Vec<Family> {
     ] {
         all.push(Family::fixed(subject).sending(""));
     }
-    for endpoint in ["status", "submit", "progress", "complete", "task"] {
+    for endpoint in ["status", "submit", "progress", "complete", "task", "retire"] {
         all.push(Family::new(format!("api {endpoint}"), move |_, _| subjects::api(endpoint)));
     }
     all

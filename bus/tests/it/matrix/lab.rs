@@ -68,7 +68,7 @@ impl Lab {
             owner.ask(known, "known").await;
         }
         let answer = |_: ApiRequest| async { Ok("{}".into()) };
-        let endpoints = ["status", "submit", "progress", "complete", "task"];
+        let endpoints = ["status", "submit", "progress", "complete", "task", "retire"];
         let users = KnownUsers::new(broker.roots());
         let api = api::serve(&broker.orchestrator, users, &endpoints, api::REQUESTS_PER_MINUTE, answer).await.unwrap();
         let mut spies = Vec::new();
@@ -306,7 +306,8 @@ fn mark_of(message: &Message) -> Option<usize> {
 /// Waits for answers that can only come after everything that was sent before on this connection; what came until then.
 async fn until_barrier(client: &Client, name: &str, role: &str, answers: &mut async_nats::Subscriber) -> Vec<Message> {
     let missing = subjects::blob_chunk(&role::id(role::BUILDER), &holdpoint_protocol::Digest::of(b"missing"), 0);
-    let stream = if role == role::ORCHESTRATOR { "HP_BLOB_BUILDER" } else { "HP_BLOB" };
+    let inside = [role::ORCHESTRATOR, role::ARCHIVIST].contains(&role);
+    let stream = if inside { "HP_BLOB_BUILDER" } else { "HP_BLOB" };
     let endpoint = if role::AGENTS.contains(&role) { "progress" } else { "status" };
     let mut came = Vec::new();
     for subject in [subjects::direct_get(stream, &missing), subjects::api(endpoint)] {

@@ -11,7 +11,7 @@ use super::{Line, families::Family, ways::Way};
 /// (`agents-elsewhere`), and never into a stream (`forged`). Inboxes have names that cannot be guessed.
 ///
 /// The broker serves its API, and questions about an account, from the system's account (`system`). Calls that would
-/// undo what is written, and those about other accounts, are not among them.
+/// undo what is written, and those about other accounts, are not among them, but for an archivist's purge.
 const TABLE: &str = "
 builder verifier repair operator | handoff <role>         | publish                                                        | stored agents holdpoint
 builder verifier repair operator | handoff <role>         | request message-id                                             | stored agents holdpoint answered
@@ -71,6 +71,21 @@ operator                         | hp.v1.presence.>       | subscribe queue     
 operator                         | own log                | subscribe queue                                                | hears-agents
 operator                         | log *                  | subscribe queue                                                | hears-agents
 operator                         | hp.v1.log.>            | subscribe queue                                                | hears-agents
+
+archivist                        | $JS.API.DIRECT.GET.*   | publish request message-id reply-* schedule-* rollup ttl batch | inside
+archivist                        | get *                  | publish request message-id reply-* schedule-* rollup ttl batch | inside
+archivist                        | api status             | publish request message-id reply-* schedule-* rollup ttl batch | inside
+archivist                        | api retire             | publish request message-id reply-* schedule-* rollup ttl batch | inside
+archivist                        | $JS.API.STREAM.NAMES   | publish request message-id reply-* schedule-* rollup ttl batch | inside system
+archivist                        | $JS.API.STREAM.INFO.{} | publish request message-id reply-* schedule-* rollup ttl batch | inside system
+archivist                        | $JS.API.STREAM.MSG.GET.{} | publish request message-id reply-* schedule-* rollup ttl batch | inside system
+archivist                        | $JS.API.STREAM.PURGE.{} | publish request message-id reply-* schedule-* rollup ttl batch | inside system
+archivist                        | blob builder           | subscribe queue                                                | hears-agents hears-holdpoint
+archivist                        | blob verifier          | subscribe queue                                                | hears-agents hears-holdpoint
+archivist                        | blob repair            | subscribe queue                                                | hears-agents hears-holdpoint
+archivist                        | blob operator          | subscribe queue                                                | hears-agents hears-holdpoint
+archivist                        | blob orchestrator      | subscribe queue                                                | hears-holdpoint
+archivist                        | hp.v1.blob.>           | subscribe queue                                                | hears-agents hears-holdpoint
 
 orchestrator                     | handoff builder        | subscribe queue                                                | hears-agents
 orchestrator                     | handoff verifier       | subscribe queue                                                | hears-agents

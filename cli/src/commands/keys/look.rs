@@ -18,7 +18,7 @@ pub(super) fn list(args: &ListArgs) -> Result<Exit, Failure> {
     if args.json {
         let authority = folder.authority();
         let roles = authority.fleet_roles().agents().into_iter();
-        let roles = roles.chain([role::ORCHESTRATOR, role::OPERATOR].map(role::id));
+        let roles = roles.chain([role::ORCHESTRATOR, role::OPERATOR, role::ARCHIVIST].map(role::id));
         let keys: Vec<Value> = roles
             .map(|role| {
                 json!({

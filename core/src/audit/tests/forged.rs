@@ -5,10 +5,12 @@ use holdpoint_protocol::{
     artifact::Disposition,
     facts::{Harness, Verdict},
     ids::role,
-    journal::{Entry, Sequence},
+    journal::{Entry, Record, Sequence},
     reason::ReasonCode,
+    retire::Retired,
     state::{Held, Phase, Resume, Status, Verified},
     turn::TurnRequest,
+    version,
 };
 
 use super::{
@@ -31,6 +33,33 @@ fn reseal(account: &mut Account) {
         last.insert(line.journal.clone(), line.digest);
     }
     account.cut = cut(&account.entries);
+}
+
+/// The flight leaves the broker behind `n` entries, and its account ends there.
+fn retired_behind(n: usize) -> Account {
+    let mut account = flown();
+    account.entries.truncate(n);
+    let own = account.entries.iter().find(|line| line.journal.waypoint.is_none()).unwrap().clone();
+    let entry = Entry::Retired(Box::new(Retired {
+        schema_version: version::CURRENT,
+        flight: own.journal.flight.clone(),
+        by: "archivist".parse().unwrap(),
+        export: Digest::of(b"export"),
+        handoffs: Vec::new(),
+        record: Record::at(Timestamp::from_millis(0)),
+    }));
+    account.entries.push(EntryLine { entry: Ok(entry), ..own });
+    reseal(&mut account);
+    account
+}
+
+#[test]
+fn a_flight_that_leaves_when_it_is_over_is_sound_and_one_that_leaves_before_is_named() {
+    let whole = flown().entries.len();
+    assert_eq!(retired_behind(whole).audit().findings, vec![]);
+    let early = retired_behind(whole - 1).audit();
+    let found = early.findings.iter().find(|finding| finding.link == Link::Entry).unwrap();
+    assert_eq!((found.at.as_str(), found.found.as_str()), (&*format!("HP_JOURNAL/{whole}"), "b can still go on"));
 }
 
 /// The entry that `which` finds first, to be changed.

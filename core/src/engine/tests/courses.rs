@@ -184,6 +184,25 @@ fn a_timer_is_never_set_to_the_past_when_nothing_is_due() {
     });
 }
 
+/// The fence of the flight's own journal fences no other journal: none of them may be able to go on.
+#[test]
+fn a_flight_that_may_be_retired_has_nothing_left_that_anybody_could_do() {
+    in_every_history(|story| {
+        let fixture = &story.fixture;
+        let (flight, waypoints) = (&fixture.flight, &fixture.waypoints);
+        let planned = || flight.submitted.plan.waypoints.iter().map(|waypoint| &waypoint.id);
+        let can_go_on = planned().any(|id| !flight::actions(flight, id, waypoints.get(id)).is_empty());
+        let due = flight::due(flight, waypoints, fixture.now);
+        if flight::retirable(flight, waypoints).is_ok() {
+            prop_assert!(due.is_empty() && !can_go_on, "{due:?}");
+            prop_assert_eq!(flight::next_deadline(flight, waypoints, fixture.now), None);
+        } else {
+            prop_assert!(!due.is_empty() || can_go_on || story.statuses().iter().any(|(_, s)| *s == Status::Running));
+        }
+        Ok(())
+    });
+}
+
 #[test]
 fn no_more_waypoints_run_than_the_fleet_allows() {
     in_every_history(|story| {

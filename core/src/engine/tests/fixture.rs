@@ -223,6 +223,7 @@ impl Fixture {
             Entry::Landed(landed) => codec::encode(landed.as_ref(), Encoding::MsgPack),
             Entry::Steered(steered) => codec::encode(steered.as_ref(), Encoding::MsgPack),
             Entry::Reserved(reserved) => codec::encode(reserved.as_ref(), Encoding::MsgPack),
+            Entry::Retired(retired) => codec::encode(retired.as_ref(), Encoding::MsgPack),
             other => panic!("not an entry of a flight's journal: {other:?}"),
         };
         self.log.push(Logged { waypoint: None, entry, digest: Digest::of(&bytes.unwrap()), input: None });

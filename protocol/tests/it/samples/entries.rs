@@ -3,9 +3,11 @@
 use holdpoint_protocol::{
     artifact::{Disposition, Verb, VerificationPurpose},
     budget::{Amounts, Limits, Raise, Spent},
+    export::HandoffsEnd,
     ids::role,
-    journal::{self, ConditionResult, Dead, Death, Decided, Landed, Record, Reserved, Steered, Submitted},
+    journal::{self, ConditionResult, Dead, Death, Decided, Landed, Record, Reserved, Sequence, Steered, Submitted},
     reason::ReasonCode,
+    retire::Retired,
     state::{
         Acted, Answered, Branch, BranchStanding, Configured, Counters, GateEntries, GateVisit, Held, LastDecision,
         OpenFork, OpenTurn, Outcome, Phase, Purpose, Question, QuestionKind, QuestionStanding, Resume, Status,
@@ -248,6 +250,18 @@ fn raised() -> Steered {
     Steered { verb: Verb::Budget, raised: Some(Raise { waypoint: None, add }), ..steered() }
 }
 
+fn retired() -> Retired {
+    let handoffs = HandoffsEnd { stream: "HP_HANDOFF_BUILDER".to_owned(), known: Sequence(40), until: Sequence(42) };
+    Retired {
+        schema_version: version::CURRENT,
+        flight: "demo-1".parse().unwrap(),
+        by: "archivist-1".parse().unwrap(),
+        export: digest("export"),
+        handoffs: vec![handoffs],
+        record: flight_record(),
+    }
+}
+
 pub(super) fn reserved() -> Reserved {
     Reserved {
         schema_version: version::CURRENT,
@@ -315,6 +329,7 @@ pub(super) fn all() -> Kinds {
         published("answered", answered()),
         another("steered_budget", "steered", raised()),
         published("reserved", reserved()),
+        published("retired", retired()),
     ];
     all.extend(decisions());
     all

@@ -17,6 +17,7 @@ use holdpoint_protocol::{
     live::{LiveKind, LiveLine},
     reason::ReasonCode,
     refusal::RefusalCode,
+    retire::{RetireAnswer, RetireQuery},
     state::{Outcome, Purpose, Status},
     unsound::{ConfigInvalid, ConfigInvalidNoted},
     version,
@@ -188,7 +189,14 @@ fn export() -> Kinds {
     let seal = Seal { payload: b"{}".to_vec(), signature: "AAEC".to_owned() };
     let trust = serde_json::json!({"orchestrators": ["UABC"]});
     let flight = "demo-1".parse().unwrap();
-    let head = Head { format: FORMAT.to_owned(), flight, evidence: true, trust: trust.clone(), seal: seal.clone() };
+    let head = Head {
+        format: FORMAT.to_owned(),
+        flight,
+        evidence: true,
+        work: false,
+        trust: trust.clone(),
+        seal: seal.clone(),
+    };
     let message = Message {
         stream: "HP_JOURNAL".to_owned(),
         sequence: Sequence(17),
@@ -206,7 +214,7 @@ fn export() -> Kinds {
         flight: "demo-1".parse().unwrap(),
         at: at(2),
         journals: vec![end],
-        handoffs: vec![handoffs],
+        handoffs: vec![handoffs.clone()],
     };
     let page = MessagePage { messages: vec![message.clone()], next: Some(Place { sequence: Sequence(17), offset: 5 }) };
     let flight = || "demo-1".parse().unwrap();
@@ -223,9 +231,11 @@ fn export() -> Kinds {
         another("export_missing", "export_line", Line::Missing(missing)),
         another("export_end", "export_line", Line::End(End { messages: 1, blobs: 1 })),
         unpublished("export_cut", cut),
+        published("retire_query", RetireQuery { flight: flight(), seal: seal.clone(), export: digest("export") }),
         published("export_begin", ExportCut { seal, trust }),
         published("export_page", page),
         published("cut_query", CutQuery { flight: flight() }),
+        published("retire_answer", RetireAnswer { entry: Sequence(90), handoffs: vec![handoffs] }),
         published("message_query", query),
         published("attest_query", AttestQuery { flight: flight(), waypoint: "retry-backoff".parse().unwrap() }),
         published(

@@ -1,0 +1,270 @@
+//! `archive`: taking flights that are over off the broker, into files.
+
+use std::{
+    collections::{BTreeSet, HashSet},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use holdpoint_bus::{archivist::Archivist, auth::TrustRoots};
+use holdpoint_core::units;
+use holdpoint_protocol::{
+    Digest,
+    api::FlightLine,
+    codec::{self, Encoding},
+    export::HandoffsEnd,
+    ids::FlightId,
+    journal::Sequence,
+    retire::{RetireAnswer, RetireQuery, Retired},
+    state::Status,
+    time::Millis,
+    view::FlightStatus,
+};
+use holdpoint_runtime::clock;
+use serde::Serialize;
+
+use super::audit::own_trust;
+use crate::{
+    archive::{self, Kept, Swept},
+    args::archive::ArchiveArgs,
+    client::Client,
+    failure::{Exit, Failure, chain},
+    ground,
+    interrupt::Interrupts,
+    output,
+    people::find,
+    state::{FlightRecord, StateDir},
+    target::{Remote, Target},
+};
+
+/// How often a command that waits says so.
+const SAY_EVERY: Duration = Duration::from_secs(60);
+
+/// Archives, and says what it did.
+pub(super) async fn archive(args: ArchiveArgs) -> Result<Exit, Failure> {
+    let (state, trust) = (local(&args).await?, own_trust(&args.place).await?);
+    let dir = match (&args.to, &state) {
+        (Some(dir), _) => dir.clone(),
+        (None, Some(state)) => state.path("archive"),
+        (None, None) => {
+            let message = "a fleet elsewhere has no folder for archives here";
+            return Err(Failure::usage("arguments", message, "name the folder for the exports with --to DIR"));
+        }
+    };
+    let target = Target::for_archivist(&args.place).await?;
+    let report = target.serve(async |client| Run { args: &args, client, dir: &dir, trust, state }.run().await).await?;
+    if args.json {
+        output::json(&report);
+    }
+    Ok(Exit::Success)
+}
+
+/// The state folder, for a local fleet.
+async fn local(args: &ArchiveArgs) -> Result<Option<StateDir>, Failure> {
+    match Remote::named(&args.place)? {
+        Some(_) => Ok(None),
+        None => Ok(Some(StateDir::of(&ground::find(&args.place.repo).await?)?)),
+    }
+}
+
+/// What was done.
+#[derive(Debug, Default, Serialize)]
+struct Report {
+    archived: Vec<Archived>,
+    /// Flights that were asked for by their age and are not over.
+    left: Vec<FlightId>,
+    /// With `--dry-run`: what would be archived.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    would_archive: Vec<FlightId>,
+    blobs_deleted: usize,
+    blobs_spared: usize,
+    /// What the broker's streams held before and after, in bytes.
+    bytes_before: u64,
+    bytes_after: u64,
+}
+
+/// One flight that left.
+#[derive(Debug, Serialize)]
+struct Archived {
+    flight: FlightId,
+    file: PathBuf,
+    file_bytes: u64,
+    digest: Digest,
+    messages: u64,
+    deleted: u64,
+}
+
+struct Run<'a> {
+    args: &'a ArchiveArgs,
+    client: &'a Client,
+    dir: &'a Path,
+    trust: Option<TrustRoots>,
+    state: Option<StateDir>,
+}
+
+impl Run<'_> {
+    async fn run(mut self) -> Result<Report, Failure> {
+        let own = Archivist::open(self.client.bus()).await?;
+        let mut report = Report { bytes_before: own.bytes().await?, ..Report::default() };
+        let gone = if self.args.dry_run { BTreeSet::new() } else { self.go_on(&own).await? };
+        let (flights, left) = self.wanted(&gone).await?;
+        report.left = left;
+        if self.args.dry_run {
+            flights.iter().for_each(|flight| self.say(&format!("would archive {flight}")));
+            report.would_archive = flights;
+            return Ok(report);
+        }
+        let mut named = HashSet::new();
+        for flight in flights {
+            if let Some(archived) = self.one(&own, &flight, &mut named).await? {
+                report.archived.push(archived);
+            }
+        }
+        if !self.args.keep_blobs {
+            let Swept { deleted, spared } = self.sweep(&own, &named).await?;
+            (report.blobs_deleted, report.blobs_spared) = (deleted, spared);
+        }
+        report.bytes_after = own.bytes().await?;
+        self.conclude(&report);
+        Ok(report)
+    }
+
+    /// The flights to archive besides those that are gone, and those of the age that are not over.
+    async fn wanted(&self, gone: &BTreeSet<FlightId>) -> Result<(Vec<FlightId>, Vec<FlightId>), Failure> {
+        let Some(age) = self.args.older_than else {
+            let named = BTreeSet::from_iter(&self.args.flights);
+            let flights: Vec<FlightId> = named.into_iter().filter(|flight| !gone.contains(flight)).cloned().collect();
+            for flight in &flights {
+                if let Some(open) = self.open(flight).await? {
+                    let hint = format!("end what is held with `holdpoint cancel {flight}`, then archive it");
+                    return Err(Failure::usage("not_over", format!("flight {flight} is not over: {open}"), hint));
+                }
+            }
+            return Ok((flights, Vec::new()));
+        };
+        let (mut over, mut left) = (Vec::new(), Vec::new());
+        let now = clock::now();
+        let old = |line: &FlightLine| now.since(line.submitted_at) >= age.duration();
+        for line in self.client.flights().await?.into_iter().filter(old) {
+            let is_over = match line.status {
+                FlightStatus::Accepted => true,
+                FlightStatus::Incomplete => self.open(&line.flight).await?.is_none(),
+                FlightStatus::Running | FlightStatus::Waiting => false,
+            };
+            if is_over { &mut over } else { &mut left }.push(line.flight);
+        }
+        Ok((over, left))
+    }
+
+    /// Some waypoint that can still go on.
+    async fn open(&self, flight: &FlightId) -> Result<Option<String>, Failure> {
+        let view = find::known(self.client, flight).await?;
+        let is_open = |status| !matches!(status, Status::Complete | Status::Cancelled);
+        Ok(view.waypoints.into_iter().find(|w| is_open(w.status)).map(|w| format!("{} can still go on", w.id)))
+    }
+
+    /// Deletes what an earlier command did not come to; the flights.
+    async fn go_on(&self, own: &Archivist) -> Result<BTreeSet<FlightId>, Failure> {
+        let unfinished = own.unfinished().await?;
+        for flight in &unfinished {
+            let Some(stored) = own.retirement(flight).await? else { continue };
+            let encoding = Encoding::from_content_type(stored.content_type.as_deref());
+            let retired: Result<Retired, _> = encoding.and_then(|encoding| codec::decode(&stored.payload, encoding));
+            let retired = retired.map_err(|error| {
+                let message = format!("cannot read how {flight} was retired: {}", chain(&error));
+                Failure::environment("archive", message, "use the version that archived it, or a later one")
+            })?;
+            let deleted = self.delete(own, flight, stored.sequence, &retired.handoffs).await?;
+            self.say(&format!("{flight} was archived before: {deleted} messages that were left are deleted"));
+        }
+        Ok(unfinished.into_iter().collect())
+    }
+
+    /// Deletes the messages of a flight that is retired, and what is remembered of it here.
+    async fn delete(
+        &self,
+        own: &Archivist,
+        flight: &FlightId,
+        entry: Sequence,
+        handoffs: &[HandoffsEnd],
+    ) -> Result<u64, Failure> {
+        let deleted = own.delete_flight(flight, entry, handoffs).await?;
+        if let Some(state) = &self.state {
+            FlightRecord::remove(state, flight)?;
+        }
+        Ok(deleted)
+    }
+
+    /// Archives a flight, unless something happened in it lately.
+    async fn one(
+        &mut self,
+        own: &Archivist,
+        flight: &FlightId,
+        named: &mut HashSet<Digest>,
+    ) -> Result<Option<Archived>, Failure> {
+        let kept = archive::keep(self.client, flight, (self.dir, self.args.evidence), self.trust.clone()).await?;
+        let Kept { path, digest, bytes, seal, messages, named: names, last } = kept;
+        if self.args.older_than.is_some_and(|age| clock::now().since(last) < age.duration()) {
+            // It is complete and stays on the broker; the copy would only be out of date soon.
+            let _ = std::fs::remove_file(&path);
+            return Ok(None);
+        }
+        let query = RetireQuery { flight: flight.clone(), seal, export: digest };
+        let RetireAnswer { entry, handoffs } = self.client.retire(&query).await?;
+        let deleted = self.delete(own, flight, entry, &handoffs).await?;
+        named.extend(names);
+        self.say(&format!("archived {flight}: {messages} messages in {}", path.display()));
+        Ok(Some(Archived { flight: flight.clone(), file: path, file_bytes: bytes, digest, messages, deleted }))
+    }
+
+    async fn sweep(&self, own: &Archivist, named: &HashSet<Digest>) -> Result<Swept, Failure> {
+        let mut interrupts = Interrupts::listen()?;
+        let grace = self.args.grace.duration();
+        let wait = async |blobs: usize| {
+            self.say(&format!(
+                "{blobs} blobs are named by no message: they are deleted if nobody uploads or names them for {} \
+                 (Ctrl-C leaves them for another time)",
+                units::written(Millis::from(grace))
+            ));
+            tokio::select! {
+                () = self.countdown(grace) => Some(()),
+                () = interrupts.next() => {
+                    self.say("the blobs are left for another time");
+                    None
+                }
+            }
+        };
+        Ok(archive::sweep(own, named, clock::now(), wait).await?)
+    }
+
+    async fn countdown(&self, grace: Duration) {
+        let mut rest = grace;
+        while rest > SAY_EVERY {
+            tokio::time::sleep(SAY_EVERY).await;
+            rest -= SAY_EVERY;
+            self.say(&format!("{} left", units::written(Millis::from(rest))));
+        }
+        tokio::time::sleep(rest).await;
+    }
+
+    fn conclude(&self, report: &Report) {
+        let Report { archived, left, blobs_deleted, blobs_spared, bytes_before, bytes_after, .. } = report;
+        if !left.is_empty() {
+            self.say(&format!("{} older flights are not over and stay (`holdpoint status`)", left.len()));
+        }
+        if *blobs_spared > 0 {
+            self.say(&format!("{blobs_spared} blobs were uploaded or named meanwhile and stay"));
+        }
+        self.say(&format!(
+            "{} archived, {blobs_deleted} blobs deleted: the broker holds {}, {} before. Its disk follows when it has synced",
+            if archived.len() == 1 { "1 flight".to_owned() } else { format!("{} flights", archived.len()) },
+            units::roughly(*bytes_after),
+            units::roughly(*bytes_before),
+        ));
+    }
+
+    /// With `--json` standard output is for the object.
+    fn say(&self, line: &str) {
+        if self.args.json { output::err(line) } else { output::out(line) }
+    }
+}
