@@ -31,6 +31,9 @@ pub use uploads::Uploads;
 /// Why something was not read or deleted.
 #[derive(Debug, thiserror::Error)]
 pub enum ArchivistError {
+    /// The credentials are an agent's or an operator's.
+    #[error("these credentials may not read or delete streams")]
+    NoArchivist,
     /// The broker does not say which streams there are.
     #[error("cannot list the streams")]
     List(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -93,9 +96,13 @@ impl Archivist {
     /// Finds the streams.
     ///
     /// # Errors
-    /// [`ArchivistError::Guarded`] if one of them lets nobody delete, [`ArchivistError::List`] and [`ArchivistError::Info`] when the
+    /// [`ArchivistError::NoArchivist`], [`ArchivistError::Guarded`] if a stream lets nobody delete, [`ArchivistError::List`] and [`ArchivistError::Info`] when the
     /// broker does not answer.
     pub async fn open(bus: &Bus) -> Result<Self, ArchivistError> {
+        // The broker does not answer these.
+        if bus.is_outside() {
+            return Err(ArchivistError::NoArchivist);
+        }
         let listed: Result<Vec<String>, _> = bus.jetstream().stream_names().try_collect().await;
         let names =
             listed.map_err(|source: async_nats::error::Error<StreamsErrorKind>| ArchivistError::List(source.into()))?;

@@ -5,6 +5,7 @@
 mod broker;
 mod child;
 mod leftovers;
+mod logs;
 mod recruit;
 mod roles;
 
@@ -28,6 +29,7 @@ use crate::{
 };
 use broker::LOOK_EVERY;
 use child::Child;
+use logs::Logs;
 use recruit::Wanted;
 
 /// What processes get to end beyond the time of their turns, before they are killed.
@@ -62,6 +64,7 @@ impl Fleet {
         let mut lease = Box::new(BrokerLease::take(state).await?);
         lease.add_roles(roles).await?;
         leftovers::sweep(state);
+        logs::prune(state);
         let (reporter, trouble) = mpsc::channel(1);
         let (recruiter, wanted) = Recruiter::new();
         Ok(Self {
@@ -223,7 +226,7 @@ impl Fleet {
     /// Keeps the broker running and takes up the roles that are wanted, until something fails for good: a process that cannot be
     /// kept running, a broker that does not come back.
     pub(crate) async fn failed(&mut self) -> Failure {
-        let mut room = self.lease.room();
+        let (mut room, mut logs) = (self.lease.room(), Logs::of(&self.state, &self.run));
         loop {
             tokio::select! {
                 failure = self.trouble.recv() => return failure.expect("this value holds a sender"),
@@ -236,6 +239,7 @@ impl Fleet {
                     if let Err(failure) = self.lease.keep(&mut room).await {
                         return failure;
                     }
+                    logs.look();
                 }
             }
         }

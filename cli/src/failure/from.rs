@@ -214,7 +214,7 @@ impl From<ArchivistError> for Failure {
                 message,
                 "its flights can be exported and not deleted: docs/operations.md, \"Stores of earlier versions\"",
             ),
-            ArchivistError::List(_) => Self::usage("not_allowed", message, ARCHIVIST),
+            ArchivistError::NoArchivist => Self::usage("not_allowed", message, ARCHIVIST),
             _ => Self::environment("archive", message, "call the command again: it goes on where it was"),
         }
     }

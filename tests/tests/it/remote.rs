@@ -114,6 +114,7 @@ fn a_fleet_with_keys_of_its_own_flies_what_an_operator_submits_over_tls() {
     let flown = world.holdpoint(&world.run_args(&elsewhere));
     assert_eq!(flown.expect(0).json()["status"], "accepted");
     assert_eq!(world.git(&["ls-tree", "--name-only", flown.json()["branch"].as_str().unwrap()]), "a\nb\n");
+    archived_by_its_own_key_only(world, &elsewhere, flown.json()["flight"].as_str().unwrap());
     // Without the authority's certificate nobody talks to that broker.
     let blind = world.holdpoint(&world.run_args(&elsewhere[..4]));
     assert!(blind.expect(3).stderr.contains("--tls-ca"), "{blind}");
@@ -134,6 +135,29 @@ fn a_fleet_with_keys_of_its_own_flies_what_an_operator_submits_over_tls() {
     assert!(fs::metadata(world.path("keys/builder/builder-9.creds")).is_ok());
     drop(next);
     remote.runtime.shutdown_background();
+}
+
+/// The flight leaves for a folder here, by a key that is made for that; the operator's does not do.
+fn archived_by_its_own_key_only(world: &World, elsewhere: &[&str], flight: &str) {
+    let archive = |elsewhere: &[&str]| {
+        let mut args = vec!["archive", flight, "--to", "../archive", "--grace", "1s", "--json"];
+        args.extend(elsewhere);
+        world.holdpoint(&args)
+    };
+    let refused = archive(elsewhere);
+    assert!(refused.expect(2).stderr.contains("holdpoint keys add archivist"), "{refused}");
+    let made = world.holdpoint(&["keys", "add", "archivist", "keeper", "--dir", "../keys"]);
+    let key = made.expect(0).stdout.trim().to_owned();
+    assert!(!made.stderr.contains("accounts.conf"), "the broker knows archivists: {made}");
+    let by_key: Vec<&str> = elsewhere.iter().map(|arg| if arg.ends_with(".creds") { &key } else { *arg }).collect();
+    let archived = archive(&by_key);
+    assert_eq!(archived.expect(0).json()["archived"][0]["flight"], flight);
+    let file = world.path(&format!("archive/{flight}.export.jsonl.gz"));
+    world.holdpoint(&["audit", file.to_str().unwrap(), "--trust", "../keys/trust.json"]).expect(0);
+    let mut status = vec!["status", flight];
+    status.extend(elsewhere);
+    let gone = world.holdpoint(&status);
+    assert!(gone.expect(2).stderr.contains("was archived on"), "{gone}");
 }
 
 #[test]
