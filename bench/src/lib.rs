@@ -3,6 +3,7 @@
 //! - [`handoff`]: waypoints with no-op agents through the full protocol, against a raw program on the same broker.
 //! - [`scale`]: the same while much is open, and with agents that think.
 //! - [`gates`]: a workflow of many gates, in memory and on a fleet, against `fly`.
+//! - [`flights`]: many small flights that are flown and archived.
 //! - [`landing`]: how fast accepted work lands, by the number of verifiers.
 //! - [`workspace`]: what git work costs, against plain git.
 //! - [`verdict`]: what a verdict costs at each level of evidence, against the check alone.
@@ -14,6 +15,7 @@ mod course;
 mod driver;
 mod error;
 mod fleet;
+pub mod flights;
 pub mod gates;
 pub mod handoff;
 mod host;

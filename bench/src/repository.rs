@@ -4,6 +4,7 @@ use std::path::Path;
 
 use holdpoint_bus::{Bus, blobs};
 use holdpoint_protocol::{
+    Digest,
     facts::{BlobRef, BundleRef},
     ids::role,
 };
@@ -17,6 +18,9 @@ use crate::{BenchError, error::Doing as _};
 const HISTORY: &[u8] = b"commit refs/heads/main\ncommitter Bench <bench@localhost> 1700000000 +0000\ndata 6\nbegin\n\
                          M 100644 inline README\ndata 6\nhello\n\n";
 
+/// The snapshot's file.
+const BUNDLE: &str = "snapshot.bundle";
+
 /// Makes the repository in `dir` and stores its snapshot.
 pub(crate) async fn snapshot(dir: &Path, operator: &Bus) -> Result<BundleRef, BenchError> {
     let repo = dir.join("repository");
@@ -27,14 +31,18 @@ pub(crate) async fn snapshot(dir: &Path, operator: &Bus) -> Result<BundleRef, Be
     let made = async {
         let repo = UserRepo::open(&repo).await?;
         let base = repo.resolve("main").await?;
-        let bundle = repo.snapshot(&base, &dir.join("snapshot.bundle")).await?;
+        let bundle = repo.snapshot(&base, &dir.join(BUNDLE)).await?;
         Ok::<_, holdpoint_workspace::Error>((to_wire(&base), bundle))
     };
     let (tip, bundle) = made.await.doing(ACTION)?;
-    let role = role::id(role::OPERATOR);
-    let stored = blobs::put_file(operator, &role, &bundle.path).await;
-    let digest = stored.doing("store the snapshot of a repository")?;
-    Ok(BundleRef { blob: BlobRef { role, digest, bytes: bundle.bytes }, tip, index: None })
+    let digest = store(dir, operator).await?;
+    Ok(BundleRef { blob: BlobRef { role: role::id(role::OPERATOR), digest, bytes: bundle.bytes }, tip, index: None })
+}
+
+/// Stores the snapshot that was made in `dir`, as every command does before it submits a flight.
+pub(crate) async fn store(dir: &Path, operator: &Bus) -> Result<Digest, BenchError> {
+    let stored = blobs::put_file(operator, &role::id(role::OPERATOR), &dir.join(BUNDLE)).await;
+    stored.doing("store the snapshot of a repository")
 }
 
 async fn git(dir: &Path, args: &[&str], stdin: &[u8]) -> Result<(), BenchError> {

@@ -7,7 +7,7 @@ use async_nats::{
         consumer::{AckPolicy, DeliverPolicy, pull},
     },
 };
-use futures::StreamExt as _;
+use futures::{StreamExt as _, TryStreamExt as _};
 use holdpoint_bus::auth::Credentials;
 use holdpoint_protocol::{
     artifact::Disposition,
@@ -81,6 +81,21 @@ impl Streams {
     pub(crate) async fn journal_entries(&self) -> Result<u64, BenchError> {
         let stream = self.jetstream.get_stream(streams::JOURNAL).await.doing("ask the broker what is stored")?;
         Ok(stream.cached_info().state.messages)
+    }
+
+    /// How many entries are under this subject.
+    pub(crate) async fn count(&self, filter: &str) -> Result<usize, BenchError> {
+        const ACTION: &str = "ask the broker what is stored";
+        let stream = self.jetstream.get_stream_no_info(streams::JOURNAL).await.doing(ACTION)?;
+        let subjects: Result<Vec<_>, _> = stream.info_with_subjects(filter).await.doing(ACTION)?.try_collect().await;
+        Ok(subjects.doing(ACTION)?.into_iter().map(|(_, count)| count).sum())
+    }
+
+    /// Bytes in all streams, blobs among them, as the broker counts.
+    pub(crate) async fn held(&self) -> Result<u64, BenchError> {
+        const ACTION: &str = "ask the broker what is stored";
+        let streams: Result<Vec<_>, _> = self.jetstream.streams().try_collect().await;
+        Ok(streams.doing(ACTION)?.iter().map(|info| info.state.bytes).sum())
     }
 
     /// All messages of one flight, blobs apart, in the order in which they were stored.

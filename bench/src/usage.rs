@@ -41,6 +41,11 @@ impl Process {
         self.memory("VmRSS:")
     }
 
+    /// How many files it has open.
+    pub(crate) fn files(&self) -> io::Result<usize> {
+        Ok(fs::read_dir(format!("/proc/{}/fd", self.pid))?.count())
+    }
+
     fn memory(&self, field: &str) -> io::Result<u64> {
         let text = fs::read_to_string(format!("/proc/{}/status", self.pid))?;
         parse_memory(&text, field).ok_or_else(|| io::Error::other("a line in /proc/PID/status is not as expected"))

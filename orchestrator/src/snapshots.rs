@@ -70,6 +70,11 @@ impl Snapshots {
         Ok(facts)
     }
 
+    /// Forgets what is known of a snapshot.
+    pub(crate) fn forget(&self, snapshot: &BundleRef) {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).retain(|known| known.snapshot != *snapshot);
+    }
+
     fn get(&self, snapshot: &BundleRef, covenant: &str) -> Option<Facts> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         known.iter().find(|k| k.snapshot == *snapshot && k.covenant == covenant).map(|k| k.facts.clone())

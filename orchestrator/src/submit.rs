@@ -70,13 +70,23 @@ pub(crate) async fn submit(shell: &Shell, submit: Submit, by: AgentName, digest:
     let waypoints = submit.plan.waypoints.len();
     // Until the flight is counted as one that was begun.
     let _room = shell.open.admit(shell, &submit.flight, &by, waypoints).await?;
-    let look = async || look_at(shell, &submit).await;
-    let facts = shell.snapshots.facts(&submit.snapshot, &submit.covenant, look).await?;
+    let mut facts = facts(shell, &submit).await?;
+    if !is_stored(shell, &facts.snapshot).await? {
+        // It left with the last flight that named it.
+        shell.snapshots.forget(&submit.snapshot);
+        facts = self::facts(shell, &submit).await?;
+    }
     let taken = append(shell, submit, workflows, facts, by, digest).await?;
     if let Taken::Now(books) = &taken {
         shell.open.opened(books);
     }
     Ok(taken)
+}
+
+/// What is known of the snapshot, or can be found out.
+async fn facts(shell: &Shell, submit: &Submit) -> Result<Facts, Failure> {
+    let look = async || look_at(shell, submit).await;
+    shell.snapshots.facts(&submit.snapshot, &submit.covenant, look).await
 }
 
 /// Fetches the snapshot and checks it.
@@ -98,6 +108,19 @@ async fn look_at(shell: &Shell, submit: &Submit) -> Result<Facts, Failure> {
     // Never one that came with the request: agents take it for checked.
     let snapshot = BundleRef { index, ..submit.snapshot.clone() };
     Ok(Facts { tree: to_wire(&tree), covenant, snapshot })
+}
+
+/// Whether what brings a snapshot is on the broker.
+async fn is_stored(shell: &Shell, snapshot: &BundleRef) -> Result<bool, Failure> {
+    for blob in std::iter::once(&snapshot.blob).chain(&snapshot.index) {
+        let missing = blobs::missing(&shell.bus, &blob.role, vec![blob.digest]).await;
+        let missing =
+            missing.map_err(|e| Failure::new(503, format!("cannot look for the snapshot: {}", ErrorChain(&e))))?;
+        if missing.is_some() {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 fn check(submit: &Submit) -> Result<(), Failure> {

@@ -73,6 +73,12 @@ pub fn journal_submissions() -> String {
     format!("{ROOT}.journal.*.{FLIGHT_TOKEN}.submitted")
 }
 
+/// All landings of all flights.
+#[must_use]
+pub fn journal_landings() -> String {
+    format!("{ROOT}.journal.*.{FLIGHT_TOKEN}.landed")
+}
+
 /// All retirements: one entry of each flight that left.
 #[must_use]
 pub fn journal_retirements() -> String {

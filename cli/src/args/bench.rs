@@ -27,6 +27,8 @@ pub(crate) enum Bench {
     Gates(GatesArgs),
     /// How fast accepted work lands, by the number of verifiers, against what these could do
     Landing(LandingArgs),
+    /// Many small flights that are flown and archived, and whether anything grows
+    Flights(FlightsArgs),
     /// What git work costs a waypoint, against plain git doing the same
     Workspace(WorkspaceArgs),
     /// What a verdict costs at each level of evidence, against the check alone
@@ -163,6 +165,23 @@ pub(crate) struct LandingArgs {
     /// How long a verdict takes, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 1_000)]
     pub(crate) check_ms: u64,
+    /// Where, and how it is printed
+    #[command(flatten)]
+    pub(crate) place: BenchPlace,
+}
+
+/// `bench flights`
+#[derive(Debug, Args)]
+#[command(after_help = "Example:\n  holdpoint bench flights --flights 10000 --rounds 10 --json\n\n\
+    A flight is one waypoint: its builder makes a commit, which lands. Each round flies its share and takes it off the broker with \
+    `holdpoint archive`; memory, open files and what the broker holds are shown before and after.")]
+pub(crate) struct FlightsArgs {
+    /// Flights of all rounds together
+    #[arg(long, value_name = "N", default_value_t = 1_000)]
+    pub(crate) flights: usize,
+    /// Rounds
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub(crate) rounds: usize,
     /// Where, and how it is printed
     #[command(flatten)]
     pub(crate) place: BenchPlace,

@@ -106,6 +106,33 @@ async fn only_an_archivists_key_retires_a_flight_and_only_one_that_is_over_and_e
     world.is_sound().await;
 }
 
+/// The orchestrator remembers what it found out about a snapshot, also after the last flight from it left.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_snapshot_that_left_with_its_flight_is_looked_at_again_and_has_to_be_stored() {
+    let world = World::of_a_fleet().await;
+    world.submit(PLAN).await;
+    let mut builder = world.fleet_agent(role::BUILDER, "b1").await;
+    builder.builds(&world, &[("a", "new\n")]).await;
+    world.fleet_agent(role::VERIFIER, "v1").await.judges(Verdict::Pass).await;
+    world.view_when("the flight to be accepted", |view| view.status == FlightStatus::Accepted).await;
+    let mut next = world.submission(PLAN, None).await;
+    next.flight = "next".parse().unwrap();
+    let streams = Archivist::open(&archivist(&world).await).await.unwrap();
+    for blob in streams.blobs().await.unwrap() {
+        streams.delete_blob(&blob).await.unwrap();
+    }
+    let refused = world.call::<_, FlightView>(SUBMIT, &next).await;
+    assert!(
+        matches!(&refused, Err(ApiError::Refused { failure, .. }) if failure.message.contains("snapshot")),
+        "{refused:?}"
+    );
+    // Stores it.
+    world.submission(PLAN, None).await;
+    let _: FlightView = world.call(SUBMIT, &next).await.unwrap();
+    let turn = builder.builds(&world, &[("a", "newer\n")]).await;
+    assert_eq!(turn.flight, next.flight);
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_retired_flight_is_gone_for_everybody_before_and_after_its_messages_are_deleted() {
     let mut world = World::start().await;
