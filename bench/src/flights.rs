@@ -10,12 +10,12 @@ use std::{
     collections::BTreeMap,
     ops::RangeInclusive,
     path::{Path, PathBuf},
-    process::Stdio,
     time::{Duration, Instant},
 };
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use holdpoint_protocol::{ids::role, streams, subjects};
+use holdpoint_sandbox::Tool;
 use serde::Deserialize;
 
 use crate::{
@@ -40,6 +40,9 @@ const REQUESTS: usize = 16;
 /// How long landings may stand still.
 const STANDSTILL: Duration = Duration::from_secs(120);
 const LOOK_EVERY: Duration = Duration::from_millis(200);
+/// How long archiving one round may take, and how much it may say of it.
+const ARCHIVE_MAX: Duration = Duration::from_secs(3_600);
+const OUTPUT_MAX: usize = 1 << 30;
 
 /// What to measure.
 #[derive(Debug, Clone, Copy)]
@@ -188,22 +191,13 @@ impl World {
         const ACTION: &str = "archive flights";
         let exe = std::env::current_exe().unwrap_or_else(|_| "/proc/self/exe".into());
         let to = self.dir.join("archive");
-        let mut command = tokio::process::Command::new(exe);
-        command.args([
-            "archive",
-            "--older-than",
-            "1ms",
-            "--grace",
-            "1ms",
-            "--json",
-            "--nats",
-            &self.fleet.local.broker.url(),
-        ]);
-        command.arg("--creds").arg(creds).arg("--to").arg(&to).stdin(Stdio::null()).kill_on_drop(true);
+        let url = self.fleet.local.broker.url();
+        let tool = Tool::new(exe).args(["archive", "--older-than", "1ms", "--grace", "1ms", "--json", "--nats", &url]);
+        let tool = tool.arg("--creds").arg(creds).arg("--to").arg(&to).timeout(ARCHIVE_MAX).output_cap(OUTPUT_MAX);
         let begin = Instant::now();
-        let output = self.fleet.during(async { command.output().await.doing(ACTION) }).await?;
+        let output = self.fleet.during(async { tool.run().await.doing(ACTION) }).await?;
         let took = begin.elapsed();
-        if !output.status.success() {
+        if !output.success() {
             return Err(BenchError::failed(ACTION, String::from_utf8_lossy(&output.stderr).trim().to_owned()));
         }
         let Archived { archived } = serde_json::from_slice(&output.stdout).doing(ACTION)?;

@@ -79,6 +79,22 @@ fn open_waypoints_and_thinking_builders_are_measured() {
 }
 
 #[test]
+fn rounds_of_flights_are_flown_and_archived() {
+    let lab = Lab::new();
+    let answer = lab.run(&["bench", "flights", "--flights", "5", "--rounds", "2", "--json"]);
+    assert_eq!(answer.code, Some(0), "{}", answer.stderr);
+    let report = answer.json();
+    let rows = report["rows"].as_array().unwrap();
+    assert_eq!(rows.iter().map(|row| row["flights"].as_u64().unwrap()).collect::<Vec<_>>(), [2, 3]);
+    for row in rows {
+        for figure in ["flown_s", "archived_s", "export_mib"] {
+            assert!(number(&row[figure]) > 0.0, "{figure} in {row}");
+        }
+        assert!(number(&row["left"]["stored_mib"]) < number(&row["full"]["stored_mib"]) / 2.0, "{row}");
+    }
+}
+
+#[test]
 fn verdicts_are_measured_at_every_level_without_a_broker() {
     let lab = Lab::new();
     let work = lab.path("work");
@@ -105,7 +121,7 @@ fn verdicts_are_measured_at_every_level_without_a_broker() {
 #[test]
 fn what_cannot_be_measured_is_refused_with_what_can() {
     let lab = Lab::new();
-    let cases: [(&[&str], &str); 7] = [
+    let cases: [(&[&str], &str); 8] = [
         (&["handoff", "--waypoints", "0"], "--waypoints is from 1"),
         (&["handoff", "--waypoints", "10", "--concurrency", "11"], "not more than --waypoints"),
         (&["handoff", "--agents", "0"], "--agents is from 1"),
@@ -113,6 +129,7 @@ fn what_cannot_be_measured_is_refused_with_what_can() {
         (&["scale", "--think-ms", "0"], "--think-ms is from 1"),
         (&["verdict", "--tests", "3"], "3 tests"),
         (&["verdict", "--rounds", "0"], "nothing to measure"),
+        (&["flights", "--flights", "3", "--rounds", "4"], "--rounds is from 2"),
     ];
     for (args, words) in cases {
         lab.run(&[&["bench"], args].concat()).refuses(2, &[words]);

@@ -16,8 +16,13 @@ use std::{
 use super::Terms;
 
 /// Each benchmark at full size.
-const BENCHMARKS: [&[&str]; 4] =
-    [&["handoff", "--waypoints", "10000"], &["scale", "--open", "1000,10000,100000"], &["workspace"], &["verdict"]];
+const BENCHMARKS: [&[&str]; 5] = [
+    &["handoff", "--waypoints", "10000"],
+    &["scale", "--open", "1000,10000,100000"],
+    &["workspace"],
+    &["verdict"],
+    &["flights", "--flights", "10000", "--rounds", "10"],
+];
 /// How a table says that a target was missed.
 const MISSED: &str = "NOT MET";
 const LOOK_EVERY: Duration = Duration::from_millis(200);
