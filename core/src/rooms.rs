@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use holdpoint_protocol::ids::{AgentName, RoleId};
 
 /// Hundredths of its room at which a stream is spoken of.
-pub const LEVELS: [u64; 4] = [50, 75, 90, 99];
+pub const LEVELS: [u64; 4] = [50, 80, 90, 99];
 /// Writers whose bytes are remembered, far more than a fleet has. Past that all are forgotten.
 const WRITERS_MAX: usize = 4_096;
 

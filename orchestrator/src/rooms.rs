@@ -14,6 +14,8 @@ use crate::shell::Shell;
 const LOOK_EVERY: Duration = Duration::from_secs(10);
 /// How many of those that wrote most are named.
 const NAMED_MAX: usize = 3;
+/// What stands for all streams together among the levels; no stream has this name.
+const DISK: &str = "";
 
 /// Until it is aborted.
 pub(crate) async fn look_for_ever(shell: Shell) -> TaskFailed {
@@ -29,15 +31,30 @@ pub(crate) async fn look_for_ever(shell: Shell) -> TaskFailed {
 }
 
 async fn look(shell: &Shell, levels: &mut Levels) -> Result<(), TopologyError> {
-    let roles = shell.roles();
+    let (roles, mut used) = (shell.roles(), 0);
     for role in roles.storing() {
         // Whose agent stored a chunk is not known to anybody.
-        look_at(shell, levels, &streams::blob(&role), || format!("the role {role}")).await?;
+        used += look_at(shell, levels, &streams::blob(&role), || format!("the role {role}")).await?;
     }
     for role in roles.handing() {
-        look_at(shell, levels, &streams::handoff(&role), || writers(shell, &role)).await?;
+        used += look_at(shell, levels, &streams::handoff(&role), || writers(shell, &role)).await?;
     }
+    used += topology::room(&shell.bus, streams::JOURNAL).await?.bytes;
+    look_at_disk(levels, Used { used, most: shell.settings.disk_bytes });
     Ok(())
+}
+
+/// Journals have no room of their own: what they take is seen in all together.
+fn look_at_disk(levels: &mut Levels, disk: Used) {
+    if let Some(percent) = levels.look(DISK, &[disk]) {
+        tracing::warn!(
+            percent,
+            bytes = disk.used,
+            disk_bytes = disk.most,
+            "the broker's disk fills up, and nothing moves any more when it is full: make room with holdpoint archive, or give the \
+             broker a larger disk (max_file_store and orchestrator.broker_disk)"
+        );
+    }
 }
 
 async fn look_at(
@@ -45,7 +62,7 @@ async fn look_at(
     levels: &mut Levels,
     stream: &str,
     by: impl Fn() -> String,
-) -> Result<(), TopologyError> {
+) -> Result<u64, TopologyError> {
     let room = topology::room(&shell.bus, stream).await?;
     let bound = |used, most: Option<u64>| most.map(|most| Used { used, most });
     let bounds = [bound(room.bytes, room.bytes_max), bound(room.messages, room.messages_max)];
@@ -53,7 +70,7 @@ async fn look_at(
     if let Some(level) = levels.look(stream, &bounds) {
         say(stream, level, &room, &by());
     }
-    Ok(())
+    Ok(room.bytes)
 }
 
 /// Who wrote most of a role's handoffs that came to this orchestrator since it was started.

@@ -13,7 +13,7 @@ fn a_stream_is_spoken_of_once_at_each_level_and_again_when_it_fills_up_after_its
     let told: Vec<u64> = (0..=1_000).filter_map(|bytes| look("HP_BLOB_BUILDER", bytes, 1_000)).collect();
     assert_eq!(told, LEVELS);
     assert_eq!(look("HP_BLOB_BUILDER", 1_000, 1_000), None);
-    assert_eq!(look("HP_HANDOFF_BUILDER", 800, 1_000), Some(75), "each has its own");
+    assert_eq!(look("HP_HANDOFF_BUILDER", 800, 1_000), Some(80), "each has its own");
     assert_eq!(look("HP_BLOB_BUILDER", 1_000, 4_000), None);
     assert_eq!(look("HP_BLOB_BUILDER", 2_000, 4_000), Some(50));
     assert_eq!(look("HP_BLOB_BUILDER", u64::MAX, u64::MAX), Some(99));

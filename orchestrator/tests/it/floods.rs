@@ -9,7 +9,9 @@ use holdpoint_bus::{
 use holdpoint_core::lines::{LINES_A_MINUTE, LINES_OF_ONE};
 use holdpoint_protocol::{
     Digest,
-    api::{ActStanding, HISTORY, History, HistoryQuery, MESSAGES, PROGRESS, Progress, ProgressAnswer, Standing},
+    api::{
+        ActStanding, HISTORY, History, HistoryQuery, MESSAGES, PROGRESS, Progress, ProgressAnswer, SUBMIT, Standing,
+    },
     artifact::{Artifact as _, BuildArtifact},
     completing::{TASK, TaskAnswer, TaskQuery},
     export::{MessagePage, MessageQuery, Place},
@@ -21,7 +23,7 @@ use holdpoint_protocol::{
     state::Purpose,
     streams, subjects,
     turn::Turn,
-    view::WaypointView,
+    view::{FlightView, WaypointView},
 };
 use holdpoint_runtime::{config::Config, fresh};
 
@@ -161,7 +163,7 @@ async fn a_stream_that_fills_up_is_told_with_who_wrote_most_and_the_setting_befo
     for _ in 0..9 {
         filler.hand_off(&turn, BuildArtifact::KIND, &artifact).await;
     }
-    let line = log::line_with(&["a stream fills up", "HP_HANDOFF_BUILDER", "percent=75", &name]).await;
+    let line = log::line_with(&["a stream fills up", "HP_HANDOFF_BUILDER", "percent=80", &name]).await;
     for part in ["orchestrator.broker_disk", "keys revoke"] {
         assert!(line.contains(part), "{part} in {line}");
     }
@@ -177,6 +179,16 @@ async fn a_stream_that_fills_up_is_told_with_who_wrote_most_and_the_setting_befo
     }
     let line = log::line_with(&["a stream fills up", "HP_BLOB_BUILDER", "percent=90"]).await;
     assert!(line.contains("messages=170") && line.contains("messages_max=184"), "{line}");
+    // Journals have no room of their own: these flights take 2 MiB of the 4, each its plan and its turn.
+    let long = PLAN.replace("goal: g", &format!("goal: {}", "long ".repeat(50 << 10)));
+    for n in 0..6 {
+        let mut submit = world.submission(&long, Some(1)).await;
+        submit.flight = format!("long-{n}").parse().unwrap();
+        submit.fleet.pool = streams::flight_pool(&submit.flight);
+        let _: FlightView = world.call(SUBMIT, &submit).await.unwrap();
+    }
+    let line = log::line_with(&["the broker's disk fills up", "disk_bytes=4194304"]).await;
+    assert!(line.contains("holdpoint archive"), "{line}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
