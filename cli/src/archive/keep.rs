@@ -22,7 +22,10 @@ use super::{
     read,
     write::{Wants, write},
 };
-use crate::{client::Client, failure::Failure};
+use crate::{
+    client::Client,
+    failure::{Exit, Failure},
+};
 
 /// An export that is safe to rely on.
 #[derive(Debug)]
@@ -43,7 +46,8 @@ pub(crate) struct Kept {
     pub(crate) last: Timestamp,
 }
 
-/// Writes the export of a flight into a folder, in place of an earlier one, and checks what is on the disk then.
+/// Writes the export of a flight into a folder, and checks what is on the disk then. It takes the place of an earlier one once it is
+/// known to be sound.
 pub(crate) async fn keep(
     client: &Client,
     flight: &FlightId,
@@ -53,45 +57,56 @@ pub(crate) async fn keep(
     let _at = holdpoint_faults::at(holdpoint_faults::Step::KeepExport);
     let path = dir.join(format!("{flight}.export.jsonl.gz"));
     let part = dir.join(format!("{flight}.export.jsonl.gz.part"));
-    let unwritable = |error: io::Error| {
-        let message = format!("cannot write {}: {error}", path.display());
-        Failure::environment("archive", message, "name another folder with --to DIR; nothing was deleted")
+    let kept = match write_synced(client, flight, &part, evidence).await {
+        Ok(messages) => checked(flight, &part, trust).map(|looked| (messages, looked)),
+        Err(failure) => Err(failure),
     };
-    fs::create_dir_all(dir).map_err(unwritable)?;
-    let file = File::create(&part).map_err(unwritable)?;
-    let mut out = GzEncoder::new(BufWriter::new(file), Compression::default());
-    let written = write(client, flight, Wants { evidence, work: true }, &mut out).await;
-    let synced = || {
-        let mut file = out.finish()?;
-        file.flush()?;
-        file.get_ref().sync_all()?;
-        fs::rename(&part, &path)?;
-        File::open(dir)?.sync_all()
-    };
-    let written = written.and_then(|written| synced().map(|()| written).map_err(unwritable)).inspect_err(|_| {
+    let kept = kept.and_then(|kept| {
+        let placed = fs::rename(&part, &path).and_then(|()| File::open(dir)?.sync_all());
+        placed.map(|()| kept).map_err(|error| unwritable(&path, &error))
+    });
+    let (messages, Looked { digest, bytes, seal, named, last }) = kept.inspect_err(|_| {
         // The rest of it is of no use; the error that counts is reported.
         let _ = fs::remove_file(&part);
     })?;
+    Ok(Kept { path, digest, bytes, seal, messages, named, last })
+}
 
-    let checked = check(&path, trust)?;
+fn unwritable(path: &Path, error: &io::Error) -> Failure {
+    let message = format!("cannot write {}: {error}", path.display());
+    Failure::environment("archive", message, "name another folder with --to DIR; nothing was deleted")
+}
+
+/// Writes it, until it is on the disk; how many messages are in it.
+async fn write_synced(client: &Client, flight: &FlightId, path: &Path, evidence: bool) -> Result<u64, Failure> {
+    let failed = |error: io::Error| unwritable(path, &error);
+    let file = File::create(path).map_err(failed)?;
+    let mut out = GzEncoder::new(BufWriter::new(file), Compression::default());
+    let written = write(client, flight, Wants { evidence, work: true }, &mut out).await?;
+    let mut file = out.finish().map_err(failed)?;
+    file.flush().and_then(|()| file.get_ref().sync_all()).map_err(failed)?;
+    Ok(written.messages)
+}
+
+/// Audits what is on the disk.
+fn checked(flight: &FlightId, path: &Path, trust: Option<TrustRoots>) -> Result<Looked, Failure> {
+    let checked = check(path, trust)?;
     if let Some(first) = checked.audit.findings.first() {
         let what = format!("expected {}, found {}", first.expected, first.found);
         let message = format!("the export of {flight} is not sound, so nothing was deleted: at {}: {what}", first.at);
-        let hint = format!("`holdpoint audit {}` shows all of it", path.display());
-        return Err(Failure::Other { exit: crate::failure::Exit::Incomplete, code: "unsound", message, hint });
+        let hint = format!("`holdpoint audit {flight}` shows all of it");
+        return Err(Failure::Other { exit: Exit::Incomplete, code: "unsound", message, hint });
     }
-    let looked = look(&path).map_err(|error| {
+    look(path).map_err(|error| {
         let message = format!("cannot read {} back: {error}", path.display());
         Failure::environment("archive", message, "nothing was deleted; name another folder with --to DIR")
-    })?;
-    let bytes = fs::metadata(&path).map_err(unwritable)?.len();
-    let Looked { digest, seal, named, last } = looked;
-    Ok(Kept { path, digest, bytes, seal, messages: written.messages, named, last })
+    })
 }
 
 /// What is in a file.
 struct Looked {
     digest: Digest,
+    bytes: u64,
     seal: Seal,
     named: HashSet<Digest>,
     last: Timestamp,
@@ -114,5 +129,5 @@ fn look(path: &Path) -> io::Result<Looked> {
         bytes.clear();
     }
     let seal = seal.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof))?;
-    Ok(Looked { digest: Digest::of_hash(hasher), seal, named, last })
+    Ok(Looked { digest: Digest::of_hash(hasher), bytes: fs::metadata(path)?.len(), seal, named, last })
 }

@@ -33,10 +33,12 @@ use crate::{
     interrupt::Interrupts,
     output,
     people::find,
-    state::{FlightRecord, StateDir},
+    state::{FlightRecord, Lock, StateDir},
     target::{Remote, Target},
 };
 
+/// The file that a command holds in the folder of the exports.
+const LOCK: &str = "archive.lock";
 /// How often a command that waits says so.
 const SAY_EVERY: Duration = Duration::from_secs(60);
 
@@ -104,6 +106,7 @@ struct Run<'a> {
 
 impl Run<'_> {
     async fn run(mut self) -> Result<Report, Failure> {
+        let _alone = if self.args.dry_run { None } else { Some(self.alone().await?) };
         let own = Archivist::open(self.client.bus()).await?;
         let mut report = Report { bytes_before: own.bytes().await?, ..Report::default() };
         let gone = if self.args.dry_run { BTreeSet::new() } else { self.go_on(&own).await? };
@@ -127,6 +130,16 @@ impl Run<'_> {
         report.bytes_after = own.bytes().await?;
         self.conclude(&report);
         Ok(report)
+    }
+
+    /// Holds the folder: another command would write to the same files.
+    async fn alone(&self) -> Result<Lock, Failure> {
+        let unusable = |error: std::io::Error| {
+            let message = format!("cannot use {}: {error}", self.dir.display());
+            Failure::environment("archive", message, "name another folder with --to DIR; nothing was deleted")
+        };
+        std::fs::create_dir_all(self.dir).map_err(unusable)?;
+        Lock::exclusive(&self.dir.join(LOCK)).await
     }
 
     /// The flights to archive besides those that are gone, and those of the age that are not over.

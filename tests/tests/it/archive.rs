@@ -156,6 +156,18 @@ fn a_command_that_is_killed_anywhere_goes_on_when_it_is_called_again() {
     }
 }
 
+#[test]
+fn two_commands_that_archive_the_same_flight_leave_one_sound_file() {
+    let place = Archive::new();
+    let flight = place.fly();
+    let both = [(), ()].map(|()| place.world.start(&["archive", id(&flight), "--grace", "1s", "--json"]));
+    let mut codes = both.map(|running| running.finish().code);
+    codes.sort_unstable();
+    assert_eq!(codes, [0, 2], "one of them is late");
+    let file = place.world.state_folder().unwrap().join(format!("archive/{}.export.jsonl.gz", id(&flight)));
+    assert_eq!(place.audit(file.to_str().unwrap())["sound"], true);
+}
+
 /// The snapshot of the flight that left is the same as that of the one that begins: its upload is answered "already there".
 #[test]
 fn blobs_that_are_used_again_while_they_are_about_to_be_deleted_stay() {
