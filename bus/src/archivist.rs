@@ -84,6 +84,11 @@ pub enum ArchivistError {
     Listen(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
+/// Whether this is the subject of the entry that retires a flight.
+fn is_retirement(key: &JournalKey, subject: &str) -> bool {
+    key.waypoint.is_none() && subject == key.entry(&EntryKind::Retired)
+}
+
 /// The streams of a fleet, as an archivist sees them.
 #[derive(Debug)]
 pub struct Archivist {
@@ -137,14 +142,12 @@ impl Archivist {
     /// # Errors
     /// [`ArchivistError::Info`].
     pub async fn unfinished(&self) -> Result<Vec<FlightId>, ArchivistError> {
-        let retired = self.flights_with(&subjects::journal_retirements()).await?;
-        let submitted = self.flights_with(&subjects::journal_submissions()).await?;
-        Ok(retired.intersection(&submitted).cloned().collect())
-    }
-
-    async fn flights_with(&self, filter: &str) -> Result<BTreeSet<FlightId>, ArchivistError> {
-        let subjects = self.subjects(streams::JOURNAL, filter).await?;
-        Ok(subjects.iter().filter_map(|subject| Some(subjects::parse_journal(subject)?.flight)).collect())
+        let (mut retired, mut others) = (BTreeSet::new(), BTreeSet::new());
+        for subject in self.subjects(streams::JOURNAL, &subjects::journals()).await? {
+            let Some(key) = subjects::parse_journal(&subject) else { continue };
+            if is_retirement(&key, &subject) { &mut retired } else { &mut others }.insert(key.flight);
+        }
+        Ok(retired.intersection(&others).cloned().collect())
     }
 
     /// The entry that retires a flight, if there is one.
@@ -157,9 +160,8 @@ impl Archivist {
         last.map_err(|source| ArchivistError::Read { stream: streams::JOURNAL.to_owned(), source: source.into() })
     }
 
-    /// Deletes the entries of a flight before the one that retired it, and its handoffs as far as its export goes; how many
-    /// messages those were. Once more, it deletes what is left. The flight's submission goes last, so that
-    /// [`Archivist::unfinished`] finds a flight with anything left.
+    /// Deletes the entries of a flight but the one that retired it, and its handoffs as far as its export goes; how many messages those
+    /// were. Once more, it deletes what is left. Handoffs go first, so that [`Archivist::unfinished`] finds a flight with any left.
     ///
     /// # Errors
     /// [`ArchivistError::Delete`].
@@ -176,7 +178,15 @@ impl Archivist {
                     self.purge(stream, &subjects::handoffs_of_flight(flight), Some(Sequence(until.0 + 1))).await?;
             }
         }
-        Ok(deleted + self.purge(streams::JOURNAL, &subjects::journal_of_flight(flight), Some(entry)).await?)
+        deleted += self.purge(streams::JOURNAL, &subjects::journal_of_flight(flight), Some(entry)).await?;
+        // Journals of waypoints are empty now, and an orchestrator that slept since before the flight was over may have begun one again.
+        for subject in self.subjects(streams::JOURNAL, &subjects::journal_of_flight(flight)).await? {
+            let key = subjects::parse_journal(&subject);
+            if key.is_some_and(|key| !is_retirement(&key, &subject)) {
+                deleted += self.purge(streams::JOURNAL, &subject, None).await?;
+            }
+        }
+        Ok(deleted)
     }
 
     /// Deletes what is under a filter, as far as it stands before a sequence; how many messages that were.

@@ -278,15 +278,16 @@ impl Books {
             Says::Unreadable(source) => return Err(BooksError::Entry { flight: flight(), sequence, source }),
             Says::Entry(digest, entry) => (digest, entry),
         };
+        // Entries before it may be deleted already, those that this fold was to take next among them.
+        if let Entry::Retired(retired) = &entry {
+            return Err(BooksError::retired(sequence, retired));
+        }
         if let Some(waypoint) = &waypoint {
             let mut folded = Folded { state: self.state(waypoint), last: end.digest };
             let alarm = |source| BooksError::Alarm { flight: flight(), source };
             folded.take(sequence, digest, &entry).map_err(alarm)?;
         } else if entry.record().previous != end.digest {
             return Err(BooksError::ChainBroken { flight: flight(), sequence });
-        }
-        if let Entry::Retired(retired) = &entry {
-            return Err(BooksError::retired(sequence, retired));
         }
         self.ends.insert(waypoint.clone(), End { sequence, digest: Some(digest) });
         self.remember(waypoint, entry);

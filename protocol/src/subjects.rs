@@ -79,12 +79,6 @@ pub fn journal_landings() -> String {
     format!("{ROOT}.journal.*.{FLIGHT_TOKEN}.landed")
 }
 
-/// All retirements: one entry of each flight that left.
-#[must_use]
-pub fn journal_retirements() -> String {
-    format!("{ROOT}.journal.*.{FLIGHT_TOKEN}.retired")
-}
-
 /// Whether this is the subject of a flight's submission.
 #[must_use]
 pub fn is_submission(subject: &str) -> bool {

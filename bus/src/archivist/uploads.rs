@@ -3,20 +3,24 @@
 
 use std::{
     collections::HashSet,
+    pin::Pin,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use futures::{StreamExt as _, stream::select_all};
+use futures::{FutureExt as _, StreamExt as _, stream::select_all};
 use holdpoint_protocol::{streams, subjects};
 use tokio::task::JoinHandle;
 
 use super::{Archivist, ArchivistError, StoredBlob};
 
+/// Blobs that are remembered: more than anybody uploads in a grace period, and what they take is some hundred MiB.
+const HEARD_MAX: usize = 1 << 20;
+
 /// Listens until it is dropped.
-#[derive(Debug)]
 pub struct Uploads {
     heard: Arc<Mutex<HashSet<String>>>,
     listening: JoinHandle<()>,
+    lost: Pin<Box<dyn Future<Output = ()> + Send>>,
 }
 
 impl Drop for Uploads {
@@ -39,19 +43,28 @@ impl Archivist {
         // The broker takes up what a connection sends in order: with this answer it has taken up the subscriptions.
         self.info(streams::JOURNAL).await?;
         let known = Arc::new(Mutex::new(HashSet::new()));
+        let lost = Box::pin(self.bus.lost());
         let (mut messages, noted) = (select_all(heard), known.clone());
         let listening = tokio::spawn(async move {
             while let Some(message) = messages.next().await {
-                if let Some((prefix, _, _)) = subjects::parse_chunk(&message.subject) {
-                    noted.lock().unwrap_or_else(PoisonError::into_inner).insert(prefix.to_owned());
+                let Some((prefix, _, _)) = subjects::parse_chunk(&message.subject) else { continue };
+                let mut noted = noted.lock().unwrap_or_else(PoisonError::into_inner);
+                if noted.len() < HEARD_MAX {
+                    noted.insert(prefix.to_owned());
                 }
             }
         });
-        Ok(Uploads { heard: known, listening })
+        Ok(Uploads { heard: known, listening, lost })
     }
 }
 
 impl Uploads {
+    /// Whether every upload was heard since it began to listen: the connection was never lost, and there were not too many.
+    pub fn is_whole(&mut self) -> bool {
+        let heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner).len();
+        heard < HEARD_MAX && self.lost.as_mut().now_or_never().is_none()
+    }
+
     /// Whether somebody began to upload the blob, whether or not it was there already.
     #[must_use]
     pub fn has(&self, blob: &StoredBlob) -> bool {

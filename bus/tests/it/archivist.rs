@@ -90,6 +90,13 @@ async fn a_retired_flight_leaves_one_entry_that_fences_its_id_and_no_other_fligh
     assert_eq!(own.unfinished().await.unwrap(), []);
     assert_eq!(own.delete_flight(&gone, entry, &until(handed)).await.unwrap(), 0, "once more");
 
+    // An orchestrator that slept since before the waypoint had begun finds its journal empty.
+    let key = JournalKey::waypoint(&gone, &waypoint("w"));
+    append(&broker.journal(), &key, &EntryKind::Decided, Sequence(0), "asleep").await.unwrap();
+    assert_eq!(own.unfinished().await.unwrap(), std::slice::from_ref(&gone));
+    assert_eq!(own.delete_flight(&gone, entry, &until(handed)).await.unwrap(), 1);
+    assert_eq!(subjects_of(&broker, &gone).await, [JournalKey::flight(&gone).entry(&EntryKind::Retired)]);
+
     let again =
         append(&broker.journal(), &JournalKey::flight(&gone), &EntryKind::Submitted, Sequence(0), "again").await;
     assert!(matches!(again, Err(AppendError::Conflict { .. })), "{again:?}");

@@ -16,6 +16,9 @@ use holdpoint_protocol::{Digest, Timestamp};
 /// How old an upload has to be that no message ever named: its handoff may be under way, however long its turn takes.
 const LEFT_BEHIND_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// Digests of blobs that are deleted before it is looked again for messages that name any.
+const BETWEEN_LOOKS: usize = 16;
+
 /// What came of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Swept {
@@ -33,7 +36,7 @@ pub(crate) async fn sweep(
     now: Timestamp,
     wait: impl AsyncFnOnce(usize) -> Option<()>,
 ) -> Result<Swept, ArchivistError> {
-    let uploads = own.uploads().await?;
+    let mut uploads = own.uploads().await?;
     let mut read = BTreeMap::new();
     let mut unnamed = unnamed(own, &mut read).await?;
     let mut young = Vec::new();
@@ -50,13 +53,19 @@ pub(crate) async fn sweep(
     if asked == 0 || wait(asked).await.is_none() {
         return Ok(Swept::default());
     }
-    own.each_payload(&mut read, |payload| references::named(payload).for_each(|named| drop(unnamed.remove(&named))))
-        .await?;
+    let digests: Vec<Digest> = unnamed.keys().copied().collect();
     let mut deleted = 0;
-    for blob in unnamed.into_values().flatten() {
-        if !uploads.has(&blob) {
-            own.delete_blob(&blob).await?;
-            deleted += 1;
+    for some in digests.chunks(BETWEEN_LOOKS) {
+        own.each_payload(&mut read, |payload| {
+            references::named(payload).for_each(|named| drop(unnamed.remove(&named)));
+        })
+        .await?;
+        for blob in some.iter().filter_map(|digest| unnamed.remove(digest)).flatten() {
+            // What was not heard may have been used again.
+            if uploads.is_whole() && !uploads.has(&blob) {
+                own.delete_blob(&blob).await?;
+                deleted += 1;
+            }
         }
     }
     Ok(Swept { deleted, spared: asked - deleted })

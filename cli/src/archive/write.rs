@@ -1,7 +1,7 @@
 //! Writing: a message or a part of a blob at a time, however large the flight is.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     io::{self, Read as _, Write},
 };
 
@@ -23,8 +23,8 @@ use crate::{
     failure::{Failure, chain},
 };
 
-/// The most bytes of one blob. The output of a check is capped far below it.
-const BLOB_BYTES_MAX: u64 = 256 << 20;
+/// The most bytes of one piece of evidence. The output of a check is capped far below it.
+const EVIDENCE_BYTES_MAX: u64 = 256 << 20;
 
 /// Which bytes are put in besides the messages.
 #[derive(Debug, Clone, Copy, Default)]
@@ -60,7 +60,7 @@ pub(crate) async fn write(
     let Wants { evidence, work } = wants;
     let (format, trust, seal) = (FORMAT.to_owned(), begun.trust, begun.seal);
     let head = Head { format, flight: flight.clone(), evidence, work, trust, seal };
-    let (evidence, work) = (evidence.then(BTreeSet::new), work.then(BTreeSet::new));
+    let (evidence, work) = (evidence.then(BTreeSet::new), work.then(BTreeMap::new));
     let mut writer = Writer { client, flight, out, written: Written::default(), evidence, work };
     writer.line(&Line::Export(Box::new(head)))?;
     let journal = cut.journals.iter().map(|end| end.sequence).max().unwrap_or_default();
@@ -82,8 +82,8 @@ struct Writer<'a, W> {
     written: Written,
     /// What reports name so far, if that is wanted.
     evidence: Option<BTreeSet<Digest>>,
-    /// What landings name so far, if that is wanted.
-    work: Option<BTreeSet<Digest>>,
+    /// What landings name so far, each with its length, if that is wanted.
+    work: Option<BTreeMap<Digest, u64>>,
 }
 
 impl<W: Write + Send> Writer<'_, W> {
@@ -111,7 +111,7 @@ impl<W: Write + Send> Writer<'_, W> {
             && message.stream == streams::JOURNAL
             && let Some(EntryLine { entry: Ok(Entry::Landed(landed)), .. }) = EntryLine::read(&message, true)
         {
-            work.insert(landed.bundle.blob.digest);
+            work.insert(landed.bundle.blob.digest, landed.bundle.blob.bytes);
         }
         self.written.messages += 1;
         self.line(&Line::Message(message))
@@ -122,10 +122,11 @@ impl<W: Write + Send> Writer<'_, W> {
         let path = dir.path().join("blob");
         // Evidence is the verifier's; what a judge cites may be a builder's. What landed is an orchestrator's.
         let roles = [role::VERIFIER, role::BUILDER, role::REPAIR, role::ORCHESTRATOR].map(role::id);
-        let wanted = [self.evidence.take(), self.work.take()].into_iter().flatten().flatten();
-        for digest in wanted.collect::<BTreeSet<_>>() {
+        let evidence = self.evidence.take().unwrap_or_default().into_iter().map(|digest| (digest, EVIDENCE_BYTES_MAX));
+        let wanted = evidence.chain(self.work.take().unwrap_or_default());
+        for (digest, most) in wanted.collect::<BTreeMap<_, _>>() {
             let bus = self.client.bus();
-            match blobs::get_to_file(bus, digest, &roles, BLOB_BYTES_MAX, &path).await {
+            match blobs::get_to_file(bus, digest, &roles, most, &path).await {
                 Ok(()) => self.blob(digest, &path).map_err(|error| unwritable(&error))?,
                 Err(error @ (blobs::BlobError::NotFound { .. } | blobs::BlobError::Corrupt { .. })) => {
                     self.written.missing.push(digest);

@@ -17,7 +17,8 @@ use super::Place;
     For each flight: its export is written to DIR, with what landed as bundles, synced, read back and audited. Then an \
     orchestrator records that the flight left, and its journals and handoffs are deleted. Last, blobs are deleted that no \
     message of any flight names, if nobody uploads or names them for the time of --grace. A command that is interrupted \
-    is called again and goes on; nothing is deleted that is not in an export.\n\n\
+    is called again and goes on. No entry or handoff is deleted that is not in an export. Without --evidence the output of \
+    checks is deleted with the flight; snapshots, transcripts and work that did not land are in no export.\n\n\
     Only a flight is archived in which everything landed or was cancelled: end what is held with `holdpoint cancel`. Its id \
     is not free again. `holdpoint audit FILE` checks an archive, `holdpoint fetch --from FILE` writes its branch.\n\n\
     A fleet elsewhere wants an archivist's key, the only one that may delete: `holdpoint keys add archivist NAME`.")]

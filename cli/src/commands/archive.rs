@@ -37,6 +37,8 @@ use crate::{
     target::{Remote, Target},
 };
 
+/// The longest grace period: the key of a local fleet's command counts for a day.
+const GRACE_MAX: Duration = Duration::from_secs(12 * 60 * 60);
 /// The file that a command holds in the folder of the exports.
 const LOCK: &str = "archive.lock";
 /// How often a command that waits says so.
@@ -44,6 +46,10 @@ const SAY_EVERY: Duration = Duration::from_secs(60);
 
 /// Archives, and says what it did.
 pub(super) async fn archive(args: ArchiveArgs) -> Result<Exit, Failure> {
+    if args.grace.duration() > GRACE_MAX {
+        let message = format!("--grace is longer than {}", units::written(Millis::from(GRACE_MAX)));
+        return Err(Failure::usage("arguments", message, "leave the blobs for another time with --keep-blobs"));
+    }
     let (state, trust) = (local(&args).await?, own_trust(&args.place).await?);
     let dir = match (&args.to, &state) {
         (Some(dir), _) => dir.clone(),
@@ -58,7 +64,7 @@ pub(super) async fn archive(args: ArchiveArgs) -> Result<Exit, Failure> {
     if args.json {
         output::json(&report);
     }
-    Ok(Exit::Success)
+    Ok(if report.failed.is_empty() { Exit::Success } else { Exit::Incomplete })
 }
 
 /// The state folder, for a local fleet.
@@ -75,6 +81,8 @@ struct Report {
     archived: Vec<Archived>,
     /// Flights that were asked for by their age and are not over.
     left: Vec<FlightId>,
+    /// Flights that could not be archived, with why.
+    failed: Vec<Failed>,
     /// With `--dry-run`: what would be archived.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     would_archive: Vec<FlightId>,
@@ -83,6 +91,13 @@ struct Report {
     /// What the broker's streams held before and after, in bytes.
     bytes_before: u64,
     bytes_after: u64,
+}
+
+/// One flight that stays.
+#[derive(Debug, Serialize)]
+struct Failed {
+    flight: FlightId,
+    message: String,
 }
 
 /// One flight that left.
@@ -119,8 +134,15 @@ impl Run<'_> {
         }
         let mut named = HashSet::new();
         for flight in flights {
-            if let Some(archived) = self.one(&own, &flight, &mut named).await? {
-                report.archived.push(archived);
+            match self.one(&own, &flight, &mut named).await {
+                Ok(archived) => report.archived.extend(archived),
+                // The next one would fail as well.
+                Err(failure) if failure.exit() == Exit::Environment => return Err(failure),
+                Err(failure) => {
+                    let message = failure.message();
+                    output::err(&format!("{flight} stays: {message}"));
+                    report.failed.push(Failed { flight, message });
+                }
             }
         }
         if !self.args.keep_blobs {
@@ -139,7 +161,12 @@ impl Run<'_> {
             Failure::environment("archive", message, "name another folder with --to DIR; nothing was deleted")
         };
         std::fs::create_dir_all(self.dir).map_err(unusable)?;
-        Lock::exclusive(&self.dir.join(LOCK)).await
+        let lock = self.dir.join(LOCK);
+        if let Some(taken) = Lock::try_exclusive(&lock)? {
+            return Ok(taken);
+        }
+        self.say(&format!("another command archives into {}: waiting until it has ended", self.dir.display()));
+        Lock::exclusive(&lock).await
     }
 
     /// The flights to archive besides those that are gone, and those of the age that are not over.
@@ -147,13 +174,22 @@ impl Run<'_> {
         let Some(age) = self.args.older_than else {
             let named = BTreeSet::from_iter(&self.args.flights);
             let flights: Vec<FlightId> = named.into_iter().filter(|flight| !gone.contains(flight)).cloned().collect();
-            for flight in &flights {
-                if let Some(open) = self.open(flight).await? {
-                    let hint = format!("end what is held with `holdpoint cancel {flight}`, then archive it");
-                    return Err(Failure::usage("not_over", format!("flight {flight} is not over: {open}"), hint));
+            let mut here = Vec::new();
+            for flight in flights {
+                match self.open(&flight).await {
+                    Ok(None) => here.push(flight),
+                    Ok(Some(open)) => {
+                        let hint = format!("end what is held with `holdpoint cancel {flight}`, then archive it");
+                        return Err(Failure::usage("not_over", format!("flight {flight} is not over: {open}"), hint));
+                    }
+                    // A command that was cut off is called again with all of them.
+                    Err(Failure::Other { code: "archived", message, .. }) if self.args.flights.len() > 1 => {
+                        self.say(&message);
+                    }
+                    Err(failure) => return Err(failure),
                 }
             }
-            return Ok((flights, Vec::new()));
+            return Ok((here, Vec::new()));
         };
         let (mut over, mut left) = (Vec::new(), Vec::new());
         let now = clock::now();

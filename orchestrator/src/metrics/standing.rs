@@ -207,6 +207,9 @@ impl Tracked {
             self.0.entry(id.clone()).or_insert(flight);
             return;
         }
+        if matches!(entry, Entry::Retired(_)) {
+            self.0.remove(id);
+        }
         let Some(flight) = self.0.get_mut(id) else { return };
         if let Entry::Steered(steered) = entry
             && !steered.workflows.is_empty()
