@@ -3,7 +3,6 @@
 //!
 //! What is deleted is decided elsewhere: entries and handoffs by what an orchestrator recorded
 //! ([`holdpoint_protocol::retire`]), blobs by whether a message names them (`references` in `holdpoint-core`).
-//!
 
 mod blobs;
 mod reading;

@@ -42,6 +42,14 @@ pub enum Status {
     Cancelled,
 }
 
+impl Status {
+    /// Whether the waypoint landed, changed nothing, or was cancelled.
+    #[must_use]
+    pub const fn is_over(self) -> bool {
+        matches!(self, Self::Complete | Self::Cancelled)
+    }
+}
+
 /// Where a waypoint is. Durable, so an enum with the data of each phase.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "phase", rename_all = "snake_case")]

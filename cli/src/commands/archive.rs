@@ -16,7 +16,6 @@ use holdpoint_protocol::{
     ids::FlightId,
     journal::Sequence,
     retire::{RetireAnswer, RetireQuery, Retired},
-    state::Status,
     time::Millis,
     view::FlightStatus,
 };
@@ -120,7 +119,7 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    async fn run(mut self) -> Result<Report, Failure> {
+    async fn run(self) -> Result<Report, Failure> {
         let _alone = if self.args.dry_run { None } else { Some(self.alone().await?) };
         let own = Archivist::open(self.client.bus()).await?;
         let mut report = Report { bytes_before: own.bytes().await?, ..Report::default() };
@@ -208,8 +207,7 @@ impl Run<'_> {
     /// Some waypoint that can still go on.
     async fn open(&self, flight: &FlightId) -> Result<Option<String>, Failure> {
         let view = find::known(self.client, flight).await?;
-        let is_open = |status| !matches!(status, Status::Complete | Status::Cancelled);
-        Ok(view.waypoints.into_iter().find(|w| is_open(w.status)).map(|w| format!("{} can still go on", w.id)))
+        Ok(view.waypoints.into_iter().find(|w| !w.status.is_over()).map(|w| format!("{} can still go on", w.id)))
     }
 
     /// Deletes what an earlier command did not come to; the flights.
@@ -246,7 +244,7 @@ impl Run<'_> {
 
     /// Archives a flight, unless something happened in it lately.
     async fn one(
-        &mut self,
+        &self,
         own: &Archivist,
         flight: &FlightId,
         named: &mut HashSet<Digest>,

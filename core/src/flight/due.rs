@@ -77,7 +77,7 @@ pub(super) fn cancelling(flight: &FlightState, waypoints: &Waypoints) -> Vec<Way
     if flight.steering.cancelled.is_none() {
         return Vec::new();
     }
-    let ended = |id: &WaypointId| matches!(status(flight, waypoints, id), Status::Complete | Status::Cancelled);
+    let ended = |id: &WaypointId| status(flight, waypoints, id).is_over();
     let left = flight.submitted.plan.waypoints.iter().filter(|waypoint| !ended(&waypoint.id));
     left.map(|waypoint| waypoint.id.clone()).collect()
 }

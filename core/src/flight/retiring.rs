@@ -2,7 +2,7 @@
 //! anything in it tried again. So the fence of its own journal, in which the retirement is recorded, is fence enough for the journals
 //! of its waypoints.
 
-use holdpoint_protocol::{ids::WaypointId, state::Status};
+use holdpoint_protocol::ids::WaypointId;
 
 use super::{FlightState, Waypoints, status};
 
@@ -33,7 +33,7 @@ fn others(more: usize) -> String {
 /// [`NotOver`] names those that have not.
 pub fn retirable(flight: &FlightState, waypoints: &Waypoints) -> Result<(), NotOver> {
     let planned = flight.submitted.plan.waypoints.iter().map(|waypoint| &waypoint.id);
-    let is_open = |id: &&WaypointId| !matches!(status(flight, waypoints, id), Status::Complete | Status::Cancelled);
+    let is_open = |id: &&WaypointId| !status(flight, waypoints, id).is_over();
     let mut open: Vec<WaypointId> = planned.filter(is_open).cloned().collect();
     if open.is_empty() {
         return Ok(());
